@@ -28,6 +28,7 @@ from stateward.core.model import (
     Work,
     to_iso,
 )
+from stateward.core.redelivery import RedeliveryLimits
 from stateward.engine.coordinator import Coordinator, CoordinatorConfig
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.scheduler import Scheduler
@@ -44,13 +45,13 @@ from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.sdk import Completed, Limits, Result
-from stateward.workers.worker import Finished, Key, Worker, WorkerConfig, WorkerIdentity
+from stateward.workers.worker import Key, Worker, WorkerConfig, WorkerIdentity
 
 START: Micros = 1_800_000_000 * SECOND
 LEASE_S = 15.0
 HEARTBEAT_S = 5.0
 ASK_AGAIN_S = 1.0
-DELIVERIES_MAX = 3
+REDELIVERY = RedeliveryLimits(deliveries_max=2, redeliveries_max=3)
 RECOVER_EVERY_S = 5.0  # a node looks every second; here turns are counted
 
 Outcome = Callable[[Work], Result | None]
@@ -228,6 +229,7 @@ class SimulatedWorker(Worker):
                 inline_window=1,
                 heartbeat_s=0.0,
                 scratch_root=Path("/nowhere"),
+                redelivery=REDELIVERY,
             ),
             database=process.database,
             bus=process.bus,
@@ -241,7 +243,7 @@ class SimulatedWorker(Worker):
     @property
     def is_loaded(self) -> bool:
         """Whether it has anything under way or to write."""
-        return bool(self._queue or self._finished)
+        return bool(self._queue or self._finished or self._lost)
 
     def _is_told(self) -> bool:
         """It looks for work in every turn: what it was told, the turn has already forgotten."""
@@ -252,12 +254,14 @@ class SimulatedWorker(Worker):
         self._queue |= self._inline_queue
         self._inline_queue.clear()
         for key, work in list(self._queue.items()):
+            if work.losses:
+                self._record_begun(work)
             result = self._outcome(work)
             if result is None:
                 self._ask_at[key] = self._clock() + round(ASK_AGAIN_S * SECOND)
             else:
                 del self._queue[key]
-                self._finished[key] = Finished(work, self._with_file(work, result))
+                self._end(work, self._with_file(work, result))
 
     def _with_file(self, work: Work, result: Result) -> Result:
         """A result with a derived file, whose bytes are stored before there is anything that names it."""
@@ -288,7 +292,7 @@ class SimulatedWorker(Worker):
     @property
     def is_done(self) -> bool:
         """Whether it has anything to write."""
-        return bool(self._finished)
+        return bool(self._finished or self._lost)
 
     @property
     def is_wanted(self) -> bool:
@@ -334,9 +338,11 @@ class SplitWorker(SimulatedWorker):
         self._beat()
         if self._marked:
             return self._tell(tell or self._bus.report)
+        self._return_lost()
+        self._is_written = bool(self._lost)
         finished = list(self._finished.values())
         if not finished:
-            return False
+            return self._is_written
         self._outputs.write([self._output(each) for each in finished])
         self._marked = {key: each.work for key, each in self._finished.items()}
         self._is_written = True
@@ -461,7 +467,7 @@ class Process:
             on_transitions=around.witness.moved,
             config=CoordinatorConfig(
                 lease_s=LEASE_S,
-                deliveries_max=DELIVERIES_MAX,
+                redelivery=REDELIVERY,
                 ageing_s={around.machine.name: around.ageing_s},
             ),
             ticks=lambda: around.now / SECOND,

@@ -1,6 +1,6 @@
 """Retries, timeouts, lost workers, cancelled attempts and missed review deadlines."""
 
-from stateward.core.model import Applied
+from stateward.core.model import Applied, Loss, Work
 from stateward.testing.rig import Rig
 from tests.engine.histories import statuses
 
@@ -136,18 +136,87 @@ def test_a_silent_worker_loses_its_work_when_its_lease_is_over(rig: Rig) -> None
     assert rig.coordinator.recover() == ["w1"]
 
 
-def test_work_that_loses_every_worker_fails_in_the_end(rig: Rig) -> None:
+def test_work_whose_workers_die_before_they_begin_it_is_charged_nothing_up_to_a_bound(
+    rig: Rig,
+) -> None:
     record = rig.open()
-    for number in range(3):
-        rig.worker(f"w{number}")
-        rig.settle()
-        assert len(rig.work(f"w{number}")) == 1
-        rig.gone.add(f"w{number}")
-        rig.coordinator.recover()
-    rig.worker("w9")
+    for number in range(10):
+        assert _lose(rig, f"w{number}").losses == rig.bus.losses(record.id, rig.now(record).version)
+        assert rig.now(record).retry_count == 0
+    rig.worker("w10")
+    rig.settle()
+    assert rig.now(record).status == "parsing"
+    assert len(rig.work("w10")[0].losses) == 10
+
+    rig.gone.add("w10")
+    rig.coordinator.recover()
+    rig.worker("w11")
     rig.settle()
 
     assert (rig.now(record).status, rig.now(record).error_code) == ("error", "WORKER_LOST")
+    assert "11 processes died, 0 of them" in str(rig.now(record).error_message)
+
+
+def test_work_that_kills_the_workers_that_begin_it_fails_in_the_end(rig: Rig) -> None:
+    record = rig.open()
+    _lose(rig, "w0")  # unseen: a first delivery is not recorded
+    for number in range(1, 4):
+        assert rig.now(record).status in ("queued_for_parse", "parsing")
+        _lose(rig, f"w{number}", has_begun=True)
+    rig.worker("w9")
+    rig.settle()
+
+    failed = rig.now(record)
+    assert (failed.status, failed.error_code) == ("error", "WORKER_LOST")
+    assert "3 processes died after they had begun this document, on 3 workers" in str(
+        failed.error_message
+    )
+
+
+def test_work_that_was_lost_goes_to_another_worker_where_there_is_one(rig: Rig) -> None:
+    rig.worker("w1", slots=100)
+    rig.open()
+    rig.settle()
+    (work,) = rig.work("w1")
+    rig.worker("w2", slots=1)
+
+    rig.bus.return_lost(work, Loss(worker="w1", has_begun=True, cause="its child died"))
+    rig.settle()
+
+    (again,) = rig.work("w2")
+    assert again.losses == (Loss(worker="w1", has_begun=True, cause="its child died"),)
+    assert again.delivery == 2
+    assert not rig.complete(work), "who lost it has no say in it"
+    assert rig.complete(again)
+
+
+def test_a_worker_that_ends_in_order_loses_nothing(rig: Rig) -> None:
+    rig.worker("w1")
+    rig.open()
+    rig.settle()
+    (work,) = rig.work("w1")
+    rig.bus.record_begun(work, Loss(worker="w1", has_begun=True, cause="the worker was lost"))
+
+    rig.bus.return_all("w1")
+    rig.bus.remove_worker("w1")
+    rig.worker("w2")
+    rig.settle()
+
+    (again,) = rig.work("w2")
+    assert (again.losses, again.delivery) == ((), 1)
+
+
+def _lose(rig: Rig, name: str, *, has_begun: bool = False) -> Work:
+    """A worker gets the work, begins it or not, and dies."""
+    rig.worker(name)
+    rig.settle()
+    (work,) = rig.work(name)
+    if has_begun:
+        loss = Loss(worker=name, has_begun=True, cause="the worker was lost")
+        rig.bus.record_begun(work, loss)
+    rig.gone.add(name)
+    rig.coordinator.recover()
+    return work
 
 
 def test_a_cancelled_attempt_is_taken_from_its_worker(rig: Rig) -> None:

@@ -121,6 +121,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
         heartbeat_seconds=5,
         lease_seconds=15,
         deliveries_max=3,
+        redeliveries_max=10,
         cpu_seconds=None,
         memory_bytes=512 * 2**20,
         file_bytes=2**30,

@@ -454,7 +454,7 @@ class App:
             config=CoordinatorConfig(
                 batch_max=settings.coordinator.batch_max,
                 lease_s=settings.worker.lease_seconds,
-                deliveries_max=settings.worker.deliveries_max,
+                redelivery=settings.worker.redelivery,
                 ageing_s={
                     each.name: 0.0 if settings.machine(each.name).is_fifo else ageing_s
                     for each in self._machines

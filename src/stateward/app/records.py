@@ -217,7 +217,11 @@ class Records:
             is_lost = record.worker is not None and not any(
                 each.id == record.worker and is_alive(each) for each in self._bus.workers()
             )
-            around = WaitContext(now=self._clock(), is_worker_lost=is_lost)
+            around = WaitContext(
+                now=self._clock(),
+                is_worker_lost=is_lost,
+                losses=self._bus.losses(record.id, record.version),
+            )
         else:
             around = self._queue(record, machine.stage[record.waiting])
         return self._with_flags(record, explain(machine, record, around))

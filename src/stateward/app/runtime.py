@@ -71,6 +71,7 @@ def build_worker(
             recycle=own.recycle,
             readable=own.readable,
             hidden=hidden_paths(settings),
+            redelivery=own.redelivery,
         ),
         database=database,
         bus=Bus(database),

@@ -198,9 +198,18 @@ class Ignored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 Decision: TypeAlias = Applied | Ignored
 
 
+class Loss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A worker or a child process that died while it had work. `has_begun`: its runner had been given the document."""
+
+    worker: str
+    has_begun: bool
+    cause: str
+
+
 class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One attempt at one stage, assigned to one worker. (record_id, version) is the fencing token.
 
+    `losses` are what died with it before this delivery.
     `owner` is who submitted the record: a child process that has seen documents of one owner runs none of another.
     `programs` are those that the stage may execute.
     """
@@ -225,6 +234,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     programs: tuple[str, ...] = ()
     owner: str = ""
     produces: str | None = None
+    losses: tuple[Loss, ...] = ()
 
 
 def is_held(record: Record) -> bool:

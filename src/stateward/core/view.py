@@ -13,6 +13,7 @@ from stateward.core.model import (
     NOTES,
     SECOND,
     Fields,
+    Loss,
     Micros,
     Record,
     Transition,
@@ -20,6 +21,7 @@ from stateward.core.model import (
     rest_reason,
     to_iso,
 )
+from stateward.core.redelivery import loss_line
 
 
 class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +37,7 @@ class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
     is_runner_installed: bool = True
     ahead: int = 0
     is_coordinated: bool = True
+    losses: tuple[Loss, ...] = ()
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +214,8 @@ def _running(record: Record, around: WaitContext) -> Explanation:
         )
     return Explanation(
         code="running",
-        sentence=f"worker {record.worker} has been running it for {since:.0f} s; its timeout is{_at(record)}",
+        sentence=f"worker {record.worker} has been running it for {since:.0f} s; its timeout is{_at(record)}"
+        + "".join(f"; {loss_line(loss, n)}" for n, loss in enumerate(around.losses, 1)),
         until=_iso(record.due_at),
     )
 

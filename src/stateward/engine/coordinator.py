@@ -41,20 +41,22 @@ from stateward.core.model import (
     Event,
     Fields,
     Ignored,
+    Loss,
     Micros,
     Record,
     Transition,
     Work,
     event_id,
 )
+from stateward.core.redelivery import RedeliveryLimits, stop_reason, workers_to_avoid
 from stateward.definition.plugin import AutomaticMove
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.store import DeadLetter, Store
 from stateward.transport import (
     NO_WORKER,
-    RETURNED,
     Bus,
     InboxEvent,
+    Orphan,
     WorkerInfo,
 )
 
@@ -93,7 +95,7 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     `batch_max` bounds one transaction. Commits on the same lanes take turns, so throughput comes from
     many records per commit (docs/decisions/0024); the bound keeps that turn, and the memory of a batch, small.
-    `lease_s` is three heartbeats: one that is lost must not cost a job. `deliveries_max` ends work that takes its
+    `lease_s` is three heartbeats: one that is lost must not cost a job. `redelivery` ends work that takes its
     worker down each time, which would otherwise go from worker to worker for ever. `ageing_s`, by machine: the wait
     that counts as one point of priority; 0 for first come, first served. `automatic_moves`, by machine and status:
     moves that records make in the transaction that brings them there. `tells_owners`: work says who submitted its
@@ -102,7 +104,7 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     batch_max: int = 512
     lease_s: float = 15.0
-    deliveries_max: int = 3
+    redelivery: RedeliveryLimits = RedeliveryLimits()
     ageing_s: Mapping[str, float] = {}
     automatic_moves: Mapping[tuple[str, str], AutomaticMove] = {}
     tells_owners: bool = False
@@ -569,26 +571,28 @@ class Coordinator:
                 return
 
     def _hand_out_again(self, capacity: "Capacity", batch: "Batch") -> None:
-        """Give work without a worker to another one; work that was lost too often is a failed attempt.
+        """Give work without a worker to another one; work that has killed what ran it is a failed attempt.
 
         The version stays: it is the same attempt (docs/decisions/0003). Work that its worker returned without having
-        begun it does not count as a delivery, because it cannot be what ended that worker.
+        begun it counts as no loss.
         """
         orphans = self._bus.orphaned_work(limit=self._config.batch_max)
-        self._load((work.record_id for work in orphans), batch)
-        for work in orphans:
+        self._load((orphan.work.record_id for orphan in orphans), batch)
+        for orphan in orphans:
+            work = _with_loss(orphan)
             record = batch.records.get(work.record_id)
             if record is None or record.version != work.version:  # the record moved on without it
                 batch.withdrawn.append((work.record_id, work.version))
-            elif work.worker != RETURNED and work.delivery >= self._config.deliveries_max:
-                self._decide(_lost_event(work, batch.now), batch)
+            elif (reason := stop_reason(work.losses, self._config.redelivery)) is not None:
+                self._decide(_lost_event(work, reason, batch.now), batch)
             else:
                 machine = self._registry.of(record)
-                worker = capacity.take(machine.stage[work.stage])
+                worker = capacity.take(
+                    machine.stage[work.stage], avoided=workers_to_avoid(work.losses)
+                )
                 if worker is not None:
                     batch.change(start(machine, record, worker=worker, now=batch.now).change)
-                    more = 0 if work.worker == RETURNED else 1
-                    batch.resent.append(replace(work, worker=worker, delivery=work.delivery + more))
+                    batch.resent.append(replace(work, worker=worker))
 
     # Recovery
 
@@ -764,17 +768,20 @@ class Capacity:
             if stage.runner in runners
         )
 
-    def take(self, stage: Stage) -> str | None:
-        """Take a slot of the worker with the most free ones: work spreads evenly. Ties go by name, to be repeatable."""
+    def take(self, stage: Stage, *, avoided: AbstractSet[str] = frozenset()) -> str | None:
+        """Take a slot of the worker with the most free ones: work spreads evenly. Ties go by name, to be repeatable.
+
+        One that is `avoided` is taken only where there is no other.
+        """
         is_inline = stage.isolation == "inline"
         able = [
-            (self._free[worker, is_inline], worker)
+            (worker not in avoided, self._free[worker, is_inline], worker)
             for worker, runners in self._runners.items()
             if stage.runner in runners and self._free[worker, is_inline]
         ]
         if not able:
             return None
-        _, worker = max(able)
+        *_, worker = max(able)
         self._free[worker, is_inline] -= 1
         return worker
 
@@ -802,7 +809,17 @@ def _work(record: Record, stage: Stage, worker: str) -> Work:
     )
 
 
-def _lost_event(work: Work, now: Micros) -> Event:
+def _with_loss(orphan: Orphan) -> Work:
+    """The work with the loss that left it without a worker, if it was one."""
+    work, loss = orphan.work, orphan.loss
+    if loss is None and not orphan.is_returned:
+        loss = Loss(worker=work.worker, has_begun=False, cause="the worker was lost")
+    if loss is None:
+        return work
+    return replace(work, losses=(*work.losses, loss), delivery=work.delivery + 1)
+
+
+def _lost_event(work: Work, reason: str, now: Micros) -> Event:
     # As if the attempt had reported it, so the machine's own retry rules apply; all coordinators derive the same id.
     type_ = f"{work.stage}.failed"
     return Event(
@@ -813,7 +830,7 @@ def _lost_event(work: Work, now: Micros) -> Event:
         at=now,
         actor=COORDINATOR,
         error_code=WORKER_LOST,
-        error_message=f"its worker was lost {work.delivery} times while it ran {work.stage}",
+        error_message=f"its worker was lost while it ran {work.stage}: {reason}",
     )
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from stateward.core.redelivery import RedeliveryLimits
 from stateward.definition.section import MIB, Bytes, Count, Problem, Seconds, Section, Wait
 
 
@@ -37,8 +38,19 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
         ),
     ] = 15.0
     deliveries_max: Annotated[
-        Count, Meta(description="Times that a job is dispatched before it counts as failed.")
+        Count,
+        Meta(
+            description="Processes (workers or their children) that may die after they had begun a document before "
+            "its attempt counts as failed. What dies before it began the document does not count here."
+        ),
     ] = 3
+    redeliveries_max: Annotated[
+        Count,
+        Meta(
+            description="Times that a job is delivered again in all, because its worker or child process died; a "
+            "larger `deliveries_max` counts instead."
+        ),
+    ] = 10
     cpu_seconds: Annotated[
         Seconds | None,
         Meta(description="Processor time of one attempt; null: the timeout of its stage."),
@@ -112,6 +124,13 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
         for path in self.readable:
             if not path.startswith("/"):
                 yield ("readable",), f"readable names absolute paths, not {path!r}"
+
+    @property
+    def redelivery(self) -> RedeliveryLimits:
+        """How often work is delivered again whose worker or child process died."""
+        return RedeliveryLimits(
+            deliveries_max=self.deliveries_max, redeliveries_max=self.redeliveries_max
+        )
 
 
 class CoordinatorSettings(Section, frozen=True, kw_only=True):

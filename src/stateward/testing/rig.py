@@ -20,6 +20,7 @@ from stateward.core.model import (
     event_id,
 )
 from stateward.core.query import Query, parse_query
+from stateward.core.redelivery import RedeliveryLimits
 from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submission
 from stateward.engine.history import Verdict, verify
 from stateward.engine.registry import MachineRegistry, register
@@ -65,7 +66,7 @@ class Rig:
         clock: Clock | None = None,
         ageing_s: float = 0.0,
         lease_s: float = 15.0,
-        deliveries_max: int = 3,
+        redelivery: RedeliveryLimits = RedeliveryLimits(),  # noqa: B008 - frozen
         batch_max: int = 512,
         new_id: Callable[[str], str] | None = None,
     ) -> None:
@@ -86,7 +87,7 @@ class Rig:
             config=CoordinatorConfig(
                 batch_max=batch_max,
                 lease_s=lease_s,
-                deliveries_max=deliveries_max,
+                redelivery=redelivery,
                 ageing_s={machine.name: ageing_s for machine in machines},
             ),
         )

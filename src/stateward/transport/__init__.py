@@ -12,10 +12,9 @@ Notifications carry no data and are sent once the transaction is durable: what t
 from collections.abc import Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from stateward.core.failpoints import Point, point
-from stateward.core.model import Event, Micros, Work
+from stateward.core.model import Event, Loss, Micros, Work
 from stateward.storage.database import (
     TOPIC_EVENTS,
     TOPIC_READY,
@@ -25,10 +24,9 @@ from stateward.storage.database import (
     Table,
 )
 
-# In place of a worker's name. Two of them, because only a loss counts as a delivery: returned work was never started,
-# and must not come nearer to `worker.deliveries_max`.
+# In place of a worker's name. Two of them, because returned work that was never started must not count as lost.
 UNASSIGNED = ""  # its worker was lost
-# Its worker had not started it and returned it, so that it does not wait for a long job.
+# Its worker returned it: it had not started it, or has recorded what was lost with it.
 RETURNED = "-"
 NO_WORKER = (UNASSIGNED, RETURNED)
 # All of them are read for each dispatch; heartbeats as rows are not meant for more.
@@ -80,6 +78,7 @@ _WORKERS_AND_LOAD = (
 _encode = msgspec.json.encode
 _decode_event = msgspec.json.Decoder(Event).decode
 _decode_work = msgspec.json.Decoder(Work).decode
+_decode_loss = msgspec.json.Decoder(Loss).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -109,6 +108,14 @@ class InboxEvent(msgspec.Struct, frozen=True, kw_only=True):
     body: str
 
 
+class Orphan(msgspec.Struct, frozen=True, kw_only=True):
+    """Work without a worker; `work.worker` is the one that had it last, `loss` what that worker recorded, if it did."""
+
+    work: Work
+    is_returned: bool
+    loss: Loss | None
+
+
 class Bus:
     """Work, events and workers, in the database that also holds the records."""
 
@@ -136,30 +143,64 @@ class Bus:
         )
         return [_decode_work(str(body)) for (body,) in found]
 
-    def orphaned_work(self, *, limit: int) -> list[Work]:
-        """Work whose worker was lost, and work that was returned: its `worker` says which."""
+    def orphaned_work(self, *, limit: int) -> list[Orphan]:
+        """Work whose worker was lost, and work that was returned."""
         found = self._database.rows(
-            "SELECT worker, body FROM work WHERE worker IN ('', '-') ORDER BY rank LIMIT :limit",
+            "SELECT worker, loss, body FROM work WHERE worker IN ('', '-') ORDER BY rank LIMIT :limit",
             limit=limit,
         )
-        return [replace(_decode_work(str(body)), worker=str(worker)) for worker, body in found]
+        return [
+            Orphan(
+                work=_decode_work(str(body)),
+                is_returned=worker == RETURNED,
+                loss=_decode_loss(str(loss)) if loss else None,
+            )
+            for worker, loss, body in found
+        ]
 
     def return_unstarted(self, work: Sequence[Work]) -> None:
-        """Give up work that this worker has not started, for another to take; no delivery is counted for it.
-
-        The condition has the worker and the delivery: what was taken away meanwhile is left alone.
-        """
+        """Give up work that this worker has not started, for another to take; no loss is counted for it."""
         for each in work:
-            self._database.run(
-                "UPDATE work SET worker = '-'"
-                " WHERE record_id = :record_id AND version = :version AND worker = :worker"
-                " AND delivery = :delivery",
-                record_id=each.record_id,
-                version=each.version,
-                worker=each.worker,
-                delivery=each.delivery,
-            )
+            self._set(each, worker=RETURNED, loss=None)
         self._database.notify([TOPIC_READY])
+
+    def return_lost(self, work: Work, loss: Loss) -> None:
+        """Give up work whose child process died, with what is known of that, for another to take."""
+        self._set(work, worker=RETURNED, loss=loss)
+        self._database.notify([TOPIC_READY])
+
+    def return_all(self, worker: str) -> None:
+        """Give up all work of a worker that ends in order: nothing was lost, so no loss is counted."""
+        self._database.run(
+            "UPDATE work SET worker = '-', loss = '' WHERE worker = :worker", worker=worker
+        )
+
+    def record_begun(self, work: Work, loss: Loss) -> None:
+        """Say, before work begins, what its loss would mean; it counts if this worker is not heard of again."""
+        self._set(work, worker=work.worker, loss=loss)
+
+    def _set(self, work: Work, *, worker: str, loss: Loss | None) -> None:
+        """Change a row of work; the condition has worker and delivery: what was taken away meanwhile is left alone."""
+        self._database.run(
+            "UPDATE work SET worker = :to, loss = :loss"
+            " WHERE record_id = :record_id AND version = :version AND worker = :worker"
+            " AND delivery = :delivery",
+            to=worker,
+            loss="" if loss is None else _encode(loss).decode(),
+            record_id=work.record_id,
+            version=work.version,
+            worker=work.worker,
+            delivery=work.delivery,
+        )
+
+    def losses(self, record_id: str, version: int) -> tuple[Loss, ...]:
+        """What died with the work of this attempt so far."""
+        found = self._database.rows(
+            "SELECT body FROM work WHERE record_id = :record_id AND version = :version",
+            record_id=record_id,
+            version=version,
+        )
+        return _decode_work(str(found[0][0])).losses if found else ()
 
     def reassign(self, work: Sequence[Work]) -> None:
         """Assign work that was sent before to the workers it names now.

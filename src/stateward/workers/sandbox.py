@@ -77,6 +77,7 @@ from stateward.workers.sdk import (
     AttemptLog,
     Chunks,
     Completed,
+    Died,
     Failed,
     Limits,
     Result,
@@ -126,6 +127,7 @@ FRAME_SLACK_BYTES = 256 * KIB
 # Each request is a query or a commit that the worker's loop waits for: a job must not keep it busy with them.
 REQUESTS_MAX = 1000
 BROKE_PROTOCOL = "RUNNER_BROKE_PROTOCOL"
+RUNNER_DIED = "RUNNER_DIED"
 FILES_NOT_STORED = "FILES_NOT_STORED"
 # After these the process may be short of memory, half shut down, or full of files: it is not reused.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
@@ -263,6 +265,14 @@ class Child:
     def pending(self) -> int:
         """How many of the jobs that it was given have no result yet and were not taken back."""
         return len(self._attempts)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has begun its first job: the permit of a job that it has not begun is still unread."""
+        if self._attempt is None or not self._attempt.is_sent or self._is_closed:
+            return False
+        unread = inside.unread_bytes(self._permits_reader) // inside.PERMIT_BYTES
+        return unread < len(self._attempts)
 
     @property
     def capacity(self) -> int:
@@ -431,7 +441,9 @@ class Child:
             if result is not None or self._attempt is not attempt:
                 return result
         if now >= attempt.kill_at:
-            return self._kill(*attempt.overrun())
+            code, message = attempt.overrun()
+            # Not loaded in time: the machine may be too busy, and no document has been opened.
+            return self._kill(code, message, is_death=code == inside.NOT_LOADED)
         attempt.check_at = now + CHECK_S
         return self._count_processes() or self._measure_scratch()
 
@@ -569,10 +581,10 @@ class Child:
             self.close()
         return _with_log(result, attempt.log)
 
-    def _kill(self, code: str, message: str, *, is_retryable: bool = True) -> Failed | None:
-        """Kill the child; the failure of its job, if it had one."""
+    def _kill(self, code: str, message: str, *, is_death: bool = False) -> Failed | None:
+        """Kill the child; the failure of its job, if it had one. `is_death`: the process had died by itself."""
         self._end_processes()  # before the output is drained, or it could go on writing
-        attempt = self._attempt
+        attempt, has_begun = self._attempt, self.has_begun
         self._attempts.clear()
         self._drain_output(attempt)
         self.close()
@@ -581,7 +593,9 @@ class Child:
         self._note(self._clock() - attempt.begun_at)
         message = clean_text(message, chars_max=self._limits.message_chars_max)
         attempt.log.write("error", message, {"code": code})
-        return Failed(code=code, message=message, is_retryable=is_retryable, log=attempt.log.text())
+        if is_death:
+            return Died(code=code, message=message, log=attempt.log.text(), has_begun=has_begun)
+        return Failed(code=code, message=message, log=attempt.log.text())
 
     def _on_death(self, status: int) -> Result | None:
         """The process is gone: a result that it had already sent counts, else the way it died."""
@@ -592,7 +606,10 @@ class Child:
         except ProtocolViolation:
             pass  # cut off in the middle of a message: the way it died says more
         is_loading = self.layers is None
-        return self._kill(*_cause(status, self._limits, is_loading=is_loading))
+        code, message = _cause(status, self._limits, is_loading=is_loading)
+        # A process that ends by itself, or by a limit, was ended by its runner: only a signal may come from outside.
+        is_death = os.WIFSIGNALED(status) and code in (inside.NOT_LOADED, RUNNER_DIED)
+        return self._kill(code, message, is_death=is_death)
 
     def _count_processes(self) -> Failed | None:
         """Enforce `processes_max` here: RLIMIT_NPROC counts all tasks of a user, not those of a job."""
@@ -1256,7 +1273,7 @@ def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:
     if sign is None:
         return "RUNNER_EXITED", f"the runner's process {ended}; a runner returns or raises"
     hint = "; is the machine out of memory?" if sign == signal.SIGKILL else ""
-    return "RUNNER_DIED", f"the runner's process {ended}{hint}"
+    return RUNNER_DIED, f"the runner's process {ended}{hint}"
 
 
 def _tasks(pids: Iterable[int]) -> int:

@@ -210,6 +210,12 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     log: str = ""
 
 
+class Died(Failed, frozen=True, kw_only=True):
+    """The process of the attempt died, maybe by no fault of the document. `has_begun`: its runner had the document."""
+
+    has_begun: bool
+
+
 Result: TypeAlias = Completed | Failed
 Item: TypeAlias = Mapping[str, object]
 Bytes: TypeAlias = bytes  # inside Job, `bytes` is a method

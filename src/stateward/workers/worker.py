@@ -28,10 +28,12 @@ from stateward.core.failpoints import Point, point
 from stateward.core.model import (
     Event,
     Fields,
+    Loss,
     Micros,
     Work,
     timeout_message,
 )
+from stateward.core.redelivery import RedeliveryLimits, loss_line, stop_reason
 from stateward.storage.database import TOPIC_WORK, Database
 from stateward.storage.outputs import (
     CHUNKS_AT_ONCE,
@@ -47,8 +49,10 @@ from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
 from stateward.workers.routes import Routes, route_of
 from stateward.workers.sandbox import SMALL_INPUT_CHARS, Child, ChildJob, JobOrder
 from stateward.workers.sdk import (
+    AttemptLog,
     Chunk,
     Completed,
+    Died,
     Failed,
     Job,
     Limits,
@@ -80,6 +84,13 @@ class Finished(msgspec.Struct, frozen=True):
 
     work: Work
     result: Result
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """Work whose child process died here; it is returned with this loss, to be delivered again."""
+
+    work: Work
+    loss: Loss
 
 
 class Pairs(Iterable[tuple[int, str]]):
@@ -264,6 +275,7 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     recycle: Literal["always", "owner", "jobs"] = "owner"
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    redelivery: RedeliveryLimits = RedeliveryLimits()
 
 
 class Worker:
@@ -325,6 +337,10 @@ class Worker:
         self._queue: dict[Key, Work] = {}
         self._inline_queue: dict[Key, Work] = {}
         self._finished: dict[Key, Finished] = {}
+        self._lost: dict[Key, Lost] = {}
+        self._begun: set[Key] = (
+            set()
+        )  # work whose beginning is recorded, because it was lost before
         self._is_written = False  # by a transaction that may still be rolled back
         self._written: list[Output] = []
         self._recent = RecentItems()
@@ -346,7 +362,7 @@ class Worker:
             self.accept(assigned)
         self._run_inline()
         self.tend()
-        return bool(self._finished)
+        return bool(self._finished or self._lost)
 
     def _is_told(self) -> bool:
         """Whether its work may have changed: a notification came, or one may have been lost meanwhile."""
@@ -365,7 +381,9 @@ class Worker:
         for each in work:
             key = _key(each)
             queue = self._inline_queue if each.is_inline else self._queue
-            is_new = key not in known and key not in queue and key not in self._finished
+            is_new = key not in known and not any(
+                key in held for held in (queue, self._finished, self._lost)
+            )
             if each.worker == self.name and is_new and not self._info.is_draining:
                 queue[key] = self._routed(each)
 
@@ -377,6 +395,9 @@ class Worker:
         """
         self._poll()  # before `_start`: a child whose job has just ended takes the next one at once
         self._start()
+        for child, given in self._children.items():
+            if given and given[0].losses and child.has_begun:
+                self._record_begun(given[0])
 
     def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
         """Write results and, when it is due, a heartbeat; whether any result was written.
@@ -385,13 +406,21 @@ class Worker:
         transaction: it saves an insert into the inbox and a delete from it for each attempt.
         """
         self._is_written = False
-        if not self._finished and not self.is_due:
+        if not (self._finished or self._lost or self.is_due):
             return False
         # In a transaction of the coordinator the SQL of the worker still has only its own rights.
         with self._settling.transaction(), self._settling.as_worker():
             self._give_back()
+            self._return_lost()
             self._beat()
-            return self._write(tell) if self._finished else False
+            if self._finished:
+                return self._write(tell)
+        self._is_written = bool(self._lost)
+        return self._is_written
+
+    def _return_lost(self) -> None:
+        for each in self._lost.values():
+            self._settling_bus.return_lost(each.work, each.loss)
 
     def _write(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
         finished = list(self._finished.values())
@@ -429,6 +458,7 @@ class Worker:
         if self._is_written:
             point(Point.RESULTS_DURABLE)
             self._finished.clear()
+            self._lost.clear()
             self._is_written = False
             for output in self._written:
                 self._recent.add(output)
@@ -472,12 +502,13 @@ class Worker:
     @property
     def finishing(self) -> list[str]:
         """The records whose attempts `settle` will write."""
-        return [record_id for record_id, _, _ in self._finished]
+        return [record_id for record_id, _, _ in (*self._finished, *self._lost)]
 
     @property
     def in_flight(self) -> int:
         """How many jobs it has: running, queued, or not written yet."""
-        queues = (*self._children.values(), self._queue, self._inline_queue, self._finished)
+        ended = (self._finished, self._lost)
+        queues = (*self._children.values(), self._queue, self._inline_queue, *ended)
         return sum(map(len, queues))
 
     def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
@@ -523,6 +554,7 @@ class Worker:
         rmtree(self._config.scratch_root, ignore_errors=True)
         self._wakeup.close()
         with suppress(StoreError):  # then the lease expires, with the same effect but later
+            self._bus.return_all(self.name)
             self._bus.remove_worker(self.name)
         if self._config.owns_database:
             self._database.close()
@@ -556,6 +588,8 @@ class Worker:
         """Run the inline work in this thread: until it returns there are no heartbeats and no polls."""
         for key, work in list(self._inline_queue.items()):
             del self._inline_queue[key]
+            if work.losses:
+                self._record_begun(work)
             self._finished[key] = Finished(work, self._inline(work))
 
     def _inline(self, work: Work) -> Result:
@@ -636,7 +670,8 @@ class Worker:
                 continue
             try:
                 order = self._order(work)
-                if jobs and not order.is_small:
+                # What was lost before goes alone: should the child die, it is known which document it had begun.
+                if jobs and (work.losses or not order.is_small):
                     break
                 order = child.staged(order)
             except ArtifactError as error:
@@ -647,7 +682,7 @@ class Worker:
             child.owner = work.owner
             jobs.append(ChildJob(order, self._saved_values(work), self._files(work)))
             given.append(work)
-            if not order.is_small:
+            if work.losses or not order.is_small:
                 break
         if jobs:
             child.start_all(jobs)
@@ -729,7 +764,7 @@ class Worker:
         now = time.monotonic()
         while given and (result := child.on_ready() or child.expire(now)) is not None:
             work = given.popleft()
-            self._finished[_key(work)] = Finished(work, result)
+            self._end(work, result)
             self._ahead.note(child.ran_s)
             self._began[child] = now
         back = [given.pop() for _ in range(len(given) - child.pending)]
@@ -737,6 +772,38 @@ class Worker:
             self._queue = {**{_key(work): work for work in reversed(back)}, **self._queue}
         if not given:
             self._began.pop(child, None)
+
+    def _end(self, work: Work, result: Result) -> None:
+        """Keep a result to be settled. A child that died is one only if this document has killed several."""
+        key = _key(work)
+        self._begun.discard(key)
+        if not isinstance(result, Died):
+            self._finished[key] = Finished(work, result)
+            return
+        loss = Loss(worker=self.name, has_begun=result.has_begun, cause=result.message)
+        reason = stop_reason((*work.losses, loss), self._config.redelivery)
+        if reason is None:
+            self._lost[key] = Lost(work, loss)
+            self._log.warning(loss_line(loss, work.delivery), **_facts(work))
+            return
+        message = f"{result.message}; {reason}"
+        self._finished[key] = Finished(work, msgspec.structs.replace(result, message=message))
+
+    def _record_begun(self, work: Work) -> None:
+        """Record that work which was lost before has begun here: should this worker die, it is evidence."""
+        if _key(work) not in self._begun:
+            self._begun.add(_key(work))
+            loss = Loss(worker=self.name, has_begun=True, cause="the worker was lost")
+            self._bus.record_begun(work, loss)
+
+    def _log_of(self, work: Work, log: str) -> str:
+        """The log of an attempt, after what is known of its lost deliveries."""
+        if not work.losses:
+            return log
+        lines = AttemptLog(bytes_max=self._config.limits.log_bytes_max, now=self._clock)
+        for number, loss in enumerate(work.losses, 1):
+            lines.write("warning", loss_line(loss, number), {})
+        return lines.text() + log
 
     def _order(self, work: Work) -> JobOrder:
         return JobOrder(
@@ -787,7 +854,7 @@ class Worker:
                 outcome=result.outcome,
                 count=result.count,
                 facts=result.facts,
-                log=result.log,
+                log=self._log_of(work, result.log),
             )
             return Output(mark, Pairs(result.chunks), result.files)
         mark = AttemptResult(
@@ -799,7 +866,7 @@ class Worker:
             error_code=result.code,
             error_message=result.message,
             is_retryable=result.is_retryable,
-            log=result.log,
+            log=self._log_of(work, result.log),
         )
         return Output(mark)
 
