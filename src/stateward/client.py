@@ -412,11 +412,20 @@ class Client:
         record_id: str,
         hints: Mapping[str, str],
         *,
+        secrets: Mapping[str, str] | None = None,
         is_preview: bool = False,
+        is_reset: bool = False,
+        accept_flags: bool = False,
         idempotency_key: str | None = None,
     ) -> schemas.RereadAnswer:
         """Read a document again with hints; what was read before stays as an earlier edition."""
-        asked = schemas.RereadRequest(hints=dict(hints), is_preview=is_preview)
+        asked = schemas.RereadRequest(
+            hints=dict(hints),
+            secrets=dict(secrets or {}),
+            is_preview=is_preview,
+            is_reset=is_reset,
+            accept_flags=accept_flags,
+        )
         path = f"/records/{_part(record_id)}/reparse"
         return self._post(path, asked, schemas.RereadAnswer, key=idempotency_key)
 

@@ -118,8 +118,21 @@ class FlagRequest(Document, frozen=True, kw_only=True):
 class RereadRequest(Document, frozen=True, kw_only=True):
     """What a person says about a document that is to be read again."""
 
-    hints: dict[str, str] = {}
+    hints: Annotated[
+        dict[str, str],
+        Meta(description="By name; those of earlier corrections stay, an empty one is taken back."),
+    ] = {}
+    secrets: Annotated[
+        dict[str, str], Meta(description="Hints that are stored nowhere, such as a password.")
+    ] = {}
     is_preview: Annotated[bool, Meta(description="Whether to store nothing.")] = False
+    is_reset: Annotated[
+        bool, Meta(description="Whether to begin without the hints of earlier corrections.")
+    ] = False
+    accept_flags: Annotated[
+        bool,
+        Meta(description="Whether to store a flagged result in place of one that is not."),
+    ] = False
 
 
 class RereadAnswer(Document, frozen=True, kw_only=True):
@@ -132,7 +145,12 @@ class RereadAnswer(Document, frozen=True, kw_only=True):
     added: list[Fields]
     removed: list[Fields]
     flags: list[str]
+    former_flags: list[str] = []
     is_stored: bool
+    successor: Annotated[
+        str | None,
+        Meta(description="The record that processes a document that had failed with these hints."),
+    ] = None
 
 
 class Record(Document, frozen=True, kw_only=True):
@@ -182,6 +200,11 @@ class RecordOpened(Document, frozen=True, kw_only=True):
 
     record: Record
     is_duplicate: bool
+    edition: Annotated[
+        Count | None,
+        Meta(description="The edition that was made because the document came with other hints."),
+    ] = None
+    note: Annotated[str, Meta(description="What became of those hints.")] = ""
 
 
 class RecordPage(Document, frozen=True, kw_only=True):

@@ -160,3 +160,41 @@ def test_a_document_is_read_again_with_hints(api: ApiClient) -> None:
     assert api.app.flags.counts() == {}
     unknown = api.post(f"/records/{record_id}/reparse", json={"hints": {"colour": "red"}})
     assert unknown.status_code == 422
+
+
+AMBIGUOUS = b"Date,Description,Amount\n01/02/2026,Shop purchase,-1.00\n03/04/2026,Salary,2.00\n"
+
+
+def test_known_bytes_with_other_hints_are_read_again_and_never_refused_in_silence(
+    api: ApiClient,
+) -> None:
+    record_id = api.sent(AMBIGUOUS)
+    assert "being read without" in api.send(AMBIGUOUS, **{"label.date_order": "mdy"}).json()["note"]
+    api.work()
+    submitter = api.with_key(name="bert", role="submitter")
+    api = api.with_key(name="anna", role="operator")
+
+    same = api.send(AMBIGUOUS)
+    forbidden = submitter.send(AMBIGUOUS, **{"label.date_order": "mdy"})
+    wrong = api.send(AMBIGUOUS, **{"label.date_order": "sideways"})
+    made = api.send(AMBIGUOUS, path="/records", **{"label.date_order": "mdy"})
+
+    assert (same.status_code, forbidden.status_code, wrong.status_code) == (409, 409, 422)
+    assert "right to act" in forbidden.json()["detail"]
+    assert made.status_code == 200
+    assert (made.json()["record"]["id"], made.json()["edition"]) == (record_id, 1)
+    rows = api.get(f"/records/{record_id}/items").json()["items"]
+    assert [row["date"] for row in rows] == ["2026-01-02", "2026-03-04"]
+    assert api.send(AMBIGUOUS, **{"label.date_order": "mdy"}).status_code == 409
+
+
+def test_hints_of_another_kind_or_a_flagged_result_are_refused(api: ApiClient) -> None:
+    record_id = api.sent(GOOD)
+    api.work()
+    path = f"/records/{record_id}/reparse"
+
+    assert api.post(path, json={"hints": {"sign": "maybe"}}).status_code == 422
+    refused = api.post(path, json={"hints": {"sign": "flipped"}})
+    assert (refused.status_code, "Accept" in refused.json()["detail"]) == (400, True)
+    done = api.post(path, json={"hints": {"sign": "flipped"}, "accept_flags": True})
+    assert done.json()["is_stored"]

@@ -215,6 +215,8 @@ class App:
             coordinator=self.coordinator,
             registry=self.registry,
             plugins=self.plugins,
+            find=self.store.by_dedupe,
+            editions=lambda: self.editions,
         )
 
     @cached_property
@@ -304,6 +306,7 @@ class App:
             clock=self.clock,
             index=self.indexer.replace,
             flags=self.flags,
+            driver=self.external_driver,
         )
 
     @cached_property

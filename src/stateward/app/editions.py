@@ -14,10 +14,13 @@ from msgspec.structs import replace
 from stateward.app.plugins import Plugins
 from stateward.app.records import Records, edition_version
 from stateward.blobs import Folder
-from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.errors import ConcurrentModification, InvalidRequest, StageFailure, UnknownName
 from stateward.core.machine import Stage
-from stateward.core.model import FLAGS, Fields, Micros, Record
+from stateward.core.model import FLAGS, Fields, Micros, Record, clean_text
 from stateward.core.view import flag_codes
+from stateward.definition.plugin import AUTO
+from stateward.engine.coordinator import Submitted
+from stateward.engine.external_driver import ExternalDriver
 from stateward.engine.flags import Flags
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.full_text import IndexedTransition
@@ -25,6 +28,9 @@ from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
 from stateward.workers.routes import route_of
 from stateward.workers.sdk import Completed, Failed, Job, Limits, Result, registered, run_runner
 from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of
+
+# A file without its lock is a little larger or smaller than with it; what limits uploads has let that one in.
+UNLOCKED_BYTES_MAX = 1 << 30
 
 
 class Reread(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,12 +43,34 @@ class Reread(msgspec.Struct, frozen=True, kw_only=True):
     added: list[Fields]
     removed: list[Fields]
     flags: list[str]
+    former_flags: list[str] = []
     is_stored: bool
+    successor: str | None = None
+    """The record that processes a document that had failed with these hints."""
 
     @property
     def is_changed(self) -> bool:
-        """Whether any item differs."""
-        return bool(self.added or self.removed)
+        """Whether any item or flag differs."""
+        return bool(self.added or self.removed) or self.flags != self.former_flags
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What came out of a document that was read again, before it is stored."""
+
+    record: Record
+    hints: Fields
+    """All that were in force, with those of earlier editions."""
+    results: dict[str, Completed]
+    found: Reread
+    unlocked: bytes | None = None
+    """The document without its lock, where a secret opened it."""
+
+
+class OtherHints(msgspec.Struct, frozen=True, kw_only=True):
+    """A known document that was submitted with hints that it was not read with."""
+
+    record: Record
+    hints: Fields
 
 
 class Editions:
@@ -60,8 +88,10 @@ class Editions:
         clock: Callable[[], Micros],
         index: Callable[[IndexedTransition], None],
         flags: Flags,
+        driver: ExternalDriver,
     ) -> None:
         self._flags = flags
+        self._driver = driver
         self._readers = {name: at for plugin in plugins for name, at in plugin.readers.items()}
         self._index = index
         self._records = records
@@ -102,17 +132,39 @@ class Editions:
         secrets: Fields,
         actor: str,
         is_preview: bool = False,
+        is_reset: bool = False,
+        is_accepted: bool = False,
     ) -> Reread:
         """Run all finished stages again, with other hints, and store what came out as new editions.
 
         The hints are stored with the editions, the secrets nowhere. With `is_preview` nothing is stored.
         """
+        reading = self.read(record_id, hints=hints, secrets=secrets, is_reset=is_reset)
+        if is_preview:
+            return reading.found
+        return self.store(reading, actor=actor, is_accepted=is_accepted)
+
+    def read(
+        self, record_id: str, *, hints: Fields, secrets: Fields, is_reset: bool = False
+    ) -> Reading:
+        """What comes out with these hints; nothing is stored. May take as long as the stages do.
+
+        The hints of the newest edition stay in force, unless `is_reset`: who corrects the sign does not mean to undo
+        the order of dates. An empty one is taken back.
+        """
         record = self._records.get(record_id)
-        machine = self._registry.of(record)
-        stages = [each for each in machine.stages if each.name in record.outputs]
+        self._check_hints(record, hints | secrets)
+        if self._is_failed(record):
+            return self._unread(record, hints, secrets)
+        stages = self._finished(record)
         if not stages:
-            raise InvalidRequest(f"{record.id} has not been read yet; retry it instead")
-        labels = record.labels | hints
+            raise InvalidRequest(f"{record.id} has not been read yet; wait for that")
+        in_force = {} if is_reset else self.hints_of(record)
+        in_force = {name: value for name, value in (in_force | hints).items() if value != ""}
+        # A hint that was taken back must not come back with the labels of the submission.
+        labels = {
+            name: value for name, value in record.labels.items() if hints.get(name) != ""
+        } | in_force
         results: dict[str, Completed] = {}
         for stage in stages:
             made = {name: [chunk.data for chunk in one.chunks] for name, one in results.items()}
@@ -125,12 +177,168 @@ class Editions:
         last = stages[-1].name
         now = self._outputs.item_chunks(record.id, edition_version(self._outputs, record, last))
         found = _difference(record.id, last, list(now), results[last])
-        if is_preview or not found.is_changed:
+        found = replace(found, former_flags=self.flags_of(record))
+        return Reading(record=record, hints=in_force, results=results, found=found)
+
+    def _unread(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
+        """What can be done about a document that failed: other labels, or the document without its lock."""
+        if not hints and not secrets:
+            raise InvalidRequest(f"{record.id} failed, and no hint was given; retry it instead")
+        unlocked = None
+        if secrets and record.artifact is not None:
+            path = self._artifacts.path(record.artifact)
+            given = {name: str(value) for name, value in secrets.items()}
+            try:
+                unlocked = self._plugins.unlock(record.machine, path, given)
+            except StageFailure as error:
+                raise InvalidRequest(f"{record.id} cannot be read so: {error}") from error
+        found = Reread(
+            record_id=record.id,
+            stage="",
+            before=0,
+            after=0,
+            added=[],
+            removed=[],
+            flags=[],
+            is_stored=False,
+        )
+        return Reading(record=record, hints=hints, results={}, found=found, unlocked=unlocked)
+
+    def _succeed(self, reading: Reading, *, actor: str, reason: str | None = None) -> Submitted:
+        """A record that processes a document that failed with other labels, or unlocked."""
+        record, labels, artifact = reading.record, reading.hints, None
+        if reading.unlocked is not None:
+            artifact = self._artifacts.put([reading.unlocked], bytes_max=UNLOCKED_BYTES_MAX).sha256
+            labels = {**labels, "unlocked_from": record.artifact}
+        return self._driver.reprocess(
+            record.id,
+            actor=actor,
+            labels=labels,
+            reason=reason,
+            is_ended=False,
+            artifact=artifact,
+        )
+
+    def _is_failed(self, record: Record) -> bool:
+        return self._registry.of(record).kind[record.status] == "failed"
+
+    def store(self, reading: Reading, *, actor: str, is_accepted: bool = False) -> Reread:
+        """Store what was read as new editions, if anything changed; a record that moved on meanwhile is refused.
+
+        A result that is flagged where the one there is now is not would be wrong in silence: nothing leads to it from
+        the queue. It is stored only if the caller accepts that.
+        """
+        record, found = reading.record, reading.found
+        if self._records.get(record.id).version != record.version:
+            raise ConcurrentModification(record.id, expected=record.version)
+        if not reading.results:
+            made = self._succeed(reading, actor=actor)
+            return replace(found, is_stored=True, successor=made.record.id)
+        if not found.is_changed:
             return found
-        for stage in stages:
-            self._store(record, stage.name, results[stage.name], actor=actor, hints=hints)
+        is_queued = bool(flag_codes(record)) and record.id not in self._flags.decisions([record])
+        if found.flags and not is_queued and not is_accepted:
+            raise InvalidRequest(
+                f"read so, {record.id} is flagged as wrong or incomplete: {', '.join(found.flags)}; what is there now "
+                "is not, and stays. Accept the flags to store it all the same"
+            )
+        for stage, result in reading.results.items():
+            self._store(record, stage, result, actor=actor, hints=reading.hints)
         self._decide(record, found, actor)
         return replace(found, is_stored=True)
+
+    def correct(
+        self, other: OtherHints, reading: Reading | None, *, actor: str, reason: str | None = None
+    ) -> Submitted:
+        """Do what the hints of a known document ask for; what cannot be done now is said.
+
+        What has ended gets a new edition (`reading`), what failed a successor with these labels.
+        """
+        record = other.record
+        said = ", ".join(f"{name}={value}" for name, value in sorted(other.hints.items()))
+        if reading is not None and not reading.results:
+            made = self._succeed(reading, actor=actor, reason=reason)
+            return replace(made, note=f"it replaces {record.id}, which failed, with {said}")
+        if reading is not None:
+            found = self.store(reading, actor=actor)
+            if not found.is_stored:
+                return Submitted(record, is_duplicate=True, note=f"{said} changes nothing in it")
+            number = self.edition_number(record, found.stage)
+            note = f"it was read again with {said}: edition {number}"
+            return Submitted(record, is_duplicate=True, edition=number, note=note)
+        return Submitted(
+            record,
+            is_duplicate=True,
+            note=f"it is being read without {said}; when that has ended, read it again with them",
+        )
+
+    def read_other(self, other: OtherHints) -> Reading | None:
+        """A known document read with the hints that it came with this time; None if that cannot be done now."""
+        kind = self._registry.of(other.record).kind[other.record.status]
+        is_read = kind == "terminal" and self._finished(other.record)
+        if not is_read and kind != "failed":
+            return None
+        return self.read(other.record.id, hints=other.hints, secrets={})
+
+    def other_hints(self, record: Record, given: Fields) -> Fields:
+        """Those of the given hints by which a record was not read."""
+        in_force = record.labels | self.hints_of(record)
+        known = self._plugins.hints(record.machine)
+        return {
+            name: value
+            for name, value in given.items()
+            if name in known
+            and not known[name].is_secret
+            and value not in ("", AUTO)
+            and str(in_force.get(name, "")) != str(value)
+        }
+
+    def hints_of(self, record: Record) -> Fields:
+        """What a person said about a document, besides its labels: with the newest edition of what is there now."""
+        newest = self._newest(record)
+        hints = {} if newest is None else newest.facts.get("hints")
+        return dict(hints) if isinstance(hints, dict) else {}
+
+    def flags_of(self, record: Record) -> list[str]:
+        """The flags of what is there now."""
+        newest = self._newest(record)
+        if newest is None:
+            return list(flag_codes(record))
+        flags = newest.facts.get(FLAGS)
+        return [str(code) for code in flags] if isinstance(flags, list) else []
+
+    def edition_number(self, record: Record, stage: str) -> int:
+        """The number of the newest edition of a stage; 0 is what its attempt made."""
+        return sum(
+            each.stage == stage and each.facts.get(EDITION_OF) == record.outputs[stage]
+            for each in self._outputs.editions(record.id)
+        )
+
+    def _newest(self, record: Record) -> AttemptResult | None:
+        """The newest edition of the last finished stage."""
+        stages = self._finished(record)
+        if not stages:
+            return None
+        last = stages[-1].name
+        found = [
+            each
+            for each in self._outputs.editions(record.id)
+            if each.stage == last and each.facts.get(EDITION_OF) == record.outputs[last]
+        ]
+        return found[-1] if found else None
+
+    def _finished(self, record: Record) -> list[Stage]:
+        return [each for each in self._registry.of(record).stages if each.name in record.outputs]
+
+    def _check_hints(self, record: Record, given: Fields) -> None:
+        """Refuse what no pipeline of the machine understands: it would be ignored."""
+        known = self._plugins.hints(record.machine)
+        for name, value in given.items():
+            if name not in known:
+                raise UnknownName("hint", clean_text(name, chars_max=40), known)
+            choices = known[name].choices
+            if choices and value != "" and value not in choices:
+                raise UnknownName(name, clean_text(str(value), chars_max=40), choices)
 
     def _decide(self, record: Record, found: Reread, actor: str) -> None:
         """A flagged result that is no longer so was corrected."""
@@ -182,8 +390,9 @@ class Editions:
         )
         return edition
 
-    def _runner_name(self, record: Record, stage: Stage) -> str:
-        route = route_of(self._plugins.routes, record.machine, stage.name, record.labels)
+    def _runner_name(self, record: Record, stage: Stage, labels: Fields | None = None) -> str:
+        known = record.labels if labels is None else labels
+        route = route_of(self._plugins.routes, record.machine, stage.name, known)
         return stage.runner if route is None else route.runner
 
     def _run(
@@ -207,7 +416,7 @@ class Editions:
             or self._outputs.item_chunks(record.id, edition_version(self._outputs, record, name))
             for name in before
         }
-        name = self._runner_name(record, stage)
+        name = self._runner_name(record, stage, labels)
         runner = registered().get(name)
         if runner is None:
             raise UnknownName("runner", name, registered())

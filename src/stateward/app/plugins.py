@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from stateward import telemetry
-from stateward.core.errors import StageFailure, UnknownName
+from stateward.core.errors import InvalidRequest, StageFailure, UnknownName
 from stateward.core.machine import SOURCE_TYPE, Machine
 from stateward.core.model import Fields, Micros, Record
 from stateward.definition import discovery
@@ -26,6 +26,7 @@ from stateward.definition.plugin import (
     Correction,
     Detected,
     Export,
+    Hint,
     Host,
     Plugin,
     ProvidesPlugin,
@@ -75,6 +76,7 @@ class Plugins:
         self._clock = clock
         self.loaded: Sequence[LoadedPlugin] = discovery.plugins(settings.pipelines, given)
         self._configured: dict[str, ConfiguredPlugin[Any]] = {}
+        self._hints: dict[str, dict[str, Hint]] = {}
 
     def __iter__(self) -> Iterator[Plugin]:
         return (each.plugin for each in self.loaded)
@@ -94,6 +96,27 @@ class Plugins:
             made = ConfiguredPlugin if plugin.configured is None else resolve(plugin.configured)
             self._configured[name] = made(self._settings.options_of(plugin), host)
         return self._configured[name]
+
+    def hints(self, machine: str) -> dict[str, Hint]:
+        """What can be said about the documents of a machine, by name."""
+        if machine not in self._hints:
+            self._hints[machine] = {
+                hint.name: hint
+                for plugin in self
+                if any(each.machine == machine for each in plugin.source_types)
+                or any(each.name == machine for each in discovery.machines(plugin))
+                for hint in plugin.hints
+            }
+        return self._hints[machine]
+
+    def unlock(self, machine: str, path: Path, secrets: Mapping[str, str]) -> bytes:
+        """A document that was locked, without its lock; a `StageFailure` if the secrets are wrong."""
+        for plugin in self:
+            is_own = any(each.machine == machine for each in plugin.source_types)
+            if is_own and plugin.unlock is not None:
+                unlocked: bytes = resolve(plugin.unlock)(path, secrets)
+                return unlocked
+        raise InvalidRequest(f"no pipeline can unlock documents of the machine {machine}")
 
     # State machines and runners
 

@@ -1,8 +1,9 @@
 """Submitting documents: bytes into blob storage, then one record each."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from secrets import token_bytes
+from typing import TYPE_CHECKING
 
 from stateward.app.plugins import Plugins
 from stateward.blobs import Artifact, Folder, pieces_of
@@ -14,6 +15,7 @@ from stateward.core.model import (
     PRIORITY_NORMAL,
     PRIORITY_REASON,
     Fields,
+    Record,
     clean_text,
 )
 from stateward.definition.plugin import AUTO
@@ -22,6 +24,9 @@ from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
 from stateward.settings import Settings
 from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, new_traceparent
+
+if TYPE_CHECKING:
+    from stateward.app.editions import Editions, OtherHints
 
 
 class Submissions:
@@ -35,7 +40,11 @@ class Submissions:
         coordinator: Coordinator,
         registry: MachineRegistry,
         plugins: Plugins,
+        find: Callable[[str, str], Record | None],
+        editions: Callable[[], "Editions"],
     ) -> None:
+        self._find = find
+        self._editions = editions
         self._settings = settings
         self._artifacts = artifacts
         self._coordinator = coordinator
@@ -70,10 +79,13 @@ class Submissions:
         else:
             pieces = (source,) if isinstance(source, bytes) else source
         artifact = self._artifacts.put(pieces, bytes_max=self._settings.limits.upload_bytes_max)
-        given = labels or {}
+        given = said = labels or {}
         if own == AUTO:
             path = self._artifacts.path(artifact.sha256)
             own, given = self.destination(path, name=name or "", labels=given)
+        if other := self.other_hints(own, artifact.sha256, said):
+            reading = self._editions().read_other(other)
+            return self._editions().correct(other, reading, actor=actor or person(), reason=reason)
         submission = self.prepare(
             artifact,
             machine=own,
@@ -84,6 +96,19 @@ class Submissions:
             reason=reason,
         )
         return self.create([submission])[0]
+
+    def other_hints(
+        self, machine: str, artifact: str, given: Mapping[str, str]
+    ) -> "OtherHints | None":
+        """The record of a known document, with those of the given hints by which it was not read; None without any."""
+        known = self._plugins.hints(machine)
+        hints: Fields = {name: value for name, value in given.items() if name in known}
+        record = self._find(machine, artifact) if hints else None
+        if record is None or not (hints := self._editions().other_hints(record, hints)):
+            return None
+        from stateward.app.editions import OtherHints
+
+        return OtherHints(record=record, hints=hints)
 
     def destination(
         self, path: Path, *, name: str, labels: Mapping[str, str], machines: Collection[str] = ()

@@ -89,7 +89,12 @@ class LocalApp(AppProtocol):
             source, machine=machine, name=name, labels=labels, priority=priority, reason=reason
         )
         record = self._app.records.view(found.record)
-        return schemas.RecordOpened(record=record, is_duplicate=found.is_duplicate)
+        return schemas.RecordOpened(
+            record=record,
+            is_duplicate=found.is_duplicate,
+            edition=found.edition,
+            note=found.note,
+        )
 
     def work_while(self, is_wanted: Callable[[], bool]) -> bool:
         """Do the work here, unless a worker runs."""

@@ -4,7 +4,7 @@ What can be said is declared by the pipelines; each hint is an option here.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -23,6 +23,7 @@ SHOWN_MAX = 20
 LINE_CHARS_MAX = 160
 CHANGED_MAX = 5
 HINT = "hint_"
+ASK = "ask_"
 
 
 class ReparseCommand(Command):
@@ -30,7 +31,9 @@ class ReparseCommand(Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The options of the command, then those of the hints."""
-        return [*super().get_params(ctx), *map(_option, _hints())]
+        hints = _hints()
+        prompts = [_prompt(hint) for hint in hints if hint.is_secret]
+        return [*super().get_params(ctx), *map(_option, hints), *prompts]
 
 
 def _hints() -> list["Hint"]:
@@ -51,6 +54,12 @@ def _option(hint: "Hint") -> click.Option:
     return click.Option([f"--{name}", HINT + hint.name], metavar="VALUE", help=hint.doc)
 
 
+def _prompt(hint: "Hint") -> click.Option:
+    name = hint.name.replace("_", "-")
+    said = f"Ask for the {hint.name.replace('_', ' ')}, without showing it."
+    return click.Option([f"--ask-{name}", ASK + hint.name], is_flag=True, help=said)
+
+
 @click.command(
     "reparse",
     cls=ReparseCommand,
@@ -65,6 +74,12 @@ def _option(hint: "Hint") -> click.Option:
 @click.option("--query", metavar="QUERY", help="All records that match, as `stateward list` says.")
 @click.option("--outdated", is_flag=True, help="Only what an older version of a reader has read.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and store nothing.")
+@click.option("--reset", is_flag=True, help="Begin without the hints of earlier corrections.")
+@click.option(
+    "--accept-flags",
+    is_flag=True,
+    help="Store a flagged result also in place of one that is not flagged.",
+)
 @pass_context
 def reparse(
     context: CliContext,
@@ -74,12 +89,15 @@ def reparse(
     query: str | None,
     outdated: bool,
     dry_run: bool,
-    **given: str | Path | None,
+    reset: bool,
+    accept_flags: bool,
+    **given: str | Path | bool | None,
 ) -> Exit:
     """Read documents again, with hints or by newer readers.
 
     No record moves: what comes out is a new edition, and what was read before stays: stateward items ID --edition 0.
-    What changed is shown row by row. A flagged result that is no longer so leaves the queue.
+    What changed is shown row by row. A flagged result that is no longer so leaves the queue. The hints of earlier
+    corrections stay in force. A document that had failed is processed again, with the hints as labels.
     """
     from stateward.cli.local import LocalApp
 
@@ -93,7 +111,8 @@ def reparse(
         for record_id in found:
             if outdated and not app.editions.is_outdated(app.records.get(record_id)):
                 continue
-            row, code = _reparse(context, app, record_id, hints, secrets, is_preview=dry_run)
+            asked = Asked(hints, secrets, dry_run, reset, accept_flags)
+            row, code = _reparse(context, app, record_id, asked)
             rows.append(row)
             worst = max(worst, code)
     if context.is_for_programs:
@@ -103,37 +122,62 @@ def reparse(
     return worst
 
 
-def _said(given: dict[str, str | Path | None]) -> tuple["Fields", "Fields"]:
-    """The hints that were given, and the secrets among them, which are read from files."""
+class Asked(NamedTuple):
+    """How documents are to be read again."""
+
+    hints: "Fields"
+    secrets: "Fields"
+    is_preview: bool
+    is_reset: bool
+    is_accepted: bool
+
+
+def _said(given: dict[str, str | Path | bool | None]) -> tuple["Fields", "Fields"]:
+    """The hints that were given, and the secrets among them, which are read from files or asked for."""
     known = {hint.name: hint for hint in _hints()}
     hints: Fields = {}
     secrets: Fields = {}
     for key, value in given.items():
+        if key.startswith(ASK):
+            if value:
+                name = key.removeprefix(ASK)
+                secrets[name] = click.prompt(name.replace("_", " "), hide_input=True, err=True)
+            continue
         name = key.removeprefix(HINT)
         if value is None:
             continue
         if known[name].is_secret:
-            secrets[name] = Path(value).read_text("utf-8").splitlines()[0]
+            secrets[name] = _first_line(Path(str(value)))
         else:
             hints[name] = str(value)
     return hints, secrets
 
 
+def _first_line(path: Path) -> str:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path} cannot be read: {error}") from error
+    if not lines or not lines[0]:
+        raise click.UsageError(f"the first line of {path} is empty")
+    return lines[0]
+
+
 def _reparse(
-    context: CliContext,
-    app: "App",
-    record_id: str,
-    hints: "Fields",
-    secrets: "Fields",
-    *,
-    is_preview: bool,
+    context: CliContext, app: "App", record_id: str, asked: Asked
 ) -> tuple[dict[str, object], Exit]:
     from stateward.core.errors import StatewardError, StoreError
     from stateward.engine.system import person
 
     try:
         found = app.editions.reread(
-            record_id, hints=hints, secrets=secrets, actor=person(), is_preview=is_preview
+            record_id,
+            hints=asked.hints,
+            secrets=asked.secrets,
+            actor=person(),
+            is_preview=asked.is_preview,
+            is_reset=asked.is_reset,
+            is_accepted=asked.is_accepted,
         )
     except StoreError:
         raise
@@ -144,7 +188,7 @@ def _reparse(
             "outcome": "refused",
             "error": problem(error).plain(),
         }, Exit.REFUSED
-    outcome = "unchanged" if not found.is_changed else "changed" if is_preview else "stored"
+    outcome = _outcome(found, is_preview=asked.is_preview)
     if not context.is_for_programs:
         _show(context, found, outcome)
     row: dict[str, object] = {
@@ -155,12 +199,24 @@ def _reparse(
         "added": list(found.added),
         "removed": list(found.removed),
         "flags": list(found.flags),
+        "successor": found.successor,
         "error": None,
     }
     return row, Exit.FLAGGED if found.flags else Exit.OK
 
 
+def _outcome(found: "Reread", *, is_preview: bool) -> str:
+    if found.successor is not None:
+        return "replaced"
+    if not found.stage:  # it had failed: there is nothing to compare with
+        return "readable"
+    return "unchanged" if not found.is_changed else "changed" if is_preview else "stored"
+
+
 def _show(context: CliContext, found: "Reread", outcome: str) -> None:
+    if found.successor is not None:
+        context.say(f"replaced {found.record_id}, which had failed: {found.successor} is processed")
+        return
     said = f"{outcome} {found.record_id}: {found.before} rows before, {found.after} now"
     context.say(said + (f"; flagged: {', '.join(found.flags)}" if found.flags else ""))
     for sign, rows in (("-", found.removed), ("+", found.added)):

@@ -210,11 +210,16 @@ class _Sending:
 
     def _note(self, file: str, opened: "RecordOpened") -> None:
         outcome = "duplicate" if opened.is_duplicate else "new"
-        self._rows.append(_row(file, outcome, record=opened.record))
+        row = _row(file, outcome, record=opened.record)
+        self._rows.append(
+            row | ({"edition": opened.edition, "note": opened.note} if opened.note else {})
+        )
         self._records.append(opened.record)
         if not self._context.is_for_programs:
             write(f"{outcome:<9}  {opened.record.id}  {_shown_name(file)}")
             self._say_what_it_is(file, opened.record)
+        if opened.note:
+            self._context.say(f"{_shown_name(file)}: {opened.note}")
         if opened.is_duplicate and opened.record.error_code is not None:
             known = opened.record.id
             self._context.say(

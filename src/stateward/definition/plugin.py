@@ -371,6 +371,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     exports: tuple[Export, ...] = ()
     hints: tuple[Hint, ...] = ()
     """What `stateward reparse` can be told about documents of its machines."""
+    unlock: "Callable[[Path, Mapping[str, str]], bytes] | Reference | None" = None
+    """A locked document as it is without its lock, given the secret hints; a `StageFailure` if they do not open it."""
     readers: dict[str, int] = {}
     """The version of what reads documents, by runner: its attempts report it with the fact `reader`."""
 

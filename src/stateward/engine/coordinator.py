@@ -84,10 +84,15 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Submitted(msgspec.Struct, frozen=True):
-    """The record that a submission created, or the existing one with the same dedupe key."""
+    """The record that a submission created, or the existing one with the same dedupe key.
+
+    `edition` is that which was made because it came with other hints, and `note` what became of those.
+    """
 
     record: Record
     is_duplicate: bool
+    edition: int | None = None
+    note: str = ""
 
 
 class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -225,12 +225,14 @@ class ExternalDriver:
         reason: str | None = None,
         trace: str | None = None,
         is_ended: bool = True,
+        artifact: str | None = None,
     ) -> Submitted:
         """Process the document of a finished record again, as a new record that refers to it.
 
         The old record and its history stay as they are. A repeated request returns the same new record. `labels` are
         those that the new one has besides or instead. With `is_ended` false the old one may still be under way: its
-        document was read as the wrong kind, and does not have to come to its end for that to be mended.
+        document was read as the wrong kind, and does not have to come to its end for that to be mended. `artifact` is
+        the document in another form, such as without its password.
         """
         with self._store.transaction():
             step = Step(record_id=record_id, stage="", actor=actor, machines=machines)
@@ -249,7 +251,7 @@ class ExternalDriver:
             opening = Submission(
                 machine=record.machine,
                 actor=actor,
-                artifact=record.artifact,
+                artifact=artifact or record.artifact,
                 # Derived from the old record: the document's own key belongs to that, and a repeat must find this one.
                 dedupe=_successor_key(record, changed),
                 priority=record.priority,

@@ -11,10 +11,9 @@ from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
-from stateward.app.editions import Reread
+from stateward.app.editions import Reading, Reread
 from stateward.app.records import unknown_record
-from stateward.core.errors import UnknownName
-from stateward.core.model import Record, clean_text
+from stateward.core.model import Record
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
@@ -93,28 +92,42 @@ async def reparse(
     key: IdempotencyKey = None,
 ) -> Response[schemas.RereadAnswer]:
     """The record does not move: what comes out is a new edition of its items; what was read before stays."""
+    return reply(await reread(request, record_id, data, key=key))
+
+
+async def reread(
+    request: Asked, record_id: str, data: schemas.RereadRequest, *, key: str | None = None
+) -> Answer:
+    """The same for the API and the console. It is read beside the writer, which stores what came out."""
     caller = caller_of(request)
 
-    def act(app: App) -> Reread:
+    def look(app: App) -> Reading:
         if not caller.covers(app.records.get(record_id).machine):
             raise unknown_record(record_id)
-        known = {hint.name for plugin in app.plugins for hint in plugin.hints if not hint.is_secret}
-        for name in data.hints:
-            if name not in known:
-                raise UnknownName("hint", clean_text(name, chars_max=40), known)
-        return app.editions.reread(
+        return app.editions.read(
             record_id,
             hints=dict(data.hints),
-            secrets={},
-            actor=caller.actor,
-            is_preview=data.is_preview,
+            secrets=dict(data.secrets),
+            is_reset=data.is_reset,
         )
 
-    def answer(_app: App, found: Reread) -> Answer:
-        return views.json_answer(schemas.RereadAnswer(**msgspec.structs.asdict(found)))
+    reading = await service_of(request).broad.ask(look)
+    if data.is_preview:
+        return _reread_answer(reading.found)
 
-    once = once_of(caller, request, key, (await request.body(),))
-    return reply(await operations.write_once(request, once, Call(act), answer))
+    def act(app: App) -> Reread:
+        return app.editions.store(reading, actor=caller.actor, is_accepted=data.accept_flags)
+
+    # Without the secrets: a key is stored with a digest of what was asked.
+    content = msgspec.json.encode(msgspec.structs.replace(data, secrets={}), order="sorted")
+    once = once_of(caller, request, key, (content,))
+    return await operations.write_once(
+        request, once, Call(act), lambda _, found: _reread_answer(found)
+    )
+
+
+def _reread_answer(found: Reread) -> Answer:
+    return views.json_answer(schemas.RereadAnswer(**msgspec.structs.asdict(found)))
 
 
 HANDLERS: list[Any] = [decide, reparse]

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from stateward import schemas
 from stateward.app import App
 from stateward.app.actions import Command, Verb
+from stateward.app.editions import OtherHints
 from stateward.app.views import attempt_view
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.files import SavedFile
@@ -49,6 +50,7 @@ from stateward.server.paging import (
     write_cursor,
 )
 from stateward.server.problems import Refusal
+from stateward.server.service import Service
 from stateward.server.upload_stream import UploadReceiver
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.outputs import StoredChunks
@@ -108,9 +110,31 @@ async def submit_document(
         # The same document again is the same request, whatever trace it comes with.
         content = msgspec.json.encode(replace(submission, trace=None), order="sorted")
         once = once_of(caller, request, key, (content,))
-        return await service.writer.write(Open(submission), answer, once=once)
+        intent: Open | Call = Open(submission)
+        if form.other is not None:
+            intent = await _correction(service, caller, form.other, reason=form.reason)
+        return await service.writer.write(intent, answer, once=once)
     finally:
         service.writer.end(claim)
+
+
+async def _correction(
+    service: Service, caller: Caller, other: OtherHints, *, reason: str | None
+) -> Call:
+    """How a known document is read with the hints that it came with: it is read here, and stored by the writer."""
+    if not caller.may("act"):
+        names = ", ".join(sorted(other.hints))
+        raise Refusal(
+            "duplicate",
+            f"duplicate: the same bytes are stored as {other.record.id}, and were not read with the {names} that came "
+            "with them now; to read them again, the right to act is needed",
+        )
+    reading = await service.broad.ask(lambda app: app.editions.read_other(other))
+
+    def correct(app: App) -> Submitted:
+        return app.editions.correct(other, reading, actor=caller.actor, reason=reason)
+
+    return Call(correct)
 
 
 async def detect_document(request: Asked) -> Answer:

@@ -115,7 +115,12 @@ def any_record() -> RecordRoutes:
 
     def opened(app: App, submitted: Submitted) -> schemas.RecordOpened:
         record = record_view(app, submitted.record)
-        return schemas.RecordOpened(record=record, is_duplicate=submitted.is_duplicate)
+        return schemas.RecordOpened(
+            record=record,
+            is_duplicate=submitted.is_duplicate,
+            edition=submitted.edition,
+            note=submitted.note,
+        )
 
     return RecordRoutes(
         path="/records",
@@ -181,6 +186,8 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             ("version", schemas.Count),
             *((each, _exposed_type(each)) for each in due),
             ("is_duplicate", bool),
+            ("edition", schemas.Count | None, None),
+            ("note", str, ""),
         ],
         bases=(schemas.Document,),
         frozen=True,
@@ -215,6 +222,8 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             version=found.version,
             **{each: found.fields.get(each) for each in due},
             is_duplicate=submitted.is_duplicate,
+            edition=submitted.edition,
+            note=submitted.note,
         )
 
     return RecordRoutes(
@@ -276,7 +285,8 @@ def _submitting(at: RecordRoutes) -> list[Any]:
         def answer(app: App, opened: Submitted) -> Answer:
             record, is_duplicate = opened.record, opened.is_duplicate
             location = f"{at.path}/{record.id}"
-            if is_duplicate and on_duplicate == "refuse":
+            # One that came with other hints was not repeated: it was read again, or is said not to be.
+            if is_duplicate and on_duplicate == "refuse" and not opened.note:
                 return Refusal(
                     "duplicate",
                     f"duplicate: the same bytes are stored as {record.id}",

@@ -14,6 +14,7 @@ from litestar.enums import RequestEncodingType
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from stateward.app import App
+from stateward.app.editions import OtherHints
 from stateward.app.plugins import Candidate
 from stateward.blobs import Artifact, Incoming
 from stateward.core.errors import StageFailure, StatewardError
@@ -51,6 +52,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str]
     priority: str
     reason: str | None
+    other: OtherHints | None = None
 
 
 class UploadReceiver:
@@ -230,7 +232,8 @@ class UploadReceiver:
         if given := self._fields.get(PRIORITY_REASON):
             labels[PRIORITY_REASON] = given
         machine, source_type = self._pipeline, self._fields.get("source_type", "")
-        artifact, machine, labels = await self._thread.ask(
+        given = {**labels, "source_type": source_type} if source_type else labels
+        artifact, machine, labels, other = await self._thread.ask(
             lambda app: _kept(
                 app,
                 incoming,
@@ -238,7 +241,7 @@ class UploadReceiver:
                 machine=machine,
                 machines=self._caller.machines,
                 name=name or "",
-                labels={**labels, "source_type": source_type} if source_type else labels,
+                labels=given,
             )
         )
         return Form(
@@ -248,6 +251,7 @@ class UploadReceiver:
             labels=labels,
             priority=self._fields.get("priority") or "5",
             reason=self._fields.get("reason"),
+            other=other,
         )
 
     def _check_whole(self) -> None:
@@ -336,8 +340,10 @@ def _kept(
     machines: tuple[str, ...],
     name: str,
     labels: dict[str, str],
-) -> tuple[Artifact, str, dict[str, str]]:
+) -> tuple[Artifact, str, dict[str, str], OtherHints | None]:
     """Store a document whose last block this is; the machine that it goes to, and its labels with its source type.
+
+    Last, the hints by which it was not read, where the document is known.
 
     Mostly it is the only block, and all is done in one go.
     """
@@ -359,7 +365,8 @@ def _kept(
     found = _checked_content(app, incoming.path, machine, source_type=source_type, name=name)
     if routed := app.plugins.routed_type(machine, found, source_type=source_type):
         given[SOURCE_TYPE] = routed
-    return incoming.keep(), machine, given
+    artifact = incoming.keep()
+    return artifact, machine, given, app.submissions.other_hints(machine, artifact.sha256, labels)
 
 
 def _checked_content(

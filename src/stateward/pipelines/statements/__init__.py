@@ -116,7 +116,8 @@ PLUGIN = Plugin(
         Hint(name="currency", doc="The currency where none is printed."),
         Hint(name="password", doc="A file with the password of the document.", is_secret=True),
     ),
-    readers={"upload.parse": 2},
+    unlock="stateward.pipelines.statements.unlocking:unlock",
+    readers={"upload.parse": 3},
     demo=Demonstration(
         samples=(Sample(file="samples/*", machine=MACHINE, labels={"source_type": "sample"}),)
     ),

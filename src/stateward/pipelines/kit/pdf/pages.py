@@ -7,6 +7,7 @@ boxes, which have the full height and advance width of the font; tight boxes wou
 """
 
 import ctypes
+import io
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -122,6 +123,14 @@ def require_text(pages: Sequence[PdfPage], *, chars_min: int, advice: str) -> No
             f"the fonts of this file do not map their glyphs to characters, so its text cannot be read; {advice}",
             code=NO_TEXT,
         )
+
+
+def unlocked_pdf(path: Path, password: str) -> bytes:
+    """A PDF as it is without its password."""
+    saved = io.BytesIO()
+    with closing(_open(path, password)) as document:
+        document.save(saved, flags=raw.FPDF_REMOVE_SECURITY)
+    return saved.getvalue()
 
 
 def _open(path: Path, password: str | None) -> pdfium.PdfDocument:
