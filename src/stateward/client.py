@@ -416,6 +416,7 @@ class Client:
         is_preview: bool = False,
         is_reset: bool = False,
         accept_flags: bool = False,
+        remember: bool = False,
         idempotency_key: str | None = None,
     ) -> schemas.RereadAnswer:
         """Read a document again with hints; what was read before stays as an earlier edition."""
@@ -425,6 +426,7 @@ class Client:
             is_preview=is_preview,
             is_reset=is_reset,
             accept_flags=accept_flags,
+            remember=remember,
         )
         path = f"/records/{_part(record_id)}/reparse"
         return self._post(path, asked, schemas.RereadAnswer, key=idempotency_key)

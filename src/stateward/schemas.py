@@ -129,6 +129,10 @@ class RereadRequest(Document, frozen=True, kw_only=True):
     is_reset: Annotated[
         bool, Meta(description="Whether to begin without the hints of earlier corrections.")
     ] = False
+    remember: Annotated[
+        bool,
+        Meta(description="Whether to apply the hints to other documents of the same layout, too."),
+    ] = False
     accept_flags: Annotated[
         bool,
         Meta(description="Whether to store a flagged result in place of one that is not."),
@@ -151,6 +155,9 @@ class RereadAnswer(Document, frozen=True, kw_only=True):
         str | None,
         Meta(description="The record that processes a document that had failed with these hints."),
     ] = None
+    learned: Annotated[
+        list[str], Meta(description="What is remembered for other documents of the same layout.")
+    ] = []
 
 
 class Record(Document, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """A result that a stage calls wrong or incomplete waits for a person: found, counted, told of, and decided once."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,6 +163,8 @@ def test_a_document_is_read_again_with_hints(api: ApiClient) -> None:
     assert unknown.status_code == 422
 
 
+MDY: dict[str, Any] = {"label.date_order": "mdy"}
+SIDEWAYS: dict[str, Any] = {"label.date_order": "sideways"}
 AMBIGUOUS = b"Date,Description,Amount\n01/02/2026,Shop purchase,-1.00\n03/04/2026,Salary,2.00\n"
 
 
@@ -169,15 +172,15 @@ def test_known_bytes_with_other_hints_are_read_again_and_never_refused_in_silenc
     api: ApiClient,
 ) -> None:
     record_id = api.sent(AMBIGUOUS)
-    assert "being read without" in api.send(AMBIGUOUS, **{"label.date_order": "mdy"}).json()["note"]
+    assert "being read without" in api.send(AMBIGUOUS, **MDY).json()["note"]
     api.work()
     submitter = api.with_key(name="bert", role="submitter")
     api = api.with_key(name="anna", role="operator")
 
     same = api.send(AMBIGUOUS)
-    forbidden = submitter.send(AMBIGUOUS, **{"label.date_order": "mdy"})
-    wrong = api.send(AMBIGUOUS, **{"label.date_order": "sideways"})
-    made = api.send(AMBIGUOUS, path="/records", **{"label.date_order": "mdy"})
+    forbidden = submitter.send(AMBIGUOUS, **MDY)
+    wrong = api.send(AMBIGUOUS, **SIDEWAYS)
+    made = api.send(AMBIGUOUS, path="/records", **MDY)
 
     assert (same.status_code, forbidden.status_code, wrong.status_code) == (409, 409, 422)
     assert "right to act" in forbidden.json()["detail"]
@@ -185,7 +188,7 @@ def test_known_bytes_with_other_hints_are_read_again_and_never_refused_in_silenc
     assert (made.json()["record"]["id"], made.json()["edition"]) == (record_id, 1)
     rows = api.get(f"/records/{record_id}/items").json()["items"]
     assert [row["date"] for row in rows] == ["2026-01-02", "2026-03-04"]
-    assert api.send(AMBIGUOUS, **{"label.date_order": "mdy"}).status_code == 409
+    assert api.send(AMBIGUOUS, **MDY).status_code == 409
 
 
 def test_hints_of_another_kind_or_a_flagged_result_are_refused(api: ApiClient) -> None:

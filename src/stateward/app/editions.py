@@ -47,6 +47,8 @@ class Reread(msgspec.Struct, frozen=True, kw_only=True):
     is_stored: bool
     successor: str | None = None
     """The record that processes a document that had failed with these hints."""
+    learned: list[str] = []
+    """What the pipelines remember for other documents like it."""
 
     @property
     def is_changed(self) -> bool:
@@ -134,6 +136,7 @@ class Editions:
         is_preview: bool = False,
         is_reset: bool = False,
         is_accepted: bool = False,
+        is_remembered: bool = False,
     ) -> Reread:
         """Run all finished stages again, with other hints, and store what came out as new editions.
 
@@ -142,7 +145,9 @@ class Editions:
         reading = self.read(record_id, hints=hints, secrets=secrets, is_reset=is_reset)
         if is_preview:
             return reading.found
-        return self.store(reading, actor=actor, is_accepted=is_accepted)
+        return self.store(
+            reading, actor=actor, is_accepted=is_accepted, is_remembered=is_remembered
+        )
 
     def read(
         self, record_id: str, *, hints: Fields, secrets: Fields, is_reset: bool = False
@@ -222,11 +227,19 @@ class Editions:
     def _is_failed(self, record: Record) -> bool:
         return self._registry.of(record).kind[record.status] == "failed"
 
-    def store(self, reading: Reading, *, actor: str, is_accepted: bool = False) -> Reread:
+    def store(
+        self,
+        reading: Reading,
+        *,
+        actor: str,
+        is_accepted: bool = False,
+        is_remembered: bool = False,
+    ) -> Reread:
         """Store what was read as new editions, if anything changed; a record that moved on meanwhile is refused.
 
         A result that is flagged where the one there is now is not would be wrong in silence: nothing leads to it from
-        the queue. It is stored only if the caller accepts that.
+        the queue. It is stored only if the caller accepts that. With `is_remembered` the pipelines learn the hints for
+        other documents like it, unless the result is flagged.
         """
         record, found = reading.record, reading.found
         if self._records.get(record.id).version != record.version:
@@ -245,7 +258,27 @@ class Editions:
         for stage, result in reading.results.items():
             self._store(record, stage, result, actor=actor, hints=reading.hints)
         self._decide(record, found, actor)
-        return replace(found, is_stored=True)
+        learned = self._learn(reading) if is_remembered and not found.flags else []
+        return replace(found, is_stored=True, learned=learned)
+
+    def raw_table(self, record: Record) -> list[list[str]] | None:
+        """The first rows of the table of a document, as they are printed; None for what has none."""
+        if record.artifact is None:
+            return None
+        said = record.labels | self.hints_of(record)
+        hints = {name: str(value) for name, value in said.items()}
+        return self._plugins.raw_table(record.machine, self._artifacts.path(record.artifact), hints)
+
+    def _learn(self, reading: Reading) -> list[str]:
+        record = reading.record
+        if record.artifact is None:
+            return []
+        return self._plugins.learn(
+            record.machine,
+            self._artifacts.path(record.artifact),
+            {name: str(value) for name, value in reading.hints.items()},
+            name=str(record.labels.get("filename") or record.id),
+        )
 
     def correct(
         self, other: OtherHints, reading: Reading | None, *, actor: str, reason: str | None = None

@@ -92,7 +92,8 @@ class Plugins:
         """A plug-in under these settings; what its files say wrongly is refused here."""
         if name not in self._configured:
             plugin = self.named(name)
-            host = Host(clock=self._clock, warn=telemetry.log(name).warning)
+            data = Path(self._settings.data)
+            host = Host(clock=self._clock, warn=telemetry.log(name).warning, data=data)
             made = ConfiguredPlugin if plugin.configured is None else resolve(plugin.configured)
             self._configured[name] = made(self._settings.options_of(plugin), host)
         return self._configured[name]
@@ -109,11 +110,34 @@ class Plugins:
             }
         return self._hints[machine]
 
+    def learn(self, machine: str, path: Path, hints: Mapping[str, str], *, name: str) -> list[str]:
+        """Have the pipelines of a machine remember what a person said; what they learned."""
+        own = [each for each in self._of(machine) if each.hints]
+        learned = [self.configured(each.name).learn(path, hints, name=name) for each in own]
+        return [each for each in learned if each]
+
+    def raw_table(
+        self, machine: str, path: Path, hints: Mapping[str, str]
+    ) -> list[list[str]] | None:
+        """The first rows of a document's table, as they are printed; None for what has none."""
+        for plugin in self._of(machine):
+            if plugin.raw_table is not None and (found := resolve(plugin.raw_table)(path, hints)):
+                rows: list[list[str]] = found
+                return rows
+        return None
+
+    def _of(self, machine: str) -> list[Plugin]:
+        """The plug-ins that offer source types of a machine."""
+        return [
+            plugin
+            for plugin in self
+            if any(each.machine == machine for each in plugin.source_types)
+        ]
+
     def unlock(self, machine: str, path: Path, secrets: Mapping[str, str]) -> bytes:
         """A document that was locked, without its lock; a `StageFailure` if the secrets are wrong."""
-        for plugin in self:
-            is_own = any(each.machine == machine for each in plugin.source_types)
-            if is_own and plugin.unlock is not None:
+        for plugin in self._of(machine):
+            if plugin.unlock is not None:
                 unlocked: bytes = resolve(plugin.unlock)(path, secrets)
                 return unlocked
         raise InvalidRequest(f"no pipeline can unlock documents of the machine {machine}")

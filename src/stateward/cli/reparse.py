@@ -80,6 +80,9 @@ def _prompt(hint: "Hint") -> click.Option:
     is_flag=True,
     help="Store a flagged result also in place of one that is not flagged.",
 )
+@click.option(
+    "--remember", is_flag=True, help="Apply the hints to other documents of the same layout, too."
+)
 @pass_context
 def reparse(
     context: CliContext,
@@ -91,6 +94,7 @@ def reparse(
     dry_run: bool,
     reset: bool,
     accept_flags: bool,
+    remember: bool,
     **given: str | Path | bool | None,
 ) -> Exit:
     """Read documents again, with hints or by newer readers.
@@ -111,7 +115,7 @@ def reparse(
         for record_id in found:
             if outdated and not app.editions.is_outdated(app.records.get(record_id)):
                 continue
-            asked = Asked(hints, secrets, dry_run, reset, accept_flags)
+            asked = Asked(hints, secrets, dry_run, reset, accept_flags, remember)
             row, code = _reparse(context, app, record_id, asked)
             rows.append(row)
             worst = max(worst, code)
@@ -130,6 +134,7 @@ class Asked(NamedTuple):
     is_preview: bool
     is_reset: bool
     is_accepted: bool
+    is_remembered: bool
 
 
 def _said(given: dict[str, str | Path | bool | None]) -> tuple["Fields", "Fields"]:
@@ -178,6 +183,7 @@ def _reparse(
             is_preview=asked.is_preview,
             is_reset=asked.is_reset,
             is_accepted=asked.is_accepted,
+            is_remembered=asked.is_remembered,
         )
     except StoreError:
         raise
@@ -200,6 +206,7 @@ def _reparse(
         "removed": list(found.removed),
         "flags": list(found.flags),
         "successor": found.successor,
+        "learned": list(found.learned),
         "error": None,
     }
     return row, Exit.FLAGGED if found.flags else Exit.OK
@@ -219,6 +226,8 @@ def _show(context: CliContext, found: "Reread", outcome: str) -> None:
         return
     said = f"{outcome} {found.record_id}: {found.before} rows before, {found.after} now"
     context.say(said + (f"; flagged: {', '.join(found.flags)}" if found.flags else ""))
+    for name in found.learned:
+        context.say(f"other documents with these columns will be read so, too: {name}")
     for sign, rows in (("-", found.removed), ("+", found.added)):
         for row in rows[:SHOWN_MAX]:
             write(f"{sign} {_line(row)}")

@@ -11,6 +11,7 @@ from litestar.types import ControllerRouterHandler
 from stateward.console import (
     assets,
     board,
+    correct,
     errors,
     flags,
     ledger,
@@ -24,7 +25,7 @@ from stateward.console import (
 from stateward.console.layout import badges_now, check_page, refused, unknown_page
 from stateward.console.static_files import BASE
 
-PAGES = (board, records, record, errors, review, flags, ledger, operations, search)
+PAGES = (board, records, record, errors, review, flags, correct, ledger, operations, search)
 
 
 def console() -> list[ControllerRouterHandler]:

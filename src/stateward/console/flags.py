@@ -52,6 +52,7 @@ class FlaggedWork(msgspec.Struct, frozen=True, kw_only=True):
     decision: FlagDecision | None
     shown: ShownFile | None
     marks: str
+    can_correct: bool
 
 
 @get("/flags", opt={"right": "read"})
@@ -138,6 +139,7 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
         decision=app.flags.decisions([record]).get(record.id),
         shown=shown_file(app, record, BASE),
         marks=msgspec.json.encode(row_marks(rows, view)).decode(),
+        can_correct=bool(app.plugins.hints(record.machine)),
     )
 
 

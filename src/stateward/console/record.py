@@ -111,6 +111,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     can_retry: bool
     can_cancel: bool
     can_place: bool
+    can_correct: bool
     can_review: bool
     max_retries: int
     stages: list[tuple[str, str, int]]
@@ -167,6 +168,8 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         can_retry=(found.status, RETRY_REQUESTED) in machine.rules,
         can_cancel=(found.status, CANCEL_REQUESTED) in machine.rules,
         can_place=kind != "terminal",
+        can_correct=bool(app.plugins.hints(found.machine))
+        and (kind == "failed" or (kind == "terminal" and bool(found.outputs))),
         can_review=kind == "suspended" and found.status in machine.review_in,
         max_retries=machine.retry_of(found).max_retries,
         stages=_made(machine, found),

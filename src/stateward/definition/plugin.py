@@ -109,6 +109,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
     clock: Callable[[], Micros]
     warn: Callable[[str], object]
+    data: Path | None = None
+    """The data folder, for what a plug-in learns; None where nothing is to be kept."""
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +171,13 @@ class ConfiguredPlugin(Generic[O_co]):
     def embed_query(self, text: str) -> tuple[str, Sequence[float]] | None:
         """The model that ranked documents are embedded with, and the vector of a query; None without one."""
         return None
+
+    def learn(self, path: Path, hints: Mapping[str, str], *, name: str) -> str:
+        """Remember what a person said about a document called `name`, for others like it; "" if nothing was learned.
+
+        What is learned reaches the runners as `job_options`.
+        """
+        return ""
 
     def check_correction(self, correction: Correction) -> Corrected:
         """A reviewer's values in canonical form, or what is wrong with them."""
@@ -333,6 +342,8 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     doc: str
     choices: tuple[str, ...] = ()
     is_secret: bool = False
+    roles: tuple[str, ...] = ()
+    """Its value names columns of the document's table by these: `date=1,amount=4`."""
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -371,6 +382,10 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     exports: tuple[Export, ...] = ()
     hints: tuple[Hint, ...] = ()
     """What `stateward reparse` can be told about documents of its machines."""
+    raw_table: "Callable[[Path, Mapping[str, str]], list[list[str]] | None] | Reference | None" = (
+        None
+    )
+    """The first rows of a document's table as they are printed, given the hints; None for what has no table."""
     unlock: "Callable[[Path, Mapping[str, str]], bytes] | Reference | None" = None
     """A locked document as it is without its lock, given the secret hints; a `StageFailure` if they do not open it."""
     readers: dict[str, int] = {}

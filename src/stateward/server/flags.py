@@ -116,7 +116,12 @@ async def reread(
         return _reread_answer(reading.found)
 
     def act(app: App) -> Reread:
-        return app.editions.store(reading, actor=caller.actor, is_accepted=data.accept_flags)
+        return app.editions.store(
+            reading,
+            actor=caller.actor,
+            is_accepted=data.accept_flags,
+            is_remembered=data.remember,
+        )
 
     # Without the secrets: a key is stored with a digest of what was asked.
     content = msgspec.json.encode(msgspec.structs.replace(data, secrets={}), order="sorted")

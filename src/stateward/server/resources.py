@@ -186,8 +186,8 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             ("version", schemas.Count),
             *((each, _exposed_type(each)) for each in due),
             ("is_duplicate", bool),
-            ("edition", schemas.Count | None, None),
-            ("note", str, ""),
+            ("edition", schemas.Count | UnsetType, UNSET),
+            ("note", str | UnsetType, UNSET),
         ],
         bases=(schemas.Document,),
         frozen=True,
@@ -222,8 +222,8 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             version=found.version,
             **{each: found.fields.get(each) for each in due},
             is_duplicate=submitted.is_duplicate,
-            edition=submitted.edition,
-            note=submitted.note,
+            edition=UNSET if submitted.edition is None else submitted.edition,
+            note=submitted.note or UNSET,
         )
 
     return RecordRoutes(

@@ -232,7 +232,7 @@ class UploadReceiver:
         if given := self._fields.get(PRIORITY_REASON):
             labels[PRIORITY_REASON] = given
         machine, source_type = self._pipeline, self._fields.get("source_type", "")
-        given = {**labels, "source_type": source_type} if source_type else labels
+        said = {**labels, "source_type": source_type} if source_type else labels
         artifact, machine, labels, other = await self._thread.ask(
             lambda app: _kept(
                 app,
@@ -241,7 +241,7 @@ class UploadReceiver:
                 machine=machine,
                 machines=self._caller.machines,
                 name=name or "",
-                labels=given,
+                labels=said,
             )
         )
         return Form(

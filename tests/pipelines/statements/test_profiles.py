@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from stateward.pipelines.statements.profiles import shipped_profiles
+from stateward.core.errors import DeclarationError
+from stateward.pipelines.statements.learning import learn, learned_profiles
+from stateward.pipelines.statements.profiles import ProfileFile, shipped_profiles
 from tests.pipelines.statements.reading import read_bytes
 
 AMEX = (
@@ -69,3 +72,38 @@ def test_a_profile_has_headings_or_a_shape(profile: object) -> None:
     assert getattr(profile, "headings", None) or getattr(profile, "shape", None)
     assert getattr(profile, "sign", "") in ("", "printed", "flipped", "columns_absolute")
     assert getattr(profile, "date_order", "") in ("", "dmy", "mdy", "ymd")
+
+
+def test_what_was_said_about_a_table_without_headings_is_learned_by_its_shape(
+    tmp_path: Path,
+) -> None:
+    path, file = tmp_path / "first.csv", tmp_path / "learned" / "profiles.yaml"
+    path.write_text("01/02/2026,Shop,1.00,9.99\n03/04/2026,Fuel,2.00,9.99\n")
+    hints = {"map": "date=1,description=2,amount=3", "date_order": "mdy", "sign": "flipped"}
+
+    name = learn(file, path, hints, name="first.csv")
+    again = learn(file, path, {**hints, "sign": "printed"}, name="second.csv")
+
+    assert (name, again) == ("learned from first.csv", "learned from second.csv")
+    (profile,) = msgspec.convert(learned_profiles(file), ProfileFile).profiles
+    assert (profile.shape, profile.sign) == ("dtaa", "printed")
+    options = {"learned_profiles": learned_profiles(file)}
+    read = read_bytes(tmp_path, "05/06/2026,Bakery,3.00,7.77\n", options=options)
+    assert (read.dates, read.amounts) == (["2026-05-06"], ["3.00"])
+
+
+def test_there_is_nothing_to_learn_without_a_table_or_a_hint(tmp_path: Path) -> None:
+    path, file = tmp_path / "first.csv", tmp_path / "profiles.yaml"
+    path.write_bytes(b"%PDF-1.7\n")
+
+    assert learn(file, path, {"sign": "flipped"}, name="x") == ""
+    assert learn(file, path, {"account": "1"}, name="x") == ""
+    assert not file.exists()
+
+
+def test_a_damaged_file_of_learned_profiles_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "profiles.yaml"
+    file.write_text("profiles: 7")
+
+    with pytest.raises(DeclarationError, match=r"profiles\.yaml"):
+        learned_profiles(file)

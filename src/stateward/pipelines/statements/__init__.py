@@ -17,6 +17,11 @@ from stateward.definition.plugin import (
 
 MACHINE = "upload"
 RUNNERS = {"parse": "upload.parse", "normalize": "upload.normalize"}
+# What a column of a table can be; `layout` has a place for each.
+ROLES = (
+    "date", "value_date", "description", "amount", "debit", "credit", "mark", "balance", "currency", "reference",
+    "counterparty", "account",
+)  # fmt: skip
 
 
 def _source_type(name: str, title: str, format_: str, *suffixes: str) -> SourceType:
@@ -111,11 +116,16 @@ PLUGIN = Plugin(
         Hint(name="date_order", doc="The order of day and month.", choices=("dmy", "mdy", "ymd")),
         Hint(name="decimal", doc="The decimal sign.", choices=(".", ",")),
         Hint(name="encoding", doc="The encoding of a text file, such as cp1252."),
-        Hint(name="map", doc="Columns by number, from 1: date=1,amount=4,description=2."),
+        Hint(
+            name="map",
+            doc="Columns by number, from 1: date=1,amount=4,description=2.",
+            roles=ROLES,
+        ),
         Hint(name="account", doc="The account."),
         Hint(name="currency", doc="The currency where none is printed."),
         Hint(name="password", doc="A file with the password of the document.", is_secret=True),
     ),
+    raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
     readers={"upload.parse": 3},
     demo=Demonstration(

@@ -8,10 +8,9 @@ from typing import Any, cast
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
-from stateward.pipelines.statements import booking, headings
+from stateward.pipelines.statements import ROLES, booking, headings
 from stateward.pipelines.statements.layout import (
     NONE,
-    ROLES,
     Cells,
     ColumnLayout,
 )
@@ -31,7 +30,7 @@ def find_layout(rows: Sequence[Cells]) -> ColumnLayout | None:
 
 def mapped_layout(rows: Sequence[Cells], text: str) -> ColumnLayout:
     """The layout that a person gives: `date=1,amount=4,description=2`, columns numbered from 1."""
-    roles = _mapping(text)
+    roles = {role: number - 1 for role, number in column_map(text).items()}
     least = max(roles.values()) + 1
     body_at = next(
         (
@@ -60,7 +59,8 @@ def mapped_layout(rows: Sequence[Cells], text: str) -> ColumnLayout:
     )
 
 
-def _mapping(text: str) -> dict[str, int]:
+def column_map(text: str) -> dict[str, int]:
+    """The columns of a map by their role, numbered from 1; refused if it is none."""
     roles: dict[str, int] = {}
     for part in text.split(","):
         role, _, number = part.partition("=")
@@ -69,7 +69,7 @@ def _mapping(text: str) -> dict[str, int]:
                 f"the map {part.strip()!r} is none: write ROLE=NUMBER, with one of {', '.join(ROLES)}",
                 code="BAD_HINT",
             )
-        roles[role.strip()] = int(number) - 1
+        roles[role.strip()] = int(number)
     if "date" not in roles or not roles.keys() & {"amount", "debit", "credit"}:
         raise FatalFailure("a map needs a date, and an amount or a debit", code="BAD_HINT")
     return roles

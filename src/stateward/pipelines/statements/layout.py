@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements import ROLES
 from stateward.pipelines.statements.model import RowPlace, StatementRow
 
 NONE = -1
@@ -134,9 +135,3 @@ def other_party(cells: Cells, parties: Sequence[int], holder: str) -> str:
     """Of payer and payee, the one that does not hold the account."""
     named = [cells[index].strip() for index in parties]
     return next((name for name in named if name and name != holder), "")
-
-
-ROLES = (
-    "date", "value_date", "description", "amount", "debit", "credit", "mark", "balance", "currency", "reference",
-    "counterparty", "account",
-)  # fmt: skip

@@ -37,6 +37,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     source_types: dict[str, dict[str, Json]] = {}
     rules: dict[str, Json] = {}
     column_profiles: dict[str, Json] = {}
+    learned_profiles: dict[str, Json] = {}
     passwords: tuple[str, ...] = ()
     password: str = ""  # for this document alone
 
@@ -44,6 +45,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, job: Job) -> "Options":
         """Those of a job."""
         return msgspec.convert(dict(job.options), cls)
+
+    @property
+    def profiles(self) -> dict[str, Json]:
+        """The column profiles of the settings, then those that were learned."""
+        files = (self.column_profiles, self.learned_profiles)
+        listed = [each for file in files for each in _profiles_in(file)]
+        return (
+            {**self.learned_profiles, **self.column_profiles, "profiles": listed} if listed else {}
+        )
 
     @property
     def bounds(self) -> Bounds:
@@ -65,3 +75,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise FatalFailure(
                 f"the source type {name!r} cannot be used: {error}", code="BAD_HINT"
             ) from error
+
+
+def _profiles_in(file: Mapping[str, Json]) -> list[Json]:
+    found = file.get("profiles", [])
+    return (
+        found if isinstance(found, list) else [found]
+    )  # what is no list is refused with its reason later

@@ -88,7 +88,7 @@ def parse(job: Job) -> Iterator[Batch]:
         hints,
         options.bounds,
         is_lenient=is_lenient,
-        profiles=options.column_profiles,
+        profiles=options.profiles,
     )
     try:
         reading = read_statement(source)

@@ -19,6 +19,7 @@ from stateward.pipelines.statements.layout import ColumnLayout
 
 EXTRA_MAX = 12  # columns that a bank may add without changing the others
 SHAPE_ROWS = 50
+HEADING_WITHIN = 40
 Cells = Sequence[str]
 
 
@@ -30,7 +31,10 @@ class ColumnProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     shape: str = ""
     sign: str = ""
     date_order: str = ""
+    decimal: str = ""
     is_card: bool = False
+    columns: dict[str, int] = {}
+    """Columns by their role, numbered from 1, for tables with just these headings or this shape."""
 
 
 class ProfileFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,6 +55,24 @@ def find_profile(
     return None
 
 
+def find_columns(rows: Sequence[Cells], own: Mapping[str, Json]) -> str:
+    """The map of columns that one's own profiles have for a table, as a person would write it; "" for none.
+
+    Such a profile is for tables with all of its headings in their order: a column that was added moves the others.
+    """
+    for profile in _own(own):
+        if profile.columns and _is_mapped(profile, rows[:HEADING_WITHIN]):
+            return ",".join(f"{role}={number}" for role, number in profile.columns.items())
+    return ""
+
+
+def _is_mapped(profile: ColumnProfile, rows: Sequence[Cells]) -> bool:
+    if profile.headings:
+        wanted = [simplify(name) for name in profile.headings]
+        return any([simplify(cell) for cell in cells] == wanted for cells in rows)
+    return bool(rows) and all(_fits(profile.shape, cells) for cells in rows)
+
+
 def _matches(profile: ColumnProfile, layout: ColumnLayout, body: Sequence[Cells]) -> bool:
     if profile.headings:
         there = [simplify(name) for name in layout.headings if name.strip()]
@@ -60,7 +82,7 @@ def _matches(profile: ColumnProfile, layout: ColumnLayout, body: Sequence[Cells]
         return is_near and set(wanted) <= set(there) and (len(wanted) > 3 or there == wanted)
     return (
         layout.body_at == 0
-        and not layout.is_headed
+        and (not layout.is_headed or bool(profile.columns))
         and bool(body)
         and all(_fits(profile.shape, cells) for cells in body[:SHAPE_ROWS])
     )

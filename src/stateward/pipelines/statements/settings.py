@@ -1,6 +1,6 @@
 """The section `statements` of the settings, and what it says to the runners and to the submission of documents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,6 +13,8 @@ from stateward.core.model import Fields, Json
 from stateward.definition.plugin import ConfiguredPlugin, Host, SourceType
 from stateward.definition.section import MIB, Bytes, Count, FilePath, Name, Section
 from stateward.pipelines.statements import MACHINE, RUNNERS
+
+LEARNED = "learned/column-profiles.yaml"  # in the data folder
 
 
 class SourceTypeSettings(Section, frozen=True, kw_only=True):
@@ -97,6 +99,8 @@ class ConfiguredStatements(ConfiguredPlugin[StatementSettings]):
 
     def __init__(self, options: StatementSettings, host: Host) -> None:
         super().__init__(options, host)
+        self._learned_state: tuple[int, ...] = ()
+        self._learned_profiles: Fields = {}
         types: Fields = {
             each.name: {
                 key: value
@@ -120,8 +124,31 @@ class ConfiguredStatements(ConfiguredPlugin[StatementSettings]):
         }
 
     def job_options(self, runner: str) -> Fields:
-        """The same for both stages."""
-        return self._job_options
+        """The same for both stages; what was learned meanwhile comes behind one's own profiles."""
+        return {**self._job_options, "learned_profiles": self._learned()}
+
+    def learn(self, path: Path, hints: Mapping[str, str], *, name: str) -> str:
+        """Remember what was said about the columns of a table."""
+        from stateward.pipelines.statements.learning import learn
+
+        data = self.host.data
+        return "" if data is None else learn(data / LEARNED, path, hints, name=name)
+
+    def _learned(self) -> Fields:
+        """The profiles that were learned; read again only when their file has changed, because every job asks."""
+        if self.host.data is None:
+            return {}
+        path = self.host.data / LEARNED
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            return {}
+        state = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if state != self._learned_state:
+            from stateward.pipelines.statements.learning import learned_profiles
+
+            self._learned_profiles, self._learned_state = learned_profiles(path), state
+        return self._learned_profiles
 
     def source_types(self) -> Iterator[SourceType]:
         """Names for hints of one's own."""

@@ -25,7 +25,7 @@ from stateward.pipelines.statements.model import (
     StatementRow,
     StatementSection,
 )
-from stateward.pipelines.statements.profiles import ColumnProfile, find_profile
+from stateward.pipelines.statements.profiles import ColumnProfile, find_columns, find_profile
 from stateward.pipelines.statements.signs import (
     SignRule,
     booked_rows,
@@ -61,6 +61,7 @@ class StatementTable:
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
         given, cells_of_head = self._source.hints.map, [cells for _, cells in head]
+        given = given or find_columns(cells_of_head, self._source.profiles)
         layout = mapped_layout(cells_of_head, given) if given else find_layout(cells_of_head)
         if layout is None:
             raise FatalFailure(
@@ -112,14 +113,15 @@ class StatementTable:
         elif self._profile is not None and known:
             why_usual = f"{usual}: exports of {self._profile.name} print it so"
         order = dates.vote_order(_column(body, layout.dates), usual=usual, why_usual=why_usual)
-        decimal = money.vote_decimal(_column(body, layout.amounts), usual=hints.decimal or ".")
+        point = hints.decimal or ("" if self._profile is None else self._profile.decimal)
+        decimal = money.vote_decimal(_column(body, layout.amounts), usual=point or ".")
         if not is_whole and not order.order:
             every = _column(self._start(), layout.dates)
             order = dates.vote_order(every, usual=usual, why_usual=why_usual)
         if not is_whole and not decimal.is_sure:
             every = _column(self._start(), layout.amounts)
-            decimal = money.vote_decimal(every, usual=hints.decimal or ".")
-        is_known = hints.decimal or headings.has_point_decimals(layout.headings)
+            decimal = money.vote_decimal(every, usual=point or ".")
+        is_known = point or headings.has_point_decimals(layout.headings)
         if not decimal.is_sure and not is_known:
             self._reading.problems.append(
                 StatementProblem(code="AMBIGUOUS_AMOUNTS", message=decimal.why)

@@ -1,0 +1,105 @@
+"""In a browser: the queue of what is flagged, and a wrong reading that is corrected, looked at and accepted."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from stateward.pipelines.statements.settings import LEARNED
+from tests.console.scene import Scene
+
+AMBIGUOUS = "Date,Description,Amount\n01/02/2026,Shop purchase {0},-1.00\n03/04/2026,Salary,2.00\n"
+# Two columns of dates and two of amounts: the reader cannot know which of them were booked.
+COLUMNS = "a,b,c,d\n2026-01-05,7.00,Shop {0},1.00\n2026-01-06,7.00,Shop,2.00\n"
+
+
+def submitted(scene: Scene, text: str, name: str) -> str:
+    record_id = scene.app.submit(text.format(name).encode(), name=name).record.id
+    scene.app.records.wait(record_id, timeout_s=30)
+    return record_id
+
+
+def test_a_flagged_result_is_corrected_from_its_queue(scene: Scene, page: Page) -> None:
+    record_id = submitted(scene, AMBIGUOUS, "unclear.csv")
+    page.goto(scene.page(f"/flags/{record_id}"))
+    expect(page.locator("#checked tbody tr")).to_have_count(2)
+    expect(page.locator("article .pill")).to_have_text("AMBIGUOUS_DATES")
+
+    page.locator("#correct-it").click()
+    page.get_by_label("date order").select_option("mdy")
+    page.locator("#look").click()
+    expect(page.locator("#outcome")).to_contain_text("no longer be flagged")
+    expect(page.locator("#changes")).to_contain_text("2026-01-02")
+    assert [row["date"] for row in scene.app.items(record_id)] == [None, None]
+    page.locator("#accept").click()
+
+    expect(page.locator("#items")).to_contain_text("2026-01-02")
+    assert [row["date"] for row in scene.app.items(record_id)] == ["2026-01-02", "2026-03-04"]
+    page.goto(scene.page("/flags"))
+    expect(page.get_by_role("link", name="unclear.csv", exact=True)).to_have_count(0)
+
+
+def test_a_flagged_result_is_confirmed_or_rejected_with_a_reason(scene: Scene, page: Page) -> None:
+    record_id = submitted(scene, AMBIGUOUS, "rejected.csv")
+    page.goto(scene.page(f"/flags/{record_id}"))
+
+    page.locator("#reject").click()
+    expect(page.locator("#said")).to_contain_text("say why")
+    page.get_by_label("Reason").fill("it is somebody else's")
+    page.locator("#reject").click()
+
+    expect(page.get_by_role("link", name="rejected.csv", exact=True)).to_have_count(0)
+    page.goto(scene.page(f"/flags/{record_id}"))
+    expect(page.locator("#decided")).to_contain_text("reject")
+
+
+def test_columns_are_picked_and_remembered(scene: Scene, page: Page) -> None:
+    first = submitted(scene, COLUMNS, "first.csv")
+    page.goto(scene.page(f"/records/{first}"))
+    page.locator("#correct-it").click()
+    for number, role in ((1, "date"), (4, "amount"), (3, "description")):
+        page.get_by_label(f"Column {number}", exact=True).select_option(role)
+    page.get_by_label("sign", exact=False).first.select_option("flipped")
+    page.get_by_label("Read other documents").check()
+    page.locator("#look").click()
+    page.locator("#accept").click()
+    expect(page.locator("#items")).to_contain_text("-2.00")
+
+    second = submitted(scene, COLUMNS, "second.csv")
+
+    rows = list(scene.app.items(second))
+    assert [row["amount"] for row in rows] == ["-1.00", "-2.00"]
+    assert rows[0]["description"] == "Shop second.csv"
+    assert "learned from first.csv" in (Path(scene.settings.data) / LEARNED).read_text("utf-8")
+
+
+def test_what_cannot_be_read_so_is_said_and_a_flagged_result_must_be_accepted(
+    scene: Scene, page: Page
+) -> None:
+    text = "Date,Description,Amount,Balance\n2026-01-05,Shop {0},-1.50,8.50\n2026-01-06,Pay,2.00,10.50\n"
+    record_id = submitted(scene, text, "good.csv")
+    page.goto(scene.page(f"/records/{record_id}/correct"))
+
+    page.get_by_label("Column 2", exact=True).select_option("date")
+    page.locator("#look").click()
+    expect(page.locator("#preview")).to_contain_text("a map needs a date")
+    page.get_by_label("Column 2", exact=True).select_option("")
+    page.get_by_label("sign", exact=False).first.select_option("flipped")
+    page.locator("#look").click()
+    expect(page.locator("#outcome")).to_contain_text("NOT_RECONCILED")
+    page.locator("#accept").click()
+    expect(page.locator("#refused")).to_contain_text("flagged as wrong or incomplete")
+
+    assert [row["amount"] for row in scene.app.items(record_id)] == ["-1.50", "2.00"]
+    page.locator("#accept-flags").check()
+    page.locator("#accept").click()
+    expect(page.locator("#items")).to_contain_text("1.50")
+
+
+def test_a_document_without_columns_shows_none(scene: Scene, page: Page) -> None:
+    record_id = scene.app.submit(b"%PDF-1.7\nnothing").record.id
+    scene.app.records.wait(record_id, timeout_s=30)
+
+    page.goto(scene.page(f"/records/{record_id}/correct"))
+
+    expect(page.get_by_label("password")).to_have_attribute("type", "password")
+    expect(page.locator("#raw")).to_have_count(0)
