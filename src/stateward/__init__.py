@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stateward.core.errors import (
         ArtifactChanged,
         ArtifactError,
+        ArtifactsUnreachable,
         ConcurrentModification,
         DeclarationError,
         FatalFailure,
@@ -57,7 +58,8 @@ _MODULES = {
     "stateward.app": ("App",),
     "stateward.definition.declare": ("declare", "from_yaml"),
     "stateward.core.errors": (
-        "ArtifactChanged", "ArtifactError", "ConcurrentModification", "DeclarationError", "FatalFailure", "Fault",
+        "ArtifactChanged", "ArtifactError", "ArtifactsUnreachable", "ConcurrentModification", "DeclarationError",
+        "FatalFailure", "Fault",
         "InvalidCorrection", "InvalidRequest", "InvalidTransition", "LedgerDamaged", "LedgerError", "LedgerLocked",
         "LedgerMismatch", "LedgerPoisoned", "MissingExtra", "MissingLabels", "ReviewRefused", "ReviewTaken",
         "StageFailure",
@@ -78,6 +80,7 @@ __all__ = [
     "App",
     "ArtifactChanged",
     "ArtifactError",
+    "ArtifactsUnreachable",
     "ConcurrentModification",
     "DeclarationError",
     "Event",

@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from stateward import __version__
+from stateward.app.artifacts import open_artifacts
 from stateward.app.databases import RUNNER_ROLE, open_database
 from stateward.app.identity import new_record_id
 from stateward.app.machines import tune
 from stateward.app.plugins import Plugins
-from stateward.blobs import Folder
 from stateward.core.model import PRIORITY_NORMAL
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.system import is_alive, make_private, steady_clock
@@ -130,7 +130,7 @@ class App:
         self.idempotency = IdempotencyKeys(self.database)
         self.sessions = Sessions(self.database)
         self.audit = AuditLog(self.database)
-        self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
+        self.artifacts = open_artifacts(settings)
         if not is_runner:  # a wrong machine is refused now, before anything is done
             try:
                 if settings.store.lanes is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stateward.app.identity import new_key_id, new_token
-from stateward.blobs import Folder
+from stateward.blobs import ArtifactStore
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Fields, Micros
 from stateward.core.verify import Finding
@@ -94,7 +94,7 @@ class Admin:
         return verify(self._store, versions, kept=kept, signer=self._signer(), progress=progress)
 
     def verify_documents(
-        self, artifacts: Folder, *, progress: Progress = lambda *_: None
+        self, artifacts: ArtifactStore, *, progress: Progress = lambda *_: None
     ) -> list[Finding]:
         """Read every document of a record and compare its bytes with the hash that the history has of it."""
         return list(check_documents(self._store, artifacts, progress=progress))

@@ -26,8 +26,9 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 
 from stateward import __version__
+from stateward.app.artifacts import open_artifacts
 from stateward.blobs import Folder, pieces_of
-from stateward.core.errors import InvalidRequest, StoreError
+from stateward.core.errors import ArtifactError, InvalidRequest, StoreError
 from stateward.core.model import Micros, to_iso
 from stateward.settings import Settings
 from stateward.storage.database import Database
@@ -148,17 +149,18 @@ class Backup:
 
     def _copy_documents(self, digests: list[str], progress: Progress) -> tuple[int, int, list[str]]:
         """Copy what the pool does not hold; how many, how many bytes, and what could not be had unchanged."""
-        own = Folder(self._settings.data_path.absolute() / "artifacts")
+        own = open_artifacts(self._settings)
         count = size = 0
         missing = []
         for number, digest in enumerate(digests, start=1):
             progress("documents", number)
             if self._pool.holds(digest):
                 continue
-            if not own.holds(digest):
+            try:
+                copied = self._pool.put_as(digest, own.pieces(digest), bytes_max=UNLIMITED)
+            except ArtifactError:
                 missing.append(digest)
                 continue
-            copied = self._pool.put_as(digest, pieces_of(own.path(digest)), bytes_max=UNLIMITED)
             if copied is None:  # its bytes are not those that were submitted
                 missing.append(digest)
                 continue

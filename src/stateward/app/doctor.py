@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from stateward.app import App
+from stateward.app.artifacts import FOLDER
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND
 from stateward.engine.mirror import mirror_state
@@ -50,6 +51,8 @@ def checks(app: App) -> Iterator[Check]:
         advice=advice,
     )
     yield _disk_check(app.settings.data_path)
+    if not app.settings.artifacts.is_folder:
+        yield _artifacts_check(app)
     yield _backup_check(app)
     yield _clock_check(app)
     yield _worker_check(app)
@@ -122,6 +125,34 @@ def _backup_check(app: App) -> Check:
     said = "none is known" if last is None else f"{last.name} in {last.folder}"
     advice = "stateward backup DIR, or name backup.folder in the settings"
     return Check(name="backup", is_well=is_well, sentence=said, advice="" if is_well else advice)
+
+
+def _artifacts_check(app: App) -> Check:
+    """Whether object storage takes and gives a small object, and whether documents were left in the former folder."""
+    from stateward.blobs.objects import ObjectStorage
+
+    own = app.artifacts
+    left = app.settings.data_path / FOLDER
+    try:
+        took = own.check(str(app.clock()).encode()) if isinstance(own, ObjectStorage) else 0.0
+    except StatewardError as error:
+        return Check(
+            name="artifacts",
+            is_well=False,
+            sentence=str(error),
+            advice="documents are refused and no work is started until it answers: see its address, bucket and rights",
+        )
+    is_left = any(left.glob("??/*"))
+    return Check(
+        name="artifacts",
+        is_well=not is_left,
+        sentence=f"{own.location} took and gave an object in {took * 1000:.0f} ms"
+        + (f"; {left} still has documents" if is_left else ""),
+        advice="copy them into the bucket under the same names, see that stateward verify --documents is content, and "
+        "move the folder away"
+        if is_left
+        else "",
+    )
 
 
 def _worker_check(app: App) -> Check:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from stateward.app.plugins import Plugins
 from stateward.app.records import Records, edition_version
-from stateward.blobs import Folder
+from stateward.blobs import ArtifactStore
 from stateward.core.errors import ConcurrentModification, InvalidRequest, StageFailure, UnknownName
 from stateward.core.machine import Stage
 from stateward.core.model import FLAGS, Fields, Micros, Record, clean_text
@@ -84,7 +84,7 @@ class Editions:
         records: Records,
         registry: MachineRegistry,
         outputs: Outputs,
-        artifacts: Folder,
+        artifacts: ArtifactStore,
         plugins: Plugins,
         limits: Limits,
         clock: Callable[[], Micros],

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from stateward.app.artifacts import open_artifacts
 from stateward.app.backup import (
     DOCUMENTS_FILE,
     LEDGER_FOLDER,
@@ -27,7 +28,7 @@ from stateward.app.backup import (
     without_password,
 )
 from stateward.app.databases import open_database
-from stateward.blobs import Folder, pieces_of
+from stateward.blobs import ArtifactStore, Folder, pieces_of
 from stateward.core.errors import InvalidRequest, StoreError, StoreMismatch
 from stateward.settings import Settings
 
@@ -60,7 +61,7 @@ def restore(place: Path, settings: Settings, *, progress: Progress = lambda *_: 
         raise StoreMismatch(f"{database} is not the file that was backed up: its hash is another")
     if sha256(listing.encode()).hexdigest() != made.documents_sha256:
         raise StoreMismatch(f"{place / DOCUMENTS_FILE} was changed since the backup")
-    own = Folder(settings.data_path.absolute() / "artifacts")
+    own = open_artifacts(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
     missing = _copy_documents(place.parent.parent, listing.split(), own, progress)
     _copy_ledger(place, settings)
@@ -68,7 +69,9 @@ def restore(place: Path, settings: Settings, *, progress: Progress = lambda *_: 
     return _compare(made, settings, own, missing)
 
 
-def _copy_documents(folder: Path, digests: list[str], own: Folder, progress: Progress) -> list[str]:
+def _copy_documents(
+    folder: Path, digests: list[str], own: ArtifactStore, progress: Progress
+) -> list[str]:
     pool = Folder(folder / "documents")
     missing = []
     for number, digest in enumerate(digests, start=1):
@@ -121,7 +124,9 @@ def _restore_postgres(database: Path, url: str) -> None:
         raise
 
 
-def _compare(made: BackupSet, settings: Settings, own: Folder, missing: list[str]) -> Restored:
+def _compare(
+    made: BackupSet, settings: Settings, own: ArtifactStore, missing: list[str]
+) -> Restored:
     database = open_database(settings)
     try:
         if (

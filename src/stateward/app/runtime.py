@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from stateward import telemetry
 from stateward.app.databases import RUNNER_ROLE, open_database
 from stateward.app.plugins import Plugins
-from stateward.blobs import Folder
+from stateward.blobs import ArtifactStore
 from stateward.core.failpoints import CrashAt, Point, install
 from stateward.core.model import Micros
 from stateward.engine.mirror import Mirror
@@ -35,7 +35,7 @@ def build_worker(
     *,
     database: Database,
     is_runner: bool,
-    artifacts: Folder,
+    artifacts: ArtifactStore,
     plugins: Plugins,
     clock: Callable[[], Micros],
 ) -> Worker:

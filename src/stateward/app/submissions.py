@@ -6,7 +6,7 @@ from secrets import token_bytes
 from typing import TYPE_CHECKING
 
 from stateward.app.plugins import Plugins
-from stateward.blobs import Artifact, Folder, pieces_of
+from stateward.blobs import Artifact, ArtifactStore, pieces_of
 from stateward.core.errors import InvalidRequest, MissingLabels, StageFailure, UnknownName
 from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import (
@@ -36,7 +36,7 @@ class Submissions:
         self,
         settings: Settings,
         *,
-        artifacts: Folder,
+        artifacts: ArtifactStore,
         coordinator: Coordinator,
         registry: MachineRegistry,
         plugins: Plugins,

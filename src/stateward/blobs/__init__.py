@@ -1,228 +1,25 @@
-"""Artifacts: bytes stored once under their SHA-256, in a folder. File names are made here, never by a user.
+"""Artifacts: bytes stored once under their SHA-256, in a folder or in object storage.
 
-    <root>/incoming/<random>       being written
-    <root>/<first 2 hex>/<sha256>  complete; never changed
-
-A file appears under its hash only when it is complete and durable: it is written to `incoming` first, hashed on the
-way, synced, and linked to its name. So two uploads of the same bytes at the same time make one artifact, and a
-crash leaves at most a file in `incoming` that the next sweep removes.
+`ArtifactStore` is what the rest of the program may do with them; `folder.Folder` and `objects.ObjectStorage` are the
+two implementations, and one test suite holds for both.
 """
 
-import os
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from hashlib import sha256
-from pathlib import Path
-from typing import Self
+from stateward.blobs.folder import (
+    PIECE_BYTES,
+    Artifact,
+    ArtifactStore,
+    Folder,
+    Incoming,
+    TooLarge,
+    pieces_of,
+)
 
-import msgspec
-
-from stateward.core.errors import ArtifactError, InvalidRequest, StoreFull
-
-PIECE_BYTES = 1 << 20  # read at once: files of any size cost this much memory
-HEX_CHARS = 64  # of a SHA-256
-
-
-class TooLarge(InvalidRequest):
-    """More bytes than the limit allows."""
-
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
-        super().__init__(
-            f"more than {bytes_max} bytes: the limit is limits.upload_bytes_max in the settings"
-        )
-
-
-class Artifact(msgspec.Struct, frozen=True, kw_only=True):
-    """Stored bytes: their hash, their size, and whether they were not stored before."""
-
-    sha256: str
-    size: int
-    is_new: bool
-
-
-class Folder:
-    """Artifacts in a folder of this machine."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        # Below the root: a hard link cannot leave its file system.
-        self._incoming = root / "incoming"
-        # Folders whose entry in the root is durable: synced once, not per file.
-        self._settled: set[str] = set()
-
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
-        """Store these bytes. The limit is checked while they stream: a size that a client declares is no proof."""
-        with self.receive(bytes_max=bytes_max) as incoming:
-            for piece in pieces:
-                incoming.write(piece)
-            return incoming.keep()
-
-    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
-        """Store these bytes if that is their hash; None if they have another, and then nothing is stored."""
-        with self.receive(bytes_max=bytes_max) as incoming:
-            for piece in pieces:
-                incoming.write(piece)
-            return incoming.keep() if incoming.digest == digest else None
-
-    def receive(self, *, bytes_max: int) -> "Incoming":
-        """Start to receive bytes that come piece by piece, for a caller that serves others in between."""
-        try:
-            self._incoming.mkdir(parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=self._incoming)
-        except OSError as error:
-            raise _unwritable(self._root, error) from error
-        return Incoming(self, descriptor, Path(name), bytes_max=bytes_max)
-
-    def adopt(self, incoming: Path, digest: str) -> bool:
-        """Link a complete, synced file to its name; whether these bytes are new.
-
-        A link fails where the name exists, which tells new bytes from known ones in one step; a rename would
-        replace the file and report nothing.
-        """
-        place = self._place(digest)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        incoming.chmod(0o440)  # before it has its name: an artifact is never writable
-        is_new = True
-        try:
-            os.link(incoming, place)
-        except FileExistsError:
-            is_new = False
-        # Also if the name existed: the process that made it may have crashed before the entry was durable.
-        _sync_folder(place.parent)
-        if place.parent.name not in self._settled:
-            _sync_folder(self._root)
-            self._settled.add(place.parent.name)
-        return is_new
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Raise errors of the disk as `StoreFull`, which callers handle."""
-        try:
-            yield
-        except OSError as error:
-            raise _unwritable(self._root, error) from error
-
-    def path(self, digest: str) -> Path:
-        """The file of an artifact; raises ArtifactError if there is none."""
-        place = self._place(digest)
-        if not place.is_file():
-            raise ArtifactError(f"no artifact {digest}: it was never kept here, or was removed")
-        return place
-
-    def holds(self, digest: str) -> bool:
-        """Whether an artifact is stored. Its existence is enough: only complete files have such a name."""
-        return self._place(digest).is_file()
-
-    def digests(self) -> Iterator[str]:
-        """The hashes of all artifacts."""
-        return (file.name for file in self._root.glob("??/*") if len(file.name) == HEX_CHARS)
-
-    def verify(self, digest: str) -> bool:
-        """Whether the bytes still have the hash that is their name."""
-        actual = sha256()
-        for piece in pieces_of(self.path(digest)):
-            actual.update(piece)
-        return actual.hexdigest() == digest
-
-    def sweep(self, *, older_than: float) -> int:
-        """Remove files that a crash left in `incoming`; how many.
-
-        By age, because another process may be writing there at this moment.
-        """
-        gone = 0
-        for file in self._incoming.glob("*") if self._incoming.is_dir() else ():
-            with suppress(FileNotFoundError):
-                if file.stat().st_mtime < older_than:
-                    file.unlink()
-                    gone += 1
-        return gone
-
-    def _place(self, digest: str) -> Path:
-        """The name of an artifact. The check keeps paths such as `../` out: a digest may come from a request.
-
-        Two characters of it make 256 folders, so that none of them holds all files.
-        """
-        if len(digest) != HEX_CHARS or not all(c in "0123456789abcdef" for c in digest):
-            raise InvalidRequest(f"{digest!r} is not a SHA-256 in hex")
-        return self._root / digest[:2] / digest
-
-
-class Incoming:
-    """Bytes that are being received, hashed as they come. A context: what was not kept by its end is removed."""
-
-    def __init__(self, folder: Folder, descriptor: int, path: Path, *, bytes_max: int) -> None:
-        self.path = path
-        self.size = 0
-        self._folder = folder
-        self._file = os.fdopen(descriptor, "wb")
-        self._digest = sha256()
-        self._bytes_max = bytes_max
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.drop()
-
-    def write(self, piece: bytes) -> None:
-        """Add a piece; raises TooLarge before a byte beyond the limit is written."""
-        self.size += len(piece)
-        if self.size > self._bytes_max:
-            raise TooLarge(self._bytes_max)
-        self._digest.update(piece)
-        with self._folder.writing():
-            self._file.write(piece)
-
-    def flush(self) -> None:
-        """Make all of it readable at `path`, to detect its type; it is not durable yet."""
-        with self._folder.writing():
-            self._file.flush()
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of what came so far."""
-        return self._digest.hexdigest()
-
-    def keep(self) -> Artifact:
-        """Store them under their hash. Durable when this returns, so it waits for the disk.
-
-        The content is synced before the link: a name must never be durable before its bytes are.
-        """
-        digest = self.digest
-        with self._folder.writing():
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            is_new = self._folder.adopt(self.path, digest)
-        return Artifact(sha256=digest, size=self.size, is_new=is_new)
-
-    def drop(self) -> None:
-        """Remove the file from `incoming`. After `keep` the artifact stays: it is a link of its own."""
-        with suppress(OSError):
-            self._file.close()
-        self.path.unlink(missing_ok=True)
-
-
-def pieces_of(path: Path) -> Iterator[bytes]:
-    """A file, a piece at a time."""
-    with path.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
-            yield piece
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the entries of a folder durable: fsync of a file does not cover the name that it has."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _unwritable(root: Path, error: OSError) -> StoreFull:
-    return StoreFull(
-        f"cannot write to {root} ({error.strerror or error}); nothing was kept: "
-        "free some space or mend the permissions, and submit again"
-    )
+__all__ = [
+    "PIECE_BYTES",
+    "Artifact",
+    "ArtifactStore",
+    "Folder",
+    "Incoming",
+    "TooLarge",
+    "pieces_of",
+]

@@ -19,7 +19,6 @@ from stateward.app.views import (
     verification_view,
     why_view,
 )
-from stateward.blobs import pieces_of
 from stateward.cli.apps import (
     AppProtocol,
     Corrections,
@@ -183,7 +182,7 @@ class LocalApp(AppProtocol):
         saved = self._app.records.files(self._app.record(record_id))
         for each in saved:
             if each.path == wanted:
-                return pieces_of(self._app.artifacts.path(each.file.sha256))
+                return self._app.artifacts.pieces(each.file.sha256)
         raise UnknownName("file", wanted, [each.path for each in saved])
 
     def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:

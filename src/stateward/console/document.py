@@ -12,7 +12,7 @@ import msgspec
 
 from stateward.app import App
 from stateward.console.content import Content, Form, shown_as
-from stateward.core.errors import UnknownName
+from stateward.core.errors import ArtifactError, UnknownName
 from stateward.core.files import SavedFile
 from stateward.core.model import Fields, Json, Record, clean_text
 from stateward.definition.display import ItemView, Where
@@ -120,9 +120,12 @@ def _file_url(record: Record, saved: SavedFile) -> str:
 
 def content_of(app: App, record: Record) -> Content | None:
     """What a record's document is and how it can be shown; None where there is none."""
-    if record.artifact is None or not app.artifacts.holds(record.artifact):
+    if record.artifact is None:
         return None
-    return shown_as(app.artifacts.path(record.artifact))
+    try:
+        return shown_as(app.artifacts.path(record.artifact))
+    except ArtifactError:
+        return None
 
 
 def page_texts(app: App, record: Record) -> list[PageText]:

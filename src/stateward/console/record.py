@@ -56,7 +56,7 @@ from stateward.server.auth import (
     seen,
     service_of,
 )
-from stateward.server.files import OCTETS, caged
+from stateward.server.files import OCTETS, caged, download_link
 from stateward.server.problems import Refusal
 from stateward.server.views import record_view
 from stateward.storage.audit import AuditEntry
@@ -446,10 +446,12 @@ async def content(
     request: Asked,
     record_id: FromPath[str],
     save: Annotated[bool, QueryParameter(name="save", required=False)] = False,
-) -> Stream:
+) -> Response[Any] | Stream:
     """The bytes of the document, in a cage: whatever they are, a browser runs nothing of them."""
     service, caller = service_of(request), caller_of(request)
     found = await service.quick.ask(lambda app: seen(app, caller, record_id))
+    if save and found.artifact and (link := await download_link(request, found.artifact)):
+        return link
     what = await service.upload_thread().ask(lambda app: content_of(app, found))
     if what is None:
         raise Refusal("not-found", "this record has no document here")

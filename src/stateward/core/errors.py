@@ -12,6 +12,7 @@
     ├── InvalidCorrection        a reviewer's values that cannot be right; holds a sentence for each field
     ├── StoreError               the database cannot be used
     │   ├── StoreUnreachable     it does not answer, or cannot be opened
+    │   │   └── ArtifactsUnreachable   object storage does not answer, or refuses its credentials or bucket
     │   ├── StoreFull            the disk is full; nothing half-written, and waiting may help
     │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until the store is reopened
     │   └── StoreMismatch        a newer Stateward made it, or another program did
@@ -167,6 +168,10 @@ class StoreError(StatewardError):
 
 class StoreUnreachable(StoreError):
     """The database does not answer or cannot be opened."""
+
+
+class ArtifactsUnreachable(StoreUnreachable):
+    """Object storage does not answer, or refuses the credentials or the bucket; waiting or an operator may help."""
 
 
 class StoreFull(StoreError):

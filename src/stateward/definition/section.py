@@ -45,6 +45,8 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
     former_keys: ClassVar[Mapping[str, str]] = {}
     """Keys of the previous version, each with its present name: still read, with a warning."""
+    short_form: ClassVar[str] = ""
+    """The key that a text in place of the whole section sets."""
 
     def problems(self) -> Iterator[Problem]:
         """What is well-formed and still impossible, in this section without those inside it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from stateward.blobs import Folder
+from stateward.blobs import ArtifactStore
 from stateward.core.chain import GENESIS
 from stateward.core.errors import ArtifactChanged, ArtifactError
 from stateward.core.lanes import FORMER, Lane, LaneRouter, extend
@@ -112,7 +112,7 @@ def verify(
 
 
 def check_documents(
-    store: Store, artifacts: Folder, *, progress: Progress = lambda *_: None
+    store: Store, artifacts: ArtifactStore, *, progress: Progress = lambda *_: None
 ) -> Iterator[Finding]:
     """What is wrong with the documents of all records: those that are missing, and those that were changed."""
     seen: set[str] = set()
@@ -126,7 +126,7 @@ def check_documents(
         progress("documents", len(seen))
 
 
-def _fault_of(artifacts: Folder, digest: str) -> str | None:
+def _fault_of(artifacts: ArtifactStore, digest: str) -> str | None:
     try:
         return None if artifacts.verify(digest) else str(ArtifactChanged(digest))
     except (ArtifactError, OSError) as error:

@@ -61,7 +61,7 @@ async def get_file(
     """The bytes of a derived file; 304 where the client has them."""
     service, caller = service_of(request), caller_of(request)
 
-    def look(app: App) -> tuple[SavedFile, Path]:
+    def look(app: App) -> SavedFile:
         record = seen(app, caller, record_id, machine=machine)
         saved = app.records.files(record)
         wanted = f"{stage}/{name}"
@@ -69,10 +69,9 @@ async def get_file(
         if found is None:
             shown = clean_text(wanted, chars_max=NAME_CHARS_SHOWN)
             raise UnknownName("file", shown, [each.path for each in saved])
-        return found, app.artifacts.path(found.file.sha256)
+        return found
 
-    saved, path = await service.quick.ask(look)
-    file = saved.file
+    file = (await service.quick.ask(look)).file
     headers = {"ETag": f'"{file.sha256}"', "Cache-Control": "private, no-cache"}
     if known is not None and (known.strip() == "*" or file.sha256 in TAG_LIST.findall(known)):
         return Response(content=None, status_code=304, headers=headers)
@@ -82,7 +81,25 @@ async def get_file(
     media_type = file.media_type if file.media_type in MEDIA_TYPES else OCTETS
     if media_type == SVG:  # it is styled from within; nothing else of it may act or be loaded
         headers["Content-Security-Policy"] = f"{POLICY}; style-src 'unsafe-inline'"
+    if way == "attachment" and (link := await download_link(request, file.sha256)):
+        return link
+    # On a thread for transfers: the file may have to be fetched from object storage first.
+    path = await service.upload_thread().ask(lambda app: app.artifacts.path(file.sha256))
     return caged(request, path, size=file.size, media_type=media_type, headers=headers)
+
+
+async def download_link(request: Asked, digest: str) -> Response[Any] | None:
+    """The way to where an artifact can be downloaded from without us; None where the settings want no such links.
+
+    Only for what is saved: what a browser shows must come with our headers, which keep it from acting.
+    """
+    link = await service_of(request).upload_thread().ask(lambda app: app.artifacts.link(digest))
+    if link is None:
+        return None
+    # The link itself is the permission, so no cache may hold it.
+    return Response(
+        content=None, status_code=307, headers={"Location": link, "Cache-Control": "no-store"}
+    )
 
 
 def caged(

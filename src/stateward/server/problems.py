@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from stateward.blobs import TooLarge
 from stateward.core.errors import (
+    ArtifactsUnreachable,
     ConcurrentModification,
     InvalidCorrection,
     InvalidRequest,
@@ -296,9 +297,10 @@ def refusal_of(error: StatewardError) -> Refusal:
         case StoreFull():
             return Refusal("storage-full", "the disk of the service is full or failing")
         case StoreError():
+            what = "document storage" if isinstance(error, ArtifactsUnreachable) else "database"
             return Refusal(
                 "unavailable",
-                "the database of the service cannot be used now",
+                f"the {what} of the service cannot be used now",
                 headers={"Retry-After": str(SOON_S)},
             )
         case InvalidRequest():

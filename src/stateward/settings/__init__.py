@@ -23,7 +23,12 @@ from stateward.settings.processing import (
 )
 from stateward.settings.server import ApiSettings, ServerSettings
 from stateward.settings.sources import CRASH_AT, PROFILES
-from stateward.settings.storage import BackupSettings, LedgerSettings, StoreSettings
+from stateward.settings.storage import (
+    ArtifactSettings,
+    BackupSettings,
+    LedgerSettings,
+    StoreSettings,
+)
 
 __all__ = [
     "CRASH_AT",
@@ -31,6 +36,7 @@ __all__ = [
     "PRIORITIES",
     "PROFILES",
     "ApiSettings",
+    "ArtifactSettings",
     "BackupSettings",
     "CoordinatorSettings",
     "Endpoint",

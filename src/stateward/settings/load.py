@@ -39,13 +39,20 @@ from stateward.settings.sources import (
     variable_layers,
     variables_in,
 )
-from stateward.settings.storage import BackupSettings, LedgerSettings, StoreSettings
+from stateward.settings.storage import (
+    ArtifactSettings,
+    BackupSettings,
+    LedgerSettings,
+    StoreSettings,
+)
 
 DATABASE = "stateward.db"
 VARIABLES: dict[str, yaml_source.Path] = {
     "STATEWARD_PROFILE": ("profile",),
     "STATEWARD_DATA": ("data",),
     "STATEWARD_STORE_URL": ("store", "url"),
+    "STATEWARD_ARTIFACTS_URL": ("artifacts", "url"),
+    "STATEWARD_ARTIFACTS_ENDPOINT": ("artifacts", "endpoint"),
     "STATEWARD_SERVER": ("server", "url"),
     "STATEWARD_KEY": ("server", "key"),
 }
@@ -72,6 +79,7 @@ class Declared(Section, frozen=True, kw_only=True):
         ),
     ] = "stateward-data"
     store: StoreSettings = StoreSettings()
+    artifacts: ArtifactSettings = ArtifactSettings()
     worker: WorkerSettings = WorkerSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
     limits: LimitSettings = LimitSettings()

@@ -135,6 +135,8 @@ class _Update:
                     value = self.value(each, value, path)
             case kinds.StructType(), dict():
                 return self._section(kind, value, path)
+            case kinds.StructType(), str() if short := getattr(kind.cls, "short_form", ""):
+                return {short: value}
             case kinds.DictType(), dict():
                 inner = kind.value_type
                 return {key: self.value(inner, each, (*path, key)) for key, each in value.items()}

@@ -1,15 +1,19 @@
-"""Where records and their history are stored: the database and the mirrored ledger."""
+"""Where records, documents and the history are stored: database, artifacts, mirrored ledger, backups."""
 
 from collections.abc import Iterator
 from typing import Annotated, ClassVar
+from urllib.parse import urlsplit
 
 from msgspec import Meta
 
 from stateward.definition import yaml_source
 from stateward.definition.section import (
+    MIB,
     PLAIN_ADDRESS,
+    Bytes,
     FilePath,
     Problem,
+    Seconds,
     Section,
     is_plain_address,
     is_url,
@@ -52,6 +56,70 @@ class StoreSettings(Section, frozen=True, kw_only=True):
             wrong = "url must have the form postgresql://user:password@host:port/name"
         if wrong:
             yield ("url",), wrong
+
+
+class ArtifactSettings(Section, frozen=True, kw_only=True):
+    """Where documents and derived files are stored. The short form `artifacts: s3://bucket/prefix` sets `url` alone."""
+
+    short_form: ClassVar = "url"
+
+    url: Annotated[
+        str,
+        Meta(
+            description="`folder:` (in the data folder), or object storage: `s3://bucket/prefix`, "
+            "`gs://bucket/prefix`, `az://container/prefix`. Credentials come from the environment, as the vendors' own "
+            "tools read them (`AWS_ACCESS_KEY_ID`, …, or the role of the machine)."
+        ),
+    ] = "folder:"
+    endpoint: Annotated[
+        str | None,
+        Meta(
+            description="The http or https address of a server that speaks the protocol of S3; null: that of the "
+            "vendor, or what `AWS_ENDPOINT_URL` says."
+        ),
+    ] = None
+    region: Annotated[
+        Annotated[str, Meta(pattern=r"\A[a-z0-9-]+\Z", title="a region like eu-central-1")] | None,
+        Meta(description="The region of the bucket; null: what `AWS_REGION` says."),
+    ] = None
+    timeout_seconds: Annotated[
+        Seconds,
+        Meta(description="For one request; a document is sent and read in parts of 8 MiB."),
+    ] = 30.0
+    link_seconds: Annotated[
+        Annotated[float, Meta(ge=0, le=604_800)],
+        Meta(
+            description="How long a presigned link to a download is valid: the API and the console then send browsers "
+            "and clients to the bucket to save a file. 0: all bytes go through the service."
+        ),
+    ] = 0.0
+    cache_bytes_max: Annotated[
+        Bytes,
+        Meta(
+            description="How many bytes of copies each machine has in `artifacts-cache` of its data folder. A copy "
+            "that was used in the last ten minutes stays in any case."
+        ),
+    ] = 10 * 1024 * MIB
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether documents are in the data folder."""
+        return self.url == "folder:"
+
+    def problems(self) -> Iterator[Problem]:
+        """One sentence about the first thing that is wrong with an address."""
+        parts = urlsplit(self.url) if is_url(self.url) else None
+        if not self.is_folder and (
+            parts is None or parts.scheme not in ("s3", "gs", "az") or not parts.hostname
+        ):
+            yield (
+                ("url",),
+                "url must be folder:, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix",
+            )
+        elif parts is not None and (parts.query or parts.fragment or "@" in parts.netloc):
+            yield ("url",), "url may hold a bucket and a prefix only; credentials come elsewhere"
+        if self.endpoint is not None and not is_plain_address(self.endpoint):
+            yield ("endpoint",), f"endpoint must be {PLAIN_ADDRESS}"
 
 
 class LedgerSettings(Section, frozen=True, kw_only=True):

@@ -23,7 +23,12 @@ from typing import Literal, Protocol
 import msgspec
 
 from stateward.blobs import Artifact
-from stateward.core.errors import ArtifactChanged, ArtifactError, StoreError
+from stateward.core.errors import (
+    ArtifactChanged,
+    ArtifactError,
+    ArtifactsUnreachable,
+    StoreError,
+)
 from stateward.core.failpoints import Point, point
 from stateward.core.model import (
     Event,
@@ -71,6 +76,8 @@ CLOSE_S = 2.0
 LOOK_EVERY_S = 1.0
 # How long a worker waits before it tries again to start a child process where the machine has refused one.
 SPAWN_PAUSE_S = 1.0
+# How long a worker starts nothing after object storage could not be reached for a document.
+FETCH_PAUSE_S = 2.0
 RECENT_CHARS_MAX = 4 * 1024 * 1024
 RUNNER_MISSING = "RUNNER_NOT_LOADED"
 
@@ -196,8 +203,8 @@ class Artifacts(Protocol):
     def path(self, digest: str) -> Path:
         """The file of an artifact; raises ArtifactError if there is none."""
 
-    def verify(self, digest: str) -> bool:
-        """Whether the bytes still have the hash that is their name."""
+    def checked_path(self, digest: str) -> Path:
+        """The same, with bytes that were hashed for this call: `ArtifactChanged` if they are not those stored."""
 
     def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
         """Store bytes durably under their SHA-256."""
@@ -333,6 +340,7 @@ class Worker:
         self._children: dict[Child, deque[Work]] = {}
         self._began: dict[Child, float] = {}
         self._spawn_at = 0.0
+        self._fetch_at = 0.0
         self._known_grants: dict[tuple[bool, tuple[str, ...]], Grants] = {}
         self._queue: dict[Key, Work] = {}
         self._inline_queue: dict[Key, Work] = {}
@@ -531,6 +539,8 @@ class Worker:
             deadlines.append(min(self._began.values()) + WAIT_S_MAX - now)
         if self._queue and now < self._spawn_at:
             deadlines.append(self._spawn_at - now)
+        if now < self._fetch_at:
+            deadlines.append(self._fetch_at - now)
         return max(0.0, min([self._beat_at - now, IDLE_S, *deadlines]))
 
     def drain(self) -> None:
@@ -587,10 +597,17 @@ class Worker:
     def _run_inline(self) -> None:
         """Run the inline work in this thread: until it returns there are no heartbeats and no polls."""
         for key, work in list(self._inline_queue.items()):
+            if time.monotonic() < self._fetch_at:
+                return
             del self._inline_queue[key]
             if work.losses:
                 self._record_begun(work)
-            self._finished[key] = Finished(work, self._inline(work))
+            try:
+                self._finished[key] = Finished(work, self._inline(work))
+            except ArtifactsUnreachable as error:
+                self._inline_queue[key] = work
+                self._wait_for_artifacts(error)
+                return
 
     def _inline(self, work: Work) -> Result:
         runner = self._runners.get(work.runner)
@@ -617,7 +634,7 @@ class Worker:
 
     def _start(self) -> None:
         """Give the idle children work, in the order of the queue; several quick jobs at a time."""
-        while self._queue:
+        while self._queue and time.monotonic() >= self._fetch_at:
             work = next(iter(self._queue.values()))
             child = self._idle_child(self._grants(work), work.owner)
             if child is None:
@@ -674,6 +691,11 @@ class Worker:
                 if jobs and (work.losses or not order.is_small):
                     break
                 order = child.staged(order)
+            except (
+                ArtifactsUnreachable
+            ) as error:  # no document's fault: its time runs, its attempts do not
+                self._wait_for_artifacts(error)
+                break
             except ArtifactError as error:
                 del self._queue[key]
                 self._finished[key] = Finished(work, _unusable(error))
@@ -836,10 +858,15 @@ class Worker:
         """The document of this work, whose bytes are those that the record was made of."""
         if work.artifact is None:
             return None
-        path = self._artifacts.path(work.artifact)
-        if not self._artifacts.verify(work.artifact):
-            raise ArtifactChanged(work.artifact)
+        path = self._artifacts.checked_path(work.artifact)
+        self._fetch_at = 0.0
         return path
+
+    def _wait_for_artifacts(self, error: ArtifactsUnreachable) -> None:
+        """Start nothing for a while: object storage does not answer, or refuses us. What runs goes on."""
+        if not self._fetch_at:
+            self._log.warning(f"no work is started until documents can be read: {error}")
+        self._fetch_at = time.monotonic() + FETCH_PAUSE_S
 
     def _output(self, finished: Finished) -> Output:
         work, result = finished.work, finished.result

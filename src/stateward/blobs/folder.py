@@ -1,0 +1,298 @@
+"""Artifacts in a folder, and what every store of artifacts can do. File names are made here, never by a user.
+
+    <root>/incoming/<random>       being written
+    <root>/<first 2 hex>/<sha256>  complete; never changed
+
+A file appears under its hash only when it is complete and durable: it is written to `incoming` first, hashed on the
+way, synced, and linked to its name. So two uploads of the same bytes at the same time make one artifact, and a
+crash leaves at most a file in `incoming` that the next sweep removes.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol, Self
+
+import msgspec
+
+from stateward.core.errors import ArtifactChanged, ArtifactError, InvalidRequest, StoreFull
+
+PIECE_BYTES = 1 << 20  # read at once: files of any size cost this much memory
+HEX_CHARS = 64  # of a SHA-256
+
+
+class TooLarge(InvalidRequest):
+    """More bytes than the limit allows."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        super().__init__(
+            f"more than {bytes_max} bytes: the limit is limits.upload_bytes_max in the settings"
+        )
+
+
+class Artifact(msgspec.Struct, frozen=True, kw_only=True):
+    """Stored bytes: their hash, their size, and whether they were not stored before."""
+
+    sha256: str
+    size: int
+    is_new: bool
+
+
+class ArtifactStore(Protocol):
+    """Where artifacts are. Every method that names a digest refuses what is none with `InvalidRequest`."""
+
+    @property
+    def location(self) -> str:
+        """Where they are, for people: a path or a URL without credentials."""
+
+    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
+        """Store these bytes durably under their SHA-256; `TooLarge` beyond the limit, and then nothing is stored."""
+
+    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
+        """Store these bytes if that is their hash; None if they have another, and then nothing is stored."""
+
+    def receive(self, *, bytes_max: int) -> "Incoming":
+        """Start to receive bytes that come piece by piece, for a caller that serves others in between."""
+
+    def path(self, digest: str) -> Path:
+        """A file of this machine with an artifact's bytes, to be read soon; `ArtifactError` if there is none."""
+
+    def checked_path(self, digest: str) -> Path:
+        """The same, with bytes that were hashed for this call: `ArtifactChanged` if they are not those stored."""
+
+    def pieces(self, digest: str) -> Iterator[bytes]:
+        """An artifact's bytes from where they are stored, a piece at a time."""
+
+    def holds(self, digest: str) -> bool:
+        """Whether an artifact is stored."""
+
+    def digests(self) -> Iterator[str]:
+        """The hashes of all artifacts."""
+
+    def verify(self, digest: str) -> bool:
+        """Whether the bytes that are stored still have the hash that is their name."""
+
+    def sweep(self, *, older_than: float) -> int:
+        """Remove what crashes left behind on this machine before that moment; how many files."""
+
+    def link(self, digest: str) -> str | None:
+        """An address that anybody can download it from for a while; None where downloads go through the service."""
+
+
+class _Keeper(Protocol):
+    """Who takes a complete file over from an `Incoming`."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Raise errors of the disk as `StoreFull`, which callers handle."""
+
+    def adopt(self, incoming: Path, digest: str) -> bool:
+        """Store a complete, synced file under its hash; whether these bytes are new."""
+
+
+class Folder:
+    """Artifacts in a folder of this machine."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        # Below the root: a hard link cannot leave its file system.
+        self._incoming = root / "incoming"
+        # Folders whose entry in the root is durable: synced once, not per file.
+        self._settled: set[str] = set()
+
+    @property
+    def location(self) -> str:
+        """The folder."""
+        return str(self._root)
+
+    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
+        """Store these bytes. The limit is checked while they stream: a size that a client declares is no proof."""
+        with self.receive(bytes_max=bytes_max) as incoming:
+            for piece in pieces:
+                incoming.write(piece)
+            return incoming.keep()
+
+    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
+        """Store these bytes if that is their hash; None if they have another, and then nothing is stored."""
+        with self.receive(bytes_max=bytes_max) as incoming:
+            for piece in pieces:
+                incoming.write(piece)
+            return incoming.keep() if incoming.digest == digest else None
+
+    def receive(self, *, bytes_max: int, keeper: _Keeper | None = None) -> "Incoming":
+        """Start to receive bytes that come piece by piece; with a `keeper`, it takes them over instead."""
+        try:
+            self._incoming.mkdir(parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(dir=self._incoming)
+        except OSError as error:
+            raise _unwritable(self._root, error) from error
+        return Incoming(keeper or self, descriptor, Path(name), bytes_max=bytes_max)
+
+    def adopt(self, incoming: Path, digest: str) -> bool:
+        """Link a complete, synced file to its name; whether these bytes are new.
+
+        A link fails where the name exists, which tells new bytes from known ones in one step; a rename would
+        replace the file and report nothing.
+        """
+        place = self.place(digest)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        incoming.chmod(0o440)  # before it has its name: an artifact is never writable
+        is_new = True
+        try:
+            os.link(incoming, place)
+        except FileExistsError:
+            is_new = False
+        # Also if the name existed: the process that made it may have crashed before the entry was durable.
+        _sync_folder(place.parent)
+        if place.parent.name not in self._settled:
+            _sync_folder(self._root)
+            self._settled.add(place.parent.name)
+        return is_new
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Raise errors of the disk as `StoreFull`, which callers handle."""
+        try:
+            yield
+        except OSError as error:
+            raise _unwritable(self._root, error) from error
+
+    def path(self, digest: str) -> Path:
+        """The file of an artifact; raises ArtifactError if there is none."""
+        place = self.place(digest)
+        if not place.is_file():
+            raise ArtifactError(f"no artifact {digest}: it was never kept here, or was removed")
+        return place
+
+    def checked_path(self, digest: str) -> Path:
+        """The file of an artifact, hashed now; raises ArtifactChanged if it has another hash than its name."""
+        path = self.path(digest)
+        if not self.verify(digest):
+            raise ArtifactChanged(digest)
+        return path
+
+    def pieces(self, digest: str) -> Iterator[bytes]:
+        """The bytes of an artifact, a piece at a time."""
+        return pieces_of(self.path(digest))
+
+    def link(self, digest: str) -> None:
+        """There is none: a folder has no address."""
+
+    def holds(self, digest: str) -> bool:
+        """Whether an artifact is stored. Its existence is enough: only complete files have such a name."""
+        return self.place(digest).is_file()
+
+    def digests(self) -> Iterator[str]:
+        """The hashes of all artifacts."""
+        return (file.name for file in self._root.glob("??/*") if len(file.name) == HEX_CHARS)
+
+    def verify(self, digest: str) -> bool:
+        """Whether the bytes still have the hash that is their name."""
+        actual = sha256()
+        for piece in pieces_of(self.path(digest)):
+            actual.update(piece)
+        return actual.hexdigest() == digest
+
+    def sweep(self, *, older_than: float) -> int:
+        """Remove files that a crash left in `incoming`; how many.
+
+        By age, because another process may be writing there at this moment.
+        """
+        gone = 0
+        for file in self._incoming.glob("*") if self._incoming.is_dir() else ():
+            with suppress(FileNotFoundError):
+                if file.stat().st_mtime < older_than:
+                    file.unlink()
+                    gone += 1
+        return gone
+
+    def place(self, digest: str) -> Path:
+        """The name of an artifact. The check keeps paths such as `../` out: a digest may come from a request.
+
+        Two characters of it make 256 folders, so that none of them holds all files.
+        """
+        if len(digest) != HEX_CHARS or not all(c in "0123456789abcdef" for c in digest):
+            raise InvalidRequest(f"{digest!r} is not a SHA-256 in hex")
+        return self._root / digest[:2] / digest
+
+
+class Incoming:
+    """Bytes that are being received, hashed as they come. A context: what was not kept by its end is removed."""
+
+    def __init__(self, keeper: _Keeper, descriptor: int, path: Path, *, bytes_max: int) -> None:
+        self.path = path
+        self.size = 0
+        self._keeper = keeper
+        self._file = os.fdopen(descriptor, "wb")
+        self._digest = sha256()
+        self._bytes_max = bytes_max
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop()
+
+    def write(self, piece: bytes) -> None:
+        """Add a piece; raises TooLarge before a byte beyond the limit is written."""
+        self.size += len(piece)
+        if self.size > self._bytes_max:
+            raise TooLarge(self._bytes_max)
+        self._digest.update(piece)
+        with self._keeper.writing():
+            self._file.write(piece)
+
+    def flush(self) -> None:
+        """Make all of it readable at `path`, to detect its type; it is not durable yet."""
+        with self._keeper.writing():
+            self._file.flush()
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what came so far."""
+        return self._digest.hexdigest()
+
+    def keep(self) -> Artifact:
+        """Store them under their hash. Durable when this returns, so it waits for the disk.
+
+        The content is synced before the link: a name must never be durable before its bytes are.
+        """
+        digest = self.digest
+        with self._keeper.writing():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            is_new = self._keeper.adopt(self.path, digest)
+        return Artifact(sha256=digest, size=self.size, is_new=is_new)
+
+    def drop(self) -> None:
+        """Remove the file from `incoming`. After `keep` the artifact stays: it is a link of its own."""
+        with suppress(OSError):
+            self._file.close()
+        self.path.unlink(missing_ok=True)
+
+
+def pieces_of(path: Path) -> Iterator[bytes]:
+    """A file, a piece at a time."""
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the entries of a folder durable: fsync of a file does not cover the name that it has."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(root: Path, error: OSError) -> StoreFull:
+    return StoreFull(
+        f"cannot write to {root} ({error.strerror or error}); nothing was kept: "
+        "free some space or mend the permissions, and submit again"
+    )
