@@ -249,6 +249,46 @@ def test_the_law_of_a_country_with_states_is_below_the_line(law: str, *, is_sure
     assert (value(found, "governing_law").confidence >= ACCEPTED_MIN) == is_sure
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "The term of this Agreement shall begin on June 1, 2021.",
+        '"Effective Date" means the day on which the last approval is granted.',
+        "The effective date of this Agreement will be the day of the closing.",
+        "This Agreement shall become effective upon approval by the court.",
+        "Dieser Vertrag tritt mit der Zustimmung des Aufsichtsrats in Kraft.",
+    ],
+)
+def test_a_date_is_below_the_line_where_the_contract_starts_on_another_day(start: str) -> None:
+    made = "This Agreement is entered into as of March 4, 2021"
+    text = NDA.format(date=made, law="the State of Delaware")
+
+    plain = extracted(text, "general")
+    found = extracted(text.replace("1. Term.", f"1. Term. {start}"), "general")
+
+    assert value(plain, "effective_date").confidence >= ACCEPTED_MIN
+    assert value(found, "effective_date").confidence < ACCEPTED_MIN
+    assert value(found, "effective_date").cap < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("printed", "instead"),
+    [
+        ("and YOU ON DEMAND HOLDINGS, INC., a", "and Bexley Robotics LLC, a"),
+        ("and Blackstone / Bexley Robotics LLC, a", "and Bexley Robotics LLC, a"),
+        ("and Bexley Bank, N. A, a", "and Bexley Robotics LLC, a"),
+        ("and Ximage corporation, a", "and Bexley Robotics LLC, a"),
+        ("and Bexley Robotics Limited of Boston House, a", "and Bexley Robotics LLC, a"),
+        ("and Harrow Mills Inc. Group Holdings, a", "and Bexley Robotics LLC, a"),
+    ],
+)
+def test_a_name_that_is_cut_is_below_the_line(printed: str, instead: str) -> None:
+    made = "This Agreement is entered into as of March 4, 2021"
+    text = NDA.format(date=made, law="the State of Delaware").replace(instead, printed)
+
+    assert not validate_extraction(extracted(text, "general"), RULES).accepted
+
+
 def test_one_party_alone_is_below_the_line() -> None:
     text = (
         "NON-DISCLOSURE AGREEMENT\n\nThis Agreement is made on March 4, 2021 by Harrow Mills Inc.\n"

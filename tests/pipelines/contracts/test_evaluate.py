@@ -161,6 +161,62 @@ def test_an_empty_value_is_no_truth() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("parties", "names"),
+    [
+        ('Vax, Inc. ("Vax"); Sutro Inc. ("Sutro"); Vax and Sutro (each a "Party")', ["Vax, Inc.", "Sutro Inc."]),
+        ('Antares, Inc. ("Antares"); AMAG Inc. ("AMAG"); individually as "Party"', ["Antares, Inc.", "AMAG Inc."]),
+        ('Fonterra (USA) Inc., ("Supplier"); (each "Party", collectively "Parties")', ["Fonterra (USA) Inc."]),
+        ('Matthey Company, Inc. d/b/a ALFA AESAR; Nanophase Corp.', ["Matthey Company, Inc.", "Nanophase Corp."]),
+        ('(DGT Corp. ("DGT"); Dolphin Limited ("Dolphin")', ["DGT Corp.", "Dolphin Limited"]),
+        ('Shop.com, Inc. ("Buyer"); Supplier; an individual ("Agent"); [ * * * ] ("X")', ["Shop.com, Inc."]),
+        ('Pretzel Time, Inc. ("Pretzel Time"; "FRANCHISOR"); PRETZEL TIME, INC. ("PT")', ["Pretzel Time, Inc."]),
+    ],
+)  # fmt: skip
+def test_truth_of_cuad_names_parties_without_what_they_are_called_together(
+    parties: str, names: list[str]
+) -> None:
+    assert truth_of({"Parties-Answer": parties}).fields.get("party") == names
+
+
+@pytest.mark.parametrize(
+    ("law", "laws"),
+    [
+        ("Ontario, Canada", ["Ontario"]),
+        ("England, United Kingdom; Wales, United Kingdom", ["England"]),
+        ("England and Wales", ["England and Wales"]),
+        ("Texas; Singapore", ["Texas", "Singapore"]),
+        ("People's Republic of China", ["China"]),
+    ],
+)
+def test_truth_of_cuad_names_each_law_once(law: str, laws: list[str]) -> None:
+    assert truth_of({"Parties-Answer": "", "Governing Law-Answer": law}).fields == {
+        "governing_law": laws
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "is_printed"),
+    [
+        ({"party": ["Harrow Mils Inc.", "Bexley Robotics LLC"]}, False),
+        ({"effective_date": ["2021-03-05"]}, False),
+        ({"effective_date": ["2021-12-24"]}, True),
+        ({"governing_law": ["Texas"]}, True),
+    ],
+)
+def test_a_truth_that_the_document_does_not_print_is_counted_apart(
+    tmp_path: Path, wrong: dict[str, list[str]], *, is_printed: bool
+) -> None:
+    folder = a_folder(tmp_path, {**TRUTH, **wrong})
+    contract = next(folder.glob("*.txt"))
+    contract.write_text(contract.read_text() + "\nThe office is closed on December 24, 2021.\n")
+
+    judged = evaluate(folder, rules=shipped(), cpu_s=lambda: 0.0).judged[0]
+
+    assert not judged.is_required_right
+    assert judged.is_truth_printed is is_printed
+
+
 def test_truth_of_cuad_speaks_of_three_fields_alone() -> None:
     truth = truth_of(
         {
@@ -269,7 +325,12 @@ def test_an_optional_field_that_is_wrong_does_not_make_an_approval_wrong(tmp_pat
 
     document = json.loads(result.output)
     assert result.exit_code == 0
-    assert document["approvals"]["all"] == {"contracts": 1, "approved": 1, "right": 1}
+    assert document["approvals"]["all"] == {
+        "contracts": 1,
+        "approved": 1,
+        "right": 1,
+        "truth_not_printed": 0,
+    }
     assert next(iter(document)) == "approvals", "the number that matters comes first"
 
 

@@ -395,6 +395,13 @@ def test_a_name_over_two_lines_is_one_name() -> None:
         ("Mr. Robert L. Smith, Jr., the employee", "Robert L. Smith Jr."),
         ("Saco River Telegraph and Telephone Company, a Maine", "Saco River Telegraph and Telephone Company"),
         ("Novo Nordisk A/S, a Danish company", "Novo Nordisk A/S"),
+        ("Great Lakes Gas Limited Partnership (Transporter)", "Great Lakes Gas Limited Partnership"),
+        ("Acme Limited Liability Company, a", "Acme Limited Liability Company"),
+        ("Fonterra (USA) Inc., a California", "Fonterra (USA) Inc."),
+        ("Columbia Laboratories,\n(Bermuda) Ltd., a", "Columbia Laboratories (Bermuda) Ltd."),
+        ("PC Quote, Inc., a Delaware", "PC Quote Inc."),
+        ("QIWI plc, a company", "QIWI PLC"),
+        ("2205925 Ontario Limited, a", "2205925 Ontario Ltd."),
     ],
 )  # fmt: skip
 def test_a_name_ends_where_its_description_begins(text: str, name: str) -> None:
@@ -405,8 +412,12 @@ def test_a_name_ends_where_its_description_begins(text: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["the Company", "This Agreement is", "2015 Carlyle", "WHEREAS", "Employee"]
-)
+    "text",
+    [
+        "the Company", "This Agreement is", "2015 Carlyle", "WHEREAS", "Employee",
+        "Delaware Limited Liability Company", "Nevada Corporation",
+    ],
+)  # fmt: skip
 def test_words_of_contracts_are_no_names(text: str) -> None:
     assert name_at(text, 0) is None
 
@@ -486,3 +497,12 @@ def test_a_text_without_anything_gives_nothing() -> None:
         find_values(text_document("Nothing to see in this text, which is no contract at all."))
         == []
     )
+
+
+def test_a_bracket_within_a_name_gives_no_short_name() -> None:
+    text = (
+        'This Agreement is made as of 31 October 2019 ("Effective Date") by and between Premier Foods LLC '
+        '("Buyer"), and Fonterra (USA) Inc., a California corporation ("Supplier").'
+    )
+
+    assert values(text + REST, "party") == ["Premier Foods LLC", "Fonterra (USA) Inc."]

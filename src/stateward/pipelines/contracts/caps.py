@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from stateward.core.model import Fields, Json
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
+from stateward.pipelines.contracts.lead_words import DocumentPatterns
 from stateward.pipelines.contracts.periods import converted
 from stateward.pipelines.contracts.rules import (
     CapRule,
@@ -66,6 +67,20 @@ class CompiledCap(NamedTuple):
     rule: CapRule
     pattern: re.Pattern[str]
     unless: re.Pattern[str] | None
+    anywhere: DocumentPatterns
+
+    def is_in(self, text: str, lowered_text: str) -> bool:
+        """Whether the document, or its beginning, holds one of the patterns."""
+        end = self.rule.chars or None
+        return self.anywhere.search(text[:end], lowered_text[:end]) is not None
+
+
+class CompiledDocumentRule(NamedTuple):
+    """A rule about documents with its patterns: for one line, and for all of the text."""
+
+    rule: DocumentRule
+    pattern: re.Pattern[str]
+    anywhere: DocumentPatterns
 
 
 def cap_extraction(
@@ -74,8 +89,9 @@ def cap_extraction(
     """The extraction with capped confidences, and with the flags of the document."""
     text = document.text[:TEXT_CHARS_MAX]
     caps = [each for each in _compiled(rules) if _is_for_some(each.rule, vertical)]
+    lowered_text = text.lower()
     in_document = {
-        id(each.rule): bool(each.pattern.search(text[: each.rule.chars or None]))
+        id(each.rule): each.is_in(text, lowered_text)
         for each in caps
         if each.rule.where == "document"
     }
@@ -84,7 +100,7 @@ def cap_extraction(
         for each in extraction.found
     ]
     found = _cap_parties(found, vertical)
-    flags: list[Json] = [*_flags(document, text, rules), *_missing_pages(document)]
+    flags: list[Json] = [*_flags(document, text, lowered_text, rules), *_missing_pages(document)]
     about: Fields = {**extraction.about, FLAGS: flags} if flags else extraction.about
     return replace(extraction, found=found, about=about)
 
@@ -167,10 +183,18 @@ def _flat(text: str) -> str:
 def _cap_parties(found: list[FoundValue], vertical: Vertical) -> list[FoundValue]:
     """A contract has two sides: one party alone means that another was not found."""
     names = [each for each in found if each.value and _kind(vertical, each) == "party"]
-    if len(names) != 1:
-        return found
-    said = "it is the only party that was found, and a contract has two"
-    return [lowered(each, ONLY_PARTY_CAP, said) if each is names[0] else each for each in found]
+    if len(names) == 1:
+        said = "it is the only party that was found, and a contract has two"
+        return [lowered(each, ONLY_PARTY_CAP, said) if each is names[0] else each for each in found]
+    if _one_within_another(names):
+        said = "the name of one party is a part of that of another"
+        return [lowered(each, ONLY_PARTY_CAP, said) if each in names else each for each in found]
+    return found
+
+
+def _one_within_another(names: Sequence[FoundValue]) -> bool:
+    values = [" ".join((each.value or "").casefold().split()) for each in names]
+    return any(one != two and one in two for one in values for two in values)
 
 
 def _kind(vertical: Vertical, found: FoundValue) -> str:
@@ -181,10 +205,12 @@ def _kind(vertical: Vertical, found: FoundValue) -> str:
 # Documents
 
 
-def _flags(document: TextDocument, text: str, rules: ContractRules) -> Iterator[Json]:
-    for rule, pattern in _compiled_documents(rules):
+def _flags(
+    document: TextDocument, text: str, lowered_text: str, rules: ContractRules
+) -> Iterator[Json]:
+    for rule, pattern, anywhere in _compiled_documents(rules):
         if rule.where == "document":
-            met = pattern.search(text)
+            met = anywhere.search(text, lowered_text)
             quote = "" if met is None else text[max(0, met.start() - 10) : met.end() + 30]
         else:
             quote = next((line for line in headings(document) if pattern.search(line)), "")
@@ -219,7 +245,7 @@ def _missing_pages(document: TextDocument) -> Iterator[Json]:
 
 
 _BY_VERSION: dict[str, tuple[CompiledCap, ...]] = {}
-_DOCUMENTS: dict[str, tuple[tuple[DocumentRule, re.Pattern[str]], ...]] = {}
+_DOCUMENTS: dict[str, tuple[CompiledDocumentRule, ...]] = {}
 VERSIONS_MAX = 8
 
 
@@ -233,20 +259,22 @@ def _compiled(rules: ContractRules) -> tuple[CompiledCap, ...]:
                 rule,
                 compiled(rule.all_patterns),
                 compiled(rule.unless_around) if rule.unless_around else None,
+                DocumentPatterns(rule.all_patterns),
             )
             for rule in rules.caps
         )
     return _BY_VERSION[rules.version]
 
 
-def _compiled_documents(
-    rules: ContractRules,
-) -> tuple[tuple[DocumentRule, re.Pattern[str]], ...]:
+def _compiled_documents(rules: ContractRules) -> tuple[CompiledDocumentRule, ...]:
     if rules.version not in _DOCUMENTS:
         if len(_DOCUMENTS) >= VERSIONS_MAX:
             _DOCUMENTS.clear()
         _DOCUMENTS[rules.version] = tuple(
-            (rule, compiled(rule.all_patterns)) for rule in rules.document_rules
+            CompiledDocumentRule(
+                rule, compiled(rule.all_patterns), DocumentPatterns(rule.all_patterns)
+            )
+            for rule in rules.document_rules
         )
     return _DOCUMENTS[rules.version]
 

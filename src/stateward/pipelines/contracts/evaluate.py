@@ -18,6 +18,7 @@ from stateward.pipelines.contracts.calibration import Half, ScoredValue, half_of
 from stateward.pipelines.contracts.caps import cap_extraction
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.general import GeneralExtractor, law, names
+from stateward.pipelines.contracts.general.dates import dates_in
 from stateward.pipelines.contracts.ground_truth import (
     GENERAL,
     Truth,
@@ -37,12 +38,13 @@ Extract = Callable[[TextDocument, Vertical, ContractRules], Extraction]
 
 
 class Miss(msgspec.Struct, frozen=True, kw_only=True):
-    """A field that is not right."""
+    """A field that is not right. `is_printed` is no if the document prints none of the true values that were missed."""
 
     field: str
     expected: list[str]
     found: list[str]
     confidence: int
+    is_printed: bool = True
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +60,9 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     cpu_ms: float
     misses: list[Miss]
     code: str = ""  # of a failure
+    is_truth_printed: bool = (
+        True  # no if the document prints no true value of any required field that is wrong
+    )
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +147,7 @@ def _judge(
     code, final, accepted = "", 0, False
     found: list[FoundValue] = []
     slug = truth.vertical
+    document: TextDocument | None = None
     try:
         document = read_document(path)
         slug = slug or detect(document, rules)[0] or GENERAL
@@ -153,15 +159,17 @@ def _judge(
     spent = cpu_s() - start
     vertical = rules.vertical(slug or GENERAL)
     half = half_of(name)
-    misses = _count(result, vertical, found, truth, rules, half=half)
+    misses = _count(result, vertical, found, truth, rules, document, half=half)
     required = {field.name for field in vertical.required}
+    wrong = [miss for miss in misses if miss.field in required]
     result.judged.append(
         Judged(
             file=name,
             vertical=vertical.slug,
             is_accepted=accepted,
             is_right=not misses and not code,
-            is_required_right=not code and not any(miss.field in required for miss in misses),
+            is_required_right=not code and not wrong,
+            is_truth_printed=not wrong or any(miss.is_printed for miss in wrong),
             half=half,
             final_confidence=final,
             cpu_ms=round(1000 * spent, 1),
@@ -177,6 +185,7 @@ def _count(
     found: list[FoundValue],
     truth: Truth,
     rules: ContractRules,
+    document: TextDocument | None,
     *,
     half: Half,
 ) -> list[Miss]:
@@ -200,6 +209,7 @@ def _count(
                     expected=true,
                     found=[one.value or "" for one in mine],
                     confidence=max((one.confidence for one in mine), default=0),
+                    is_printed=_is_printed(field, _missed(field, true, mine, rules), document),
                 )
             )
     known = {field.name for field in vertical.fields}
@@ -230,6 +240,27 @@ def matched(
     return right
 
 
+def _missed(
+    field: FieldRule, true: Sequence[str], found: Sequence[FoundValue], rules: ContractRules
+) -> list[str]:
+    """The true values that were not found."""
+    values_ = [one.value or "" for one in found]
+    return [text for text in true if not any(is_same(field, text, one, rules) for one in values_)]
+
+
+def _is_printed(field: FieldRule, missed: Sequence[str], document: TextDocument | None) -> bool:
+    """Whether the document prints one of them; yes where that cannot be told. A truth may have a slip of its own."""
+    if document is None or not missed:
+        return True
+    if field.kind == "party":
+        text = names.letters_of(document.text)
+        return any(names.letters_of(name) in text for name in missed)
+    if field.kind == "date":
+        printed = {dated.value for dated in dates_in(document.text)}
+        return any(day in printed for day in missed)
+    return True
+
+
 def is_same(field: FieldRule, true: str, value: str, rules: ContractRules) -> bool:
     """Whether a value says what the truth says, without regard to case, dots and usual spellings."""
     match field.kind:
@@ -252,4 +283,5 @@ def _law(text: str) -> str:
         text.strip(),
         flags=re.IGNORECASE,
     )
-    return names.key(law.NAMES.get(" ".join(plain.split()).casefold(), plain))
+    place = law.NAMES.get(" ".join(plain.split()).casefold(), plain)
+    return names.key("England" if place == "England and Wales" else place)

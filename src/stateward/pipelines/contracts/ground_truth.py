@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from stateward.pipelines.contracts import cuad_truth
 from stateward.pipelines.kit.ground_truth import (
     BESIDE,
     FILE_KEYS,
@@ -32,12 +33,6 @@ ALIASES = {
     "parties": "party",
     "date": "effective_date",
 }
-# Of CUAD: what stands for our fields there.
-CUAD_PARTIES = "Parties-Answer"
-CUAD_DATES = ("Effective Date-Answer", "Agreement Date-Answer")
-CUAD_LAW = "Governing Law-Answer"
-CUAD_FIELDS = ("party", "effective_date", "governing_law")
-
 Json = object
 
 
@@ -71,17 +66,18 @@ def contracts(folder: Path) -> Iterator[Path]:
 
 def truth_of(told: Mapping[str, Json]) -> Truth:
     """One truth, out of a mapping of any of the known forms."""
-    if CUAD_PARTIES in told:
-        return _cuad(told)
+    if cuad_truth.is_cuad(told):
+        fields = cuad_truth.fields_of(told)
+        return Truth(vertical=GENERAL, fields=fields, scope=cuad_truth.FIELDS)
     vertical = next((str(told[key]) for key in VERTICAL_KEYS if told.get(key)), "")
     inner = next((value for key in FIELDS_KEYS if isinstance(value := told.get(key), dict)), None)
     if inner is None:
         skipped = {*VERTICAL_KEYS, *FILE_KEYS}
         inner = {key: value for key, value in told.items() if key not in skipped}
-    fields = {_field(str(name)): list(_values(value)) for name, value in inner.items()}
-    if not vertical and fields.keys() & {"party", "governing_law"}:
+    named = {_field(str(name)): list(_values(value)) for name, value in inner.items()}
+    if not vertical and named.keys() & {"party", "governing_law"}:
         vertical = GENERAL
-    return Truth(vertical=vertical, fields={name: all_ for name, all_ in fields.items() if all_})
+    return Truth(vertical=vertical, fields={name: all_ for name, all_ in named.items() if all_})
 
 
 def _field(name: str) -> str:
@@ -105,28 +101,3 @@ def _values(value: Json) -> Iterator[str]:
             yield f"{value:.10g}"
         case _:
             yield str(value).replace("_", " ")
-
-
-def _cuad(told: Mapping[str, Json]) -> Truth:
-    parties = [_bare(part) for part in str(told.get(CUAD_PARTIES) or "").split(";")]
-    dates = [str(told.get(key) or "") for key in CUAD_DATES]
-    date = next((_american(text) for text in dates if re.fullmatch(r"[\d/]+", text)), "")
-    law = str(told.get(CUAD_LAW) or "").split(";")[0].strip()
-    fields = {
-        "party": [name for name in parties if name],
-        "effective_date": [date] if date else [],
-        "governing_law": [law] if law else [],
-    }
-    kept = {name: values for name, values in fields.items() if values}
-    return Truth(vertical=GENERAL, fields=kept, scope=CUAD_FIELDS)
-
-
-def _bare(text: str) -> str:
-    """A party without its short names in brackets."""
-    return re.sub(r"\([^()]*\)", " ", text).strip(' ,\u201c\u201d"')
-
-
-def _american(text: str) -> str:
-    month, day, year = (int(part) for part in text.split("/"))
-    year += 0 if year > 99 else 2000 if year < 50 else 1900
-    return f"{year:04}-{month:02}-{day:02}"

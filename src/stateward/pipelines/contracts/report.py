@@ -15,7 +15,7 @@ from stateward.pipelines.kit.evaluation import FieldScore
 
 SHOWN_MAX = 40
 APPROVAL_COLUMNS = (
-    "contracts", "read", "approved", "share", "every required field right", "precision",
+    "contracts", "read", "approved", "share", "every required field right", "precision", "wrong, truth not printed",
 )  # fmt: skip
 CURVE_COLUMNS = ("confidence", "fitted on", "right", "checked on", "right there")
 FIELD_COLUMNS = (
@@ -110,6 +110,9 @@ def _approvals(result: Evaluation) -> dict[str, object]:
             "contracts": len(judged),
             "approved": sum(one.is_accepted for one in judged),
             "right": sum(one.is_accepted and one.is_required_right for one in judged),
+            "truth_not_printed": sum(
+                one.is_accepted and not one.is_truth_printed for one in judged
+            ),
         }
         for name, judged in _groups(result)
     }
@@ -121,7 +124,8 @@ def _approval_rows(result: Evaluation) -> Iterator[tuple[object, ...]]:
         right = sum(one.is_required_right for one in approved)
         share = f"{len(approved) / len(judged):.1%}" if judged else ""
         precision = f"{right / len(approved):.1%}" if approved else ""
-        yield name, len(judged), len(approved), share, right, precision
+        unprinted = sum(not one.is_truth_printed for one in approved)
+        yield name, len(judged), len(approved), share, right, precision, unprinted
 
 
 def _curves(result: Evaluation) -> tuple[list[CurveStep], list[CurveStep]]:

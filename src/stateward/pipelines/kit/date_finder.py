@@ -12,6 +12,10 @@ from datetime import date
 import msgspec
 
 from stateward.pipelines.kit.dates import CENTURY_PIVOT
+from stateward.pipelines.kit.windows import windows
+
+# Around an anchor: the longest date before it (`the thirty-first (31st) day of …`), and what a look-ahead must see.
+BEFORE_CHARS, BEHIND_CHARS = 120, 12
 
 
 class FoundDate(msgspec.Struct, frozen=True, gc=False):
@@ -39,19 +43,32 @@ class DateFinder:
         day_words: Mapping[str, int] | None = None,
         years: tuple[int, int],
         century_pivot: int = CENTURY_PIVOT,
+        anchor: re.Pattern[str] | None = None,
     ) -> None:
+        """`anchor` is what each match of each pattern holds at its end, such as a year: only there is looked."""
         self._patterns = patterns
         self._months = months
         self._day_words = day_words or {}
         self._years = years
         self._pivot = century_pivot
+        self._anchor = anchor
 
     def find(
         self, text: str, *, order: str, start: int = 0, end: int | None = None
     ) -> Iterator[FoundDate]:
         """Every date between two offsets; `order` ("dmy" or "mdy") is for patterns with `a` and `b`."""
-        taken: list[tuple[int, int]] = []  # spans of earlier patterns, sorted
         stop = len(text) if end is None else end
+        if self._anchor is None:
+            yield from self._within(text, order, start, stop)
+            return
+        around = windows(
+            self._anchor, text, before=BEFORE_CHARS, behind=BEHIND_CHARS, start=start, end=stop
+        )
+        for first, last in around:
+            yield from self._within(text, order, first, last)
+
+    def _within(self, text: str, order: str, start: int, stop: int) -> Iterator[FoundDate]:
+        taken: list[tuple[int, int]] = []  # spans of earlier patterns, sorted
         for pattern in self._patterns:
             spans: list[tuple[int, int]] = []
             for match in pattern.finditer(text, start, stop):

@@ -64,7 +64,16 @@ def find_values(document: TextDocument) -> list[FoundValue]:
     day = effective_date(prose)
     if day is not None:
         found.append(
-            _found(prose, "effective_date", day.value, day.start, day.end, day.confidence, day.why)
+            _found(
+                prose,
+                "effective_date",
+                day.value,
+                day.start,
+                day.end,
+                day.confidence,
+                day.why,
+                day.cap,
+            )
         )
     if law := governing_law(prose):
         named, confidence = law

@@ -43,6 +43,7 @@ _FINDER = DateFinder(
     day_words=_DAY_WORDS,
     years=YEARS,
     century_pivot=CENTURY_PIVOT,
+    anchor=re.compile(r"(?:19|20)\d\d|[/-]\d{1,2}[/-]\d\d"),
 )
 
 

@@ -20,6 +20,9 @@ LETTER_CHARS = 1500
 LABELLED = 84
 OTHERS = 60
 LETTER, UNLINED = 72, 70  # confidence of the date of a letter, with lines and without
+OTHER_START_MAX = 70
+STARTS_CHARS = 160
+WHY_CALLED = "called the effective date"
 SIGNED_FROM = 0.7  # of the text: dates on lines of their own are those of signatures
 
 _LABEL_AFTER = re.compile(
@@ -81,6 +84,13 @@ _GREETING = re.compile(
     r"\s*(?:dear\b|ladies\s+and\s+gentlemen|gentlemen|to\s+whom|re\s*:|sehr\s+geehrte)",
     re.IGNORECASE,
 )
+# `the term of this Agreement shall begin on`, `to be effective`: right before a date.
+_STARTS = re.compile(
+    r"(?:\b(?:term|agreement|contract|promotion|engagement|appointment)\b[^.;]{0,110}\b"
+    r"(?:commenc\w+|begins?|beginning|starts?|starting|effective)|\bto\s+be\s+effective)"
+    r"(?:\s+(?:on|as\s+of|from|the|date|this|of))*\s*$",
+    re.IGNORECASE,
+)
 _WHY_LETTER = "the date at the top of a letter"
 _TOKEN_ROW = re.compile(r"\W*(?:date|dated|as of)?\W*", re.IGNORECASE)
 
@@ -93,10 +103,32 @@ class EffectiveDate(msgspec.Struct, frozen=True, gc=False):
     end: int
     confidence: int
     why: str
+    cap: int = 100
 
 
 def effective_date(prose: Prose) -> EffectiveDate | None:
     """The day from which the contract is effective."""
+    best = _best_day(prose)
+    if best is None or best.why == WHY_CALLED:
+        return best
+    other = _other_start(prose, best)
+    if other is None:
+        return best
+    why = f"{best.why}; elsewhere it is said to start on {other.value}"
+    confidence = min(best.confidence, OTHER_START_MAX)
+    return msgspec.structs.replace(best, confidence=confidence, why=why, cap=OTHER_START_MAX)
+
+
+def _other_start(prose: Prose, best: EffectiveDate) -> FoundDate | None:
+    """Another day on which the contract, or its term, is said to start."""
+    for dated in prose.dates:
+        before = prose.text[max(0, dated.start - STARTS_CHARS) : dated.start]
+        if dated.value != best.value and _STARTS.search(before) and not _ANOTHER.search(before):
+            return dated
+    return None
+
+
+def _best_day(prose: Prose) -> EffectiveDate | None:
     head = list(_by_words(prose))
     named = [day for day in head if day.confidence >= 75]
     if named:
@@ -149,7 +181,7 @@ def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
 def _named(before: str, after: str) -> tuple[int, str] | None:
     near = before[-90:]
     if _LABEL_AFTER.search(after):
-        return 95, "called the effective date"
+        return 95, WHY_CALLED
     if _LABEL_BEFORE.search(near):
         return 94, "behind the label of the effective date"
     if _OTHER_ONE.search(near) or _AMENDED.search(before):

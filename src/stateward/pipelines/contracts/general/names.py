@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from stateward.pipelines.contracts.general.word_lists import words
+from stateward.pipelines.contracts.general.word_lists import phrases, words
 
 WORDS_MAX = 14
 NAME_CHARS_MAX = 110
@@ -24,6 +24,10 @@ FORMS = {
 }  # fmt: skip
 # Words that make a name that of an organisation, but need not end it.
 KINDS = frozenset(words("kinds"))
+_GENERIC = frozenset({"corporation", "company", "liability", "partnership", "general", "public"})
+_PLACES = frozenset(
+    place.casefold() for kind in ("states", "provinces", "countries") for place in phrases(kind)
+)
 FIRST_NAMES = frozenset(words("first_names"))
 _SMALL = frozenset(
     {
@@ -79,8 +83,15 @@ _FIRM = re.compile(
 _SMALL_FIRM = re.compile(
     r"[a-z]\w+,?\s+(?:Inc|Ltd|LLC|AG|GmbH|Corp|N\.V|B\.V|S\.A|plc)\b"
 )  # `msystems Ltd.`
+# `Fonterra (USA) Inc.`: a bracket within a name, if a legal form follows.
+_INNER_BRACKET = re.compile(r"\s*,?\s*\([A-Z][\w.&' -]{1,30}\)\s*,?\s*(?=[A-Z])")
+# Two words that are one legal form, or a part of one: `Limited Partnership`, `Limited Liability Company`.
+_LONG_FORMS = {"limited": ("partnership", "liability"), "liability": ("company", "partnership")}
 _NUMBER = re.compile(r"\d{3,}\b")  # of a house or a year
+# `2205925 Ontario Limited`: in Canada a company may be called by its number.
+_NUMBERED = re.compile(r"\d{6,9}\s+(?=(?:Ontario|Alberta|Canada|Qu[eé]bec|B\.?C)\b)", re.IGNORECASE)
 _COMMA = re.compile(r"\s*,\s*")
+_SMALL_FORMS = frozenset({"plc", "gmbh", "llc", "inc", "ltd"})  # `QIWI plc`
 
 
 class PartyName(msgspec.Struct, frozen=True, gc=False):
@@ -113,7 +124,7 @@ def name_at(text: str, start: int) -> PartyName | None:
         start += 1
     if found := _HONORIFICS.match(text, start):
         start = found.end()
-    if _NUMBER.match(text, start):
+    if _NUMBER.match(text, start) and not _NUMBERED.match(text, start):
         return None
     firm = _FIRM.match(text, start)
     end = firm.end() if firm else _end(text, start)
@@ -162,12 +173,14 @@ def _end(text: str, start: int, depth: int = 0) -> int:
     """The end of the name that starts at `start`."""
     at = end = start
     last = ""
-    for _ in range(WORDS_MAX):
+    for count in range(WORDS_MAX):
         token = _TOKEN.match(text, at)
         if token is None or end - start > NAME_CHARS_MAX:
             break
         word, bare = token[1], _letters(token[1])
-        if last in FORMS and not (bare in FORMS or bare == "of" or bare in _GENERATIONS):
+        is_form = bare in FORMS or bare in _LONG_FORMS.get(last, ())
+        is_over = last in FORMS and count > 1  # `PC Quote Inc.` begins with what may be a form
+        if is_over and not (is_form or bare == "of" or bare in _GENERATIONS):
             break
         if bare.isdigit() and (last in KINDS or is_person(text[start:end])):
             break  # the number of a house
@@ -177,15 +190,23 @@ def _end(text: str, start: int, depth: int = 0) -> int:
             at, last = token.end(), bare
             continue
         is_start = _is_capital(word) or (end == start and bool(_SMALL_FIRM.match(text, start)))
+        is_start = is_start or (end > start and word.rstrip(".,") in _SMALL_FORMS)
         if not is_start or text[token.end() : token.end() + 1] == ":":
             break  # a small word, or a label such as `By:`
         at = end = token.end()
         last = bare
-        if comma := _COMMA.match(text, at):
+        if (inner := _INNER_BRACKET.match(text, at)) and _is_form_at(text, inner.end()):
+            at = inner.end()
+        elif comma := _COMMA.match(text, at):
             at = _behind_comma(text, comma)
             if at < 0:
                 break
     return end
+
+
+def _is_form_at(text: str, start: int) -> bool:
+    token = _TOKEN.match(text, start)
+    return token is not None and _letters(token[1]) in FORMS
 
 
 def _behind_comma(text: str, comma: re.Match[str]) -> int:
@@ -233,13 +254,14 @@ def _name(text: str, start: int, end: int) -> PartyName | None:
     printed = " ".join(text[start:end].split()).strip(" ,;:'")
     parts = [_letters(word) for word in printed.split()]
     is_company = any(word in FORMS or word in KINDS for word in parts[1:])
-    if len(printed) < 3 or _REFUSED.search(printed) or all(word in ROLES for word in parts):
+    called = _NUMBERED.sub("", printed, count=1)
+    if len(printed) < 3 or _REFUSED.search(called) or all(word in ROLES for word in parts):
         return None
     if not is_company and _DOUBTED.search(printed):
         return None
     if (parts[0] in OFFICES or parts[0] in _OPENING) and not any(word in FORMS for word in parts):
         return None
-    if not any(char.isalpha() for char in printed):
+    if not any(char.isalpha() for char in printed) or _is_described(printed, parts):
         return None
     if (
         printed.endswith(".")
@@ -249,6 +271,14 @@ def _name(text: str, start: int, end: int) -> PartyName | None:
         printed = printed[:-1]
         end = start + text[start:end].rstrip().rfind(".")
     return PartyName(start, end, printed, is_company, is_person(printed))
+
+
+def _is_described(printed: str, parts: list[str]) -> bool:
+    """`Delaware Limited Liability Company` says what a party is, not what it is called."""
+    at = len(parts)
+    while at and (parts[at - 1] in FORMS or parts[at - 1] in _GENERIC):
+        at -= 1
+    return 0 < at < len(parts) and " ".join(printed.split()[:at]).casefold() in _PLACES
 
 
 def _letters(word: str) -> str:

@@ -54,6 +54,10 @@ _WORD_START = re.compile(r"(?:^|(?<=[\s(]))(?=[A-Z0-9]|[a-z][A-Z0-9])")
 _ALIAS = re.compile(r"(?:the\s+)?(?:[A-Z0-9]|[a-z][A-Z0-9])|(?:you|your|we|us|our)\b|[a-z]+$")
 _I = re.compile(r"\b(?:I|[Uu]ndersigned|UNDERSIGNED),\s+(?=[A-Z])")
 _DEFINED = re.compile(r"\((?P<body>[^()]{2,220})\)")
+_WITHIN_NAME = re.compile(
+    r"\s*,?\s*(?:Inc|INC|Ltd|LTD|Limited|LIMITED|LLC|L\.L\.C|L\.?P|Co|CO|Corp|CORP|GmbH|AG|B\.?V|N\.?V|S\.?A|PLC|plc|"
+    r"Pty|PTY|Pte|PTE|Private|Company|Corporation|Holdings?|Management)\b"
+)
 _QUOTED = re.compile(r"\"\s*([^\"]{1,60}?)[\s,.]*\"|(?<!\w)'\s*([^'\"]{1,60}?)[\s,.]*'(?!\w)")
 _LEAD = re.compile(
     r"[\s,;:.\-]*(?:(?:and\s+between|and|und|or|by|with|to|in\s+favou?r\s+of|for\s+the\s+benefit\s+of|on\s+the\s+one\s+(?:hand|part)|"
@@ -152,6 +156,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[PartyMention]:
 def _brackets(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
     """Brackets that give a party its short name."""
     for bracket in _DEFINED.finditer(text, start, end):
+        if '"' not in bracket["body"] and _WITHIN_NAME.match(text, bracket.end()):
+            continue  # `Fonterra (USA) Inc.`
         aliases = list(_aliases(bracket["body"]))
         if aliases and not all(key(alias) in _NO_PARTY for alias in aliases):
             yield bracket

@@ -80,8 +80,9 @@ def signers(prose: Prose) -> Iterator[PartyName]:
     for cell in cells:
         by_row.setdefault(cell.row, []).append(cell)
     done: set[SignatureCell] = set()
+    near = _rows_near_signatures(cells)
     for cell in cells:
-        if cell in done or _is_office(cell.text):
+        if cell.row not in near or cell in done or _is_office(cell.text):
             continue
         name = _name_in(cell)
         if name is not None and not name.is_company and not name.is_person:
@@ -96,6 +97,19 @@ def signers(prose: Prose) -> Iterator[PartyName]:
                 yield name
         elif name.is_person and _is_own_signature(cell, by_row):
             yield name
+
+
+def _rows_near_signatures(cells: list[SignatureCell]) -> set[int]:
+    """The lines around those that look signed: names elsewhere need not be read."""
+    signed = {
+        cell.row
+        for cell in cells
+        if _BY.match(cell.text)
+        or "/s/" in cell.text
+        or "____" in cell.text
+        or _BELOW.search(cell.text)
+    }
+    return {row + step for row in signed for step in range(-ABOVE_MAX, ABOVE_MAX + 1)}
 
 
 def _cells(row: ProseLine, number: int) -> Iterator[SignatureCell]:

@@ -16,6 +16,7 @@ from stateward.pipelines.contracts.general.dates import ORDINALS
 from stateward.pipelines.contracts.general.prose import Prose
 from stateward.pipelines.contracts.general.word_lists import words
 from stateward.pipelines.kit.date_finder import FoundDate
+from stateward.pipelines.kit.windows import windows
 
 SCORE_MIN = 2.5
 SCORE_EXPIRY = (
@@ -49,6 +50,11 @@ _DURATION = re.compile(
     r"Monate?n?|Wochen?|Tage?n?)\)?(?P<s>\(s\))?(?=[^\w]|$)",
     re.IGNORECASE,
 )
+_UNIT = re.compile(
+    r"[YyJj](?:ear|rs?\b|ahr|EAR|RS?\b|AHR)|[Mm]on[at]|MON[AT]|[Ww](?:eek|oche)|W(?:EEK|OCHE)|"
+    r"[DdTt]ag|[Dd]ay|DAY|TAG"
+)
+_YEARLY = re.compile(r"[Aa]nniversary|ANNIVERSARY")
 _ANNIVERSARY = re.compile(
     rf"\b(?P<w>{'|'.join(sorted(ORDINALS, key=len, reverse=True))}|\d{{1,2}}(?:st|nd|rd|th))"
     r"\s*(?:\(\s*\d{1,2}\s?(?:st|nd|rd|th)?\s*\)\s*)?(?:yearly\s+|annual\s+)?anniversary",
@@ -179,13 +185,15 @@ def durations_in(
 ) -> Iterator[tuple[int, int, str]]:
     """Every duration of a text: its offsets and its canonical form."""
     stop = len(text) if end is None else end
-    for match in _DURATION.finditer(text, start, stop):
-        number = _number(match)
-        unit = UNITS[match["u"].lower()]
-        if number and number <= NUMBER_MAX[unit]:
-            yield match.start(), match.end(), duration_text(number, unit)
-    for match in _ANNIVERSARY.finditer(text, start, stop):
-        yield match.start(), match.end(), duration_text(_ordinal(match["w"].lower()), "year")
+    for first, last in windows(_UNIT, text, before=80, behind=8, start=start, end=stop):
+        for match in _DURATION.finditer(text, first, last):
+            number = _number(match)
+            unit = UNITS[match["u"].lower()]
+            if number and number <= NUMBER_MAX[unit]:
+                yield match.start(), match.end(), duration_text(number, unit)
+    for first, last in windows(_YEARLY, text, before=80, behind=0, start=start, end=stop):
+        for match in _ANNIVERSARY.finditer(text, first, last):
+            yield match.start(), match.end(), duration_text(_ordinal(match["w"].lower()), "year")
 
 
 def duration_text(number: int, unit: str) -> str:
