@@ -28,7 +28,7 @@ TRANSITION_FIELDS = {
     "record_id": TEXT, "machine": TEXT, "machine_version": NUMBER, "from": "text or null", "to": TEXT,
     "version": NUMBER, "event_id": TEXT, "at": MOMENT, "actor": TEXT, "authority": TEXT, "epoch": NUMBER,
     "attempt": "number or null", "trigger": TEXT, "seq": NUMBER, "metadata": MAPPING, "record_hash": TEXT,
-    "record_prev": TEXT, "seal": TEXT, "lane": NUMBER, "lane_seq": NUMBER, "prev_hash": TEXT, "hash": TEXT,
+    "record_prev": TEXT, "seal": TEXT, "lane": NUMBER, "lane_seq": NUMBER, "lane_prev": TEXT, "lane_hash": TEXT,
 }  # fmt: skip
 RECORD_FIELDS = {
     "record_id": TEXT, "machine": TEXT, "machine_version": NUMBER, "status": TEXT, "version": NUMBER,

@@ -64,7 +64,7 @@ def h1(case: Case) -> Iterator[Finding]:
     for entry in case.log:
         if entry["seal"] != sealed(entry, SEALED_OF_TRANSITION):
             yield where_of(entry), "its seal is not that of its content"
-        if entry["hash"] != chained(entry["prev_hash"], entry["seal"]):
+        if entry["lane_hash"] != chained(entry["lane_prev"], entry["seal"]):
             yield where_of(entry), "its hash is not that of its seal and the hash before it"
     for record in case.records or ():
         last = case.by_record.get(record["record_id"], [None])[-1]
@@ -82,9 +82,9 @@ def h2(case: Case) -> Iterator[Finding]:
     for entries in case.by_lane.values():
         before = GENESIS
         for entry in entries:
-            if entry["prev_hash"] != before:
+            if entry["lane_prev"] != before:
                 yield where_of(entry), "does not name the hash of the entry before it in its lane"
-            before = entry["hash"]
+            before = entry["lane_hash"]
     for record in case.records or ():
         last = case.by_record.get(record["record_id"], [None])[-1]
         if last is not None and record["head"] != last["seal"]:
@@ -100,7 +100,9 @@ def h3(case: Case) -> Iterator[Finding]:
         lane = lanes.get(number, {"count": 0, "head": GENESIS})
         if len(entries) < lane["count"]:
             yield f"lane {number}", f"{len(entries)} entries, the anchor counts {lane['count']}"
-        elif (entries[lane["count"] - 1]["hash"] if lane["count"] else GENESIS) != lane["head"]:
+        elif (entries[lane["count"] - 1]["lane_hash"] if lane["count"] else GENESIS) != lane[
+            "head"
+        ]:
             yield f"lane {number}", f"the hash of entry {lane['count']} is not the anchor's head"
     if root_of(case.anchor["lanes"]) != case.anchor["root"]:
         yield "anchor", "its lanes do not give its root"

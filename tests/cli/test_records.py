@@ -98,8 +98,9 @@ def test_a_history_for_programs_has_all_that_the_export_has(demo: Shell, tmp_pat
     own = [line for line in exported if line["record_id"] == record_id]
     # The seal of a transition binds it to the one before of its record; an export adds its place in its lane.
     sealed = [{**line, "hash": line["seal"], "prev_hash": line["record_prev"]} for line in own]
-    of_lanes = {"lane", "lane_seq", "seal", "record_prev"}
-    shared = own[0].keys() - of_lanes
+    of_lanes = {"lane", "lane_seq", "lane_prev", "lane_hash", "seal", "record_prev"}
+    assert own[0].keys().isdisjoint({"hash", "prev_hash"})  # one name has one meaning
+    shared = sealed[0].keys() - of_lanes
     assert [{key: line[key] for key in shared} for line in lines] == [
         {key: line[key] for key in shared} for line in sealed
     ]

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from stateward.ledger import LedgerDamaged
@@ -99,6 +100,22 @@ def test_a_history_without_its_anchor_or_with_another_is_not_believed(scratch: P
     assert "nothing says that this is all" in str(alone.findings[0])
     with pytest.raises(LedgerDamaged, match="nothing says"):
         file_states(history)
+
+
+def test_an_export_of_an_older_version_still_verifies(scratch: Path) -> None:
+    """It called the values of the lane `hash` and `prev_hash`, which elsewhere are those of the transition."""
+    history = damage.a_history(scratch / "service")
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    names = {"lane_hash": "hash", "lane_prev": "prev_hash"}
+    old = [
+        {names.get(name, name): value for name, value in msgspec.json.decode(line).items()}
+        for line in history.read_bytes().splitlines()
+    ]
+    history.write_bytes(b"".join(encode(line) + b"\n" for line in old))
+
+    assert verify_file(history).is_sound
+    history.write_bytes(history.read_bytes().replace(b'"hash":"', b'"hash":"0', 1))
+    assert not verify_file(history).is_sound
 
 
 def test_the_result_stands_between_the_marks_of_its_page(tmp_path: Path) -> None:

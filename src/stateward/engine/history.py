@@ -198,8 +198,8 @@ def lane_lines(lanes: Sequence[Lane], log: Iterable[Sequence[Transition]]) -> It
                 **transition_line(each),
                 "lane": lane,
                 "lane_seq": count + 1,
-                "prev_hash": value,
-                "hash": ends[lane][1],
+                "lane_prev": value,
+                "lane_hash": ends[lane][1],
             }
 
 
@@ -207,8 +207,8 @@ def transition_line(t: Transition) -> Fields:
     """A transition in the form of the export: all that its hash covers, so that it can be computed from the file.
 
     `from` and `to` are the names of the format; times are RFC 3339, the text that is hashed (docs/decisions/0009). Its
-    hash is called `seal` here, and that of its record's transition before it `record_prev`: in the export of a whole
-    history `hash` and `prev_hash` are the values of its lane.
+    hash is called `seal` here, and that of its record's transition before it `record_prev`; no field is called `hash`,
+    as older exports had the value of the lane under that name.
     """
     return {
         "record_id": t.record_id,

@@ -6,7 +6,7 @@ it ends; without it a cut of the file cannot be noticed, and that is a finding. 
 exporter writes for its values: then no change goes unnoticed, not even one of blanks. Reads only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -30,7 +30,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class _TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A transition as the export writes it."""
+    """A transition as the export writes it, with its seal and its place in its lane."""
 
     record_id: str
     machine: str
@@ -52,8 +52,8 @@ class _TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     seal: str
     lane: int
     lane_seq: int
-    prev_hash: str
-    hash: str
+    lane_prev: str
+    lane_hash: str
 
     def transition(self) -> Transition:
         """The transition itself."""
@@ -62,10 +62,17 @@ class _TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         return Transition(**{**fields, "at": at, "prev_hash": self.record_prev, "hash": self.seal})
 
 
+class _OldTransitionLine(_TransitionLine, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The same as older versions wrote it, where `hash` was not that of the transition."""
+
+    lane_prev: str = msgspec.field(name="prev_hash")
+    lane_hash: str = msgspec.field(name="hash")
+
+
 _SAME = tuple(
     name
     for name in _TransitionLine.__struct_fields__
-    if name not in {"at", "record_prev", "seal", "lane", "lane_seq", "prev_hash", "hash"}
+    if name not in {"at", "record_prev", "seal", "lane", "lane_seq", "lane_prev", "lane_hash"}
 )
 
 
@@ -81,6 +88,7 @@ class _AnchorFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 _decode = msgspec.json.Decoder(_TransitionLine).decode
+_decode_old = msgspec.json.Decoder(_OldTransitionLine).decode
 
 
 def is_history(path: Path) -> bool:
@@ -120,7 +128,7 @@ class HistoryFileCheck:
                     self._report(f"entry {found.seq}: is not the next of its lane", seq=found.seq)
                 last[found.record_id] = found
                 self.states[found.record_id] = found.target
-                self.head = line.hash
+                self.head = line.lane_hash
         except LedgerDamaged as error:
             self.findings += error.findings
             return
@@ -130,10 +138,13 @@ class HistoryFileCheck:
 
     def _lines(self) -> Iterator[tuple[_TransitionLine, Transition]]:
         at = 0
+        decode: Callable[[bytes], _TransitionLine] = _decode
         with self._path.open("rb") as file:
             while text := file.readline(LINE_BYTES_MAX):
+                if not at and b'"lane_hash":' not in text:
+                    decode = _decode_old  # one export has lines of one version
                 try:
-                    line = _decode(text)
+                    line = decode(text)
                     found = line.transition()
                     written = _encode(msgspec.to_builtins(line)) + b"\n", to_iso(found.at)
                 except (
@@ -185,8 +196,8 @@ class _Places:
         """Whether the line follows the one before it in its lane."""
         count, value = self._ends.get(line.lane, (0, GENESIS))
         expected = count + 1, value, extend(value, (line.seal,))
-        self._ends[line.lane] = line.lane_seq, line.hash
+        self._ends[line.lane] = line.lane_seq, line.lane_hash
         own = line.lane
         if self._router is not None:
             own = self._router.lane(line.record_id, line.seq)
-        return (line.lane_seq, line.prev_hash, line.hash) == expected and line.lane == own
+        return (line.lane_seq, line.lane_prev, line.lane_hash) == expected and line.lane == own

@@ -134,8 +134,8 @@ def resealed(history: History) -> History:
             entry["record_hash"] = sealed(records[record_id], SEALED_OF_RECORD)
         entry["record_prev"] = heads.get(record_id, GENESIS)
         entry["seal"] = heads[record_id] = sealed(entry, SEALED_OF_TRANSITION)
-        entry["prev_hash"] = ends.get(entry["lane"], GENESIS)
-        entry["hash"] = ends[entry["lane"]] = chained(entry["prev_hash"], entry["seal"])
+        entry["lane_prev"] = ends.get(entry["lane"], GENESIS)
+        entry["lane_hash"] = ends[entry["lane"]] = chained(entry["lane_prev"], entry["seal"])
     for record_id, head in heads.items():
         if record_id in records:
             records[record_id]["head"] = head

@@ -155,7 +155,7 @@ PLANTS = [
     Plant("F2", lambda h: set_in(record(h), due_at=5)),
     Plant("H1", lambda h: set_in(entries(h)[2], actor="runner:x"), is_forged=False, also=("E3",)),
     Plant("H1", lambda h: set_in(record(h), artifact="other"), is_forged=False),
-    Plant("H2", lambda h: set_in(entries(h)[2], prev_hash="0" * 64), is_forged=False, also=("H1",)),
+    Plant("H2", lambda h: set_in(entries(h)[2], lane_prev="0" * 64), is_forged=False, also=("H1",)),
     Plant("H2", lambda h: set_in(record(h), head="0" * 64), is_forged=False),
     Plant("H2", lambda h: set_in(entries(h)[2], record_prev="0" * 64), is_forged=False, also=("H1",)),
     Plant("H3", lambda h: h.anchor and h.anchor["lanes"][0].update(count=99), is_forged=False),
