@@ -28,14 +28,16 @@ from stateward.ledger.delta import Delta, read_chunks
 from stateward.ledger.disk import unlink_if_exists, write_atomically
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
+    TREE_SUFFIX,
     DeltaInfo,
     SnapshotInfo,
     append_to_archive,
     iso,
     read_archive,
+    sidecar,
     unused_name,
 )
-from stateward.ledger.merkle import MerkleSpan, leaf_hash
+from stateward.ledger.merkle import TileBuilder, leaf_hash
 from stateward.ledger.rebuild import unlisted_snapshot
 from stateward.ledger.record import (
     COMPACTED,
@@ -291,12 +293,17 @@ def compress(writer: LedgerWriter, *, progress: CompactionProgress = no_progress
     done: dict[str, DeltaInfo] = {}
     for info in deltas:
         path = writer.folder / info.file
-        digest, span, size = fingerprint(path, info)
+        digest, tree, size = fingerprint(path, info)
+        # Derived, so it need not be durable: tiles that do not give the span in the manifest are not used.
+        tiles = writer.folder / sidecar(info.file, TREE_SUFFIX)
+        write_atomically(writer.disk, tiles, b"".join(tree.tiles), durable=False)
         file = info.file
         if path.suffix != GZIP_SUFFIX:
             file += GZIP_SUFFIX
             _gzip(writer, path)
-        done[info.file] = replace(info, file=file, sha256=digest, span=span.packed(), bytes=size)
+        done[info.file] = replace(
+            info, file=file, sha256=digest, span=tree.span.packed(), bytes=size
+        )
         progress("compress", len(done), count)
     for number, file in enumerate(snapshots, 1):
         _gzip(writer, writer.folder / file)
@@ -332,16 +339,17 @@ def _is_compressed(info: DeltaInfo) -> bool:
     return info.is_removed or (info.file.endswith(GZIP_SUFFIX) and info.span is not None)
 
 
-def fingerprint(path: Path, info: DeltaInfo) -> tuple[str, MerkleSpan, int]:
+def fingerprint(path: Path, info: DeltaInfo) -> tuple[str, TileBuilder, int]:
     """SHA-256, part of the Merkle tree, and bytes of a sealed delta's text, in one pass."""
-    digest, span, size, rest = sha256(), MerkleSpan(info.first_seq - 1), 0, b""
+    digest, tree, size, rest = sha256(), TileBuilder(info.first_seq - 1), 0, b""
     for data in read_chunks(path):
         digest.update(data)
         size += len(data)
         *lines, rest = (rest + data).split(b"\n")
         for text in lines:
-            span.add(leaf_hash(text))
-    return digest.hexdigest(), span, size
+            tree.add(leaf_hash(text))
+    tree.finish()
+    return digest.hexdigest(), tree, size
 
 
 def _gzip(writer: LedgerWriter, path: Path) -> None:
@@ -412,8 +420,8 @@ def remove_archived(
                 writer.publish(append_to_archive(disk, folder, manifest, tombstones))
                 for info in tombstones:
                     unlink_if_exists(disk, folder / info.file)
-                    index = info.file.removesuffix(GZIP_SUFFIX) + INDEX_SUFFIX
-                    unlink_if_exists(disk, folder / index)
+                    for suffix in (INDEX_SUFFIX, TREE_SUFFIX):
+                        unlink_if_exists(disk, folder / sidecar(info.file, suffix))
         return tombstones
 
 

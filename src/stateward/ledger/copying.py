@@ -15,13 +15,14 @@ from stateward.ledger.delta import before_padding, read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX
 from stateward.ledger.manifest import (
     ARCHIVE,
-    GZIP_SUFFIX,
     HEAD,
     LOCK,
     MANIFEST,
+    TREE_SUFFIX,
     Manifest,
     read_archive,
     read_manifest,
+    sidecar,
 )
 
 ATTEMPTS_MAX = 20
@@ -91,9 +92,9 @@ def _names(source: Path, manifest: Manifest) -> Iterator[str]:
     deltas = [info.file for info in segments if not info.is_removed]
     files = [*deltas, *(info.file for info in manifest.snapshots)]
     for file in files:
-        index = file.removesuffix(GZIP_SUFFIX) + INDEX_SUFFIX
-        if (source / index).exists():
-            yield index
+        for name in (sidecar(file, INDEX_SUFFIX), sidecar(file, TREE_SUFFIX)):
+            if (source / name).exists():
+                yield name
     yield from files
     if manifest.archive_bytes:
         yield ARCHIVE

@@ -15,7 +15,7 @@ The directory; each format is described at the top of the module that is named o
     snapshot-2025-10-04.json        every document's state at one place of the log   (+ .idx)   snapshot
     snapshot-2025-10-03.json.gz     older ones, compressed
     delta-2025-10-04.jsonl          the log, one line per change                     (+ .idx)   delta, delta_index
-    delta-2025-10-03.jsonl.gz       what a snapshot covers, compressed
+    delta-2025-10-03.jsonl.gz       what a snapshot covers, compressed               (+ .tree)  merkle
     ARCHIVE.jsonl                   older segments of the log, and tombstones of removed ones   manifest
     checkpoint-2025-10-04.txt       the root over all lines, signed or not                      checkpoints
     handover/                       checkpoints on their way to other places                    checkpoint_export

@@ -40,6 +40,8 @@ ARCHIVE = "ARCHIVE.jsonl"
 HEAD = "HEAD"
 LOCK = "LOCK"
 GZIP_SUFFIX = ".gz"
+TREE_SUFFIX = ".tree"
+"""Of the tiles beside a compressed delta (see `merkle`); derived, like its index."""
 LABELS_MAX = 1_000_000
 SNAPSHOT_NAME = re.compile(r"snapshot-\d{4}-\d\d-\d\d(\.\d+)?\.json(\.gz)?")
 DELTA_NAME = re.compile(r"delta-\d{4}-\d\d-\d\d(\.\d+)?\.jsonl(\.gz)?")
@@ -57,6 +59,11 @@ class SnapshotInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     documents: int
     created_at: str
     rolled_back_to: int | None = None
+
+
+def sidecar(file: str, suffix: str) -> str:
+    """The name of a derived file beside a delta or a snapshot, which may be compressed."""
+    return file.removesuffix(GZIP_SUFFIX) + suffix
 
 
 class DeltaInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

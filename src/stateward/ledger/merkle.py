@@ -10,6 +10,10 @@ right. Adjacent spans join. So a sealed delta leaves a few dozen hashes behind (
 each; their sizes follow from the first and the last seq), and neither a checkpoint nor a proof ever needs a file that
 was removed on purpose.
 
+*Tiles* are the same part of the tree in more detail: one hash for each complete aligned block of 256 lines, and the
+leaves of the lines before the first and after the last block. A compressed delta has them beside it
+(`delta-….jsonl.tree`, 32 bytes each, derived), so that a proof reads one block of lines and not the whole delta.
+
 Nothing here touches a disk.
 """
 
@@ -119,6 +123,50 @@ class MerkleSpan:
         if len(data) != at:
             raise InvalidRequest(f"a span over {start} to {end} has other hashes than these")
         return span
+
+
+class TileBuilder:
+    """The tiles and the span over lines from `start` on."""
+
+    def __init__(self, start: int) -> None:
+        self.span = MerkleSpan(start)
+        self.tiles: list[bytes] = []
+        self._at = start
+        self._leaves: list[bytes] = []
+
+    def add(self, leaf: bytes) -> None:
+        """Append a leaf."""
+        self._leaves.append(leaf)
+        self._at += 1
+        if self._at % BLOCK_LEAVES == 0:
+            self._flush()
+
+    def _flush(self) -> None:
+        is_block = len(self._leaves) == BLOCK_LEAVES
+        found = [_subtree(self._leaves)] if is_block else self._leaves
+        for hashed in found:
+            self.span.add(hashed, BLOCK_LEVEL if is_block else 0)
+        self.tiles += found
+        self._leaves = []
+
+    def finish(self) -> None:
+        """The last line was added."""
+        self._flush()
+
+
+def tiles_in(data: bytes, span: MerkleSpan) -> list[MerkleSpan]:
+    """The tiles of a file, each a span of its own; none if they are not those that `span` is made of."""
+    found: list[MerkleSpan] = []
+    whole = MerkleSpan(span.start)
+    for offset in range(0, len(data), HASH_BYTES):
+        at = whole.end
+        is_block = at % BLOCK_LEAVES == 0 and at + BLOCK_LEAVES <= span.end
+        tile = MerkleSpan(at)
+        tile.add(data[offset : offset + HASH_BYTES], BLOCK_LEVEL if is_block else 0)
+        whole.extend(tile)
+        found.append(tile)
+    is_same = whole.end == span.end and list(whole.subtrees()) == list(span.subtrees())
+    return found if is_same else []
 
 
 def span_over(pieces: Iterable[MerkleSpan | bytes], *, size: int) -> MerkleSpan:

@@ -21,12 +21,14 @@ from stateward.ledger.disk import Disk, unlink_if_exists, write_atomically
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
+    TREE_SUFFIX,
     DeltaInfo,
     Manifest,
     append_to_archive,
     effective_ranges,
     is_ledger,
     iso,
+    sidecar,
     write_manifest,
 )
 from stateward.ledger.verification import BadSegment, LedgerVerifier
@@ -226,7 +228,7 @@ class _Repair:
 
     def _last_line(self, info: DeltaInfo) -> int:
         """The greatest seq that a line of this delta or its index names, however damaged the file is."""
-        index = self._folder / (info.file.removesuffix(GZIP_SUFFIX) + INDEX_SUFFIX)
+        index = self._folder / sidecar(info.file, INDEX_SUFFIX)
         loaded = DeltaIndex.load(index, salt=None)
         last, rest = loaded[1].seq if loaded else 0, b""
         try:
@@ -290,7 +292,8 @@ class _Repair:
         plain = info.file.removesuffix(GZIP_SUFFIX)
         for name in dict.fromkeys((info.file, plain)):
             self._rename_if_exists(name, f"{name}.damaged")
-        unlink_if_exists(self._disk, self._folder / (plain + INDEX_SUFFIX))
+        for suffix in (INDEX_SUFFIX, TREE_SUFFIX):
+            unlink_if_exists(self._disk, self._folder / (plain + suffix))
 
     def _rename_if_exists(self, name: str, new_name: str) -> None:
         if (self._folder / name).exists():

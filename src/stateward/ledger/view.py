@@ -39,6 +39,7 @@ from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
     MANIFEST,
+    TREE_SUFFIX,
     DeltaInfo,
     Manifest,
     SnapshotInfo,
@@ -46,8 +47,9 @@ from stateward.ledger.manifest import (
     is_ledger,
     read_archive,
     read_manifest,
+    sidecar,
 )
-from stateward.ledger.merkle import MerkleSpan
+from stateward.ledger.merkle import MerkleSpan, leaf_hash, tiles_in
 from stateward.ledger.rebuild import rebuild_manifest
 from stateward.ledger.record import (
     KEY_START,
@@ -355,7 +357,7 @@ class LedgerView:
 
     def _may_hold(self, info: DeltaInfo, hashed: int) -> bool:
         """False if the index of an archived delta says that the document has no line in it."""
-        path = self.folder / (info.file.removesuffix(GZIP_SUFFIX) + INDEX_SUFFIX)
+        path = self.folder / sidecar(info.file, INDEX_SUFFIX)
         loaded = DeltaIndex.load(path, salt=self.manifest.salt)
         if loaded is None or loaded[1].seq != info.last_seq:
             return True
@@ -392,8 +394,8 @@ class LedgerView:
     ) -> Iterator[MerkleSpan | bytes]:
         """What the Merkle tree over the first `size` lines is made of: lines, or spans where they were removed.
 
-        With `trusts_spans` the spans that the manifest holds are used for other deltas too, which is fast but proves
-        nothing about the files; the delta that holds the line `with_line` is read all the same.
+        With `trusts_spans` the spans that the manifest holds, and tiles that fit them, are used for other deltas too,
+        which is fast but proves nothing about the files; the block with the line `with_line` is read all the same.
         """
         for info in self.segments():
             if info.first_seq > size:
@@ -402,9 +404,36 @@ class LedgerView:
             is_skipped = trusts_spans and not info.first_seq <= with_line <= info.end_seq
             if span is not None and (info.is_removed or (is_skipped and info.end_seq <= size)):
                 yield span
-            else:
-                progress(info.file, info.first_seq)
+                continue
+            progress(info.file, info.first_seq)
+            tiles = self._tiles(info, span) if trusts_spans and span is not None else []
+            for tile in tiles:
+                if tile.end > size or tile.start < with_line <= tile.end:
+                    yield from self._block_lines(info, tile)
+                else:
+                    yield tile
+            if not tiles:
                 yield from self.segment_lines(info)
+
+    def _tiles(self, info: DeltaInfo, span: MerkleSpan) -> list[MerkleSpan]:
+        """The tiles of a compressed delta; none if they are missing or not its own."""
+        try:
+            return tiles_in((self.folder / sidecar(info.file, TREE_SUFFIX)).read_bytes(), span)
+        except FileNotFoundError:
+            return []
+
+    def _block_lines(self, info: DeltaInfo, block: MerkleSpan) -> list[bytes]:
+        """The lines of one tile, checked against it. Raises `LedgerDamaged`."""
+        first = block.start - (info.first_seq - 1)
+        lines = _lines_between(
+            read_chunks(self._existing(info.file)), first, first + block.end - block.start
+        )
+        found = MerkleSpan(block.start)
+        found.add_leaves([leaf_hash(text) for text in lines])
+        if list(found.subtrees()) != list(block.subtrees()):
+            sentence = "the lines here are not those that it was compressed from"
+            raise LedgerDamaged.at(info.file, sentence, seq=block.start + 1)
+        return lines
 
     def _opened(self, info: DeltaInfo) -> Delta | None:
         for delta in (*self.deltas, self.active):
@@ -443,6 +472,23 @@ class LedgerView:
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
+
+
+def _lines_between(chunks: Iterator[bytes], first: int, last: int) -> list[bytes]:
+    """The lines `first` up to, not including, `last` of a text; what comes before them is only counted."""
+    found: list[bytes] = []
+    at, rest = 0, b""
+    for data in chunks:
+        count = data.count(b"\n")
+        if at + count <= first:
+            rest = data[data.rfind(b"\n") + 1 :] if count else rest + data
+        else:
+            *texts, rest = (rest + data).split(b"\n")
+            found += (text + b"\n" for text in texts[max(0, first - at) : last - at])
+            if at + count >= last:
+                break
+        at += count
+    return found
 
 
 def latest_positions(deltas: Sequence[Delta]) -> dict[bytes, int]:
