@@ -244,7 +244,7 @@ class LedgerLocked(LedgerError):
         self.pid = pid
         who = f"process {pid}" + (f" on {host}" if host else "") if pid else "another process"
         self._said = (path, pid, host)
-        super().__init__(f"{path} is being written by {who}; open it with read_only=True to read")
+        super().__init__(f"{path} is being written by {who}; it can be read meanwhile")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by arguments: an exception with keyword arguments is otherwise lost between processes."""
