@@ -14,6 +14,7 @@ import msgspec
 
 from lab.checker import Line
 from stateward.blobs import Artifact
+from stateward.core.chain import GENESIS
 from stateward.core.failpoints import Point
 from stateward.core.files import DerivedFile
 from stateward.core.lanes import Lane
@@ -83,6 +84,7 @@ class Arena:
         with self.database.transaction():
             self.database.run(self._clear)
             self.database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
+            self.database.run("INSERT INTO audit_head VALUES (1, 0, :genesis)", genesis=GENESIS)
         return self.database
 
 
@@ -351,7 +353,13 @@ class SplitWorker(SimulatedWorker):
     def _tell(self, tell: Callable[[Sequence[Event]], object]) -> bool:
         with self._database.transaction():
             marks = [self._outputs.result(key[0], key[1]) for key in self._marked]
-            tell([result_event(mark) for mark in marks if mark is not None])
+            tell(
+                [
+                    result_event(mark, self._outputs.seal(mark.record_id, mark.version))
+                    for mark in marks
+                    if mark is not None
+                ]
+            )
             self._bus.finish(list(self._marked.values()))
         self._marked.clear()
         return True

@@ -623,6 +623,10 @@ class Verification(Document, frozen=True, kw_only=True):
     root: str
     former: Annotated[int, Meta(ge=0, description="Transitions from before the store had lanes.")]
     since: str | None
+    unsealed: Annotated[
+        int, Meta(ge=0, description="Outputs of attempts from before their digests were sealed.")
+    ] = 0
+    sealed_since: str | None = None
     checkpoint: Annotated[str, Meta(description="Of a sound history: keep it elsewhere.")]
     findings: list[VerificationFinding]
 

@@ -194,4 +194,4 @@ def test_what_is_not_there_gets_no_priority(app: App) -> None:
 
     assert isinstance(unknown, UnknownName)
     assert isinstance(foreign, UnknownName)
-    assert app.audit.entries() == []
+    assert app.audit.entries(verb="priority") == []

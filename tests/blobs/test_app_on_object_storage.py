@@ -110,7 +110,7 @@ def test_documents_and_derived_files_go_through_the_bucket(s3: S3Server, tmp_pat
         assert app.record(record.id).status == "done"
         assert len(s3.objects[BUCKET]) == 4
         assert not (tmp_path / "data" / "artifacts").exists()
-        assert app.admin.verify_documents(app.artifacts) == []
+        assert app.admin.verify_documents() == []
 
     # What is saved comes from the bucket where links are wanted; what is shown comes through the service.
     with (
@@ -182,7 +182,7 @@ def test_verification_reads_the_bucket_and_not_the_copies(s3: S3Server, app: App
     del s3.objects[BUCKET][names[str(gone.artifact)]]
     s3.objects[BUCKET][names[str(changed.artifact)]] = b"9"
 
-    faults = {each.where: each.sentence for each in app.admin.verify_documents(app.artifacts)}
+    faults = {each.where: each.sentence for each in app.admin.verify_documents()}
 
     assert set(faults) == {gone.id, changed.id}
     assert "was removed" in faults[gone.id]
@@ -190,7 +190,7 @@ def test_verification_reads_the_bucket_and_not_the_copies(s3: S3Server, app: App
     assert well.id not in faults
     s3.faults = [S3Fault(kind="fail", times=MANY)]
     with pytest.raises(ArtifactsUnreachable):  # it says nothing about documents that it cannot see
-        app.admin.verify_documents(app.artifacts)
+        app.admin.verify_documents()
 
 
 def test_a_backup_brings_the_objects_and_a_restore_puts_them_back(
@@ -207,7 +207,7 @@ def test_a_backup_brings_the_objects_and_a_restore_puts_them_back(
 
     assert (made.documents, made.missing, back.missing) == (1, (), ())
     with App(elsewhere, machines=[sizes()]) as other:
-        assert other.admin.verify_documents(other.artifacts) == []
+        assert other.admin.verify_documents() == []
         assert other.record(record.id) == app.record(record.id)
     assert len([key for key in s3.objects[BUCKET] if key.startswith("elsewhere/")]) == 1
 

@@ -1,6 +1,7 @@
 """Verify, export, doctor, settings: what is sound is said to be, and what is not is found."""
 
 import json
+import shutil
 from pathlib import Path
 
 import apsw
@@ -37,8 +38,9 @@ def test_a_checkpoint_accepts_what_has_grown_and_nothing_else(demo: Shell, tmp_p
     assert (grown.exit_code, refused.exit_code) == (0, Exit.REFUSED)
     assert "they are the 13 transitions of the checkpoint, grown" in grown.stderr
     assert "its lanes do not give its root" in refused.stderr
-    assert (emptied.exit_code, alone.exit_code) == (Exit.FOUND_PROBLEMS, 0)
+    assert (emptied.exit_code, alone.exit_code) == (Exit.FOUND_PROBLEMS, Exit.FOUND_PROBLEMS)
     assert "the checkpoint counts 13" in emptied.stdout
+    assert "it has no transition, but there are documents of records beside it" in alone.stdout
 
 
 def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_path: Path) -> None:
@@ -60,6 +62,19 @@ def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_pa
     assert demo("verify", "--signed-by", public).exit_code == Exit.USAGE
     answer = demo.json(*own, "export", "history", "--out", str(tmp_path / "out"))
     assert answer["counts"]["checkpoints.jsonl"] == 1
+
+
+def test_a_copy_is_verified_without_writing_anything(demo: Shell, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    shutil.copy(demo.data / "stateward.db", copy)
+    before = [(each.name, each.stat().st_mtime_ns) for each in copy.iterdir()]
+
+    done = demo("verify", str(copy), "--read-only")
+
+    assert done.exit_code == 0
+    assert "3 records and 13 transitions are sound" in done.stderr
+    assert [(each.name, each.stat().st_mtime_ns) for each in copy.iterdir()] == before
 
 
 def test_documents_that_changed_or_are_gone_are_found(demo: Shell) -> None:

@@ -88,8 +88,9 @@ class ReviewEngine:
         with self.rig.database.transaction():
             self.rig.bus.finish([work])
             chunks = ((len(items), json.dumps(list(items))),) if items else ()
-            self.rig.outputs.write([Output(mark, chunks)])
-            self.rig.bus.report([result_event(mark)])
+            (seal,) = self.rig.outputs.write([Output(mark, chunks)])
+            assert seal
+            self.rig.bus.report([result_event(mark, seal)])
 
     def decides(self, record: Record, action: str, *, by: str = ADA, **parts: Any) -> Record:  # noqa: ANN401
         """A person answers, or the external driver for one."""

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from stateward.core.chain import GENESIS, record_hash, transition_hash
 from stateward.core.lanes import Lane, extend, lane_of
 from stateward.core.model import Record, Transition
+from stateward.storage.audit import AuditLog
 from stateward.storage.lanes import LANES
 from stateward.storage.store import (
     APPENDED,
@@ -27,6 +28,7 @@ class Forger:
         self.log: list[Transition] = rig.store.log(limit=10_000)
         self.records: dict[str, Record] = {each.id: each for each in rig.store.walk()}
         self.lanes = rig.store.lanes()
+        self._statements: list[str] = []
 
     # What is changed
 
@@ -38,6 +40,30 @@ class Forger:
         """Change the first record."""
         first = next(iter(self.records))
         self.records[first] = replace(self.records[first], **changes)
+
+    def run(self, statement: str) -> None:
+        """Change another table, when the history is written."""
+        self._statements.append(statement)
+
+    def output_digest(self, record_id: str, version: int, *, count: int, data: str) -> str:
+        """Give an output other items, of one chunk; its new digest."""
+        self._rig.database.run(
+            "UPDATE item_chunks SET count = :count, data = :data"
+            " WHERE record_id = :record_id AND version = :version",
+            count=count,
+            data=data,
+            record_id=record_id,
+            version=version,
+        )
+        return self._rig.outputs.seal(record_id, version).output
+
+    def rewrite_audit(self, actor: str) -> None:
+        """Write the audit log anew, as if one person had done it all."""
+        database = self._rig.database
+        entries = list(AuditLog(database).walk())
+        database.run("DELETE FROM audit_log")
+        database.run("UPDATE audit_head SET count = 0, hash = :none", none=GENESIS)
+        AuditLog(database).add([replace(each, actor=actor) for each in entries])
 
     # How far it is sealed anew
 
@@ -79,6 +105,7 @@ class Forger:
                 "DELETE FROM transitions",
                 "DELETE FROM records",
                 "DELETE FROM lanes",
+                *self._statements,
             ):
                 database.run(statement)
             database.insert(RECORDS, [_record_row(each) for each in self.records.values()])

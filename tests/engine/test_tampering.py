@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
+from stateward.core.output_seal import OUTPUT_DIGEST
 from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
@@ -116,6 +117,66 @@ def fewer(forger: Forger) -> None:
     del forger.lanes[-1]
 
 
+# ruff: noqa: S608 - the statements are made of constants
+_FIRST = "WHERE record_id = (SELECT min(record_id) FROM item_chunks)"
+
+
+def item(forger: Forger) -> None:
+    forger.run(f"""UPDATE item_chunks SET data = '[{{"n":7}}]' {_FIRST}""")
+
+
+def items_gone(forger: Forger) -> None:
+    forger.run(f"DELETE FROM item_chunks {_FIRST}")
+
+
+def items_doubled(forger: Forger) -> None:
+    forger.run(
+        "INSERT INTO item_chunks (record_id, version, chunk, count, data)"
+        f" SELECT record_id, version, chunk + 1, count, data FROM item_chunks {_FIRST}"
+    )
+
+
+def item_sealed(forger: Forger) -> None:
+    """Also the digest in the transition fits again."""
+    first = min(each.record_id for each in forger.log)
+    for place, each in enumerate(forger.log):
+        if each.record_id == first and OUTPUT_DIGEST in each.metadata:
+            digest = forger.output_digest(first, each.version - 1, count=1, data='[{"n":7}]')
+            forger.move(place, metadata={**each.metadata, OUTPUT_DIGEST: digest})
+
+
+def log(forger: Forger) -> None:
+    forger.run(f"UPDATE outputs SET log = 'all was well' {_FIRST}")
+
+
+def result(forger: Forger) -> None:
+    forger.run(f"UPDATE outputs SET count = 7 {_FIRST}")
+
+
+def result_gone(forger: Forger) -> None:
+    forger.run(f"DELETE FROM outputs {_FIRST}")
+
+
+def file(forger: Forger) -> None:
+    forger.run(
+        "INSERT INTO derived_files (record_id, version, name, number, stage, media_type, size, sha256)"
+        f" SELECT record_id, version, 'a.txt', 0, stage, 'text/plain', 1, 'f' FROM outputs {_FIRST}"
+    )
+
+
+def definition(forger: Forger) -> None:
+    forger.run("UPDATE machines SET document = replace(document, '120', '121')")
+
+
+def act_sealed(forger: Forger) -> None:
+    """The audit log is written anew, by someone else."""
+    forger.rewrite_audit("person:eve")
+
+
+def act(forger: Forger) -> None:
+    forger.run("UPDATE audit_log SET actor = 'person:eve' WHERE seq = 1")
+
+
 REWRITINGS = [
     Rewriting("who made a transition", actor, UNSEALED, ALONE, {"hash"}),
     Rewriting("who made a transition", actor, ROWS, ALONE, {"chain", "lane"}),
@@ -151,6 +212,17 @@ REWRITINGS = [
     Rewriting("the head of a lane", head, UNSEALED, ALONE, {"lane"}),
     Rewriting("a lane is deleted", fewer, UNSEALED, ALONE, {"lane"}),
     Rewriting("the lanes become one", one_lane, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("an item that a stage produced", item, UNSEALED, ALONE, {"output"}),
+    Rewriting("an item that a stage produced", item_sealed, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("items are deleted", items_gone, UNSEALED, ALONE, {"output"}),
+    Rewriting("items are doubled", items_doubled, UNSEALED, ALONE, {"output"}),
+    Rewriting("a derived file is added", file, UNSEALED, ALONE, {"output"}),
+    Rewriting("the log of an attempt", log, UNSEALED, ALONE, {"log"}),
+    Rewriting("the result of an attempt", result, UNSEALED, ALONE, {"output"}),
+    Rewriting("the result of an attempt is deleted", result_gone, UNSEALED, ALONE, {"output"}),
+    Rewriting("the definition of a machine", definition, UNSEALED, ALONE, {"machine"}),
+    Rewriting("who did an administrative act", act, UNSEALED, ALONE, {"audit"}),
+    Rewriting("who did an administrative act", act_sealed, ALL, CHECKPOINT, {"audit"}),
 ]
 
 

@@ -124,8 +124,9 @@ def ends(app: App, work: Work, told: Fields | Fail) -> None:
     with app.database.transaction():
         (is_own,) = app.bus.finish([work])
         if is_own:
-            app.outputs.write([Output(mark, chunks)])
-            app.bus.report([result_event(mark)])
+            (seal,) = app.outputs.write([Output(mark, chunks)])
+            assert seal
+            app.bus.report([result_event(mark, seal)])
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def test_a_runner_can_do_what_a_worker_does(
     assert bus.assigned_work("w1", limit=10) == [work]
     with runner.transaction():
         assert bus.finish([work]) == [True]
-        assert outputs.write([Output(mark, ((1, '[{"n":1}]'),))]) == [True]
+        assert all(outputs.write([Output(mark, ((1, '[{"n":1}]'),))]))
         bus.report([fact])
         bus.request_work()
     outputs.save_value("R1", "parse", "answer", b"dear", at=1)

@@ -92,7 +92,8 @@ class App:
     """A Stateward in this process.
 
     With `is_runner` it can only execute runners: on PostgreSQL its connection then has the runners' role, which sees
-    no record, and a login that was granted nothing else is enough.
+    no record, and a login that was granted nothing else is enough. With `is_read_only` nothing is written, so that a
+    copy, a read-only medium or a replica can be looked at.
     """
 
     registry: MachineRegistry
@@ -108,6 +109,7 @@ class App:
         clock: Callable[[], Micros] = steady_clock,
         new_id: Callable[[str], str] = new_record_id,
         is_runner: bool = False,
+        is_read_only: bool = False,
     ) -> None:
         if settings.crash_at is not None:
             from stateward.app.runtime import crash_at
@@ -120,9 +122,10 @@ class App:
         self.plugins = Plugins(settings, [*pipelines, *machines], clock=clock)
         self.plugins.load_runners()
         self._machines = tune(settings, list(self.plugins.machines.values()))
-        if settings.store_path is not None:
+        if settings.store_path is not None and not is_read_only:
             make_private(settings.data_path)
-        self.database = database or open_database(settings, role=RUNNER_ROLE if is_runner else None)
+        role = RUNNER_ROLE if is_runner else None
+        self.database = database or open_database(settings, role=role, is_read_only=is_read_only)
         self.store = Store(self.database)
         self.outputs = Outputs(self.database)
         self.bus = Bus(self.database)
@@ -133,9 +136,11 @@ class App:
         self.artifacts = open_artifacts(settings)
         if not is_runner:  # a wrong machine is refused now, before anything is done
             try:
-                if settings.store.lanes is not None:
+                if settings.store.lanes is not None and not is_read_only:
                     self.store.make_lanes(settings.store.lanes, now=clock())
-                self.registry = register(self.store, self._machines, now=clock())
+                self.registry = register(
+                    self.store, self._machines, now=clock(), saves=not is_read_only
+                )
             except BaseException:
                 self.database.close()
                 raise
@@ -373,6 +378,8 @@ class App:
             registry=self.registry,
             clock=self.clock,
             signing_key=self.settings.ledger.signing_key,
+            artifacts=self.artifacts,
+            mirror=self.settings.ledger.mirror,
         )
 
     @cached_property

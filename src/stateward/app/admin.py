@@ -1,7 +1,9 @@
 """Administration: API keys, verification of the history, its export and comparison with a ledger."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from stateward.app.identity import new_key_id, new_token
 from stateward.blobs import ArtifactStore
@@ -15,10 +17,10 @@ from stateward.engine.history import (
     export,
     verify,
 )
-from stateward.engine.mirror import Comparison, compare
+from stateward.engine.mirror import Comparison, compare, mirror_state
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
-from stateward.ledger import parse_signer
+from stateward.ledger import LedgerError, parse_signer
 from stateward.ledger.checkpoints import CheckpointSigner
 from stateward.ledger.history_checkpoint import HistoryCheckpoint
 from stateward.storage.audit import EXPORTED, KEY_CREATED, KEY_REVOKED, AuditEntry, AuditLog
@@ -37,9 +39,13 @@ class Admin:
         audit: AuditLog,
         registry: MachineRegistry,
         clock: Callable[[], Micros],
+        artifacts: ArtifactStore,
         signing_key: str | None = None,
+        mirror: str | None = None,
     ) -> None:
         self._signing_key = signing_key
+        self._artifacts = artifacts
+        self._mirror = mirror
         self._store = store
         self._keys = keys
         self._audit = audit
@@ -91,13 +97,33 @@ class Admin:
         versions = {
             (machine.name, machine.version): machine for machine, _ in self._store.machines()
         }
-        return verify(self._store, versions, kept=kept, signer=self._signer(), progress=progress)
+        found = verify(
+            self._store,
+            versions,
+            audit=self._audit,
+            kept=kept,
+            signer=self._signer(),
+            progress=progress,
+        )
+        if found.transitions:
+            return found
+        return replace(found, findings=(*found.findings, *self._traces_of_another_history()))
 
-    def verify_documents(
-        self, artifacts: ArtifactStore, *, progress: Progress = lambda *_: None
-    ) -> list[Finding]:
+    def _traces_of_another_history(self) -> Iterator[Finding]:
+        """What says that a history that is empty should not be: documents and a ledger outlive a database."""
+        if next(self._artifacts.digests(), None) is not None:
+            yield _empty("there are documents of records beside it")
+        folder = None if self._mirror is None else Path(self._mirror)
+        if folder is None or not folder.exists():
+            return
+        try:
+            mirror_state(self._store, folder)
+        except LedgerError as error:
+            yield _empty(str(error))
+
+    def verify_documents(self, *, progress: Progress = lambda *_: None) -> list[Finding]:
         """Read every document of a record and compare its bytes with the hash that the history has of it."""
-        return list(check_documents(self._store, artifacts, progress=progress))
+        return list(check_documents(self._store, self._artifacts, progress=progress))
 
     def _signer(self) -> CheckpointSigner | None:
         if self._signing_key is None:
@@ -119,3 +145,7 @@ class Admin:
 
     def _note(self, verb: str, actor: str, detail: Fields) -> None:
         self._audit.add([AuditEntry(at=self._clock(), actor=actor, verb=verb, detail=detail)])
+
+
+def _empty(sentence: str) -> Finding:
+    return Finding(check="empty", where="history", sentence=f"it has no transition, but {sentence}")

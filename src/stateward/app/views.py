@@ -295,6 +295,8 @@ def verification_view(verdict: "Verdict") -> schemas.Verification:
         root=verdict.root,
         former=verdict.former,
         since=verdict.since,
+        unsealed=verdict.unsealed,
+        sealed_since=verdict.sealed_since,
         checkpoint=verdict.checkpoint,
         findings=[
             schemas.VerificationFinding(check=each.check, where=each.where, sentence=each.sentence)

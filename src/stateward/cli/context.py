@@ -92,7 +92,11 @@ class CliContext:
 
     @contextmanager
     def local_app(
-        self, settings: "Settings | None" = None, *, is_runner: bool = False
+        self,
+        settings: "Settings | None" = None,
+        *,
+        is_runner: bool = False,
+        is_read_only: bool = False,
     ) -> Iterator["App"]:
         """An App on the database itself, for commands that cannot work over HTTP; it logs warnings only, to stderr.
 
@@ -112,7 +116,10 @@ class CliContext:
                     "without --server and STATEWARD_SERVER"
                 )
         telemetry.set_up(level="warning", stream=sys.stderr)
-        with self._untouched(settings) as used, App(used, is_runner=is_runner) as app:
+        with (
+            self._untouched(settings) as used,
+            App(used, is_runner=is_runner, is_read_only=is_read_only) as app,
+        ):
             yield app
 
     @contextmanager

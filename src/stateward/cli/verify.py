@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         "stateward verify --documents",
         "stateward verify --out checkpoint.txt",
         "stateward verify --checkpoint /mnt/other/checkpoint.txt",
+        "stateward verify /media/copy --read-only",
         "stateward verify --ledger ledger/",
         "stateward verify ledger/ --checkpoint checkpoint.txt",
         "stateward verify export.jsonl",
@@ -61,6 +62,12 @@ if TYPE_CHECKING:
     help="The public half of the key that must have signed that checkpoint.",
 )
 @click.option(
+    "--read-only",
+    is_flag=True,
+    help="Write nothing, not even beside the database: for a copy, a replica, or a login that may only read. "
+    "A folder that cannot be written to is read so in any case.",
+)
+@click.option(
     "--out",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -75,14 +82,16 @@ def verify(
     with_documents: bool,
     kept: Path | None,
     signed_by: str | None,
+    read_only: bool,
     out: Path | None,
 ) -> Exit:
     """Check everything there is to check: a store, or a ledger.
 
     A STORE is a data folder; without one it is that of the settings. Replays the whole history against the records:
-    checks the hash chain of every lane, versions, order, the graph of each machine and where each record stands; a
-    change of any single field is found. Prints each finding, and the checkpoint of a sound history: kept elsewhere, it
-    shows whether anything that it covers was rewritten. Work may go on meanwhile.
+    checks the hash chain of every lane, versions, order, the graph of each machine, where each record stands, the
+    items and logs that attempts left, the audit log, and the database itself (SQLite's quick_check; amcheck where
+    PostgreSQL has it); a change of any single field is found. Prints each finding, and the checkpoint of a sound
+    history: kept elsewhere, it shows whether anything that it covers was rewritten. Work may go on meanwhile.
 
     A LEDGER is a ledger directory or a file: what `ledger export` wrote, a delta beside its manifest, or the
     transitions.jsonl of `export history`. Reads every byte: the hash chain, each file against the manifest, each
@@ -106,7 +115,9 @@ def verify(
     if place is not None:
         _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
-    verdict, mirrored = _verified(context, checkpoint, folder, with_documents=with_documents)
+    verdict, mirrored = _verified(
+        context, checkpoint, folder, with_documents=with_documents, is_read_only=read_only
+    )
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
     if out is not None and is_sound:
         out.write_text(verdict.checkpoint, "utf-8")
@@ -132,26 +143,39 @@ def _verified(
     folder: Path | None,
     *,
     with_documents: bool,
+    is_read_only: bool,
 ) -> "tuple[Verification, dict[str, object] | None]":
     """What was found. What is compared with a file of this machine is verified here; all else where the data is."""
 
     def progress(what: str, count: int) -> None:
         context.progress(f"{what}: {count:,}")
 
-    if kept is None and folder is None and not with_documents:
+    is_read_only = is_read_only or _is_unwritable(context)
+    if kept is None and folder is None and not with_documents and not is_read_only:
         with context.app() as app:
             return app.verify(progress=progress), None
     from msgspec.structs import replace
 
     from stateward.app.views import verification_view
 
-    with context.local_app() as own:
+    with context.local_app(is_read_only=is_read_only) as own:
         found = own.admin.verify(kept=kept, progress=progress)
         if with_documents:
-            faults = own.admin.verify_documents(own.artifacts, progress=progress)
+            faults = own.admin.verify_documents(progress=progress)
             found = replace(found, findings=(*found.findings, *faults))
         verdict = verification_view(found)
         return verdict, None if folder is None else _mirrored(context, own, folder)
+
+
+def _is_unwritable(context: CliContext) -> bool:
+    """Whether the database is a file where nothing can be written."""
+    import os
+
+    settings = context.settings()
+    path = settings.store_path
+    if settings.server.url is not None or path is None or not path.exists():
+        return False
+    return not os.access(path, os.W_OK) or not os.access(path.absolute().parent, os.W_OK)
 
 
 def _is_ledger(place: Path) -> bool:
@@ -229,6 +253,14 @@ def _judgement(verdict: "Verification", kept: "HistoryCheckpoint | None") -> lis
         said.append(
             f"{plural(verdict.former, 'transition')} are older than the lanes of this store: their hashes fit, "
             f"but that they were not all rewritten is proved only since {verdict.since}"
+        )
+    if verdict.unsealed:
+        since = (
+            f"proved only since {verdict.sealed_since}" if verdict.sealed_since else "not proved"
+        )
+        said.append(
+            f"{plural(verdict.unsealed, 'output')} are older than the digests of outputs: that items and logs are as "
+            f"they were written is {since}"
         )
     return said
 

@@ -56,6 +56,7 @@ from stateward.core.model import (
     timeout_message,
     to_iso,
 )
+from stateward.core.output_seal import LOG_DIGEST, OUTPUT_DIGEST
 
 TIMEOUT = "TIMEOUT"
 # A worker ends an attempt that runs too long by itself, and its report says what the attempt was doing. The timer of
@@ -543,6 +544,10 @@ def _metadata(event: Event, arrived: Record) -> Fields:
     metadata: Fields = dict(event.facts)
     if event.count is not None:
         metadata["count"] = event.count
+    if event.output_digest is not None:
+        metadata[OUTPUT_DIGEST] = event.output_digest
+    if event.log_digest is not None:
+        metadata[LOG_DIGEST] = event.log_digest
     if event.outcome != "done":
         metadata["outcome"] = event.outcome
     if arrived.error_code is not None:

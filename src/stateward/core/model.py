@@ -88,7 +88,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A fact reported to the coordinator. `version` is the version of the record that it is about."""
+    """A fact reported to the coordinator. `version` is the version of the record that it is about.
+
+    `output_digest` and `log_digest` seal what was stored with it (`core.output_seal`).
+    """
 
     id: str
     type: str
@@ -103,6 +106,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_message: str | None = None
     is_retryable: bool = True
     log_ref: str | None = None
+    output_digest: str | None = None
+    log_digest: str | None = None
     reason: str | None = None
     trace: str | None = None
 

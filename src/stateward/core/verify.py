@@ -17,9 +17,13 @@ from stateward.core.model import (
     AUTHORITY,
     PRIORITY_MAX,
     PRIORITY_MIN,
+    RUNNER,
+    Json,
+    Micros,
     Record,
     Transition,
 )
+from stateward.core.output_seal import LOG_DIGEST, OUTPUT_DIGEST, OutputSeal
 
 Machines = Mapping[tuple[str, int], Machine]
 T = TypeVar("T")
@@ -235,6 +239,60 @@ def _check_live(machine: Machine, record: Record) -> Iterator[Finding]:
             record.id,
             f"waits for {record.waiting!r}, which {record.status!r} does not lead to",
         )
+
+
+class OutputCheck:
+    """Compares what attempts left with the digests in the transitions that ended them.
+
+    `stored` are the seals of all outputs as they are now, by record and version. Histories must be fed in the order of
+    record ids.
+    """
+
+    def __init__(self, stored: Iterator[tuple[tuple[str, int], OutputSeal]]) -> None:
+        self._stored = stored
+        self._next = next(stored, None)
+        self.unsealed = 0
+        """Outputs that ended an attempt whose transition has no digest: those of a former version."""
+        self.since: Micros | None = None
+        """When the first transition with a digest was made."""
+
+    def check(self, history: Sequence[Transition]) -> Iterator[Finding]:
+        """One record's outputs against its transitions."""
+        if not history:
+            return
+        stored = self._of(history[0].record_id)
+        for each in history:
+            found = stored.get(each.version - 1)
+            wanted = each.metadata.get(OUTPUT_DIGEST)
+            if wanted is None:
+                self.unsealed += found is not None and each.actor.startswith(RUNNER)
+                continue
+            self.since = each.at if self.since is None else min(self.since, each.at)
+            yield from _check_output(each, found, wanted)
+
+    def _of(self, record_id: str) -> dict[int, OutputSeal]:
+        found: dict[int, OutputSeal] = {}
+        while self._next is not None and self._next[0][0] <= record_id:
+            (owner, version), seal = self._next
+            if owner == record_id:
+                found[version] = seal
+            self._next = next(self._stored, None)
+        return found
+
+
+def _check_output(
+    transition: Transition, found: OutputSeal | None, wanted: Json
+) -> Iterator[Finding]:
+    where = f"{transition.record_id} version {transition.version - 1}"
+    if found is None:
+        yield _finding("output", where, "what the attempt left was deleted: result, items and log")
+        return
+    if found.output != wanted:
+        yield _finding(
+            "output", where, "its items, files or result were changed, deleted or doubled"
+        )
+    if found.log != transition.metadata.get(LOG_DIGEST):
+        yield _finding("log", where, "its log was changed or deleted")
 
 
 def by_record(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:

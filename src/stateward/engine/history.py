@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import convert
 
 from stateward.blobs import ArtifactStore
 from stateward.core.chain import GENESIS
@@ -24,6 +25,7 @@ from stateward.core.model import (
 from stateward.core.verify import (
     Finding,
     LogCheck,
+    OutputCheck,
     by_record,
     check_record,
 )
@@ -33,7 +35,7 @@ from stateward.ledger.history_checkpoint import (
     lanes_root,
     make_checkpoint,
 )
-from stateward.storage.audit import AuditEntry, AuditLog
+from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, AuditLog
 from stateward.storage.store import Store
 
 CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open beside the writers
@@ -49,7 +51,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a verification, and the checkpoint of what was verified: give it to someone else.
 
     `former` of the transitions were written before the store had lanes, which it has since `since`: who kept no
-    checkpoint of them elsewhere knows that they have not changed from then on.
+    checkpoint of them elsewhere knows that they have not changed from then on. `unsealed` are outputs that no
+    transition has a digest of: they were written by a former version; the first digest is of `sealed_since`.
     """
 
     records: int
@@ -58,6 +61,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     former: int
     since: str | None
+    unsealed: int
+    sealed_since: str | None
     checkpoint: str
     findings: tuple[Finding, ...]
 
@@ -71,19 +76,26 @@ def verify(
     store: Store,
     machines: Mapping[tuple[str, int], Machine],
     *,
+    audit: AuditLog | None = None,
     kept: HistoryCheckpoint | None = None,
     signer: CheckpointSigner | None = None,
     progress: Progress = lambda *_: None,
 ) -> Verdict:
-    """Replay the whole history: lanes, hashes, order, graph, versions, and the records as they stand.
+    """Replay the whole history: lanes, hashes, order, graph, versions, the records as they stand, and their outputs.
 
     Writers may go on meanwhile: the check covers the log up to where it was when it began. The log is checked first, in
     the order of commits, then each record with its own transitions. With `kept`, a checkpoint that was made earlier and
     kept elsewhere, the history must be that one, grown.
     """
     lanes = store.lanes()
+    acts = None if audit is None else audit.head()
     complete, until = store.log_end(), store.last_seq()
-    findings: list[Finding] = []
+    progress("database", 0)
+    findings = [
+        Finding(check="database", where="database", sentence=each) for each in store.damage()
+    ]
+    if audit is not None:
+        findings += check_audit(store, audit, kept=None if kept is None else kept.audit)
     count = 0
     check = LogCheck(lanes, kept=() if kept is None else kept.lanes)
     for chunk in _log(store, until=until):
@@ -92,8 +104,10 @@ def verify(
         progress("log", count)
     findings += check.end(store.lanes())
     records = 0
+    outputs = OutputCheck(store.output_seals())
     for record, history in _pairs(store, until=complete):
         findings += check_record(record, history, machines)
+        findings += outputs.check(history)
         records += 1
         progress("records", records)
         if len(findings) >= FINDINGS_MAX:
@@ -106,9 +120,44 @@ def verify(
         root=lanes_root(lanes).hex(),
         former=former.count if former else 0,
         since=to_iso(former.since) if former else None,
-        checkpoint=make_checkpoint(lanes, signer=signer),
+        unsealed=outputs.unsealed,
+        sealed_since=None if outputs.since is None else to_iso(outputs.since),
+        checkpoint=make_checkpoint(
+            lanes, audit=None if acts is None else (acts.count, acts.hash), signer=signer
+        ),
         findings=tuple(findings[:FINDINGS_MAX]),
     )
+
+
+def check_audit(
+    store: Store, audit: AuditLog, *, kept: tuple[int, str] | None = None
+) -> Iterator[Finding]:
+    """What is wrong with the audit log, and with the machines whose documents it seals.
+
+    Machines that a former version stored are not in it; their graphs are checked by the transitions that they allowed.
+    """
+    head = None if kept is None else AuditHead(count=kept[0], hash=kept[1])
+    for fault in audit.faults(kept=head):
+        yield Finding(check="audit", where="audit log", sentence=fault)
+    stored = store.machine_digests()
+    for entry in audit.walk(verb=MACHINES_STORED):
+        for name, version, digest in _sealed_machines(entry):
+            found = stored.get((name, version))
+            if found != digest:
+                yield Finding(
+                    check="machine",
+                    where=f"machine {name} version {version}",
+                    sentence="its document is gone"
+                    if found is None
+                    else "its document was changed after it came into force",
+                )
+
+
+def _sealed_machines(entry: AuditEntry) -> list[tuple[str, int, str]]:
+    try:
+        return convert(entry.detail.get("machines"), list[tuple[str, int, str]])
+    except msgspec.ValidationError:
+        return []  # the entry was changed, which the chain of the audit log shows
 
 
 def check_documents(
@@ -148,7 +197,10 @@ def export(
     """
     folder.mkdir(parents=True, exist_ok=True)
     lanes = store.lanes()
-    checkpoint = make_checkpoint(lanes, signer=signer)
+    acts = None if audit is None else audit.head()
+    checkpoint = make_checkpoint(
+        lanes, audit=None if acts is None else (acts.count, acts.hash), signer=signer
+    )
     files: dict[str, Iterator[Fields]] = {
         "transitions.jsonl": lane_lines(lanes, _log(store, until=store.last_seq())),
         "records.jsonl": (record_line(each) for each in store.walk()),

@@ -71,8 +71,10 @@ class MachineRegistry:
         return QueryNames(kinds=kinds, running=running)
 
 
-def register(store: Store, machines: Sequence[Machine], *, now: Micros) -> MachineRegistry:
-    """Store these state machines as the newest ones; returns the registry of all versions.
+def register(
+    store: Store, machines: Sequence[Machine], *, now: Micros, saves: bool = True
+) -> MachineRegistry:
+    """Store these state machines as the newest ones, unless nothing is saved; returns the registry of all versions.
 
     Refused: a machine that changed without a new version, an older version than the newest stored one, and a new
     version that would strand records, with their count. All are checked before any is stored.
@@ -85,12 +87,9 @@ def register(store: Store, machines: Sequence[Machine], *, now: Micros) -> Machi
         faults += _registration_faults(store, machine, kept)
     if faults:
         raise DeclarationError(faults)
-    for machine in machines:
-        if (
-            machine.name,
-            machine.version,
-        ) not in kept:  # every command registers; most write nothing
-            store.save_machine(machine, digest=graph_digest(machine), now=now)
+    new = [each for each in machines if (each.name, each.version) not in kept]
+    if new and saves:  # every command registers; most write nothing
+        store.save_machines([(each, graph_digest(each)) for each in new], now=now)
     given = {(machine.name, machine.version) for machine in machines}
     older = [machine for key, (machine, _) in kept.items() if key not in given]
     return MachineRegistry(

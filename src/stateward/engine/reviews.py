@@ -424,9 +424,9 @@ class Reviews(ReviewTasks):
         type_ = f"{review.name}.{answer}"
         told = {"reviewer": deciding.reviewer, "batch": deciding.batch}
         facts: Fields = {name: value for name, value in told.items() if value is not None}
-        count = None
+        count, digest = None, None
         if deciding.corrected:
-            count, corrected = self._keep(record, review, deciding, now)
+            count, corrected, digest = self._keep(record, review, deciding, now)
             facts["corrected"] = list(corrected)
         return Event(
             id=event_id(record.id, makes=record.version + 1, type_=type_),
@@ -436,6 +436,7 @@ class Reviews(ReviewTasks):
             at=now,
             actor=deciding.actor,
             count=count,
+            output_digest=digest,
             facts=facts,
             reason=clean_notes(deciding.notes),
             trace=deciding.trace,
@@ -443,8 +444,8 @@ class Reviews(ReviewTasks):
 
     def _keep(
         self, record: Record, review: Review, deciding: DecisionRequest, now: Micros
-    ) -> tuple[int, list[str]]:
-        """Write the corrected items as the output of the review; how many there are, and which fields changed.
+    ) -> tuple[int, list[str], str]:
+        """Write the corrected items as the output of the review; their number, the fields that changed, their digest.
 
         They are stored under the suspended record's version, which no attempt of a stage can have. The items that were
         found keep theirs, so both can be compared later.
@@ -464,7 +465,8 @@ class Reviews(ReviewTasks):
             if (part := after[start : start + CHUNK_ITEMS_MAX])
         ]
         self._outputs.write([Output(mark, chunks)])
-        return len(after), changed(before, deciding.corrected)
+        digest = self._outputs.seal(record.id, record.version).output
+        return len(after), changed(before, deciding.corrected), digest
 
     def _judged(
         self, record: Record, deciding: DecisionRequest

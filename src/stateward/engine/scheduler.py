@@ -67,5 +67,5 @@ class Scheduler:
             # The work is done, only its event is missing: to report a timeout would throw the result away.
             mark = self._outputs.result(record.id, record.version)
             if mark is not None:
-                return result_event(mark)
+                return result_event(mark, self._outputs.seal(record.id, record.version))
         return due_event(machine, record, now=now)

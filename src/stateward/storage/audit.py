@@ -39,6 +39,7 @@ AUDIT_LOG = Table(
 SIGNED_IN, SIGN_IN_FAILED, SIGNED_OUT = "sign_in", "sign_in_failed", "sign_out"
 KEY_CREATED, KEY_REVOKED, KEY_REFUSED = "key_created", "key_revoked", "key_refused"
 EXPORTED = "exported"
+MACHINES_STORED = "machines_stored"
 _COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
 _decode_fields = msgspec.json.Decoder(Fields).decode
 
@@ -132,12 +133,15 @@ class AuditLog:
         )
         return [_entry(row) for row in found]
 
-    def walk(self) -> Iterator[AuditEntry]:
-        """Every entry of the chain, the oldest first."""
+    def walk(self, *, verb: str | None = None) -> Iterator[AuditEntry]:
+        """Every entry of the chain, or those of one verb, the oldest first."""
         seq = 0
+        condition, params = ("", {}) if verb is None else (" AND verb = :verb", {"verb": verb})
         while found := self._database.rows(
-            f"SELECT {_COLUMNS} FROM audit_log WHERE seq > :seq ORDER BY seq LIMIT {ENTRIES_MAX}",
+            f"SELECT {_COLUMNS} FROM audit_log WHERE seq > :seq{condition}"
+            f" ORDER BY seq LIMIT {ENTRIES_MAX}",
             seq=seq,
+            **params,
         ):
             for row in found:
                 entry = _entry(row)

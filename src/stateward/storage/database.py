@@ -125,6 +125,9 @@ class Database(Protocol):
     def wakeup(self, *topics: str) -> Wakeup:
         """A wake-up for these topics."""
 
+    def damage(self) -> list[str]:
+        """What the database's own check of its pages and indexes finds, a sentence each; it reads all of it."""
+
     def check(self) -> dict[str, str]:
         """Version, durability and size of the database, for `stateward doctor`."""
 

@@ -28,7 +28,9 @@ from stateward.core.model import (
     event_id,
     log_ref,
 )
+from stateward.core.output_seal import ChunkDigest, OutputSeal, chunk_digest, seal_output
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.output_seals import stored_seal
 
 ATTEMPTS_MAX = 1000
 EDITION_OF = "edition_of"  # the fact of a rebuilt output: the version that it replaces
@@ -149,31 +151,32 @@ class Outputs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def write(self, outputs: Sequence[Output]) -> list[bool]:
-        """Store each output, unless its attempt has one already; for each, whether it was stored."""
+    def write(self, outputs: Sequence[Output]) -> list[OutputSeal | None]:
+        """Store each output, unless its attempt has one already; for each its seal, None if it was not stored."""
         with self._database.transaction():
-            written = self._database.insert_new(
-                OUTPUTS, [_result_row(each.result) for each in outputs]
-            )
+            results = [_result_row(each.result) for each in outputs]
+            written = self._database.insert_new(OUTPUTS, results)
             point(Point.RESULTS_WRITTEN)
-            chunks: Iterator[Row] = (
-                (each.result.record_id, each.result.version, number, count, data)
-                for each, is_written in zip(outputs, written, strict=True)
-                if is_written
-                for number, (count, data) in enumerate(each.chunks)
-            )
-            for rows in _portions(chunks):
+            stored = [each for each, is_new in zip(outputs, written, strict=True) if is_new]
+            digests: list[list[ChunkDigest]] = [[] for _ in stored]
+            for rows in _portions(_chunk_rows(stored, digests)):
                 self._database.insert(ITEM_CHUNKS, rows)
-            files: list[Row] = [
-                row
-                for each, is_written in zip(outputs, written, strict=True)
-                if is_written and each.files
-                for row in _file_rows(each)
-            ]
+            files: list[Row] = [row for each in stored if each.files for row in _file_rows(each)]
             if files:
                 self._database.insert(DERIVED_FILES, files)
             point(Point.OUTPUTS_WRITTEN)
-            return written
+            own = iter(digests)
+            return [
+                _seal(each, row, next(own)) if is_new else None
+                for each, row, is_new in zip(outputs, results, written, strict=True)
+            ]
+
+    def seal(self, record_id: str, version: int) -> OutputSeal:
+        """The seal of an output that is stored, computed anew."""
+        found = stored_seal(self._database, record_id, version)
+        if found is None:
+            raise LookupError(f"{record_id} has no output of version {version}")
+        return found
 
     def result(self, record_id: str, version: int) -> AttemptResult | None:
         """How this attempt ended; None if it has not."""
@@ -301,7 +304,7 @@ class Outputs:
         return b64decode(str(found[0][0])) if found else None
 
 
-def result_event(result: AttemptResult) -> Event:
+def result_event(result: AttemptResult, seal: OutputSeal) -> Event:
     """The event that reports how an attempt ended. Its id is derived, so that reporting it twice is harmless."""
     type_ = f"{result.stage}.{'completed' if result.error_code is None else 'failed'}"
     return Event(
@@ -318,7 +321,24 @@ def result_event(result: AttemptResult) -> Event:
         error_message=result.error_message,
         is_retryable=result.is_retryable,
         log_ref=log_ref(result.record_id, result.stage),
+        output_digest=seal.output,
+        log_digest=seal.log,
     )
+
+
+def _chunk_rows(outputs: Sequence[Output], digests: Sequence[list[ChunkDigest]]) -> Iterator[Row]:
+    """The rows of all items; their digests are made on the way, because large outputs are read from a file once."""
+    for each, own in zip(outputs, digests, strict=True):
+        record_id, version = each.result.record_id, each.result.version
+        for number, (count, data) in enumerate(each.chunks):
+            own.append(chunk_digest(count, data))
+            yield record_id, version, number, count, data
+
+
+def _seal(output: Output, row: Row, chunks: Sequence[ChunkDigest]) -> OutputSeal:
+    files = ((file.name, file.media_type, file.size, file.sha256) for file in output.files)
+    # Not its key, which is that of the transition, nor the log, which has a digest of its own.
+    return seal_output(row[2:-1], chunks, files, log=output.result.log)
 
 
 def _result_row(r: AttemptResult) -> Row:

@@ -32,6 +32,7 @@ from stateward.core.errors import (
     StoreUnreachable,
 )
 from stateward.core.failpoints import Point, point
+from stateward.storage.amcheck import amcheck_schema, index_damage
 from stateward.storage.database import (
     TOPICS,
     Cell,
@@ -102,8 +103,9 @@ Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
 class PostgresDatabase:
     """One connection to one database. Threads that share it take turns, one transaction at a time.
 
-    With a `role` it acts as that role after login and does not migrate the schema. A lost connection is reopened at the
-    next use, but never inside a transaction: what came before in it is lost with the connection.
+    With a `role` it acts as that role after login and does not migrate the schema. `is_read_only` is for a replica, or
+    a login that may only read. A lost connection is reopened at the next use, but never inside a transaction: what came
+    before in it is lost with the connection.
     """
 
     for_update = " FOR UPDATE"
@@ -117,7 +119,9 @@ class PostgresDatabase:
         role: str | None = None,
         connect_s: float = CONNECT_S,
         transaction_idle_s: float = TRANSACTION_IDLE_S,
+        is_read_only: bool = False,
     ) -> None:
+        self._is_read_only = is_read_only
         self._parameters = _parameters(url, connect_s)
         self._transaction_idle_ms = max(1, round(transaction_idle_s * 1000))
         self._where = _location(self._parameters)
@@ -134,7 +138,8 @@ class PostgresDatabase:
         self._session = self._connect()
         try:
             with self._translate_errors():
-                _migrate(self._session, self._where, is_allowed=role is None)
+                is_allowed = role is None and not is_read_only
+                _migrate(self._session, self._where, is_allowed=is_allowed)
         except BaseException:
             self.close()
             raise
@@ -149,6 +154,8 @@ class PostgresDatabase:
                 session.command(SETUP.format(transaction_idle_ms=self._transaction_idle_ms))
                 if self._role is not None:
                     _become(session, self._role)
+                if self._is_read_only:
+                    session.command("SET default_transaction_read_only = on")
             except BaseException:
                 session.close()
                 raise
@@ -412,6 +419,11 @@ class PostgresDatabase:
         return wakeup
 
     # Administration
+
+    def damage(self) -> list[str]:
+        """What `amcheck` finds wrong with tables and indexes; nothing where it is not installed or not allowed."""
+        schema = amcheck_schema(self)
+        return [] if schema is None else index_damage(self, schema)
 
     def check(self) -> dict[str, str]:
         """Version, durability and size, for `stateward doctor`."""

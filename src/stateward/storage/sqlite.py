@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import NoReturn, cast
+from urllib.parse import quote
 
 import apsw
 import msgspec
@@ -46,6 +47,7 @@ WAL_PAGES = 4000
 WAL_RETRY_S = 0.01
 PAGE_CACHE_KIB = 65_536  # the indexes of live records stay in memory; SQLite's default of 2 MB does not hold them
 STATEMENT_CACHE = 200  # more than the distinct statements of a process
+DAMAGE_MAX = 100  # sentences of a check of the file; the first ones show what happened
 SNAPSHOT_PAGES = 2000  # 8 MB between two reports of progress
 # Which topic a byte in a pipe stands for. Bytes that stand for none are those of another version: they mean any.
 TOPIC_OF = dict(enumerate(TOPICS, ord("a")))
@@ -68,9 +70,15 @@ class SqliteDatabase:
     text_index: TextIndex = "fts5"
 
     def __init__(
-        self, path: Path | str, *, is_durable: bool = True, busy_s: float = BUSY_S
+        self,
+        path: Path | str,
+        *,
+        is_durable: bool = True,
+        busy_s: float = BUSY_S,
+        is_read_only: bool = False,
     ) -> None:
         self._path = str(path)
+        self._is_read_only = is_read_only
         # Reentrant: a transaction holds it from begin to end, and the statements inside take it again.
         self._lock = RLock()
         self._depth = 0
@@ -79,6 +87,9 @@ class SqliteDatabase:
         self._broken: str | None = None
         self._wakeup_folder = None if self._path == MEMORY else Path(f"{self._path}-wake")
         self._wakeups: list[PipeWakeup] = []
+        if is_read_only:
+            self._open_read_only()
+            return
         with self._translate_errors():
             if self._wakeup_folder is not None:
                 Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -93,6 +104,22 @@ class SqliteDatabase:
             self._execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
             self._execute("PRAGMA temp_store = MEMORY")
             self._migrate()
+
+    def _open_read_only(self) -> None:
+        """Open a file that nothing may be written to, nor beside: a copy, or one on a read-only medium."""
+        with self._translate_errors():
+            self._connection = read_only_connection(Path(self._path))
+            self._execute = self._connection.execute
+            self._execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
+            found = self._schema_version()
+        steps = len(migrations("sqlite"))
+        if found != steps:
+            self.close()
+            age = "an older" if found < steps else "a newer"
+            raise StoreMismatch(
+                f"{self._path} was written by {age} Stateward (schema {found}, this one has {steps}), and nothing may "
+                "be written here: verify it with that version, or a copy in a folder that can be written to"
+            )
 
     # Transactions
 
@@ -112,7 +139,7 @@ class SqliteDatabase:
         try:
             # IMMEDIATE takes the write lock now. A deferred transaction that reads first and then writes fails at the
             # write if another process wrote in between, and no busy timeout helps.
-            self._try("BEGIN IMMEDIATE")
+            self._try("BEGIN" if self._is_read_only else "BEGIN IMMEDIATE")
         except BaseException:
             self._lock.release()
             raise
@@ -185,6 +212,11 @@ class SqliteDatabase:
                     f"{self._path} is locked by another writer for too long; look for a process that hangs"
                 )
             case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | OSError():
+                if self._is_read_only:
+                    return StoreUnreachable(
+                        f"cannot read {self._path} ({error}); if a file {Path(self._path).name}-wal is beside it, copy "
+                        "both into a folder that can be written to"
+                    )
                 return StoreUnreachable(
                     f"cannot open {self._path} for writing ({error}); check the path and its permissions"
                 )
@@ -366,6 +398,11 @@ class SqliteDatabase:
             if is_outermost:
                 self._execute("COMMIT")
 
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong with the file itself."""
+        found = [str(sentence) for (sentence,) in self.rows(f"PRAGMA quick_check({DAMAGE_MAX})")]
+        return [] if found == ["ok"] else found
+
     def check(self) -> dict[str, str]:
         """Version, durability and size, for `stateward doctor`."""
         ((journal,),) = self.rows("PRAGMA journal_mode")
@@ -492,6 +529,18 @@ class PipeWakeup:
                 os.close(self._writer)
             self._reader = self._writer = -1
             self._on_close(self)
+
+
+def read_only_connection(path: Path) -> apsw.Connection:
+    """A connection that creates and changes no file.
+
+    Without a WAL no process has the file open and all of it is in it, so it can be read as one that cannot change. With
+    one SQLite must read it too, for which it needs the shared memory beside it, or may create it.
+    """
+    wal = Path(f"{path}-wal")
+    mode = "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.Connection(f"file:{quote(str(path.absolute()))}?{mode}", flags=flags)
 
 
 def snapshot(source: Path, to: Path, *, progress: Callable[[int], None] = lambda _: None) -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -21,15 +22,19 @@ from stateward.core.lanes import FORMER, Lane, lane_of
 from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
     CANCELLED,
+    COORDINATOR,
     Change,
     Disposition,
     Fields,
+    Json,
     Micros,
     Record,
     Transition,
     event_id,
 )
+from stateward.core.output_seal import OutputSeal
 from stateward.core.query import Query
+from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditLog
 from stateward.storage.database import (
     TOPIC_CHANGES,
     TOPIC_READY,
@@ -39,6 +44,7 @@ from stateward.storage.database import (
     log_end,
 )
 from stateward.storage.lanes import LANES, LANES_GONE
+from stateward.storage.output_seals import stored_seals
 from stateward.storage.search import where
 
 PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
@@ -512,6 +518,14 @@ class Store:
                 return
             record_id, version = found[-1].record_id, found[-1].version
 
+    def damage(self) -> list[str]:
+        """What the database's own check finds wrong with it."""
+        return self._database.damage()
+
+    def output_seals(self) -> Iterator[tuple[tuple[str, int], OutputSeal]]:
+        """The seal of every attempt's output as it is stored, by record and version."""
+        return stored_seals(self._database)
+
     # Lanes
 
     def lanes(self) -> list[Lane]:
@@ -633,10 +647,34 @@ class Store:
 
     # Machines
 
-    def save_machine(self, machine: Machine, *, digest: str, now: Micros) -> None:
-        """Store a version of a machine, so that its records can be read and verified for ever."""
-        row = (machine.name, machine.version, digest, msgspec.json.encode(machine).decode(), now)
-        self._database.insert_new(MACHINES, [row])
+    def save_machines(self, machines: Sequence[tuple[Machine, str]], *, now: Micros) -> None:
+        """Store versions of machines with their digests, for the records that follow them.
+
+        One entry of the audit log seals the documents of those that are new.
+        """
+        rows: list[Row] = [
+            (each.name, each.version, digest, msgspec.json.encode(each).decode(), now)
+            for each, digest in machines
+        ]
+        with self._database.transaction():
+            are_new = self._database.insert_new(MACHINES, rows)
+            sealed: list[Json] = [
+                [each.name, each.version, sha256(str(row[3]).encode()).hexdigest()]
+                for (each, _), row, is_new in zip(machines, rows, are_new, strict=True)
+                if is_new
+            ]
+            if sealed:
+                detail: Fields = {"machines": sealed}
+                entry = AuditEntry(at=now, actor=COORDINATOR, verb=MACHINES_STORED, detail=detail)
+                AuditLog(self._database).add([entry])
+
+    def machine_digests(self) -> dict[tuple[str, int], str]:
+        """The SHA-256 of the document of each version of each machine, as it is stored now."""
+        found = self._database.rows("SELECT name, version, document FROM machines")
+        return {
+            (str(name), int(version or 0)): sha256(str(document).encode()).hexdigest()
+            for name, version, document in found
+        }
 
     def machines(self) -> list[tuple[Machine, str]]:
         """Every version of every machine that was ever in force here, with its digest."""

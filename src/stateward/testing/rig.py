@@ -26,6 +26,7 @@ from stateward.engine.history import Verdict, verify
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.scheduler import Scheduler
 from stateward.ledger.history_checkpoint import HistoryCheckpoint
+from stateward.storage.audit import AuditLog
 from stateward.storage.database import Database
 from stateward.storage.outputs import (
     AttemptResult,
@@ -195,8 +196,8 @@ class Rig:
         with self.database.transaction():
             (is_own,) = self.bus.finish([work])
             if is_own:
-                self.outputs.write([output])
-                self.bus.report([result_event(output.result)])
+                (seal,) = self.outputs.write([output])
+                self.bus.report([result_event(output.result, seal)] if seal else [])
             return is_own
 
     def write_but_lose_event(self, work: Work, *, items: int = 1) -> None:
@@ -240,4 +241,4 @@ class Rig:
     def verify(self, kept: HistoryCheckpoint | None = None) -> Verdict:
         """Replay and check everything, also against a checkpoint."""
         versions = {(m.name, m.version): m for m, _ in self.store.machines()}
-        return verify(self.store, versions, kept=kept)
+        return verify(self.store, versions, audit=AuditLog(self.database), kept=kept)

@@ -441,11 +441,12 @@ class Worker:
             ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
             outputs = [self._output(each) for each in ours]
             # An attempt that already has a result keeps it, and is not reported a second time.
-            kept = Outputs(self._settling).write(outputs) if outputs else []
-            self._written = [each for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
-            marks = [each.result for each in self._written]
-            if marks:
-                (tell or self._settling_bus.report)([result_event(mark) for mark in marks])
+            seals = Outputs(self._settling).write(outputs) if outputs else []
+            stored = [(each, seal) for each, seal in zip(outputs, seals, strict=True) if seal]
+            self._written = [each for each, _ in stored]
+            if stored:
+                events = [result_event(each.result, seal) for each, seal in stored]
+                (tell or self._settling_bus.report)(events)
             # Slots are free again. A coordinator in the same transaction fills them itself.
             if tell is None:
                 self._settling_bus.request_work()

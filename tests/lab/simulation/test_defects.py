@@ -15,6 +15,7 @@ from stateward.core.model import (
     Record,
     Work,
 )
+from stateward.core.output_seal import OutputSeal
 from stateward.core.retry import Retry
 from stateward.core.timers import due_event
 from stateward.engine import coordinator
@@ -141,7 +142,7 @@ def lost_work_goes_to_no_worker(patch: pytest.MonkeyPatch) -> None:
 def items_are_lost(patch: pytest.MonkeyPatch) -> None:
     whole = Outputs.write
 
-    def write(self: Outputs, given: Sequence[Output]) -> list[bool]:
+    def write(self: Outputs, given: Sequence[Output]) -> list[OutputSeal | None]:
         return whole(self, [Output(each.result) for each in given])
 
     patch.setattr(outputs.Outputs, "write", write)

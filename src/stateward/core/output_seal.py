@@ -1,0 +1,48 @@
+"""The seal of an output: two digests that the transition at the end of an attempt carries in its metadata.
+
+`output_digest` is the SHA-256 of the UTF-8 text of a compact JSON array of these values in this order:
+
+    [stage, outcome, count, facts, error_code, error_message, is_retryable, worker, at, chunks, files]
+
+`facts` is the JSON text as it is stored, `at` whole microseconds, `chunks` an array of [count, SHA-256 of the chunk's
+text] in the order of the items, and `files` one of [name, media type, size, SHA-256] in the order of saving.
+`log_digest` is the SHA-256 of the log, absent where the log is empty. They are apart so that a log can be deleted
+while the items can still be verified.
+"""
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+import msgspec
+
+_encode = msgspec.json.Encoder().encode
+
+OUTPUT_DIGEST, LOG_DIGEST = "output_digest", "log_digest"
+
+ChunkDigest = tuple[int, str]
+FileFacts = tuple[str, str, int, str]
+
+
+class OutputSeal(msgspec.Struct, frozen=True, gc=False):
+    """The digests of what an attempt left; `log` is None where it left no log."""
+
+    output: str
+    log: str | None = None
+
+
+def chunk_digest(count: int, data: str) -> ChunkDigest:
+    """What the seal of an output holds of one chunk of its items."""
+    return count, sha256(data.encode()).hexdigest()
+
+
+def seal_output(
+    result: Sequence[object], chunks: Sequence[ChunkDigest], files: Iterable[FileFacts], *, log: str
+) -> OutputSeal:
+    """The seal of a result with its items, files and log; `result` are the first nine values."""
+    text = _encode((*result, chunks, tuple(files)))
+    return OutputSeal(sha256(text).hexdigest(), log_digest(log))
+
+
+def log_digest(log: str) -> str | None:
+    """What is sealed of a log."""
+    return sha256(log.encode()).hexdigest() if log else None

@@ -1,0 +1,112 @@
+"""The seals of outputs, computed anew from what is stored: for `verify`, and for a result whose event was lost."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from stateward.core.output_seal import (
+    ChunkDigest,
+    FileFacts,
+    OutputSeal,
+    chunk_digest,
+    seal_output,
+)
+from stateward.storage.database import Database, Row
+
+# Results with their logs, and chunks of up to 256 KiB, that are in memory at once.
+RESULTS_AT_ONCE = 200
+CHUNKS_AT_ONCE = 64
+
+Key = tuple[str, int]
+
+# The values of a seal in their order, between the key and the log.
+_COLUMNS = "record_id, version, stage, outcome, count, facts, error_code, error_message, is_retryable, worker, at, log"
+
+
+def stored_seals(database: Database) -> Iterator[tuple[Key, OutputSeal]]:
+    """The seal of every attempt's output as it is stored now, ordered by record and version.
+
+    Editions are left out: no transition seals them.
+    """
+    key: Key = ("", -1)
+    while rows := _results(
+        database,
+        "version >= 0 AND (record_id, version) > (:record_id, :version)",
+        *key,
+        limit=RESULTS_AT_ONCE,
+    ):
+        yield from _sealed(database, rows)
+        key = _key(rows[-1])
+
+
+def stored_seal(database: Database, record_id: str, version: int) -> OutputSeal | None:
+    """The seal of one output as it is stored now; None if there is none."""
+    condition = "record_id = :record_id AND version = :version"
+    rows = _results(database, condition, record_id, version, limit=1)
+    return next((seal for _, seal in _sealed(database, rows)), None)
+
+
+def _results(
+    database: Database, condition: str, record_id: str, version: int, *, limit: int
+) -> list[Row]:
+    return list(
+        database.rows(
+            f"SELECT {_COLUMNS} FROM outputs WHERE {condition} ORDER BY record_id, version LIMIT {limit}",
+            record_id=record_id,
+            version=version,
+        )
+    )
+
+
+def _sealed(database: Database, rows: list[Row]) -> Iterator[tuple[Key, OutputSeal]]:
+    if not rows:
+        return
+    first, last = _key(rows[0]), _key(rows[-1])
+    files = _files(database, first, last)
+    chunks = groupby(_chunks(database, first, last), key=lambda each: each[0])
+    chunks_key, own_chunks = next(chunks, (None, iter(())))
+    for row in rows:
+        key = _key(row)
+        while chunks_key is not None and chunks_key < key:  # of an edition, or of no result
+            chunks_key, own_chunks = next(chunks, (None, iter(())))
+        found = [digest for _, digest in own_chunks] if chunks_key == key else []
+        values = (*row[2:8], bool(row[8]), *row[9:-1])
+        yield key, seal_output(values, found, files.get(key, ()), log=str(row[-1]))
+
+
+def _chunks(database: Database, first: Key, last: Key) -> Iterator[tuple[Key, ChunkDigest]]:
+    """The digests of all chunks of these outputs, in order; `chunk` is unique, so a doubled one has its own number."""
+    record_id, version, chunk = *first, -1
+    while found := database.rows(
+        "SELECT record_id, version, chunk, count, data FROM item_chunks"
+        " WHERE (record_id, version, chunk) > (:record_id, :version, :chunk)"
+        " AND (record_id, version) <= (:last_id, :last_version)"
+        f" ORDER BY record_id, version, chunk LIMIT {CHUNKS_AT_ONCE}",
+        record_id=record_id,
+        version=version,
+        chunk=chunk,
+        last_id=last[0],
+        last_version=last[1],
+    ):
+        for row in found:
+            yield _key(row), chunk_digest(int(row[3] or 0), str(row[4]))
+        (record_id, version), chunk = _key(found[-1]), int(found[-1][2] or 0)
+
+
+def _files(database: Database, first: Key, last: Key) -> dict[Key, list[FileFacts]]:
+    found: dict[Key, list[FileFacts]] = {}
+    for row in database.rows(
+        "SELECT record_id, version, name, media_type, size, sha256 FROM derived_files"
+        " WHERE (record_id, version) >= (:record_id, :version)"
+        " AND (record_id, version) <= (:last_id, :last_version) ORDER BY record_id, version, number",
+        record_id=first[0],
+        version=first[1],
+        last_id=last[0],
+        last_version=last[1],
+    ):
+        facts = (str(row[2]), str(row[3]), int(row[4] or 0), str(row[5]))
+        found.setdefault(_key(row), []).append(facts)
+    return found
+
+
+def _key(row: Row) -> Key:
+    return str(row[0]), int(row[1] or 0)
