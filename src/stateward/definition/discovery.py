@@ -12,7 +12,6 @@ import sys
 import traceback
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +20,7 @@ import msgspec
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import Machine
+from stateward.definition.entry_points import EntryPoint, entry_points
 from stateward.definition.plugin import ENTRY_POINTS, Plugin, ProvidesPlugin, resolve
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -57,24 +57,11 @@ def plugins(
 @cache
 def installed() -> tuple[LoadedPlugin, ...]:
     """The plug-ins of installed distributions, in the order of their names."""
-    found: list[LoadedPlugin] = []
-    origins: dict[int, str] = {}
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.name):
-        # All entry points of a distribution share it: its metadata is a mail message, and slow to parse.
-        if entry.dist is None or id(entry.dist) not in origins:
-            origins[id(entry.dist)] = _origin(entry)
-        origin = origins[id(entry.dist)]
-        for plugin in _offered(_entry_object(entry, origin), entry.module):
-            imports = plugin.runners or (entry.module,)
-            found.append(LoadedPlugin(plugin=plugin, origin=origin, imports=imports))
-    return tuple(found)
-
-
-def _origin(entry: EntryPoint) -> str:
-    if entry.dist is None:
-        return entry.name
-    facts = entry.dist.metadata
-    return f"{facts['Name']} {facts['Version']}"
+    return tuple(
+        LoadedPlugin(plugin=plugin, origin=entry.origin, imports=plugin.runners or (entry.module,))
+        for entry in sorted(entry_points(ENTRY_POINTS), key=lambda each: each.name)
+        for plugin in _offered(_entry_object(entry), entry.module)
+    )
 
 
 def loaded(name: str) -> list[LoadedPlugin]:
@@ -179,13 +166,15 @@ def _text(path: Path) -> str:
         raise _refused(str(path), f"cannot be read: {error}") from error
 
 
-def _entry_object(entry: EntryPoint, origin: str) -> object:
+def _entry_object(entry: EntryPoint) -> object:
     try:
         return entry.load()
     except DeclarationError:
         raise
     except Exception as error:  # foreign code: whatever it raises is a fault of that package
-        said = f"cannot be loaded: {type(error).__name__}: {error}; mend or uninstall {origin}"
+        said = (
+            f"cannot be loaded: {type(error).__name__}: {error}; mend or uninstall {entry.origin}"
+        )
         raise _refused(f"{ENTRY_POINTS}: {entry.name}", said) from error
 
 
