@@ -25,7 +25,13 @@ from stateward.server.http_server import Server
 from stateward.settings import Settings
 from tests.server.api_client import settings_at
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSERS = (
+    "chromium-headless-shell",  # the lightest comes first
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 SAMPLES = files("stateward.pipelines.statements") / "samples"
 BROKEN = b"date;amount;text\nno date;no amount;x\n"
 FORMULA = b'date;amount;text\n2026-01-02;-12,50;"=HYPERLINK(""http://evil.example"")"\n2026-01-03;-3,00;Bread\n'
