@@ -59,6 +59,7 @@ def test_every_pipeline_with_samples_is_in_the_summary(told: str) -> None:
     assert [name for name in expected if name not in rows or int(rows[name][1]) < 1] == []
 
 
+@pytest.mark.long
 def test_a_second_run_says_that_the_documents_are_known(shell: Shell) -> None:
     shell(*SOME)
 
@@ -68,6 +69,7 @@ def test_a_second_run_says_that_the_documents_are_known(shell: Shell) -> None:
     assert done.stdout.count("known from an earlier run") == len(shell.ids()) >= 6
 
 
+@pytest.mark.long
 def test_the_demo_leaves_the_database_of_the_environment_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +81,7 @@ def test_the_demo_leaves_the_database_of_the_environment_alone(
     assert not (tmp_path / "work.db").exists()
 
 
+@pytest.mark.long
 def test_the_commands_that_it_names_work(shell: Shell) -> None:
     lines = shell(*SOME).stdout.splitlines()
 
@@ -92,6 +95,7 @@ def test_the_commands_that_it_names_work(shell: Shell) -> None:
     assert all(shell(*each).exit_code == 0 for each in runnable)
 
 
+@pytest.mark.long
 def test_a_folder_with_a_space_is_quoted(tmp_path: Path) -> None:
     done = Shell(tmp_path / "my demo")(*SOME)
 

@@ -116,6 +116,7 @@ def test_a_signal_lets_what_runs_finish(sleepers: Shell) -> None:
     assert status(sleepers, record_id) == "rested"
 
 
+@pytest.mark.long
 def test_a_second_signal_ends_at_once_and_loses_nothing(sleepers: Shell) -> None:
     record_id = submit(sleepers, "60")
     with running(sleepers, "up") as process:
@@ -133,6 +134,7 @@ def test_a_second_signal_ends_at_once_and_loses_nothing(sleepers: Shell) -> None
     assert status(sleepers, record_id) == "asleep"  # the next coordinator hands it out again
 
 
+@pytest.mark.long
 def test_a_coordinator_and_a_worker_share_the_work(sleepers: Shell) -> None:
     record_id = submit(sleepers, "0")
 
@@ -147,6 +149,7 @@ def test_a_coordinator_and_a_worker_share_the_work(sleepers: Shell) -> None:
     assert [line.split()[1] for line in first_lines] == ["coordinator", "worker"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("role", ["coordinator", "worker", "notifier"])
 def test_a_role_answers_programs_when_it_ends(sleepers: Shell, role: str) -> None:
     command = arguments(*own(sleepers, role, "--json"))
@@ -168,6 +171,7 @@ def has_handler(pid: int) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_waiting_for_a_document_is_woken_when_it_ends(sleepers: Shell) -> None:
     with running(sleepers, "up"):
         done = run(

@@ -15,6 +15,11 @@ AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 PAGES = (
     "", "/records", "/records/{failed}", "/errors", "/review", "/ledger", "/operations", "/login",
 )  # fmt: skip
+QUICK = {
+    "",
+    "/records/{failed}",
+    "/review",
+}  # one page of each kind; the others and the dark ones are long
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -64,8 +69,11 @@ def faults(page: Page) -> list[str]:
 @pytest.mark.parametrize(
     ("path", "theme"),
     [
-        *((path, "light") for path in PAGES),
-        *((path, "dark") for path in PAGES if path != "/login"),
+        *(
+            pytest.param(path, "light", marks=() if path in QUICK else pytest.mark.long)
+            for path in PAGES
+        ),
+        *(pytest.param(path, "dark", marks=pytest.mark.long) for path in PAGES if path != "/login"),
     ],
 )
 def test_axe_finds_nothing(
@@ -79,6 +87,7 @@ def test_axe_finds_nothing(
     assert faults(page) == []
 
 
+@pytest.mark.long
 def test_axe_finds_nothing_in_the_dialog(
     scene: Scene, filled: dict[str, str], windows: dict[str, Page]
 ) -> None:
@@ -92,6 +101,7 @@ def test_axe_finds_nothing_in_the_dialog(
     assert faults(page) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["", "/records", "/records/{failed}", "/errors", "/review"])
 def test_a_phone_shows_it_without_scrolling_sideways(
     scene: Scene, filled: dict[str, str], windows: dict[str, Page], path: str
@@ -105,6 +115,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(
     assert widths[0] <= widths[1]
 
 
+@pytest.mark.long
 def test_times_are_those_of_the_reader_with_utc_on_hover(
     scene: Scene, filled: dict[str, str], browser: Browser
 ) -> None:
@@ -118,6 +129,7 @@ def test_times_are_those_of_the_reader_with_utc_on_hover(
     context.close()
 
 
+@pytest.mark.long
 def test_times_are_shown_in_utc_when_that_is_chosen(
     scene: Scene, filled: dict[str, str], browser: Browser
 ) -> None:
@@ -136,6 +148,7 @@ def test_times_are_shown_in_utc_when_that_is_chosen(
     context.close()
 
 
+@pytest.mark.long
 def test_the_palette_leads_anywhere(scene: Scene, filled: dict[str, str], page: Page) -> None:
     page.goto(scene.page())
 
@@ -153,6 +166,7 @@ def test_the_palette_leads_anywhere(scene: Scene, filled: dict[str, str], page: 
     expect(page).to_have_url(scene.page(f"/records/{filled['done']}"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [320, 430, 640])
 def test_a_narrow_or_zoomed_window_needs_no_scrolling_sideways(
     scene: Scene, filled: dict[str, str], page: Page, width: int
@@ -173,6 +187,7 @@ def test_a_narrow_or_zoomed_window_needs_no_scrolling_sideways(
         assert widths[0] <= widths[1], path
 
 
+@pytest.mark.long
 def test_the_theme_can_be_chosen_and_stays(scene: Scene, page: Page) -> None:
     page.emulate_media(color_scheme="light")
     page.goto(scene.page("/errors"))
@@ -187,6 +202,7 @@ def test_the_theme_can_be_chosen_and_stays(scene: Scene, page: Page) -> None:
     expect(html).to_have_attribute("data-theme", "dark")
 
 
+@pytest.mark.long
 def test_the_keyboard_reaches_the_content_first(scene: Scene, page: Page) -> None:
     page.goto(scene.page("/records"))
 

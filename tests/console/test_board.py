@@ -1,5 +1,6 @@
 """The board: what is where, live, and the place to drop files."""
 
+import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.console.scene import BROKEN, Scene, statement
@@ -25,6 +26,7 @@ def test_a_dropped_statement_is_seen_to_its_end(scene: Scene, page: Page) -> Non
     expect(page.locator("#fresh")).to_contain_text("live")
 
 
+@pytest.mark.long
 def test_the_same_file_again_is_said_to_be_here(scene: Scene, page: Page) -> None:
     record_id = scene.submit(statement(710), name="once.csv")
     page.goto(scene.page())
@@ -59,6 +61,7 @@ def test_what_cannot_be_a_statement_is_refused_with_a_sentence(scene: Scene, pag
     expect(refused).to_have_count(0)
 
 
+@pytest.mark.long
 def test_files_can_be_dropped_with_the_mouse(scene: Scene, page: Page) -> None:
     page.goto(scene.page())
 
@@ -77,6 +80,7 @@ def test_files_can_be_dropped_with_the_mouse(scene: Scene, page: Page) -> None:
     )
 
 
+@pytest.mark.long
 def test_what_others_do_comes_by_itself(scene: Scene, page: Page) -> None:
     page.goto(scene.page())
     expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
@@ -88,6 +92,7 @@ def test_what_others_do_comes_by_itself(scene: Scene, page: Page) -> None:
     expect(row.locator(".code")).to_have_text("UNKNOWN_FORMAT")
 
 
+@pytest.mark.long
 def test_a_page_that_is_hidden_rests(scene: Scene, page: Page) -> None:
     page.goto(scene.page())
     expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
@@ -103,6 +108,7 @@ def test_a_page_that_is_hidden_rests(scene: Scene, page: Page) -> None:
     expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
 
 
+@pytest.mark.long
 def test_chips_stand_in_the_order_of_the_machine_and_lead_to_the_records(
     scene: Scene, page: Page
 ) -> None:
@@ -118,6 +124,7 @@ def test_chips_stand_in_the_order_of_the_machine_and_lead_to_the_records(
     expect(page.locator("#records tbody tr").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_charts_are_drawn(scene: Scene, page: Page) -> None:
     scene.rested(scene.submit(statement(777), name="charted.csv"))
     page.goto(scene.page())
@@ -128,6 +135,7 @@ def test_the_charts_are_drawn(scene: Scene, page: Page) -> None:
     expect(page.locator("#spark-upload-ended .tip")).to_contain_text("finished,")
 
 
+@pytest.mark.long
 def test_a_file_of_any_kind_is_recognised_and_sent_where_it_belongs(
     scene: Scene, page: Page
 ) -> None:

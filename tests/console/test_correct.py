@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from stateward.pipelines.statements.settings import LEARNED
@@ -38,6 +39,7 @@ def test_a_flagged_result_is_corrected_from_its_queue(scene: Scene, page: Page) 
     expect(page.get_by_role("link", name="unclear.csv", exact=True)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_flagged_result_is_confirmed_or_rejected_with_a_reason(scene: Scene, page: Page) -> None:
     record_id = submitted(scene, AMBIGUOUS, "rejected.csv")
     page.goto(scene.page(f"/flags/{record_id}"))
@@ -52,6 +54,7 @@ def test_a_flagged_result_is_confirmed_or_rejected_with_a_reason(scene: Scene, p
     expect(page.locator("#decided")).to_contain_text("reject")
 
 
+@pytest.mark.long
 def test_columns_are_picked_and_remembered(scene: Scene, page: Page) -> None:
     first = submitted(scene, COLUMNS, "first.csv")
     page.goto(scene.page(f"/records/{first}"))
@@ -72,6 +75,7 @@ def test_columns_are_picked_and_remembered(scene: Scene, page: Page) -> None:
     assert "learned from first.csv" in (Path(scene.settings.data) / LEARNED).read_text("utf-8")
 
 
+@pytest.mark.long
 def test_what_cannot_be_read_so_is_said_and_a_flagged_result_must_be_accepted(
     scene: Scene, page: Page
 ) -> None:
@@ -95,6 +99,7 @@ def test_what_cannot_be_read_so_is_said_and_a_flagged_result_must_be_accepted(
     expect(page.locator("#items")).to_contain_text("1.50")
 
 
+@pytest.mark.long
 def test_a_document_without_columns_shows_none(scene: Scene, page: Page) -> None:
     record_id = scene.app.submit(b"%PDF-1.7\nnothing").record.id
     scene.app.records.wait(record_id, timeout_s=30)

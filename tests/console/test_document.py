@@ -48,6 +48,7 @@ def shown(scene: Scene, content: bytes, *places: Json, name: str = "a.bin") -> s
     return record_id
 
 
+@pytest.mark.long
 def test_a_picture_is_shown_beside_its_items_and_boxes_are_marked_in_pixels(
     gallery: Scene, page: Page
 ) -> None:
@@ -85,6 +86,7 @@ def test_characters_lines_and_rows_of_a_text_are_marked(gallery: Scene, page: Pa
     expect(page.locator("#items tr.on")).to_contain_text("2")
 
 
+@pytest.mark.long
 def test_values_of_one_line_share_its_mark(gallery: Scene, page: Page) -> None:
     record_id = shown(
         gallery, b"one line\nanother", {"line": 1}, {"line": 1}, {"start": 4, "end": 8}
@@ -97,6 +99,7 @@ def test_values_of_one_line_share_its_mark(gallery: Scene, page: Page) -> None:
     expect(page.locator(".spot.on")).to_have_text("one line")
 
 
+@pytest.mark.long
 def test_a_place_in_a_derived_file_opens_that_file(gallery: Scene, page: Page) -> None:
     record_id = shown(gallery, b"plain", {"file": "look/notes.txt", "line": 2}, {"line": 1})
     page.goto(gallery.page(f"/records/{record_id}"))
@@ -110,6 +113,7 @@ def test_a_place_in_a_derived_file_opens_that_file(gallery: Scene, page: Page) -
     expect(page.locator("#document-text .spot.on")).to_have_text("plain")
 
 
+@pytest.mark.long
 def test_derived_pictures_are_shown_and_other_files_are_linked(gallery: Scene, page: Page) -> None:
     record_id = shown(gallery, b"\x00\x01\x02 unknown", {"line": 1})
     page.goto(gallery.page(f"/records/{record_id}"))
@@ -127,6 +131,7 @@ def test_derived_pictures_are_shown_and_other_files_are_linked(gallery: Scene, p
     assert saved.value.path().read_bytes() == b"PK"
 
 
+@pytest.mark.long
 def test_a_link_from_elsewhere_leads_to_a_place(gallery: Scene, page: Page) -> None:
     record_id = shown(gallery, b"one\ntwo\nthree", {"line": 1})
 
@@ -135,6 +140,7 @@ def test_a_link_from_elsewhere_leads_to_a_place(gallery: Scene, page: Page) -> N
     expect(page.locator(".spot.on")).to_have_text("two")
 
 
+@pytest.mark.long
 def test_rows_are_reviewed_beside_the_document(gallery: Scene, page: Page) -> None:
     record_id = shown(gallery, b"one\ntwo\nthree!", {"line": 2})
     page.goto(gallery.page(f"/review/{record_id}"))

@@ -1,5 +1,6 @@
 """Errors: by cause, tried again together, acknowledged until they strike again."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from stateward.console.errors import query_of
@@ -28,6 +29,7 @@ def test_the_query_of_a_cause_holds_what_its_messages_share() -> None:
     assert query_of(cause) == 'machine:upload error:ROW_BAD message:"has no date"'
 
 
+@pytest.mark.long
 def test_a_cause_is_acknowledged_and_leaves_the_badge_until_it_strikes_again(
     scene: Scene, page: Page
 ) -> None:
@@ -53,6 +55,7 @@ def test_a_cause_is_acknowledged_and_leaves_the_badge_until_it_strikes_again(
     expect(cause).to_have_attribute("data-open", "yes")
 
 
+@pytest.mark.long
 def test_a_group_is_retried_from_its_cause(scene: Scene, page: Page) -> None:
     record_id = scene.submit(b"%PDF-1.4 torn", name="group.pdf")
     assert scene.rested(record_id) == "error"

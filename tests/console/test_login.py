@@ -42,6 +42,7 @@ def test_a_stranger_is_led_to_the_login_and_back(locked: Scene, page: Page) -> N
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
 
 
+@pytest.mark.long
 def test_signing_out_ends_the_session_for_good(locked: Scene, page: Page) -> None:
     sign_in(locked, page, role="viewer")
     (cookie,) = page.context.cookies()
@@ -55,6 +56,7 @@ def test_signing_out_ends_the_session_for_good(locked: Scene, page: Page) -> Non
     assert answer.status_code == 401
 
 
+@pytest.mark.long
 def test_a_revoked_key_ends_its_sessions(locked: Scene, page: Page) -> None:
     key_id = sign_in(locked, page, role="operator")
 
@@ -64,6 +66,7 @@ def test_a_revoked_key_ends_its_sessions(locked: Scene, page: Page) -> None:
     expect(page.get_by_label("Key")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_link_signs_in_once(locked: Scene, page: Page) -> None:
     key, _ = locked.app.admin.new_key("linda", role="operator")
     now = locked.app.clock()
@@ -105,6 +108,7 @@ def test_a_link_whose_time_is_up_opens_nothing(locked: Scene) -> None:
     assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.long
 def test_who_may_only_read_sees_nothing_to_press(locked: Scene, page: Page) -> None:
     record_id = locked.submit(BROKEN, name="seen.csv")
     locked.rested(record_id)
@@ -132,6 +136,7 @@ def test_what_a_page_hides_the_service_refuses_too(locked: Scene, path: str) -> 
     assert answer.status_code == 403
 
 
+@pytest.mark.long
 def test_a_key_for_one_machine_sees_no_other(locked: Scene, page: Page) -> None:
     record_id = locked.submit(statement(950), name="not-yours.csv")
     _, text = locked.app.admin.new_key("paula", role="operator", pipelines=["literature"])
@@ -145,6 +150,7 @@ def test_a_key_for_one_machine_sees_no_other(locked: Scene, page: Page) -> None:
     assert answer.status == 404
 
 
+@pytest.mark.long
 def test_a_cookie_alone_changes_nothing(locked: Scene, page: Page) -> None:
     sign_in(locked, page, role="admin")
     (cookie,) = page.context.cookies()
@@ -192,6 +198,7 @@ def test_attempts_to_guess_keys_are_limited(tmp_path: Path) -> None:
     assert answers[-1] == 429
 
 
+@pytest.mark.long
 def test_a_page_that_stays_open_leads_to_the_login_when_its_session_ends(
     locked: Scene, page: Page
 ) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import httpx2
+import pytest
 from playwright.sync_api import Page, expect
 
 from stateward.app import App
@@ -12,6 +13,7 @@ from stateward.storage.store import DeadLetter
 from tests.console.scene import BROKEN, Scene, statement
 
 
+@pytest.mark.long
 def test_the_history_is_verified_on_demand(scene: Scene, page: Page) -> None:
     scene.rested(scene.submit(statement(1200), name="to-verify.csv"))
     page.goto(scene.page("/ledger"))
@@ -21,6 +23,7 @@ def test_the_history_is_verified_on_demand(scene: Scene, page: Page) -> None:
     expect(page.locator("#sound")).to_contain_text("Sound.")
 
 
+@pytest.mark.long
 def test_the_history_is_searched_and_taken_along(scene: Scene, page: Page) -> None:
     record_id = scene.submit(BROKEN + b"search", name="search.csv")
     scene.rested(record_id)
@@ -48,6 +51,7 @@ def test_all_of_the_history_can_be_taken_along(scene: Scene) -> None:
     assert len(lines) == scene.app.store.count_transitions()
 
 
+@pytest.mark.long
 def test_the_mirror_is_shown_with_how_far_it_is(scene: Scene, page: Page) -> None:
     scene.rested(scene.submit(statement(1500), name="mirrored.csv"))
 
@@ -68,6 +72,7 @@ def test_a_search_says_how_far_it_looked(scene: Scene) -> None:
     assert (rest.next, none.transitions) == (None, [])
 
 
+@pytest.mark.long
 def test_a_stage_is_paused_and_resumed(scene: Scene, page: Page) -> None:
     page.goto(scene.page("/operations"))
     expect(page.locator("#workers")).to_contain_text("alive")
@@ -87,6 +92,7 @@ def test_a_stage_is_paused_and_resumed(scene: Scene, page: Page) -> None:
     assert scene.rested(record_id) == "normalized"
 
 
+@pytest.mark.long
 def test_a_delivery_is_looked_at_and_replayed(scene: Scene, page: Page) -> None:
     webhook = scene.app.notifications.add(
         "http://127.0.0.1:9/", events=["upload.normalized"], actor="person:test"
@@ -109,6 +115,7 @@ def test_a_delivery_is_looked_at_and_replayed(scene: Scene, page: Page) -> None:
     scene.app.notifications.remove(webhook.id)
 
 
+@pytest.mark.long
 def test_dead_letters_and_settings_are_shown_without_secrets(scene: Scene, page: Page) -> None:
     letter = DeadLetter(kind="event", body="<b>torn", reason="it is no event", at=5 * SECOND)
     scene.app.store.add_dead_letters([letter])

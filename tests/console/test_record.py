@@ -35,6 +35,7 @@ def test_a_record_says_where_it_is_and_how_it_came_there(
     expect(page.locator("#facts")).to_contain_text("observations count")
 
 
+@pytest.mark.long
 def test_what_may_come_next_is_drawn(scene: Scene, page: Page) -> None:
     record_id = scene.submit(BROKEN + b"next", name="next.csv")
     scene.rested(record_id)
@@ -64,6 +65,7 @@ def test_items_are_a_table_that_can_be_taken_along(scene: Scene, page: Page, pdf
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1400, 1024, 360])
 def test_no_cell_of_the_results_is_printed_over_another(
     scene: Scene, page: Page, pdf: str, width: int
@@ -86,6 +88,7 @@ def test_no_cell_of_the_results_is_printed_over_another(
     assert headings.index("date") < headings.index("description") < headings.index("id")
 
 
+@pytest.mark.long
 def test_what_a_result_is_worth_stands_with_the_result(scene: Scene, page: Page) -> None:
     record_id = scene.submit(statement(950), name="unproved.csv")
     scene.rested(record_id)
@@ -95,6 +98,7 @@ def test_what_a_result_is_worth_stands_with_the_result(scene: Scene, page: Page)
     expect(page.locator("#made #result-notes")).to_contain_text("unchecked")
 
 
+@pytest.mark.long
 def test_what_a_person_stopped_is_cancelled_and_no_error(scene: Scene, page: Page) -> None:
     scene.app.actions.pause("upload", "", actor="person:anna", reason=None)
     record_id = scene.submit(statement(951), name="stopped.csv")
@@ -113,6 +117,7 @@ def test_what_a_person_stopped_is_cancelled_and_no_error(scene: Scene, page: Pag
     expect(page.locator("main")).not_to_contain_text("CANCELLED")
 
 
+@pytest.mark.long
 def test_an_address_that_leads_nowhere_is_a_page(scene: Scene, page: Page) -> None:
     answer = page.goto(scene.page("/nothing/here"))
 
@@ -133,6 +138,7 @@ def test_no_cell_of_an_export_is_a_formula(scene: Scene) -> None:
     assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
 
 
+@pytest.mark.long
 def test_the_pdf_is_drawn(scene: Scene, page: Page, pdf: str) -> None:
     page.goto(scene.page(f"/records/{pdf}"))
 
@@ -163,6 +169,7 @@ def test_html_is_shown_and_does_nothing(scene: Scene, page: Page) -> None:
     assert answer.content == HTML
 
 
+@pytest.mark.long
 def test_a_name_is_only_text(scene: Scene, page: Page) -> None:
     name = "<img src=x onerror=document.title='owned'>.csv"
     record_id = scene.submit(statement(900), name=name)
@@ -172,6 +179,7 @@ def test_a_name_is_only_text(scene: Scene, page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
+@pytest.mark.long
 def test_the_log_of_an_attempt_can_be_read(scene: Scene, page: Page, pdf: str) -> None:
     page.goto(scene.page(f"/records/{pdf}"))
 
@@ -199,6 +207,7 @@ def test_a_failed_record_is_tried_again_with_a_reason(scene: Scene, page: Page) 
     expect(page.locator("#status")).to_have_attribute("data-status", "error")
 
 
+@pytest.mark.long
 def test_a_priority_is_changed_and_that_is_kept(scene: Scene, page: Page) -> None:
     record_id = scene.submit(BROKEN + b"prio", name="prio.csv")
     scene.rested(record_id)
@@ -215,6 +224,7 @@ def test_a_priority_is_changed_and_that_is_kept(scene: Scene, page: Page) -> Non
     assert scene.app.admin.verify().findings == ()
 
 
+@pytest.mark.long
 def test_a_record_that_is_not_there_is_a_page_that_says_so(scene: Scene, page: Page) -> None:
     answer = page.goto(scene.page("/records/UL_nothing"))
 

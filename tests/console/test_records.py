@@ -4,6 +4,7 @@ import json
 import re
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.scene import BROKEN, Scene, statement
@@ -25,12 +26,14 @@ def test_the_query_stands_in_the_address_and_survives_a_reload(scene: Scene, pag
     expect(page.get_by_role("columnheader", name="canonicals count")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_query_that_means_nothing_is_answered_with_a_sentence(scene: Scene, page: Page) -> None:
     page.goto(scene.page("/records?q=state:error"))
 
     expect(page.get_by_role("alert")).to_contain_text("status")
 
 
+@pytest.mark.long
 def test_a_view_can_be_saved_and_forgotten(scene: Scene, page: Page) -> None:
     page.goto(scene.page("/records?q=" + quote("is:failed priority:10")))
 
@@ -45,6 +48,7 @@ def test_a_view_can_be_saved_and_forgotten(scene: Scene, page: Page) -> None:
     expect(page.get_by_role("link", name="urgent trouble")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_long_list_comes_in_pages(scene: Scene, page: Page) -> None:
     for number in range(60):
         scene.submit(statement(1000 + number), name=f"many-{number}.csv")
@@ -62,6 +66,7 @@ def test_a_long_list_comes_in_pages(scene: Scene, page: Page) -> None:
     expect(page.locator("#records tbody tr")).to_have_count(50)
 
 
+@pytest.mark.long
 def test_a_list_that_stays_open_shows_what_comes(scene: Scene, page: Page) -> None:
     page.goto(scene.page("/records?q=document:arrives"))
     expect(page.locator("#record-rows")).to_contain_text("Nothing matches.")
@@ -72,6 +77,7 @@ def test_a_list_that_stays_open_shows_what_comes(scene: Scene, page: Page) -> No
     expect(page.locator(f"#r-{record_id} .pill")).to_have_text("normalized")
 
 
+@pytest.mark.long
 def test_all_that_match_are_retried_after_a_look_at_the_counts(scene: Scene, page: Page) -> None:
     ids = [scene.submit(BROKEN + b"%d" % number, name=f"stuck-{number}.csv") for number in range(3)]
     for each in ids:
@@ -92,6 +98,7 @@ def test_all_that_match_are_retried_after_a_look_at_the_counts(scene: Scene, pag
         assert [one.metadata["reason"] for one in asked] == ["the bank mended it"]
 
 
+@pytest.mark.long
 def test_picked_records_get_another_priority(scene: Scene, page: Page) -> None:
     ids = [
         scene.submit(BROKEN + b"p%d" % number, name=f"later-{number}.csv") for number in range(2)
@@ -147,6 +154,7 @@ def test_what_was_checked_is_done_and_nothing_that_was_chosen_since(
     assert scene.app.record(record_id).status == "error"
 
 
+@pytest.mark.long
 def test_nothing_is_done_to_everything_by_mistake(scene: Scene, page: Page) -> None:
     page.goto(scene.page("/records"))
 

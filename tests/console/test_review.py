@@ -64,6 +64,7 @@ def look_again(page: Page) -> None:
     page.clock.fast_forward(int(UNDO_S + 2) * 1000)
 
 
+@pytest.mark.long
 def test_a_value_is_shown_with_its_place_its_sureness_and_its_problem(
     service: Scene, page: Page
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_decision_can_be_undone_and_nothing_typed_is_lost(service: Scene, page
     assert service.app.record(record_id).status == "review_required"
 
 
+@pytest.mark.long
 def test_a_decision_can_be_undone_after_the_page_was_loaded_again(
     service: Scene, page: Page
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_decision_can_be_undone_after_the_page_was_loaded_again(
     assert service.app.reviews.task(record_id).pending is None
 
 
+@pytest.mark.long
 def test_rejecting_wants_a_reason(service: Scene, page: Page) -> None:
     page.clock.install()
     (record_id,) = waiting(service, "no.txt")
@@ -172,6 +175,7 @@ def test_a_decision_outlives_the_page_and_the_browser(service: Scene, browser: B
     assert [takes_effect(service, record_id) for record_id in ids] == ["completed"] * 3
 
 
+@pytest.mark.long
 def test_other_people_see_who_decided_and_cannot_decide_again(service: Scene, page: Page) -> None:
     (record_id,) = waiting(service, "theirs.txt")
     service.app.reviews.hold(
@@ -185,6 +189,7 @@ def test_other_people_see_who_decided_and_cannot_decide_again(service: Scene, pa
     expect(page.locator(".queue-list")).to_contain_text("otto decided: approve")
 
 
+@pytest.mark.long
 def test_two_people_never_decide_the_same(service: Scene, page: Page) -> None:
     first, second = waiting(service, "mine.txt", "free.txt")
     service.app.reviews.claim(first, actor="person:otto@elsewhere")
@@ -197,6 +202,7 @@ def test_two_people_never_decide_the_same(service: Scene, page: Page) -> None:
     expect(page.locator("#approve")).to_be_disabled()
 
 
+@pytest.mark.long
 def test_j_and_k_lead_through_the_queue(service: Scene, page: Page) -> None:
     waiting(service, "a.txt", "b.txt", "c.txt")
     page.goto(service.page("/review"))
@@ -212,6 +218,7 @@ def test_j_and_k_lead_through_the_queue(service: Scene, page: Page) -> None:
     expect(name).to_have_text(order[1])
 
 
+@pytest.mark.long
 def test_a_review_is_skipped_and_stays_in_the_queue(service: Scene, page: Page) -> None:
     first, second = waiting(service, "skip-1.txt", "skip-2.txt")
     page.goto(service.page(f"/review/{first}"))
@@ -225,6 +232,7 @@ def test_a_review_is_skipped_and_stays_in_the_queue(service: Scene, page: Page) 
     expect(page.locator(".toast")).to_contain_text("All others were skipped or are claimed.")
 
 
+@pytest.mark.long
 def test_the_keys_of_a_page_are_listed(service: Scene, page: Page) -> None:
     waiting(service, "keys.txt")
     page.goto(service.page("/review"))
@@ -259,6 +267,7 @@ def test_no_decision_is_lost_with_twenty_browsers_that_are_killed(service: Scene
         assert len(decided) <= 1
 
 
+@pytest.mark.long
 def test_the_most_uncertain_come_first(service: Scene, page: Page) -> None:
     waiting(service, "nearly.txt")
     poor_one(service)
@@ -268,6 +277,7 @@ def test_the_most_uncertain_come_first(service: Scene, page: Page) -> None:
     expect(page.locator("[data-task] .doc")).to_have_text(["poor.txt", "nearly.txt"])
 
 
+@pytest.mark.long
 def test_the_place_of_a_value_is_marked_on_the_drawn_page(service: Scene, page: Page) -> None:
     record_id = service.submit(contract_pdf("88,10"), name="drawn.pdf", machine="contract")
     assert service.rested(record_id) == "review_required"

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.scene import Scene
@@ -10,6 +11,7 @@ from tests.waiting import wait_until
 TEXT = b"date;amount;text\n2026-01-02;-12,50;Zebra <b>crossing</b> fee\n2026-01-03;-3,00;Bread\n"
 
 
+@pytest.mark.long
 def test_a_search_from_any_page_leads_to_the_place_in_the_document(
     scene: Scene, page: Page
 ) -> None:
@@ -30,6 +32,7 @@ def test_a_search_from_any_page_leads_to_the_place_in_the_document(
     )
 
 
+@pytest.mark.long
 def test_a_search_that_finds_nothing_or_means_nothing_is_answered(scene: Scene, page: Page) -> None:
     page.goto(scene.page("/search?q=" + quote("xylophone-of-nobody")))
     expect(page.get_by_text("Nothing matches.")).to_be_visible()

@@ -34,6 +34,10 @@ WORKED = [
 ]
 SERVICE = "run-as-a-service"
 LONG_PAGES = {
+    "first-pipeline",
+    "prove-what-happened",
+    "back-up-and-restore",
+    "test-a-machine",
     "stuck-documents",
     "review-contracts",
     "webhooks",

@@ -101,6 +101,7 @@ def assert_told(attempt: Attempt, *, is_full: bool) -> None:
         assert advice in str(refusal)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO], ids=["ENOSPC", "EIO"])
 @pytest.mark.parametrize("operation", ["write", "sync"])
 def test_a_store_that_could_not_be_made_is_made_the_next_time(

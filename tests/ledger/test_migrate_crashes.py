@@ -58,6 +58,7 @@ def assert_nothing_half_done(target: Path) -> None:
         pass
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_real_kill_in_the_middle_is_survived(tmp_path: Path) -> None:
     lines = [

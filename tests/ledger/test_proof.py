@@ -44,6 +44,7 @@ def test_no_damage_to_any_byte_is_silent(scratch: Path) -> None:
     assert report.refused > 50
 
 
+@pytest.mark.long
 def test_no_damage_is_silent_when_the_list_of_files_is_lost_as_well(scratch: Path) -> None:
     report = damage.explore(scratch, bits=(7,), step=83, lost=("MANIFEST.json",))
 
@@ -51,6 +52,7 @@ def test_no_damage_is_silent_when_the_list_of_files_is_lost_as_well(scratch: Pat
     assert report.unharmed > 100
 
 
+@pytest.mark.long
 def test_the_writer_is_not_fooled_by_damage_either(scratch: Path) -> None:
     report = damage.explore(scratch, bits=(3,), step=197, is_written=True)
 

@@ -2,6 +2,8 @@
 
 from threading import Event
 
+import pytest
+
 from stateward.app import App
 from tests.notifications.conftest import LOOPBACK, Maker, ManualClock, deliver, on_each_store
 from tests.notifications.deliveries import only, opened
@@ -54,6 +56,7 @@ def test_what_a_dead_notifier_had_under_way_is_delivered_by_the_next(
     assert only(app).state == "delivered"
 
 
+@pytest.mark.long
 @on_each_store
 def test_every_message_arrives_at_a_receiver_that_often_fails(make_app: Maker) -> None:
     app = make_app(LOOPBACK.replace("[0, 0]", "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]"))

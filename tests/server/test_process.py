@@ -42,6 +42,7 @@ def body() -> Iterator[bytes]:
     yield b"\r\n--x--\r\n"
 
 
+@pytest.mark.long
 def test_a_large_document_costs_no_memory(tmp_path: Path) -> None:
     with process(tmp_path / "data", "api", "--port", "0") as (child, url):
         headers = {"Content-Type": "multipart/form-data; boundary=x"}

@@ -216,6 +216,7 @@ JSON_VALUES = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.long
 @given(st.lists(st.dictionaries(st.text(), JSON_VALUES, max_size=5), max_size=10))
 def test_items_come_out_as_they_went_in(given_items: list[dict[str, Any]]) -> None:
     result = completed(lambda job: given_items)

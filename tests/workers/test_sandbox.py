@@ -191,6 +191,7 @@ def test_a_crash_leaves_its_stack_in_the_log(slot: ChildSlot) -> None:
     assert "in segfault" in output
 
 
+@pytest.mark.long
 def test_a_runner_that_uses_up_its_processor_time_is_ended(slot: ChildSlot) -> None:
     slot.limits = Limits(cpu_s=1)
 

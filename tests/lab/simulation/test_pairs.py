@@ -48,6 +48,7 @@ def test_the_points_on_the_ways_of_a_machine_are_all_there_are() -> None:
     assert found == set(Point)
 
 
+@pytest.mark.long
 def test_a_machine_is_cut_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--pairs", "upload"]) == 0
 

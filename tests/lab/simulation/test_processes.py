@@ -77,6 +77,7 @@ def too_late(record: Record) -> Event:
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("is_durable", [False, True])
 def test_a_submit_that_was_cut_can_simply_be_repeated(tmp_path: Path, is_durable: bool) -> None:

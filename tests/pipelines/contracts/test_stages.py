@@ -388,6 +388,7 @@ def test_the_model_is_reached_from_the_confined_child(tmp_path: Path) -> None:
 CUTS = ["work_done:2", "results_written:2"]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_kill_after_the_answer_was_kept_pays_no_second_time(tmp_path: Path, cut: str) -> None:

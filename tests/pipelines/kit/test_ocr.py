@@ -37,6 +37,7 @@ def test_a_page_on_its_side_is_read_upright_without_any_connection(
     assert ink[top:bottom, left:right].sum() >= 0.9 * ink[top:bottom, left - 8 :].sum() > 0
 
 
+@pytest.mark.long
 def test_text_is_whole_wherever_the_bands_of_a_long_picture_meet(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
