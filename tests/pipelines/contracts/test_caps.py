@@ -199,6 +199,7 @@ def test_a_document_that_is_no_plain_contract_goes_to_a_person(heading: str, cod
         "Kunde: Max Mustermann, Musterstraße 1, 12345 Musterstadt",
         "Bitte tragen Sie Ihre IBAN auf dem Formular ein.",
         "Sie können das Angebot in Ihrem Kundenkonto ansehen und die Kündigung dort bestätigen.",
+        "Notices go to the addresses set out below, or to any other address as the party may name.",
     ],
 )
 def test_usual_words_are_no_flags(line: str) -> None:
@@ -223,6 +224,7 @@ def test_a_page_without_text_among_others_is_for_a_person() -> None:
         "This letter refers to a Confidentiality Agreement, dated as of March 4, 2021,",
         "This Agreement amends that certain Supply Agreement entered into on March 4, 2021",
         "This Agreement is for an employee whose employment begins on March 4, 2021",
+        "Sponsorship Agreement for the boxing event on March 4, 2021",
         "This Agreement is made this ___ day of ________, 2021 for the fair held on March 4, 2021",
     ],
 )
@@ -233,6 +235,14 @@ def test_the_date_of_something_else_is_below_the_line(date: str) -> None:
     assert all(each.confidence < ACCEPTED_MIN for each in dates)
 
 
+def test_a_date_that_is_called_the_effective_one_is_sure_beside_another_agreement() -> None:
+    made = 'This Agreement amends the Supply Agreement, as of March 4, 2021 (the "Effective Date")'
+
+    found = extracted(NDA.format(date=made, law="the State of Delaware"), "general")
+
+    assert value(found, "effective_date").confidence >= ACCEPTED_MIN
+
+
 @pytest.mark.parametrize(
     ("law", "is_sure"),
     [
@@ -240,6 +250,8 @@ def test_the_date_of_something_else_is_below_the_line(date: str) -> None:
         ("Canada", False),
         ("the State of Delaware", True),
         ("England and Wales", True),
+        ("California and Hong Kong", False),
+        ("the State of Texas and the United States of America", True),
     ],
 )
 def test_the_law_of_a_country_with_states_is_below_the_line(law: str, *, is_sure: bool) -> None:
@@ -280,6 +292,9 @@ def test_a_date_is_below_the_line_where_the_contract_starts_on_another_day(start
         ("and Ximage corporation, a", "and Bexley Robotics LLC, a"),
         ("and Bexley Robotics Limited of Boston House, a", "and Bexley Robotics LLC, a"),
         ("and Harrow Mills Inc. Group Holdings, a", "and Bexley Robotics LLC, a"),
+        ("and Bexley Tax Partners 1, LLC, a", "and Bexley Robotics LLC, a"),
+        ("and BEXLEY PRODUCTS (AFRICA) (PTY) LIMITED, a", "and Bexley Robotics LLC, a"),
+        ("and a firm represented by Andrea Bexley, a", "and Bexley Robotics LLC, a"),
     ],
 )
 def test_a_name_that_is_cut_is_below_the_line(printed: str, instead: str) -> None:

@@ -135,7 +135,7 @@ def _holds(
     cap: CompiledCap, found: FoundValue, around: Surroundings, in_document: dict[int, bool]
 ) -> bool:
     rule = cap.rule
-    if cap.unless is not None and cap.unless.search(around.plain):
+    if cap.unless is not None and cap.unless.search(around.marked):
         return False
     match rule.where:
         case "document":

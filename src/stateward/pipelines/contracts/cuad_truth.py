@@ -92,7 +92,9 @@ def _is_name(text: str) -> bool:
 def _is_both(text: str, known: Iterable[str]) -> bool:
     """`Sutro and SutroVax`: names and short names that are known, joined."""
     parts = [key(part) for part in _AND.split(text) if key(part)]
-    return len(parts) > 1 and all(any(one.startswith(part) for one in known) for part in parts)
+    return len(parts) > 1 and all(
+        part in ROLES or any(one.startswith(part) for one in known) for part in parts
+    )
 
 
 def _laws(text: str) -> Iterator[str]:
