@@ -85,7 +85,7 @@ def test_a_statement_without_rows_is_kept_and_its_next_stage_skipped(app: App) -
 
 
 def test_a_file_that_is_no_statement_fails_with_its_own_code(app: App) -> None:
-    record = app.submit(b"\x89PNG\r\n\x1a\n\x00\x01\x02").record
+    record = app.submit(b"\x1f\x8b\x08\x00\x01\x02").record
 
     app.run_until_idle()
 

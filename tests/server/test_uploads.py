@@ -122,7 +122,7 @@ def test_an_unknown_value_is_refused_with_those_that_there_are(
 @pytest.mark.parametrize(
     ("content", "source_type", "expected", "found"),
     [
-        (PNG, "bank_csv", ["csv"], "unknown"),
+        (PNG, "bank_csv", ["csv"], "picture"),
         (PDF, "bank_csv", ["csv"], "pdf"),
         (STATEMENT, "bank_pdf", ["pdf"], "csv"),
         (b"PK\x03\x04 this is no zip", "bank_xlsx", ["sheet"], "unknown"),

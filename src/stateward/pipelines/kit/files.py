@@ -37,6 +37,11 @@ def is_pdf(head: bytes) -> bool:
     return b"%PDF-" in head[:PDF_WITHIN]
 
 
+def is_picture(head: bytes) -> bool:
+    """Whether a file begins like a picture of a page: a photo or a scan."""
+    return head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"II*\x00", b"MM\x00*"))
+
+
 def foreign_file(head: bytes) -> str:
     """What a file of a foreign format is, and what to do about it; "" if it is none that is known."""
     return next((what for magic, what in FOREIGN_FILES.items() if head.startswith(magic)), "")

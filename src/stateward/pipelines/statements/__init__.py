@@ -50,6 +50,18 @@ PLUGIN = Plugin(
         _source_type("bank_qif", "Bank statement, QIF", "qif", ".qif"),
         _source_type("bank_mt940", "Bank statement, MT940", "mt940", ".sta", ".mt940", ".940"),
         _source_type("bank_camt", "Bank statement, CAMT", "camt", ".xml", ".camt"),
+        _source_type("bank_bai2", "Bank statement, BAI2", "bai2", ".bai", ".bai2"),
+        _source_type("bank_html", "Bank statement, HTML table", "html", ".html", ".htm"),
+        _source_type(
+            "bank_scan",
+            "Bank statement, scan or photo",
+            "",
+            ".png",
+            ".jpg",
+            ".jpeg",
+            ".tif",
+            ".tiff",
+        ),
         _source_type("credit_card", "Card statement, any format", ""),
     ),
     detect="stateward.pipelines.statements.detection:detect",
@@ -57,7 +69,7 @@ PLUGIN = Plugin(
         RecordView(
             machine=MACHINE,
             title="Bank statements",
-            accepts="PDF, CSV, Excel, OFX, QIF, MT940, CAMT",
+            accepts="PDF, CSV, Excel, OFX, QIF, MT940, CAMT, BAI2",
         ),
     ),
     items=(
@@ -127,7 +139,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 3},
+    readers={"upload.parse": 4},
     demo=Demonstration(
         samples=(Sample(file="samples/*", machine=MACHINE, labels={"source_type": "sample"}),)
     ),

@@ -3,7 +3,8 @@
 An entry is a row, because it is one line of the account; the payments of a batch entry stay with it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
 
 from lxml import etree
 
@@ -23,6 +24,7 @@ from stateward.pipelines.statements.source import Source
 CODES = {CORRUPT_FILE: "XML_CORRUPT", HOSTILE_FILE: "XML_ENTITY"}
 GROUPS = frozenset({"Stmt", "Rpt", "Ntfctn"})
 OPENING, CLOSING = ("OPBD", "PRCD"), ("CLBD",)
+INTERIM = "ITBD"
 TERMS = ReadingTerms(
     date_order="ymd",
     decimal=".",
@@ -87,6 +89,10 @@ def _section(group: etree._Element, problems: list[StatementProblem]) -> Stateme
     closing = next((balances[code] for code in CLOSING if code in balances), None)
     currency = _text(account, "Ccy") or _currency(opening) or _currency(closing)
     rows = [row for entry in _children(group, "Ntry") if (row := _row(entry, problems))]
+    if closing is None and opening is not None and INTERIM in balances:
+        # A report may list some of the entries of a day only: its interim balance proves them, or says nothing.
+        interim = balances[INTERIM]
+        closing = interim if _value(opening) + _booked(rows) == _value(interim) else None
     return StatementSection(
         account=_text(account, "Id/IBAN", "Id/Othr/Id", "Id/*", "Id"),
         account_name=_text(account, "Nm", "Ownr/Nm"),
@@ -107,6 +113,23 @@ def _section(group: etree._Element, problems: list[StatementProblem]) -> Stateme
 def _currency(balance: etree._Element | None) -> str:
     amount = _find(balance, "Amt")
     return "" if amount is None else str(amount.get("Ccy", ""))
+
+
+def _value(balance: etree._Element) -> Decimal:
+    return _signed(_text(balance, "Amt"), _text(balance, "CdtDbtInd"))
+
+
+def _booked(rows: Sequence[StatementRow]) -> Decimal:
+    booked = (row for row in rows if not row.more.get("status"))
+    return sum((_signed(row.amount, row.mark) for row in booked), Decimal(0))
+
+
+def _signed(text: str, mark: str) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return Decimal("NaN")  # equal to nothing
+    return -value if mark == "DBIT" else value
 
 
 def _balance(balance: etree._Element | None) -> str:

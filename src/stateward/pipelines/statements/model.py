@@ -91,7 +91,7 @@ class StatementProblem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
 class StatementReading(msgspec.Struct, kw_only=True):
     """A whole file. `problems` grows while rows are streamed."""
 
-    format: str  # "pdf", "csv", "xlsx", "ofx", "qif", "mt940", "camt"
+    format: str  # "pdf", "csv", "xlsx", "ofx", "qif", "mt940", "camt", "bai2", "html", "scan"
     sections: Iterable[StatementSection]
     problems: list[StatementProblem]
     decisions: list[str]  # sentences for the parse log

@@ -24,7 +24,7 @@ from stateward.pipelines.statements.source import Source
 _TAG = re.compile(r"^\s{0,2}:([0-9]{2}[A-Z]?|NS):(.*)$")
 _END = re.compile(r"^-\}?\s*(?:\{.*)?$|^-(?:XXX)?\s*$")
 _LINE = re.compile(
-    r"(?P<value>[0-9]{6})(?P<entry>[0-9]{4})?(?P<mark>R[CD]|E[CD]|[CD])(?P<funds>[A-Z])?\s?"
+    r"(?P<value>[0-9]{6})(?P<entry>[0-9]{4}|\s{1,4})?(?P<mark>R[CD]|E[CD]|[CD])(?P<funds>[A-Z])?\s?"
     r"(?P<amount>[0-9][0-9.,]*)\s?(?P<type>[A-Z][A-Z0-9]{3})?(?P<rest>.*)",
     re.DOTALL,
 )
@@ -253,7 +253,7 @@ def _with_comma(text: str) -> str:
 
 def _entry_date(value: str, entry: str | None) -> str:
     """The entry date, with the year of the value date or a neighbouring one."""
-    if not entry or not value[2:].isdigit():
+    if not entry or not entry.isdigit() or not value[2:].isdigit():
         return value
     year = int(value[:2])
     apart = int(entry[:2]) - int(value[2:4])

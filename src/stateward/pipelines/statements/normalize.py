@@ -51,7 +51,9 @@ REJECTED_KEPT_MAX = 1000
 LOGGED_MAX = 100
 NOTES_MAX = 20
 ID_BYTES = 12  # 96 bits: no two of a billion transactions share an id by chance
-MESSAGES = frozenset({"mt940", "camt"})
+# What is said where nothing printed proves the rows: those of a page may be missed, those of a scan misread.
+UNPROVEN = {"pdf": "ROWS_UNPROVEN", "scan": "OCR_UNPROVEN"}
+MESSAGES = frozenset({"mt940", "camt", "bai2"})
 WITH_IDS = frozenset(
     {"ofx", "camt", "csv", "xlsx"}
 )  # formats whose references identify one transaction
@@ -293,7 +295,7 @@ class Normalizer:
                 yield StatementProblem(code="NOT_RECONCILED", message=f"{where}: {check.sentence}")
             elif check.status != RECONCILED and check.rows:
                 # Rows of a PDF are found by where they stand: one that was missed leaves no trace but in a sum.
-                code = "ROWS_UNPROVEN" if self._about.format == "pdf" else "NOT_CHECKED"
+                code = UNPROVEN.get(self._about.format, "NOT_CHECKED")
                 yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
         if self._duplicates:
             message = f"{self._duplicates} rows are in the file twice, with the same bank reference"

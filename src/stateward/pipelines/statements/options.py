@@ -20,6 +20,9 @@ SOURCE_TYPES: dict[str, dict[str, Json]] = {
     "bank_qif": {"format": "qif"},
     "bank_mt940": {"format": "mt940"},
     "bank_camt": {"format": "camt"},
+    "bank_bai2": {"format": "bai2"},
+    "bank_html": {"format": "html"},
+    "bank_scan": {},
     "credit_card": {"is_card": True},
 }
 # Labels of a record that are hints too: `stateward submit --label date_order=dmy`.

@@ -16,6 +16,9 @@ READERS = {
     "qif": "qif",
     "mt940": "mt940",
     "camt": "camt",
+    "bai2": "bai2",
+    "html": "html_table",
+    "picture": "scan",
 }
 
 

@@ -25,7 +25,7 @@ def read(source: Source) -> StatementReading:
         for name, rows in read_sheets(source.path):
             if not any(any(cells) for cells in rows):
                 continue
-            section = _section(rows, source, reading)
+            section = table_section(rows, source, reading)
             if section is None:
                 reading.decisions.append(f"the sheet {name!r} holds no table of transactions")
             else:
@@ -40,10 +40,10 @@ def read(source: Source) -> StatementReading:
     return reading
 
 
-def _section(
+def table_section(
     rows: list[list[str]], source: Source, reading: StatementReading
 ) -> StatementSection | None:
-    """A sheet as a table. Facts below the rows go to its section at once: a sheet is not streamed."""
+    """A sheet as a table; None without transactions. Facts below the rows are its own: a sheet is not streamed."""
 
     def lines() -> Iterator[Record]:
         return ((number, list(cells)) for number, cells in enumerate(rows, start=1) if any(cells))

@@ -23,6 +23,7 @@ from stateward.pipelines.kit.files import (
     is_binary,
     is_empty,
     is_pdf,
+    is_picture,
 )
 from stateward.pipelines.statements.source import Source
 
@@ -42,11 +43,13 @@ _OFX = re.compile(r"OFXHEADER|<\?OFX\b|<OFX\s*>", re.IGNORECASE)
 _CAMT = re.compile(
     r"camt\.05[234]|<(?:\w+:)?(?:BkToCstmr(?:Stmt|AcctRpt|DbtCdtNtfctn)|Stmt|Rpt|Ntfctn)\b"
 )
+_BAI2 = re.compile(r"01,[^,\n]*,[^,\n]*,[0-9]{6},[0-9]{0,4},[^,\n]*,[^,\n]*,[^,\n]*,2\s*/")
+_TABLE = re.compile(r"<table\b", re.IGNORECASE)
 _HTML = re.compile(r"<!doctype html|<html\b|<table\b|<body\b", re.IGNORECASE)
 
 
 def sniff(source: Source, *, is_inflating: bool = True) -> str:
-    """The format: "pdf", "sheet", "ofx", "camt", "mt940", "qif" or "csv"; a refusal if it is none.
+    """The format, one of the keys of `readers.READERS`; a refusal if it is none.
 
     `is_inflating` False leaves the content of a zip unread, for callers that must answer at once.
     """
@@ -61,6 +64,8 @@ def sniff(source: Source, *, is_inflating: bool = True) -> str:
         return _zip_format(source, is_inflating=is_inflating)
     if head.startswith(OLE):
         return "sheet"
+    if is_picture(head):
+        return "picture"
     if what := foreign_file(head):
         raise _unknown(f"the file is {what}")
     return _text_format(source)
@@ -77,8 +82,12 @@ def _text_format(source: Source) -> str:
         if _CAMT.search(text) or "<Document" in text:
             return "camt"
         if _HTML.search(text):
+            if _TABLE.search(text):
+                return "html"
             raise _unknown("the file is a web page; download the statement as PDF or CSV")
         raise _unknown("the file is XML, but neither OFX nor CAMT.052, 053 or 054")
+    if _BAI2.match(start):
+        return "bai2"
     if _QIF.search(text[:SAMPLE_CHARS]):
         return "qif"
     if _MT940.search(text) or _MT940_BLOCK.match(start):
@@ -101,6 +110,13 @@ def _zip_format(source: Source, *, is_inflating: bool) -> str:
                 check_unencrypted(entries)
                 check_inflated(source.path, entries, bytes_max=bytes_max, setting=INFLATED_SETTING)
             return "sheet"
+        if any(name.startswith("Index/") and name.endswith(".iwa") for name in names) or (
+            "Index.zip" in names
+        ):
+            raise _unknown(
+                "the file is of Apple Numbers, whose format is not public; in Numbers choose File, Export To, CSV or "
+                "Excel, and submit that"
+            )
     raise _unknown("the file is a zip archive; extract it and submit what is inside")
 
 

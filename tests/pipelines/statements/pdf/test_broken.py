@@ -1,6 +1,7 @@
 """Files that are locked, torn, forged or far too large: a code or a note, and never fewer rows in silence."""
 
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,12 @@ from tests.pipelines.statements.pdf.judging import drawn, judged, sheet
 from tests.pipelines.statements.reading import read_file, run
 
 CODES = {"PDF_CORRUPT", "PDF_ENCRYPTED", "NO_TEXT", "NO_TABLE", "TOO_LARGE"}
+
+
+@pytest.fixture(autouse=True)
+def no_ocr(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans are not read here: it takes ten seconds a page."""
+    monkeypatch.setitem(sys.modules, "stateward.pipelines.kit.ocr", None)
 
 
 def a_statement() -> Statement:

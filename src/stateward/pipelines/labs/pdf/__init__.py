@@ -42,9 +42,9 @@ def read_pdf(source: ReportSource) -> LabReading:
     try:
         require_text(pages, chars_min=CHARS_MIN, advice=ADVICE)
     except FatalFailure as failure:
-        from stateward.pipelines.labs.pdf.scans import scanned_pages
+        from stateward.pipelines.kit.pdf.scans import scanned_pages
 
-        pages = scanned_pages(source, failure)
+        pages = scanned_pages(source.path, failure)
         decisions.append(
             "SCANNED: the PDF is a scan; its letters were recognised and may be mistaken"
         )

@@ -7,10 +7,11 @@ adds up. This module puts them together.
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from stateward.core.errors import FatalFailure
+from stateward.core.errors import FatalFailure, MissingExtra
 from stateward.pipelines.kit.failures import (
     CORRUPT_FILE,
     EMPTY_DOCUMENT,
@@ -76,12 +77,53 @@ ADVICE = "ask the bank for the original PDF or export the statement as CSV"
 
 
 def read(source: Source) -> StatementReading:
-    """A PDF with the first of the known passwords that opens it."""
+    """A PDF with the first of the known passwords that opens it; on a retry, mended first if need be."""
+    try:
+        return _read(source, source.path)
+    except FatalFailure as error:
+        if error.code != "PDF_CORRUPT" or not source.is_lenient:
+            raise
+        return _read_mended(source, error)
+
+
+def _read_mended(source: Source, failure: FatalFailure) -> StatementReading:
+    """What can be read of a mended copy, and that it is one; the failure again if that cannot be made."""
+    from stateward.pipelines.kit.pdf.repair import repaired_pdf
+
+    try:
+        mended = next(
+            (
+                found
+                for password in (None, *source.hints.passwords)
+                if (found := repaired_pdf(source.path, password=password)) is not None
+            ),
+            None,
+        )
+    except (MissingExtra, ImportError):
+        raise FatalFailure(
+            f"{failure.message}; with the extra stateward[repair] a retry mends what it can",
+            code=failure.code,
+        ) from None
+    if mended is None:
+        raise failure
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "mended.pdf"
+        path.write_bytes(mended)
+        try:
+            reading = _read(source, path)
+        except FatalFailure:  # what was saved of it is no statement: the damage is the reason
+            raise failure from None
+    message = f"the file is damaged and was mended ({failure.message}), so rows may be missing"
+    reading.problems.append(StatementProblem(code="PDF_DAMAGED", message=message))
+    return reading
+
+
+def _read(source: Source, path: Path) -> StatementReading:
     hints = source.hints
     for password in (None, *hints.passwords):
         try:
             reading = read_pdf(
-                source.path,
+                path,
                 password=password,
                 pages_max=source.bounds.pages_max,
                 is_card=hints.is_card,
@@ -128,7 +170,18 @@ def read_pdf(
             )
         )
         chars_min = CHARS_PER_PAGE_MIN * min(len(pages), SHORT_PAGES)
-        require_text(pages, chars_min=chars_min, advice=ADVICE)
+        try:
+            require_text(pages, chars_min=chars_min, advice=ADVICE)
+        except FatalFailure as failure:
+            # Pictures, or letters that only show: what is drawn can be read. A page without either is empty.
+            if not any(page.is_picture or page.chars >= CHARS_PER_PAGE_MIN for page in pages):
+                raise
+            from stateward.pipelines.kit.pdf.scans import scanned_pages
+
+            scanned = scanned_pages(path, failure, password=password)
+            if sum(page.chars for page in scanned) < chars_min:
+                raise
+            return reading_of_scan(scanned, is_card=is_card, date_order=date_order)
     lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
     assembler = _Assembler(pages, lines, margin, is_card=is_card, date_order=date_order)
     reading = assembler.reading()
@@ -148,6 +201,17 @@ def read_pdf(
             f"pages that cannot be read were left out ({numbers}{more}); download the file again"
         )
         reading.problems.append(StatementProblem(code="PDF_DAMAGED", message=message))
+    return reading
+
+
+def reading_of_scan(
+    pages: Sequence[PdfPage], *, is_card: bool, date_order: str
+) -> StatementReading:
+    """The statements of pages that OCR read: as those of a PDF, but what no balance proves is flagged."""
+    lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
+    reading = _Assembler(pages, lines, margin, is_card=is_card, date_order=date_order).reading()
+    reading.format = "scan"
+    reading.decisions.insert(0, f"{len(pages)} pages have no text: they were read by OCR")
     return reading
 
 

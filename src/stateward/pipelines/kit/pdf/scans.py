@@ -1,0 +1,98 @@
+"""Scans: pages are drawn and read by OCR, and their words go the way of those of a text PDF.
+
+Letters may be mistaken for others: a caller proves what they say, or says that it is a scan.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stateward.core.errors import FatalFailure, MissingExtra
+from stateward.extras import missing_extra
+from stateward.pipelines.kit.failures import CORRUPT_FILE, NO_TEXT, TOO_MANY_PAGES
+from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from stateward.pipelines.kit.ocr import Recognizer
+
+DPI, POINTS_PER_INCH = 200, 72
+PIXELS_MAX = 40_000_000  # of one page
+PAGES_MAX = 20  # a page takes about ten seconds
+
+
+def scanned_pages(
+    path: Path, failure: FatalFailure, *, password: str | None = None
+) -> list[PdfPage]:
+    """The pages of a scanned PDF as OCR reads them; `failure` again without the extra, or without any text."""
+    return _readable(_drawn_pages(path, password), failure)
+
+
+def photographed_page(path: Path, failure: FatalFailure) -> list[PdfPage]:
+    """A picture of one page, in the same way. It is taken for 200 dpi: only proportions matter."""
+    return _readable(_picture_page(path), failure)
+
+
+def _readable(pages: Iterator[PdfPage], failure: FatalFailure) -> list[PdfPage]:
+    try:
+        found = list(pages)
+    except (MissingExtra, ImportError):
+        raise FatalFailure(
+            f"{failure.message}; with the extra stateward[ocr] scans are read", code=NO_TEXT
+        ) from None
+    if not any(page.words for page in found):
+        raise failure
+    return found
+
+
+def _recognizer() -> "Recognizer":
+    try:
+        from stateward.pipelines.kit.ocr import Recognizer
+    except ImportError as error:
+        raise missing_extra(error) or error from error
+    return Recognizer()
+
+
+def _drawn_pages(path: Path, password: str | None) -> Iterator[PdfPage]:
+    import pypdfium2 as pdfium
+
+    recognizer = _recognizer()
+    with closing(pdfium.PdfDocument(path, password=password)) as document:
+        if len(document) > PAGES_MAX:
+            raise FatalFailure(
+                f"the scan has {len(document)} pages and the limit is {PAGES_MAX}; split it",
+                code=TOO_MANY_PAGES,
+            )
+        for number in range(1, len(document) + 1):
+            try:
+                with closing(document[number - 1]) as page:
+                    width, height = page.get_size()
+                    scale = min(DPI / POINTS_PER_INCH, (PIXELS_MAX / max(width * height, 1)) ** 0.5)
+                    picture = page.render(scale=scale).to_pil()
+            except pdfium.PdfiumError as error:
+                raise FatalFailure(
+                    f"page {number} cannot be drawn: {error}", code=CORRUPT_FILE
+                ) from error
+            yield _read(recognizer, picture, number, scale)
+
+
+def _picture_page(path: Path) -> Iterator[PdfPage]:
+    from stateward.pipelines.kit.pictures import read_picture
+
+    with path.open("rb") as file:
+        picture = read_picture(file, pixels_max=PIXELS_MAX)
+    yield _read(_recognizer(), picture.image, 1, DPI / POINTS_PER_INCH)
+
+
+def _read(recognizer: "Recognizer", picture: "Image", number: int, scale: float) -> PdfPage:
+    read = recognizer.read(picture)
+    words = [
+        PdfWord(word.text, box[0], box[1], box[2], box[3], line.base / scale, run)
+        for run, line in enumerate(read.lines)
+        for word in line.words
+        for box in [tuple(side / scale for side in word.box)]
+    ]
+    chars = sum(len(word.text) for word in words)
+    return PdfPage(number, read.width / scale, read.height / scale, words, chars, chars)
