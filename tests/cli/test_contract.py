@@ -131,6 +131,8 @@ CALLS: dict[str, str] = {
     "settings show": "settings show",
     "settings reference": "settings reference",
     "demo": "demo --only images",
+    "feed status": "feed status --config {feeding}",
+    "feed replay": "feed replay --from 1 --config {feeding}",
     "backup": "backup {new}",
     "restore": "restore {set} --data {new}",
 }
@@ -242,7 +244,9 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
         "old": str(tmp_path / "old.jsonl"),
         "values": str(tmp_path / "values.json"),
         "gold": str(tmp_path / "gold.jsonl"),
+        "feeding": str(tmp_path / "feeding.yaml"),
     }
+    (tmp_path / "feeding.yaml").write_text("feed: redis://127.0.0.1\n")  # which is not asked
     (tmp_path / "values.json").write_text(json.dumps(RIGHT))
     (tmp_path / "gold.jsonl").write_text("")
     (tmp_path / "inbox").mkdir()

@@ -8,6 +8,7 @@ import msgspec
 
 from stateward.app import App
 from stateward.app.artifacts import FOLDER
+from stateward.app.feed import feed_of
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND
 from stateward.engine.mirror import mirror_state
@@ -83,6 +84,8 @@ def checks(app: App) -> Iterator[Check]:
     yield _search_check(app)
     yield _notices_check(app)
     yield _dead_letter_check(app)
+    if app.settings.feed.url is not None:
+        yield _feed_check(app)
     if app.settings.ledger.mirror is not None:
         yield _mirror_check(app, Path(app.settings.ledger.mirror))
     for layer in sandbox_layers():
@@ -221,6 +224,22 @@ def _notices_check(app: App) -> Check:
         is_well=not dead,
         sentence=f"{dead if dead < DEAD_MAX else f'{dead} or more'} could not be delivered",
         advice="see stateward webhook dead, then: stateward webhook replay --dead" if dead else "",
+    )
+
+
+def _feed_check(app: App) -> Check:
+    """How late the change feed is. The engine itself is not asked: only the process that sends must reach it."""
+    status = feed_of(app).status()
+    late_s = status.late_s(app.clock())
+    is_well = late_s <= app.settings.feed.warn_after_seconds
+    return Check(
+        name="feed",
+        is_well=is_well,
+        sentence=f"{status.behind} transitions are not sent yet"
+        + (f", the first for {late_s:.0f} s" if status.behind else ""),
+        advice=""
+        if is_well
+        else "see that stateward up or stateward notifier runs, and what it logs about the change feed",
     )
 
 

@@ -91,6 +91,7 @@ COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
             "worker": "up:worker",
             "notifier": "up:notifier",
             "key": "keys:key",
+            "feed": "feed:feed",
             "backup": "backup:backup",
             "restore": "backup:restore",
             "demo": "demo:demo",

@@ -153,6 +153,7 @@ def _run(
             ) as node,
             opened(settings, is_asked_for=False) if is_serving else nullcontext() as url,
             _backups(context, settings, roles),
+            _feed(settings, roles),
         ):
             _announce(context, settings, roles, is_json=is_json, url=url)
             with _heeding_signals(node):
@@ -169,6 +170,15 @@ def _backups(
     from stateward.engine.system import steady_clock
 
     return scheduled_backups(settings, context.config, clock=steady_clock)
+
+
+def _feed(settings: "Settings", roles: Sequence[str]) -> AbstractContextManager[None]:
+    if settings.feed.url is None or "notifier" not in roles:
+        return nullcontext()
+    from stateward.app import App
+    from stateward.app.feed import running_feed
+
+    return running_feed(settings, lambda: App(settings))
 
 
 def set_up_log(settings: "Settings") -> bool:

@@ -30,6 +30,7 @@ from stateward.storage.search import FLAGGED
 from stateward.telemetry import metrics
 from stateward.telemetry.metrics import Family, Histogram, Metric
 
+FEED = "feed"  # the name of its cursor, as `notifications.feed` writes it
 BATCHES_MAX = 40  # of 500 transitions: a scrape after a long pause stays within its timeout
 
 Samples = dict[tuple[str, ...], "float | Histogram"]
@@ -174,6 +175,8 @@ class Monitor:
         lag: Samples = {
             (str(name),): end - int(seq or 0)
             for name, seq in self._database.rows("SELECT name, seq FROM followers")
+            # The cursor of a feed that was switched off stays where it was, and is not late.
+            if name != FEED or self._settings.feed.url is not None
         }
         yield Family(metric=metrics.LAG, samples=lag)
         last = last_backup(self._settings.data_path)

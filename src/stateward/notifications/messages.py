@@ -75,6 +75,11 @@ def is_subscribed(events: tuple[str, ...], machine: str, status: str) -> bool:
     return not {f"{machine}.{status}", f"{machine}.*", "*"}.isdisjoint(events)
 
 
+def exposed_facts(metadata: Fields) -> Fields:
+    """What receivers get of a transition's metadata."""
+    return {key: metadata[key] for key in _EXPOSED if key in metadata}
+
+
 def message_body(change: StatusChange, *, content: Content, public_url: str | None) -> bytes:
     """The message in the form that an endpoint chose."""
     data: Fields = {
@@ -84,7 +89,7 @@ def message_body(change: StatusChange, *, content: Content, public_url: str | No
         "previous_status": change.source,
         "version": change.version,
         "trigger": change.trigger,
-        **{key: change.metadata[key] for key in _EXPOSED if key in change.metadata},
+        **exposed_facts(change.metadata),
     }
     if public_url:
         data["url"] = f"{public_url}/records/{change.record_id}"

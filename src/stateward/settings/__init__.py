@@ -11,6 +11,7 @@ documents.
 
 from stateward.definition.section import masked
 from stateward.settings.describe import SettingDescription
+from stateward.settings.feed import FeedSettings
 from stateward.settings.load import DATABASE, Settings, describe_settings, environment_variables
 from stateward.settings.machines import PRIORITIES, Endpoint, MachineSettings, RecordSettings
 from stateward.settings.notifications import NotificationSettings, TelemetrySettings
@@ -40,6 +41,7 @@ __all__ = [
     "BackupSettings",
     "CoordinatorSettings",
     "Endpoint",
+    "FeedSettings",
     "LedgerSettings",
     "LimitSettings",
     "MachineSettings",

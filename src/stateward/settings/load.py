@@ -20,6 +20,7 @@ from stateward.definition.plugin import Plugin, resolve
 from stateward.definition.section import Problem, Section, mapping_of
 from stateward.definition.yaml_source import Document
 from stateward.settings.describe import SettingDescription, describe
+from stateward.settings.feed import FeedSettings
 from stateward.settings.machines import MachineSettings, RecordSettings
 from stateward.settings.notifications import NotificationSettings, TelemetrySettings
 from stateward.settings.processing import (
@@ -86,6 +87,7 @@ class Declared(Section, frozen=True, kw_only=True):
     api: ApiSettings = ApiSettings()
     server: ServerSettings = ServerSettings()
     notifications: NotificationSettings = NotificationSettings()
+    feed: FeedSettings = FeedSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     ledger: LedgerSettings = LedgerSettings()
     backup: BackupSettings = BackupSettings()

@@ -1,0 +1,254 @@
+"""Where the change feed goes: Redis streams, NATS JetStream, Kafka. One small interface for the three.
+
+`send` returns when the engine has acknowledged every message, and raises `TransportUnreachable` otherwise; the caller
+then sends all of them again. What an engine may change is how often a message arrives, never the order of one record:
+Redis takes a batch as one transaction; Kafka's producer is idempotent and the record is the key; to NATS no two
+messages of one record are under way at the same time.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from stateward.core.errors import TransportUnreachable
+from stateward.definition.section import masked
+from stateward.extras import missing_extra
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+    from nats.js import JetStreamContext
+
+CONTENT_TYPE = "application/cloudevents+json"
+BODY = "body"
+MAX_PAYLOAD_SLACK = 4096
+STREAM = "stateward-feed"
+
+
+class FeedMessage(msgspec.Struct, frozen=True):
+    """One event: where it goes, the record that it belongs to, its id and its bytes."""
+
+    topic: str
+    key: str
+    id: str
+    body: bytes
+
+
+class FeedTarget(Protocol):
+    """An engine."""
+
+    def send(self, messages: Sequence[FeedMessage]) -> None:
+        """Publish in this order; durable at the engine's own terms when this returns."""
+
+    def close(self) -> None:
+        """Give the connection back."""
+
+
+def open_target(
+    url: str, *, timeout_s: float, length_max: int | None = None, subjects: str = "stateward.*"
+) -> FeedTarget:
+    """The engine that a URL names. `subjects` is for a stream of JetStream that must be made first."""
+    scheme = urlsplit(url).scheme if not url.startswith("kafka://") else "kafka"
+    try:
+        if scheme in ("redis", "rediss"):
+            return RedisTarget(url, timeout_s=timeout_s, length_max=length_max)
+        if scheme in ("nats", "tls"):
+            return NatsTarget(url, timeout_s=timeout_s, length_max=length_max, subjects=subjects)
+        return KafkaTarget(url, timeout_s=timeout_s)
+    except ImportError as error:
+        raise (missing_extra(error) or error) from error
+
+
+def _unreachable(url: str, error: object) -> TransportUnreachable:
+    return TransportUnreachable(
+        f"the change feed at {masked(url)} cannot be sent: {error or 'no answer'}"
+    )
+
+
+class RedisTarget:
+    """Streams of Redis or Valkey: one entry for each event, with the fields `id`, `key` and `body`."""
+
+    def __init__(self, url: str, *, timeout_s: float, length_max: int | None) -> None:
+        import redis
+
+        self._url = url
+        self._length_max = length_max
+        self._redis: Any = redis.Redis.from_url(
+            url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s
+        )
+
+    def send(self, messages: Sequence[FeedMessage]) -> None:
+        """All of them in one transaction: they appear together and in this order, or not at all."""
+        from redis.exceptions import RedisError
+
+        try:
+            with self._redis.pipeline(transaction=True) as pipe:
+                for each in messages:
+                    entry = {"id": each.id, "key": each.key, BODY: each.body}
+                    pipe.xadd(each.topic, entry, maxlen=self._length_max, approximate=True)
+                pipe.execute()
+        except (RedisError, OSError) as error:
+            raise _unreachable(self._url, error) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._redis.close()
+
+
+class NatsTarget:
+    """A stream of JetStream. The one that takes the subjects is used; if there is none, `stateward-feed` is made."""
+
+    def __init__(
+        self, url: str, *, timeout_s: float, length_max: int | None, subjects: str
+    ) -> None:
+        import nats
+
+        self._nats = nats
+        self._url = url
+        self._timeout_s = timeout_s
+        self._length_max = length_max
+        self._subjects = subjects
+        self._client: Client | None = None
+        self._loop = asyncio.new_event_loop()
+
+    def send(self, messages: Sequence[FeedMessage]) -> None:
+        """In waves that hold each record once, each wave acknowledged before the next.
+
+        The server drops a message whose id it has seen within two minutes, so most repetitions never arrive.
+        """
+        from nats.errors import Error
+
+        try:
+            sending = asyncio.wait_for(self._send(messages), self._timeout_s)
+            self._loop.run_until_complete(sending)
+        except (Error, OSError, TimeoutError) as error:
+            self._drop()  # the next batch begins with a new connection
+            raise _unreachable(self._url, error) from error
+
+    async def _send(self, messages: Sequence[FeedMessage]) -> None:
+        stream = await self._jetstream()
+        for wave in waves(messages):
+            await asyncio.gather(
+                *(
+                    stream.publish(each.topic, each.body, headers={
+                        "Nats-Msg-Id": each.id, "Content-Type": CONTENT_TYPE,
+                    })
+                    for each in wave
+                )
+            )  # fmt: skip
+
+    async def _jetstream(self) -> "JetStreamContext":
+        from nats.js.errors import NotFoundError
+
+        if self._client is not None and self._client.is_connected:
+            return self._client.jetstream(timeout=self._timeout_s)
+
+        async def ignore(_: Exception) -> None:
+            """The caller is told by the batch that fails."""
+
+        self._client = await self._nats.connect(
+            self._url, allow_reconnect=False, connect_timeout=round(self._timeout_s) or 1, error_cb=ignore
+        )  # fmt: skip
+        stream = self._client.jetstream(timeout=self._timeout_s)
+        try:
+            await stream.find_stream_name_by_subject(self._subjects)
+        except NotFoundError:
+            await stream.add_stream(
+                name=STREAM, subjects=[self._subjects], max_msgs=self._length_max or -1
+            )
+        return stream
+
+    def _drop(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(Exception):
+                self._loop.run_until_complete(asyncio.wait_for(client.close(), 1.0))
+
+    def close(self) -> None:
+        """Close the connection and the loop that it runs in."""
+        self._drop()
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                self._loop.run_until_complete(task)
+        self._loop.close()
+
+
+def waves(messages: Sequence[FeedMessage]) -> Iterator[list[FeedMessage]]:
+    """The messages in groups of neighbours that hold no record twice, in the same order."""
+    wave: list[FeedMessage] = []
+    seen: set[str] = set()
+    for each in messages:
+        if each.key in seen:
+            yield wave
+            wave, seen = [], set()
+        wave.append(each)
+        seen.add(each.key)
+    if wave:
+        yield wave
+
+
+class KafkaTarget:
+    """Topics of Kafka, with the record as key: its events are in one partition, in their order."""
+
+    def __init__(self, url: str, *, timeout_s: float) -> None:
+        from confluent_kafka import Producer
+
+        brokers, _, query = url.removeprefix("kafka://").partition("?")
+        self._url = url
+        self._timeout_s = timeout_s
+        self._producer: Any = Producer(
+            {
+                "bootstrap.servers": brokers,
+                "enable.idempotence": True,  # a repetition within the producer neither doubles nor overtakes
+                "acks": "all",
+                "linger.ms": 5,
+                "message.timeout.ms": round(timeout_s * 1000),
+                **dict(parse_qsl(query)),
+            },
+            logger=_silent(),
+        )
+
+    def send(self, messages: Sequence[FeedMessage]) -> None:
+        """Produce all of them, and wait for every delivery report."""
+        from confluent_kafka import KafkaException
+
+        failed: list[object] = []
+
+        def report(error: object, _: object) -> None:
+            if error is not None:
+                failed.append(error)
+
+        try:
+            for each in messages:
+                self._producer.produce(
+                    each.topic,
+                    key=each.key.encode(),
+                    value=each.body,
+                    headers={"content-type": CONTENT_TYPE, "ce_id": each.id},
+                    on_delivery=report,
+                )
+            left = self._producer.flush(self._timeout_s + 1)
+        except (KafkaException, BufferError) as error:
+            failed.append(error)
+            left = 0
+        if failed or left:
+            # What is still queued must not overtake the repetition.
+            self._producer.purge()
+            self._producer.flush(1)
+            raise _unreachable(self._url, failed[0] if failed else "no delivery report in time")
+
+    def close(self) -> None:
+        """Nothing is queued between two batches."""
+
+
+def _silent() -> Any:  # noqa: ANN401 - a logger
+    import logging
+
+    own = logging.getLogger("stateward.feed.kafka")
+    own.addHandler(logging.NullHandler())
+    own.propagate = False
+    return own
