@@ -45,12 +45,12 @@ def test_a_signed_checkpoint_is_handed_over_and_verified_with_the_public_half(
     assert key.stat().st_mode & 0o077 == 0
     assert key.read_text().startswith("PRIVATE+KEY+example.org/l+")
     assert receiver.bodies == [kept.read_text()] == [done["checkpoint"]]
-    assert [each["handed"] for each in done["handed_over"]] == [1, 1]
+    assert [each["error"] for each in done["exported"]] == ["", ""]
     assert good.exit_code == 0
     assert (other.exit_code, "no good signature of example.org/l" in other.stdout) == (1, True)
 
 
-def test_what_cannot_be_handed_over_waits_and_goes_with_the_next(
+def test_a_destination_that_does_not_confirm_is_told_and_gets_the_next_one(
     shell: Shell, folder: Path
 ) -> None:
     with receiving(500) as receiver:
@@ -59,9 +59,9 @@ def test_what_cannot_be_handed_over_waits_and_goes_with_the_next(
         second = shell("ledger", "checkpoint", str(folder), "--export-to", receiver.url)
 
     assert (first.exit_code, second.exit_code) == (Exit.FOUND_PROBLEMS, Exit.OK)
-    assert "lacks 1 checkpoint: it answered 500" in first.stderr
-    assert "has all checkpoints; 2 of them now" in second.stderr
-    assert [body.splitlines()[1] for body in receiver.bodies] == ["2", "2", "3"]
+    assert "has not got the checkpoint: it answered 500" in first.stderr
+    assert f"{receiver.url} has it" in second.stderr
+    assert [body.splitlines()[1] for body in receiver.bodies] == ["2", "3"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_cannot_be_handed_over_waits_and_goes_with_the_next(
         (["checkpoint", "{}", "--export-to", "http://x", "--webhook-secret", "{}/HEAD"], Exit.REFUSED, "whsec_"),
         (["new-key", "x", "--out", "{}/HEAD"], Exit.REFUSED, "exists; name a new file"),
         (["new-key", "two words", "--out", "{}/new"], Exit.REFUSED, "one word"),
-        (["maintain", "{}/nowhere", "--once"], Exit.REFUSED, "is not a ledger"),
+        (["compact", "{}/nowhere"], Exit.REFUSED, "is not a ledger"),
         (["verify", "{}", "--signed-by", "x"], Exit.USAGE, "--checkpoint"),
         (["verify", "{}", "--checkpoint", "{}/HEAD"], Exit.REFUSED, "this is no checkpoint"),
     ],

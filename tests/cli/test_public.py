@@ -54,7 +54,11 @@ def test_the_version_is_that_of_the_project() -> None:
         ("import stateward.cli", ["msgspec", "yaml", "rich", "structlog", "apsw", "stateward.app"]),
         (
             "import stateward.engine.node; from stateward.ledger import DOCUMENT_MACHINE",
-            ["stateward.ledger.ledger", "stateward.ledger.writer", "stateward.ledger.schedule"],
+            [
+                "stateward.ledger.ledger",
+                "stateward.ledger.writer",
+                "stateward.ledger.checkpoint_export",
+            ],
         ),
     ],
 )

@@ -101,3 +101,20 @@ def test_a_proof_reads_no_other_archived_file_than_that_of_its_line(
                 (tmp_path / "l" / info.file).unlink()
 
         assert verify_proof(ledger.prove(seq), checkpoint)
+
+
+def test_a_reader_makes_no_checkpoint_of_lines_that_a_power_cut_could_take(tmp_path: Path) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.record_many([("doc:2", PENDING), ("doc:3", PENDING)])
+        early = (tmp_path / "l" / "HEAD").read_bytes()
+        ledger.record_many([("doc:4", PENDING), ("doc:5", PENDING)])
+        (tmp_path / "l" / "HEAD").write_bytes(
+            early
+        )  # as if the last group were written, but not synced
+
+        with Ledger.open(tmp_path / "l", read_only=True) as reader:
+            assert reader.last_seq == 5
+            assert reader.durable_seq == 3
+            assert reader.checkpoint().splitlines()[1] == "3"
+        assert ledger.checkpoint(write=False).splitlines()[1] == "5"

@@ -1,9 +1,7 @@
-"""The parts that the ledger is made of: states, tree, snapshot, index, schedule."""
+"""The parts that the ledger is made of: states, tree, snapshot, index."""
 
 import base64
 import random
-import zoneinfo
-from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -19,18 +17,14 @@ from stateward.ledger import (
     CheckpointSigner,
     CheckpointVerifier,
     Ledger,
-    LedgerError,
     LedgerState,
-    MaintenanceSchedule,
     is_retryable,
     is_terminal,
-    next_occurrence,
     valid_next_states,
     verify_proof,
 )
 from stateward.ledger.merkle import MerkleSpan, leaf_hash
 from stateward.ledger.record import LedgerLine
-from stateward.ledger.schedule import backoff_s
 from stateward.ledger.snapshot import BLOCK, FLUSH_BLOCKS, KEY_END, Header, Snapshot, SnapshotWriter
 from stateward.ledger.summary import Durations, Summary
 from tests.ledger.builders import QuickDisk, a_ledger
@@ -237,78 +231,6 @@ def test_tables_are_merged_and_still_find_everything(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "l", read_only=True) as reader:
         assert len(reader._view.active.tail) < 8
         assert all(reader.state(f"doc:{number}") == PENDING for number in range(0, 700, 7))
-
-
-ZONES = (
-    "UTC",
-    "Europe/Berlin",
-    "America/New_York",
-    "America/Havana",
-    "Australia/Lord_Howe",
-    "Asia/Kathmandu",
-)
-
-
-@given(st.integers(1_700_000_000, 1_900_000_000), st.sampled_from(ZONES))
-def test_the_next_midnight_is_the_first_instant_of_the_next_day(second: int, name: str) -> None:
-    zone = zoneinfo.ZoneInfo(name)
-    now = datetime.fromtimestamp(second, UTC)
-
-    midnight = next_occurrence(now, zone=zone)
-
-    assert timedelta(0) < midnight.astimezone(UTC) - now <= timedelta(hours=25)
-    here = midnight.astimezone(UTC).astimezone(zone)
-    just_before = (midnight.astimezone(UTC) - timedelta(seconds=1)).astimezone(zone)
-    assert here.date() == now.astimezone(zone).date() + timedelta(days=1)
-    assert just_before.date() == now.astimezone(zone).date()
-
-
-def test_a_night_that_has_no_midnight_begins_with_the_jump() -> None:
-    havana = zoneinfo.ZoneInfo("America/Havana")  # 2025-03-09 00:00 became 01:00
-
-    midnight = next_occurrence(datetime(2025, 3, 8, 12, tzinfo=havana), zone=havana)
-
-    assert midnight.isoformat() == "2025-03-09T01:00:00-04:00"
-
-
-def test_failed_upkeep_waits_longer_each_time() -> None:
-    now = datetime(2025, 10, 4, 12, tzinfo=UTC)
-    schedule = MaintenanceSchedule(now, zone=UTC)
-
-    assert not schedule.is_due(now)
-    assert schedule.is_due(datetime(2025, 10, 5, tzinfo=UTC))
-    schedule.failed(now)
-    assert schedule.due_at == now + timedelta(minutes=1)
-    schedule.failed(now)
-    assert schedule.due_at == now + timedelta(minutes=2)
-    assert [backoff_s(failures) for failures in (0, 7, 500)] == [0.0, 3600.0, 3600.0]
-    schedule.succeeded(now)
-    assert schedule.due_at == datetime(2025, 10, 5, tzinfo=UTC)
-    with pytest.raises(ValueError, match="zone"):
-        next_occurrence(datetime(2025, 1, 1), zone=UTC)  # noqa: DTZ001
-
-
-def test_a_ledger_is_tended_at_midnight_and_pauses_after_a_failure(tmp_path: Path) -> None:
-    now = datetime(2025, 10, 4, 12, tzinfo=UTC)
-    with a_ledger(tmp_path / "l") as ledger:
-        ledger.record("doc:1", PENDING)
-        schedule = MaintenanceSchedule(now, zone=UTC)
-
-        assert ledger.compact_if_due(schedule, now) is None
-        with (
-            patch(
-                "stateward.ledger.compaction.SnapshotWriter",
-                side_effect=OSError(28, "No space left"),
-            ),
-            pytest.raises(LedgerError, match="No space"),
-        ):
-            ledger.compact_if_due(schedule, now + timedelta(days=1))
-        assert ledger.compact_if_due(schedule, now + timedelta(days=1, seconds=59)) is None
-        ledger.record("doc:2", PENDING)
-        made = ledger.compact_if_due(schedule, now + timedelta(days=1, seconds=61))
-
-    assert made is not None
-    assert made.documents == 2
 
 
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1))

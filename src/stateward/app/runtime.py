@@ -1,12 +1,12 @@
 """What a process is built from: its database, its worker, its ledger mirror, as the settings say."""
 
+import datetime as dt
 import os
 import signal
 import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stateward import telemetry
 from stateward.app.databases import RUNNER_ROLE, open_database
@@ -15,6 +15,7 @@ from stateward.blobs import ArtifactStore
 from stateward.core.failpoints import CrashAt, Point, install
 from stateward.core.model import Micros
 from stateward.engine.mirror import Mirror
+from stateward.engine.mirror_upkeep import UpkeepOptions
 from stateward.engine.system import host_name, own_scratch, process_life
 from stateward.settings import LedgerSettings, Settings
 from stateward.storage.database import Database
@@ -25,9 +26,6 @@ from stateward.workers.layers import missing_protection
 from stateward.workers.pipeline import MAIN
 from stateward.workers.sdk import Limits, registered
 from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
-
-if TYPE_CHECKING:
-    from stateward.ledger import MaintenanceOptions
 
 
 def build_worker(
@@ -123,25 +121,24 @@ def build_mirror(settings: LedgerSettings, store: Store, clock: Callable[[], Mic
         ticks=time.monotonic,
         warn=telemetry.log("ledger").warning,
         batch_max=settings.batch_max,
-        maintenance=_maintenance(settings),
+        upkeep=_upkeep(settings),
     )
 
 
-def _maintenance(own: LedgerSettings) -> "MaintenanceOptions | None":
-    """How the mirror is maintained; None if the settings ask for nothing of it."""
+def _upkeep(own: LedgerSettings) -> UpkeepOptions | None:
+    """What is done for the mirror each night; None if the settings ask for nothing."""
     if not own.compact and not own.checkpoint_destinations:
         return None
-    from stateward.ledger import MaintenanceOptions, parse_signer
-    from stateward.ledger.schedule import time_of_day
+    from stateward.ledger import parse_signer
 
     key, secret = (
         None if name is None else Path(name).read_text("utf-8").strip()
         for name in (own.signing_key, own.webhook_secret)
     )
-    return MaintenanceOptions(
-        at=time_of_day(own.compact_at),
+    return UpkeepOptions(
+        at=dt.time.fromisoformat(own.compact_at),
         is_compacted=own.compact,
-        checkpoint_destinations=own.checkpoint_destinations,
+        destinations=own.checkpoint_destinations,
         origin=own.origin,
         signer=None if key is None else parse_signer(key),
         webhook_secret=secret,

@@ -6,8 +6,8 @@ anywhere continues where it was. A ledger that holds another history is refused.
 
 The ledger's own modules are imported when a ledger is used: most commands never do, and start sooner.
 
-`maintenance` compacts the ledger daily and exports its checkpoints, in a background thread. A failing mirror never
-stops the service: it logs the failure, waits, and tries again. `compare` reads both and returns the first difference.
+`upkeep` compacts the ledger daily and exports its checkpoints (see `mirror_upkeep`). A failing mirror never stops the
+service: it logs the failure, waits, and tries again. `compare` reads both and returns the first difference.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,11 @@ from stateward.core.model import (
     Transition,
 )
 from stateward.engine.history import CHUNK, Progress
+from stateward.engine.mirror_upkeep import MirrorUpkeep, UpkeepOptions
 from stateward.storage.store import Store
 
 if TYPE_CHECKING:
-    from stateward.ledger import Ledger, LedgerAuditRecord, LedgerEntry, MaintenanceOptions
+    from stateward.ledger import Ledger, LedgerAuditRecord, LedgerEntry
     from stateward.ledger.disk import Disk
 
 # Stored in every mirrored line; under another name the position would be 0 again.
@@ -36,6 +37,8 @@ SOURCE = "stateward"
 # Transitions of one step: it runs in the main loop, which handles no event meanwhile.
 BATCH_MAX = 1000
 LOCKED_S = 5.0  # how soon another coordinator takes over when the one that mirrors is gone
+RETRY_S, RETRY_S_MAX = 60.0, 3600.0
+DOUBLINGS_MAX = 16  # keeps the power finite for any number of failures
 METADATA_BYTES_MAX = 64 << 20
 """Far above the ledger's own 1 MiB: what the database has committed must not be refused by its copy."""
 LOOK_BACK = 16
@@ -118,13 +121,14 @@ class Mirror:
         ticks: Callable[[], float],
         warn: Callable[[str], None],
         batch_max: int = BATCH_MAX,
-        maintenance: "MaintenanceOptions | None" = None,
+        upkeep: UpkeepOptions | None = None,
         disk: "Disk | None" = None,
     ) -> None:
         self._store, self._folder = store, folder
         self._clock, self._ticks, self._warn = clock, ticks, warn
         self.batch_max = batch_max
-        self._maintenance = maintenance
+        self._options = upkeep
+        self._upkeep: MirrorUpkeep | None = None
         self._disk = disk
         self._ledger: Ledger | None = None
         self._seq = 0
@@ -175,11 +179,15 @@ class Mirror:
                 machine=None,
                 clock=lambda: self._clock() / SECOND,
                 metadata_bytes_max=METADATA_BYTES_MAX,
-                maintenance=self._maintenance,
                 disk=self._disk,
             )
             try:
                 self._seq = _check_same(opened, self._store)
+                if self._options is not None:
+                    self._upkeep = MirrorUpkeep(
+                        opened, self._options, clock=lambda: self._clock() / SECOND
+                    )
+                    self._upkeep.start()
             except BaseException:  # it would stay locked, for this process too
                 opened.close()
                 raise
@@ -187,10 +195,8 @@ class Mirror:
         return self._ledger
 
     def _failed(self, error: Exception) -> None:
-        from stateward.ledger.schedule import backoff_s
-
+        wait_s = min(RETRY_S * 2.0 ** min(self._failures, DOUBLINGS_MAX), RETRY_S_MAX)
         self._failures += 1
-        wait_s = backoff_s(self._failures)
         self._again_at = self._ticks() + wait_s
         self._warn(
             f"the history is not mirrored to {self._folder}: {error}. Work goes on; the next try is in {wait_s:.0f} s"
@@ -199,6 +205,9 @@ class Mirror:
         self._let_go()
 
     def _let_go(self) -> None:
+        if self._upkeep is not None:
+            self._upkeep.stop()
+            self._upkeep = None
         if self._ledger is not None:
             opened, self._ledger = self._ledger, None
             opened.close()

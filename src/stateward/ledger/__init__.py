@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         LedgerMismatch,
         LedgerPoisoned,
     )
-    from stateward.ledger.checkpoint_export import CheckpointDelivery, CheckpointOutbox
+    from stateward.ledger.checkpoint_export import export_checkpoint
     from stateward.ledger.checkpoints import (
         CheckpointSigner,
         CheckpointVerifier,
@@ -29,12 +29,10 @@ if TYPE_CHECKING:
     )
     from stateward.ledger.copying import copy_ledger
     from stateward.ledger.ledger import ImportWriter, Ledger
-    from stateward.ledger.maintenance import MaintenanceOptions, MaintenanceThread
     from stateward.ledger.manifest import DeltaInfo, SnapshotInfo
     from stateward.ledger.merkle import InclusionProof
     from stateward.ledger.record import LedgerAuditRecord, LedgerDocument, LedgerEntry
     from stateward.ledger.repairs import RepairStep, repair
-    from stateward.ledger.schedule import MaintenanceSchedule, last_occurrence, next_occurrence
     from stateward.ledger.states import (
         DOCUMENT_MACHINE,
         LedgerState,
@@ -49,19 +47,17 @@ _MODULES = {
     "stateward.core.errors": (
         "Damage", "LedgerDamaged", "LedgerError", "LedgerLocked", "LedgerMismatch", "LedgerPoisoned",
     ),
-    "stateward.ledger.checkpoint_export": ("CheckpointDelivery", "CheckpointOutbox"),
+    "stateward.ledger.checkpoint_export": ("export_checkpoint",),
     "stateward.ledger.checkpoints": (
         "CheckpointSigner", "CheckpointVerifier", "generate_key", "parse_checkpoint", "parse_signer",
         "parse_verifier", "verify_proof",
     ),
     "stateward.ledger.copying": ("copy_ledger",),
     "stateward.ledger.ledger": ("ImportWriter", "Ledger"),
-    "stateward.ledger.maintenance": ("MaintenanceOptions", "MaintenanceThread"),
     "stateward.ledger.manifest": ("DeltaInfo", "SnapshotInfo"),
     "stateward.ledger.merkle": ("InclusionProof",),
     "stateward.ledger.record": ("LedgerAuditRecord", "LedgerDocument", "LedgerEntry"),
     "stateward.ledger.repairs": ("RepairStep", "repair"),
-    "stateward.ledger.schedule": ("MaintenanceSchedule", "last_occurrence", "next_occurrence"),
     "stateward.ledger.states": ("DOCUMENT_MACHINE", "LedgerState", "is_retryable", "is_terminal", "valid_next_states"),
     "stateward.ledger.summary": ("Durations", "Summary"),
     "stateward.ledger.verification": ("LedgerVerification", "verify"),
@@ -69,13 +65,11 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "DOCUMENT_MACHINE", "CheckpointDelivery", "CheckpointOutbox", "CheckpointSigner", "CheckpointVerifier", "Damage",
-    "DeltaInfo", "Durations", "ImportWriter", "InclusionProof", "Ledger", "LedgerAuditRecord", "LedgerDamaged",
-    "LedgerDocument", "LedgerEntry", "LedgerError", "LedgerLocked", "LedgerMismatch", "LedgerPoisoned", "LedgerState",
-    "LedgerVerification", "MaintenanceOptions", "MaintenanceSchedule", "MaintenanceThread", "RepairStep",
-    "SnapshotInfo", "Summary", "copy_ledger", "generate_key", "is_retryable", "is_terminal", "last_occurrence",
-    "next_occurrence", "parse_checkpoint", "parse_signer", "parse_verifier", "repair", "valid_next_states", "verify",
-    "verify_proof",
+    "DOCUMENT_MACHINE", "CheckpointSigner", "CheckpointVerifier", "Damage", "DeltaInfo", "Durations", "ImportWriter",
+    "InclusionProof", "Ledger", "LedgerAuditRecord", "LedgerDamaged", "LedgerDocument", "LedgerEntry", "LedgerError",
+    "LedgerLocked", "LedgerMismatch", "LedgerPoisoned", "LedgerState", "LedgerVerification", "RepairStep",
+    "SnapshotInfo", "Summary", "copy_ledger", "export_checkpoint", "generate_key", "is_retryable", "is_terminal",
+    "parse_checkpoint", "parse_signer", "parse_verifier", "repair", "valid_next_states", "verify", "verify_proof",
 ]  # fmt: skip
 
 

@@ -117,7 +117,7 @@ def compact(
 ) -> SnapshotInfo | None:
     """A new snapshot of everything so far, then compression and retention; None if there was nothing new."""
     with writer.maintenance_lock:
-        if not _is_idle(writer):
+        if not is_idle(writer):
             rotate(writer)
         made: SnapshotInfo | None = None
         while deltas := _next_deltas(writer):
@@ -130,7 +130,7 @@ def compact(
         return made
 
 
-def _is_idle(writer: LedgerWriter) -> bool:
+def is_idle(writer: LedgerWriter) -> bool:
     """Whether no document has changed since the snapshot: the line that names it must not call for another one."""
     with writer.commit_lock, writer.state_lock:
         writer.check_usable()

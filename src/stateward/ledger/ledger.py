@@ -18,7 +18,6 @@ The directory; each format is described at the top of the module that is named o
     delta-2025-10-03.jsonl.gz       what a snapshot covers, compressed               (+ .tree)  merkle
     ARCHIVE.jsonl                   older segments of the log, and tombstones of removed ones   manifest
     checkpoint-2025-10-04.txt       the root over all lines, signed or not                      checkpoints
-    handover/                       checkpoints on their way to other places                    checkpoint_export
 
 All but the `.idx` files and HEAD are plain JSON or text, some of it gzipped, so that jq, DuckDB and an editor can read
 the ledger without this code. Those two are derived or a hint.
@@ -30,7 +29,6 @@ snapshot. Everything that changes the set of files is in `compaction`.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -50,7 +48,6 @@ from stateward.ledger.compaction import (
     no_progress,
 )
 from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, wall_clock, write_atomically
-from stateward.ledger.maintenance import MaintenanceOptions, MaintenanceThread
 from stateward.ledger.manifest import HEAD, DeltaInfo, SnapshotInfo, date_label, is_ledger
 from stateward.ledger.queries import LedgerQueries
 from stateward.ledger.record import (
@@ -64,7 +61,6 @@ from stateward.ledger.record import (
     check_count,
     check_text,
 )
-from stateward.ledger.schedule import MaintenanceSchedule
 from stateward.ledger.states import DOCUMENT_MACHINE, TransitionTable
 from stateward.ledger.view import LedgerView, Progress, read_head
 from stateward.ledger.view import no_progress as no_line_progress
@@ -73,6 +69,7 @@ from stateward.ledger.writer import ANY_MACHINE, Durability, LedgerWriter, creat
 HARMLESS_NAMES = ("ledger.jsonl", ".", "LOCK", "HEAD")
 """Files that begin so may be in a folder that becomes a ledger: an old ledger, its backups, traces of a crash."""
 REASON_CHARS_MAX = 1024
+DAY_S = 86_400.0
 
 
 class Ledger(LedgerQueries):
@@ -87,7 +84,6 @@ class Ledger(LedgerQueries):
         tables: Mapping[str, TransitionTable],
     ) -> None:
         super().__init__(view, writer, table, clock, tables)
-        self._maintenance: MaintenanceThread | None = None
         self._snapshots_kept = SNAPSHOTS_KEPT
         self._delta_bytes_max = DELTA_BYTES_MAX
 
@@ -105,7 +101,6 @@ class Ledger(LedgerQueries):
         delta_bytes_max: int = DELTA_BYTES_MAX,
         metadata_bytes_max: int = METADATA_BYTES_MAX,
         partial: bool = False,
-        maintenance: MaintenanceOptions | None = None,
         disk: Disk | None = None,
     ) -> "Ledger":
         """Open a ledger, or make one where there is none.
@@ -113,8 +108,7 @@ class Ledger(LedgerQueries):
         `machine` is the state machine that moves are checked against; None is a ledger that mirrors another log, whose
         `machines` say which of its states are terminal and which moves are valid.
         `durability="os"` leaves it to the kernel when bytes reach the disk: a power cut may then cost the last ones.
-        `partial` answers from deltas alone when their base is lost, and marks every answer. `maintenance` compacts the
-        ledger daily and exports its checkpoints in a background thread (see `maintenance`).
+        `partial` answers from deltas alone when their base is lost, and marks every answer.
         """
         folder = Path(path)
         table = TransitionTable(machine) if machine is not None else None
@@ -148,11 +142,6 @@ class Ledger(LedgerQueries):
             ledger._check_machine()
             if not read_only:
                 ledger._finish_recovery()
-            if maintenance is not None:
-                disk = ledger._require_writer().disk
-                thread = MaintenanceThread(ledger, maintenance, clock=clock, disk=disk)
-                ledger._maintenance = thread
-                thread.start()
         except BaseException:
             ledger.close()
             raise
@@ -333,24 +322,13 @@ class Ledger(LedgerQueries):
         )
 
     def is_compaction_due(self) -> bool:
-        """Whether the log since the last snapshot has grown so much that a compaction pays."""
-        return compaction.is_due(self._require_writer())
+        """Whether a compaction pays: the log has grown much since the last one, or a day ago something was new.
 
-    def compact_if_due(self, schedule: MaintenanceSchedule, now: datetime) -> SnapshotInfo | None:
-        """Compact if it is time, or if the log has grown enough; after a failure not before its pause is over.
-
-        For a thread or a loop that calls it from time to time. Raises what the compaction raised.
+        For a program that keeps the ledger open: cron cannot compact it meanwhile.
         """
-        has_grown = self.is_compaction_due() and not schedule.is_backing_off(now)
-        if not (schedule.is_due(now) or has_grown):
-            return None
-        try:
-            made = self.compact()
-        except LedgerError:
-            schedule.failed(now)
-            raise
-        schedule.succeeded(now)
-        return made
+        writer = self._require_writer()
+        is_old = self._clock() - self.compacted_at >= DAY_S
+        return compaction.is_due(writer) or (is_old and not compaction.is_idle(writer))
 
     def rollback(
         self, to: str | int, *, reason: str = "", actor: str | None = None
@@ -391,9 +369,7 @@ class Ledger(LedgerQueries):
     # Closing
 
     def close(self) -> None:
-        """Release the lock and the files; maintenance that is under way is finished first."""
-        if self._maintenance is not None:
-            self._maintenance.stop()
+        """Release the lock and the files."""
         if self._writer is not None:
             self._writer.close()
         else:

@@ -35,6 +35,7 @@ UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
         "snapshot": "compact --no-pack",
         "documents": "state --long",
         "prune-backups": "migrate --prune-backups",
+        "maintain": "compact",
     },
 )
 def ledger() -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stateward.cli.context import CliContext, Command, context_of, pass_context
+from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import ledger_argument, line_progress, reading
-from stateward.cli.output import plural, write_text
+from stateward.cli.output import write_text
 
 if TYPE_CHECKING:
-    from stateward.ledger import CheckpointDelivery, CheckpointOutbox, Ledger
+    from stateward.ledger import Ledger
 
 KEY_MODE = 0o600
 KEY_BYTES_MAX = 4096
@@ -40,7 +40,7 @@ def export_options(command: F) -> F:
         ),
         click.option(
             "--export-to", "destinations", metavar="DESTINATION", multiple=True,
-            help="Export it to a folder on another machine or to an http(s) address; retried until it is there.",
+            help="Export it to a folder on another machine or to an http(s) address.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -52,6 +52,7 @@ class CheckpointExport:
 
     def __init__(
         self,
+        ledger_path: Path,
         *,
         destinations: tuple[str, ...],
         origin: str | None,
@@ -59,11 +60,18 @@ class CheckpointExport:
         secret: Path | None,
     ) -> None:
         from stateward.ledger import parse_signer
+        from stateward.ledger.checkpoint_export import check_destination, is_address, secret_bytes
 
-        self._destinations = destinations
+        for each in destinations:
+            check_destination(each, ledger_path)
+        self._destinations = [
+            each if is_address(each) else str(Path(each).absolute()) for each in destinations
+        ]
         self._signer = None if key is None else parse_signer(_read_key(key))
         self._origin = origin
         self._secret = None if secret is None else _read_key(secret)
+        if self._secret is not None:
+            secret_bytes(self._secret)
 
     def checkpoint(self, context: CliContext, ledger: "Ledger", *, write: bool) -> str:
         """The checkpoint of a ledger."""
@@ -72,16 +80,14 @@ class CheckpointExport:
             origin=self._origin, signer=self._signer, write=write, progress=progress
         )
 
-    def outbox(self, ledger_path: Path) -> "CheckpointOutbox | None":
-        """Where checkpoints wait; None if there is no destination."""
-        from stateward.ledger import CheckpointOutbox
-        from stateward.ledger.disk import wall_clock
+    def deliver(self, checkpoint: str) -> list[dict[str, str]]:
+        """Export it to every destination; each with why it has not got it, or an empty text."""
+        from stateward.ledger import export_checkpoint
 
-        if not self._destinations:
-            return None
-        return CheckpointOutbox(
-            ledger_path, self._destinations, clock=wall_clock, secret=self._secret
-        )
+        return [
+            {"place": each, "error": export_checkpoint(checkpoint, each, secret=self._secret)}
+            for each in self._destinations
+        ]
 
 
 def _read_key(path: Path) -> str:
@@ -110,37 +116,25 @@ def checkpoint(context: CliContext, /, *, ledger_path: Path, out: Path | None, *
 
     Three lines of text: a name, the number of lines, the root over them (C2SP tlog-checkpoint), and a signature with
     --sign-with. Only a copy on another machine proves anything against the owner of this disk. Ends with 1 if a
-    destination has not got it: it waits in the ledger, and the next checkpoint tries again.
+    destination has not got it; the next checkpoint covers its lines too.
     """
-    export = CheckpointExport(**how)
+    export = CheckpointExport(ledger_path, **how)
     with reading(context, ledger_path) as found:
         text = export.checkpoint(context, found, write=False)
     if out is not None:
         out.write_text(text, "utf-8")
         context.say(f"the checkpoint is in {out}; keep it on another machine")
-    outbox = export.outbox(ledger_path)
-    done: list[CheckpointDelivery] = []
-    if outbox is not None:
-        outbox.add(text)
-        done = outbox.deliver(is_forced=True)
+    done = export.deliver(text)
     if context.json:
         answer: dict[str, object] = {"checkpoint": text}
         answer |= {"out": str(out)} if out is not None else {}
-        context.emit(answer | ({"handed_over": done} if outbox is not None else {}))
-    elif out is None and outbox is None:
+        context.emit(answer | ({"exported": done} if done else {}))
+    elif out is None and not done:
         write_text(text)
-    return _report_deliveries(context, done)
-
-
-def _report_deliveries(context: CliContext, done: "list[CheckpointDelivery]") -> Exit:
-    """Say what each destination got; 1 if one lacks something."""
     for each in done:
-        if each.is_done:
-            context.say(f"{each.place} has all checkpoints; {each.handed} of them now")
-        else:
-            waiting = plural(each.waiting, "checkpoint")
-            context.say(f"{each.place} lacks {waiting}: {each.error or 'it is tried later'}")
-    return Exit.OK if all(each.is_done for each in done) else Exit.FOUND_PROBLEMS
+        has = f"has not got the checkpoint: {each['error']}" if each["error"] else "has it"
+        context.say(f"{each['place']} {has}")
+    return Exit.FOUND_PROBLEMS if any(each["error"] for each in done) else Exit.OK
 
 
 @click.command(
@@ -175,30 +169,4 @@ def new_key(context: CliContext, *, name: str, out: Path) -> None:
         context.say(f"the private half is in {out}; give the line above to those who verify")
 
 
-@click.command("maintain", cls=Command, hidden=True, examples=[], renamed=RENAMED_FLAGS)
-@ledger_argument
-@click.option("--once", is_flag=True, help="Do it now and end.")
-@click.option("--at", help="Ignored.")
-@click.option("--zone", help="Ignored.")
-@export_options
-@click.pass_context
-def maintain(
-    click_context: click.Context, /, *, ledger_path: Path, once: bool, at: str | None, zone: str | None,
-    **how: Any,  # noqa: ANN401
-) -> Exit:  # fmt: skip
-    """Compact and make a checkpoint, for one version; waiting for the night is the task of cron."""
-    from stateward.cli.ledger.maintenance import compact
-
-    del at, zone
-    line = f"stateward ledger compact {ledger_path} && stateward ledger checkpoint {ledger_path}"
-    if not once:
-        raise click.UsageError(
-            f"a ledger no longer waits for the night by itself; let cron or a timer run: {line} --export-to …"
-        )
-    context_of(click_context).say(f"warning: `ledger maintain --once` is deprecated, write: {line}")
-    click_context.invoke(compact, ledger_path=ledger_path, no_pack=False)
-    done: Exit = click_context.invoke(checkpoint, ledger_path=ledger_path, out=None, **how)
-    return done
-
-
-COMMANDS: tuple[click.Command, ...] = (checkpoint, new_key, maintain)
+COMMANDS: tuple[click.Command, ...] = (checkpoint, new_key)
