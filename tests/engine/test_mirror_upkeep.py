@@ -42,8 +42,10 @@ def upkeep_of(
     said: list[str] | None = None,
     at: str = "00:00",
 ) -> MirrorUpkeep:
-    warn = [].append if said is None else said.append
-    options = UpkeepOptions(warn=warn, at=time_of.fromisoformat(at), destinations=destinations)
+    told: list[str] = [] if said is None else said
+    options = UpkeepOptions(
+        warn=told.append, at=time_of.fromisoformat(at), destinations=destinations
+    )
     return MirrorUpkeep(ledger, options, clock=clock)
 
 
@@ -122,7 +124,7 @@ def test_a_clock_that_is_set_back_by_a_year_does_not_put_the_night_off_by_a_year
 
 
 def test_what_cannot_be_a_destination_or_a_secret_is_refused(tmp_path: Path) -> None:
-    options = UpkeepOptions(warn=[].append, webhook_secret="hunter2")
+    options = UpkeepOptions(warn=print, webhook_secret="hunter2")
     with a_ledger(tmp_path / "l") as ledger:
         with pytest.raises(InvalidRequest, match="no address"):
             upkeep_of(ledger, Clock(), "http://")

@@ -9,6 +9,7 @@ import pytest
 from stateward.ledger import Ledger, LedgerState, verify
 from stateward.ledger.copying import copy_ledger
 from stateward.ledger.delta import PADDING, before_padding, without_padding
+from stateward.ledger.export_file import file_states, verify_file
 from stateward.ledger.manifest import MANIFEST
 from tests.ledger.builders import a_ledger, states_of
 
@@ -57,8 +58,12 @@ def test_readers_copies_and_checks_of_a_filled_file_see_the_lines_alone(tmp_path
             assert reader.state("doc:2") == PENDING
         copy_ledger(tmp_path / "l", tmp_path / "copy")
         report = verify(tmp_path / "l")
+        alone = verify_file(active_file(ledger))
+        states = file_states(active_file(ledger))
 
     assert (report.lines, report.findings, report.notes) == (2, (), ())
+    assert (alone.lines, alone.findings, alone.notes) == (2, (), ())
+    assert states == {"doc:1": "pending", "doc:2": "pending"}
     assert verify(tmp_path / "copy").is_sound
     with Ledger.open(tmp_path / "copy", read_only=True) as copied:
         assert active_file(copied).read_bytes().count(b"\n") == 2

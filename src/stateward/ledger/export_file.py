@@ -15,7 +15,14 @@ import msgspec
 
 from stateward.core.errors import Damage, InvalidRequest, LedgerDamaged
 from stateward.ledger import chain
-from stateward.ledger.delta import READ_BYTES, checked_lines, durability_proof, read_chunks
+from stateward.ledger.delta import (
+    READ_BYTES,
+    before_padding,
+    checked_lines,
+    durability_proof,
+    read_chunks,
+    without_padding,
+)
 from stateward.ledger.disk import Disk
 from stateward.ledger.history_file import HistoryFileCheck, is_history
 from stateward.ledger.ledger import Ledger
@@ -164,9 +171,10 @@ class _LogFileCheck:
             self._check_anchor()
         elif info.last_seq is None:
             text = b"".join(read_chunks(self._path))
-            whole = text.rfind(b"\n") + 1
-            yield from self._checked(iter([text[:whole]]))
-            self._check_tail(text[whole:])
+            lines = before_padding(text)
+            whole = lines.rfind(b"\n") + 1
+            yield from self._checked(iter([lines[:whole]]))
+            self._check_tail(without_padding(text[whole:]))
         else:
             yield from self._checked(read_chunks(self._path))
             last = self.first_seq + self.count - 1

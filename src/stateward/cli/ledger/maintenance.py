@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from stateward.cli.context import CliContext, Command, pass_context
-from stateward.cli.ledger.bench import bench
 from stateward.cli.ledger.options import (
     RENAMED_FLAGS,
     execute,
@@ -162,4 +161,4 @@ def archive(
         context.say(f"{plural(len(infos), 'file')} would be removed; add --yes to do it")
 
 
-COMMANDS: tuple[click.Command, ...] = (compact, snapshots, rollback, archive, bench)
+COMMANDS: tuple[click.Command, ...] = (compact, snapshots, rollback, archive)
