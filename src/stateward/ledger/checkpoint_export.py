@@ -1,6 +1,6 @@
 """Exports a checkpoint to a place that the owner of this disk does not own: a folder or an http(s) address.
 
-One attempt, and no queue: a later checkpoint covers the lines of every earlier one, so whoever calls this (a command in
+One attempt, and no queue: a later checkpoint covers the lines of every earlier one, so the caller (a command in
 a crontab, the service each night) says what failed and comes again with a newer one.
 
 An address confirms with 2xx. Redirects are not followed and proxies not used. With a secret, posts are signed as in

@@ -73,6 +73,7 @@ Progress = Callable[[str, int], None]
 """Called now and then with what is being read, and how many lines or files were."""
 decode_summary = msgspec.json.Decoder(Summary).decode
 _SLOT = struct.Struct("<QQQI4x")
+_SLOT_FIELDS, _SLOT_CRC = struct.Struct("<QQQ"), struct.Struct("<I4x")
 HEAD_BYTES_MAX = 2 * _SLOT.size
 
 
@@ -576,5 +577,5 @@ def newest_slot(text: bytes) -> tuple[int, int]:
 
 def head_slot(*, seq: int, size: int, generation: int) -> bytes:
     """One of the two slots of `HEAD`."""
-    fields = _SLOT.pack(seq, size, generation, 0)
-    return _SLOT.pack(seq, size, generation, zlib.crc32(fields[:24]))
+    fields = _SLOT_FIELDS.pack(seq, size, generation)
+    return fields + _SLOT_CRC.pack(zlib.crc32(fields))

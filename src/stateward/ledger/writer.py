@@ -374,10 +374,9 @@ class LedgerWriter:
         what = ""
         if os.getpid() != self._pid:
             what = f"process {self._pid} opened it, and this one was forked from that; open it anew after a fork"
-        elif os.fstat(self._fd).st_size != self._size:
-            what = f"{active.path.name} no longer ends where this writer left it"
+        # One read for both: the last line must be ours, and nothing but padding may follow it.
         elif os.pread(self._fd, len(last) + 1, active.end - len(last)) not in (last, last + b"\n"):
-            what = f"the last line of {active.path.name} is not the one that this writer wrote"
+            what = f"{active.path.name} does not end with the line that this writer wrote last"
         elif (text := os.pread(self._head_fd, HEAD_BYTES_MAX, 0)) != self._head_text:
             seq, generation = newest_slot(text)
             if seq > active.seq or generation > self.view.manifest.generation:
