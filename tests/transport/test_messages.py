@@ -7,16 +7,18 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from stateward.core.model import SECOND, Work
+from stateward.core.model import SECOND, Loss, Work
 from stateward.transport import messages
 from stateward.transport.messages import (
     HEARTBEAT,
     RESULT,
+    RETURNED,
     SAVED,
     WORK,
     HeartbeatMessage,
     ItemChunk,
     ResultMessage,
+    ReturnedMessage,
     SavedMessage,
     WorkMessage,
     data_of,
@@ -46,6 +48,10 @@ EXAMPLES: Mapping[str, object] = {
     ),
     SAVED: SavedMessage(
         record_id="rec_1", version=3, delivery=1, assigned_to="relay-1", stage="read", name="answer", data=b"42"
+    ),
+    RETURNED: ReturnedMessage(
+        record_id="rec_1", version=3, delivery=1, assigned_to="relay-1", stage="read",
+        loss=Loss(worker="w-1", has_begun=True, cause="signal 9"),
     ),
     HEARTBEAT: HeartbeatMessage(worker="w-1", runners=["letters.read"], slots=2, holding=[("rec_1", 3, 1)]),
 }  # fmt: skip

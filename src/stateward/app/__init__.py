@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Self
 
 from stateward import __version__
 from stateward.app.artifacts import open_artifacts
-from stateward.app.databases import RUNNER_ROLE, open_database
+from stateward.app.databases import RUNNER_ROLE, open_database, open_memory
 from stateward.app.identity import new_record_id
 from stateward.app.machines import tune
 from stateward.app.plugins import Plugins
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from stateward.app.admin import Admin
     from stateward.app.editions import Editions
     from stateward.app.records import Records
+    from stateward.app.remote import RemoteEnd
     from stateward.app.search import Search
     from stateward.app.submissions import Submissions
     from stateward.core.machine import Machine
@@ -92,8 +93,9 @@ class App:
     """A Stateward in this process.
 
     With `is_runner` it can only execute runners: on PostgreSQL its connection then has the runners' role, which sees
-    no record, and a login that was granted nothing else is enough. With `is_read_only` nothing is written, so that a
-    copy, a read-only medium or a replica can be looked at.
+    no record, and a login that was granted nothing else is enough; over a transport its database is in memory, and it
+    has no store at all. With `is_read_only` nothing is written, so that a copy, a read-only medium or a replica can be
+    looked at.
     """
 
     registry: MachineRegistry
@@ -122,9 +124,12 @@ class App:
         self.plugins = Plugins(settings, [*pipelines, *machines], clock=clock)
         self.plugins.load_runners()
         self._machines = tune(settings, list(self.plugins.machines.values()))
-        if settings.store_path is not None and not is_read_only:
+        is_remote = is_runner and not settings.transport.is_database
+        if settings.store_path is not None and not (is_read_only or is_remote):
             make_private(settings.data_path)
         role = RUNNER_ROLE if is_runner else None
+        if is_remote:
+            database = database or open_memory()
         self.database = database or open_database(settings, role=role, is_read_only=is_read_only)
         self.store = Store(self.database)
         self.outputs = Outputs(self.database)
@@ -133,7 +138,10 @@ class App:
         self.idempotency = IdempotencyKeys(self.database)
         self.sessions = Sessions(self.database)
         self.audit = AuditLog(self.database)
-        self.artifacts = open_artifacts(settings)
+        self._shares_blobs = (
+            settings.transport.blobs is not None or not settings.artifacts.is_folder
+        )
+        self.artifacts = open_artifacts(settings, is_remote=is_remote)
         if not is_runner:  # a wrong machine is refused now, before anything is done
             try:
                 if settings.store.lanes is not None and not is_read_only:
@@ -498,11 +506,23 @@ class App:
 
         settings = self.settings
         self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
-        worker = mirror = None
+        worker = mirror = relay = remote = None
         if is_coordinator:
             self.store.begin_epoch()
             if settings.ledger.mirror is not None:
                 mirror = build_mirror(settings.ledger, self.store, self.clock)
+            if not settings.transport.is_database:
+                from stateward.app.remote import build_relay
+
+                relay = build_relay(
+                    settings,
+                    database=self.database,
+                    artifacts=self.artifacts,
+                    plugins=self.plugins,
+                    clock=self.clock,
+                )
+        elif is_worker and not settings.transport.is_database:
+            remote = self._remote_end()
         if is_worker:
             worker = build_worker(
                 settings,
@@ -511,9 +531,15 @@ class App:
                 artifacts=self.artifacts,
                 plugins=self.plugins,
                 clock=self.clock,
+                outputs=None if remote is None else remote.outputs,
             )
+        courier = None
+        if remote is not None and worker is not None:
+            courier = remote.courier(worker, self.plugins)
         roles = Roles(
             worker=worker,
+            relay=relay,
+            courier=courier,
             coordinator=self.coordinator if is_coordinator else None,
             scheduler=self.scheduler if is_coordinator else None,
             mirror=mirror,
@@ -527,6 +553,20 @@ class App:
             bus=self.bus,
             clock=self.clock,
             idle_s=settings.coordinator.idle_seconds,
+        )
+
+    def _remote_end(self) -> RemoteEnd:
+        """The connection of a worker that has no store: its database is in memory, and holds what is under way."""
+        from stateward.app.remote import RemoteEnd
+        from stateward.app.runtime import worker_name
+
+        return RemoteEnd(
+            self.settings,
+            name=worker_name(),
+            database=self.database,
+            artifacts=self.artifacts,
+            shares_blobs=self._shares_blobs,
+            clock=self.clock,
         )
 
     def _notifier(self, wake: Callable[[], None]) -> Notifier:

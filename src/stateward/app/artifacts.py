@@ -9,8 +9,13 @@ FOLDER = "artifacts"
 CACHE = "artifacts-cache"
 
 
-def open_artifacts(settings: Settings) -> ArtifactStore:
-    """The artifacts of an installation; nothing is connected yet."""
+def open_artifacts(settings: Settings, *, is_remote: bool = False) -> ArtifactStore:
+    """The artifacts of an installation; nothing is connected yet.
+
+    `is_remote`: those of a worker without a database, which may find them in another folder than a coordinator.
+    """
+    if is_remote and settings.transport.blobs is not None:
+        return Folder(Path(settings.transport.blobs).absolute())
     return artifacts_at(settings.artifacts, settings.data_path.absolute())
 
 

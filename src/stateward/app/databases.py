@@ -8,6 +8,11 @@ from stateward.storage.sqlite import MEMORY, SqliteDatabase
 RUNNER_ROLE = "stateward_runner"
 
 
+def open_memory() -> Database:
+    """A database of this process alone, for a worker whose work comes over a transport."""
+    return SqliteDatabase(MEMORY)
+
+
 def open_database(
     settings: Settings, *, role: str | None = None, is_read_only: bool = False
 ) -> Database:

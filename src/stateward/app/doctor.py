@@ -58,6 +58,8 @@ def checks(app: App) -> Iterator[Check]:
     yield _clock_check(app)
     yield _worker_check(app)
     yield _runner_check(app)
+    if not app.settings.transport.is_database:
+        yield _transport_check(app)
     overdue = len(
         app.store.due(
             app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND), limit=1000
@@ -175,6 +177,42 @@ def _worker_check(app: App) -> Check:
         advice=""
         if is_well
         else "nothing is processed until one runs: stateward up, or stateward worker",
+    )
+
+
+def _transport_check(app: App) -> Check:
+    """The broker answers, workers were heard from, and nothing came that could not be used."""
+    from stateward.app.remote import open_engine
+    from stateward.transport.channel import Channel
+    from stateward.transport.engine import masked_url
+    from stateward.transport.messages import results_stream
+
+    own = app.settings.transport
+    place = masked_url(own.url)
+    try:
+        channel = Channel(open_engine(app.settings, "doctor"), clock=app.clock, prefix=own.prefix)
+        try:
+            waiting = channel.depth(results_stream(own.prefix))
+            dead = channel.dead_letters(limit=DEAD_MAX)
+        finally:
+            channel.close()
+    except StatewardError as error:
+        return Check(
+            name="transport",
+            is_well=False,
+            sentence=str(error),
+            advice="work waits in the store until it answers: start it, or correct transport.url",
+        )
+    workers = sum(bool(each.via) for each in app.bus.workers())
+    newest = "; ".join(each.reason for each in dead[-LETTERS_SHOWN:])
+    return Check(
+        name="transport",
+        is_well=not dead,
+        sentence=f"{place}: {workers} workers behind it, {waiting} results wait, {len(dead)} dead letters"
+        + (f": {newest}" if newest else ""),
+        advice="a worker sent what could not be used: see its version and its settings"
+        if dead
+        else "",
     )
 
 

@@ -19,6 +19,7 @@ from stateward.engine.mirror_upkeep import UpkeepOptions
 from stateward.engine.system import host_name, own_scratch, process_life
 from stateward.settings import LedgerSettings, Settings
 from stateward.storage.database import Database
+from stateward.storage.outputs import Outputs
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import Store
 from stateward.transport import Bus
@@ -36,15 +37,16 @@ def build_worker(
     artifacts: ArtifactStore,
     plugins: Plugins,
     clock: Callable[[], Micros],
+    outputs: Outputs | None = None,
 ) -> Worker:
-    """A worker of this process, with the limits of the settings."""
+    """A worker of this process, with the limits of the settings. `outputs` is where jobs read and save, if given."""
     own = settings.worker
     log = telemetry.log("worker")
     if (missing := missing_protection()) is not None:
         log.warning(missing)
     pid = os.getpid()
     life = process_life(pid)
-    name = f"{socket.gethostname()}-{pid}-{life[-6:]}"
+    name = worker_name()
     # On PostgreSQL a worker has a connection of its own, whose role cannot touch a record. Its results join the
     # transaction of the coordinator here, with the rights of that role.
     is_apart = not (is_runner or isinstance(database, SqliteDatabase))
@@ -79,7 +81,14 @@ def build_worker(
         sleep=time.sleep,
         log=log,
         settling=settling,
+        outputs=outputs,
     )
+
+
+def worker_name() -> str:
+    """The name of a worker in this process: no other process has it, now or later."""
+    pid = os.getpid()
+    return f"{socket.gethostname()}-{pid}-{process_life(pid)[-6:]}"
 
 
 def hidden_paths(settings: Settings) -> tuple[str, ...]:

@@ -67,15 +67,50 @@ def coordinator(context: CliContext) -> None:
 @click.command(
     "worker",
     cls=Command,
-    examples=["stateward worker", "stateward worker --config /etc/stateward.yaml"],
+    examples=[
+        "stateward worker",
+        "stateward worker --config /etc/stateward.yaml",
+        "stateward worker --transport redis://broker:6379 --blobs /mnt/artifacts",
+    ],
+)
+@click.option(
+    "--transport",
+    metavar="URL",
+    help="Where work comes from instead of the database: redis:// or nats://. Otherwise transport.url.",
+)
+@click.option(
+    "--blobs",
+    metavar="DIR",
+    help="Where the documents of the coordinators are: a folder, or s3://, gs:// or az://. Otherwise transport.blobs, "
+    "or artifacts.url.",
 )
 @pass_context
-def worker(context: CliContext) -> None:
+def worker(context: CliContext, *, transport: str | None, blobs: str | None) -> None:
     """Run a worker, without a coordinator.
 
-    It runs as many stages at once as worker.processes says, each in a process of its own with limits.
+    It runs as many stages at once as worker.processes says, each in a process of its own with limits. With a transport
+    it needs no database: it reads its work from the streams of the broker, and reports results there.
     """
-    _run(context, ("worker",))
+    _run(context, ("worker",), _over(context.settings(), url=transport, blobs=blobs))
+
+
+def _over(settings: "Settings", *, url: str | None, blobs: str | None) -> "Settings":
+    """The settings, with what the options say of the transport; refused as in a file."""
+    from msgspec.structs import replace
+
+    from stateward.core.errors import InvalidRequest
+
+    own, artifacts = settings.transport, settings.artifacts
+    if url is not None:
+        own = replace(own, url=url)
+    if blobs is not None and "://" in blobs:
+        artifacts = replace(artifacts, url=blobs)
+    elif blobs is not None:
+        own = replace(own, blobs=blobs)
+    for option, problems in (("--transport", own.problems()), ("--blobs", artifacts.problems())):
+        for _, sentence in problems:
+            raise InvalidRequest(f"{option}: {sentence}")
+    return replace(settings, transport=own, artifacts=artifacts)
 
 
 @click.command(
@@ -143,6 +178,7 @@ def _run(
     raise_open_files()
     settings = given or context.settings()
     is_runner = tuple(roles) == ("worker",)
+    is_remote = is_runner and not settings.transport.is_database
     with context.local_app(settings, is_runner=is_runner) as app:
         is_json = set_up_log(settings)
         with (
@@ -155,10 +191,15 @@ def _run(
             _backups(context, settings, roles),
             _feed(settings, roles),
         ):
-            _announce(context, settings, roles, is_json=is_json, url=url)
+            _announce(context, settings, roles, is_json=is_json, url=url, is_remote=is_remote)
             with _heeding_signals(node):
                 node.run(until_idle=until_idle)
-        _end(context, settings, roles, [] if is_runner else LocalApp(app).counts(""))
+        _end(
+            context,
+            _place(settings, is_remote=is_remote),
+            roles,
+            [] if is_runner else LocalApp(app).counts(""),
+        )
 
 
 def _backups(
@@ -205,11 +246,15 @@ def _announce(
     *,
     is_json: bool,
     url: str | None,
+    is_remote: bool,
 ) -> None:
     """One line that says what runs where; in a log of JSON it is JSON too."""
     from stateward import telemetry
 
-    what, place = ", ".join(roles[:-1]) + " and " * (len(roles) > 1) + roles[-1], _place(settings)
+    what, place = (
+        ", ".join(roles[:-1]) + " and " * (len(roles) > 1) + roles[-1],
+        _place(settings, is_remote=is_remote),
+    )
     if is_json:
         telemetry.log("process").info(f"{what} started", **place, url=url)
     else:
@@ -219,11 +264,15 @@ def _announce(
         )
 
 
-def _place(settings: "Settings") -> dict[str, object]:
+def _place(settings: "Settings", *, is_remote: bool) -> dict[str, object]:
     from stateward.settings import masked
 
     path = settings.store_path
     store = f"sqlite:{path}" if path is not None else masked(settings.store.url)
+    if is_remote:
+        from stateward.transport.engine import masked_url
+
+        store = masked_url(settings.transport.url)
     return {
         "profile": settings.profile,
         "store": store,
@@ -234,12 +283,12 @@ def _place(settings: "Settings") -> dict[str, object]:
 
 def _end(
     context: CliContext,
-    settings: "Settings",
+    place: "dict[str, object]",
     roles: Sequence[str],
     counts: "list[StatusCount]",
 ) -> None:
     if context.json:
-        context.emit({"roles": roles, **_place(settings), "counts": counts})
+        context.emit({"roles": roles, **place, "counts": counts})
     else:
         shown = ", ".join(f"{each.machine} {each.status} {each.count:,}" for each in counts)
         context.say(f"stateward: ended; {shown}" if shown else "stateward: ended")

@@ -737,7 +737,8 @@ class Capacity:
     """The free slots of each worker, of each kind of work.
 
     Inline work runs in the worker itself and takes no child process, so it has slots of its own. A draining worker has
-    none, and neither has a silent one: what it was given would only have to be taken back by the next `recover`.
+    none, and neither has a silent one: what it was given would only have to be taken back by the next `recover`. A
+    worker behind a transport has none here: its relay announces them.
     """
 
     def __init__(
@@ -750,7 +751,7 @@ class Capacity:
         self._free: dict[tuple[str, bool], int] = {}
         self._runners: dict[str, frozenset[str]] = {}
         for worker in workers:
-            if worker.is_draining or worker.id in silent:
+            if worker.is_draining or worker.via or worker.id in silent:
                 continue
             self._runners[worker.id] = frozenset(worker.runners)
             for is_inline, slots in ((False, worker.slots), (True, worker.inline_slots)):

@@ -22,6 +22,7 @@ from stateward.core.model import SECOND, Event, Micros, Record
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.indexer import Indexer
 from stateward.engine.mirror import Mirror
+from stateward.engine.relay import Relay
 from stateward.engine.scheduler import Scheduler
 from stateward.engine.system import SteadyClock
 from stateward.notifications import Notifier
@@ -33,6 +34,7 @@ from stateward.storage.database import (
     Wakeup,
 )
 from stateward.transport import Bus
+from stateward.workers.courier import Courier
 from stateward.workers.worker import Worker
 
 # Leases last many seconds, turns milliseconds: recovery in each would be wasted queries.
@@ -56,11 +58,14 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     """What a process does; None for what it does not. A coordinator comes with its scheduler.
 
     `notifier` is a factory: a notifier calls from its threads, and the wake-up that it needs belongs to the loop.
+    Over a transport, `relay` has work for workers elsewhere, and `courier` brings a worker its work.
     """
 
     worker: Worker | None = None
     coordinator: Coordinator | None = None
     scheduler: Scheduler | None = None
+    relay: Relay | None = None
+    courier: Courier | None = None
     mirror: Mirror | None = None
     indexer: Indexer | None = None
     notifier: Callable[[Callable[[], None]], Notifier] | None = None
@@ -95,6 +100,11 @@ class Node:
         self._worker = roles.worker
         self._coordinator = roles.coordinator
         self._scheduler = roles.scheduler
+        self._relay = roles.relay
+        self._courier = roles.courier
+        self._links: list[Relay | Courier] = [
+            each for each in (roles.relay, roles.courier) if each is not None
+        ]
         self._mirror = roles.mirror
         self._indexer = roles.indexer
         self._decisions = roles.decisions
@@ -117,8 +127,8 @@ class Node:
         )
         self._wakeup: Wakeup | None = database.wakeup(*topics) if topics else None
         self._notifier = None if notifier is None else notifier(self._wake)
-        if self._coordinator is not None and self._worker is not None:
-            self._coordinator.local_worker = self._worker
+        if self._coordinator is not None:
+            self._coordinator.local_worker = self._worker or self._relay
 
     def __enter__(self) -> Self:
         return self
@@ -168,6 +178,9 @@ class Node:
             self._worker.drain()
         if self._is_stopping and self._notifier is not None:
             self._notifier.drain()
+        if self._is_stopping:
+            for link in self._links:
+                link.drain()
         self._keep_pace()
         is_busy = self.turn()
         self._relieve()
@@ -211,7 +224,9 @@ class Node:
     def _is_idle(self) -> bool:
         """Whether nothing that this process started is unfinished."""
         is_worker_idle = self._worker is None or self._worker.is_idle
-        return is_worker_idle and (self._notifier is None or self._notifier.is_idle)
+        # A relay is not waited for: the store has its work, and another coordinator goes on with it.
+        is_reported = self._courier is None or self._courier.is_idle
+        return is_worker_idle and is_reported and (self._notifier is None or self._notifier.is_idle)
 
     def _endure(self, error: Exception) -> None:
         """Wait before the next try. The first failure in a row is logged, and then one a minute."""
@@ -243,7 +258,10 @@ class Node:
         told = NOTHING if self._wakeup is None else self._wakeup.clear()
         self._make_decisions()
         worker = self._worker
-        is_busy = worker.prepare() if worker is not None else False
+        is_busy = False
+        for link in self._links:  # before the worker: what came for it is there when it looks
+            is_busy |= link.prepare()
+        is_busy |= worker.prepare() if worker is not None else False
         if worker is not None and worker.database is not self._database:
             # A worker with a connection of its own cannot join our transaction: it reports through the inbox.
             is_busy |= worker.settle()
@@ -252,13 +270,16 @@ class Node:
         changed: frozenset[str] = frozenset()
         if self._coordinator is not None:
             news = self._news(told)
-            if any(news) or is_busy or (worker is not None and worker.is_due):
+            is_due = any(each is not None and each.is_due for each in (worker, self._relay))
+            if any(news) or is_busy or is_due:
                 is_busy |= self._coordinate(self._coordinator, worker, news)
                 changed = self._coordinator.changed
         elif worker is not None:
             with self._database.transaction():
                 is_busy |= worker.settle()
             worker.committed()
+        for link in self._links:  # what is durable now is told to the other side
+            link.flush()
         if self._mirror is not None:
             # A full batch means that there may be more.
             is_busy |= self._mirror.step() >= self._mirror.batch_max
@@ -305,6 +326,9 @@ class Node:
             if worker is not None:
                 loaded = coordinator.lock(worker.finishing)
                 is_busy |= worker.settle(tell=told.extend)
+            if self._relay is not None:
+                loaded |= coordinator.lock(self._relay.finishing)
+                is_busy |= self._relay.settle(tell=told.extend)
             if news.is_round:
                 self._look_around(coordinator)
             # Before the inbox is read, so that what is due now is decided in this very transaction.
@@ -325,6 +349,9 @@ class Node:
         # Results are forgotten only now: had the commit failed, the next turn would settle them again.
         if worker is not None:
             worker.committed()
+        if self._relay is not None:
+            self._relay.committed()
+            self._relay.accept(coordinator.sent)
         if self._worker is not None:
             self._worker.accept(coordinator.sent)
         return is_busy
@@ -362,6 +389,9 @@ class Node:
             if self._worker is not None:
                 for descriptor, events in self._worker.watched():
                     selector.register(descriptor, events)
+            for link in self._links:
+                for descriptor in link.watched():
+                    selector.register(descriptor, selectors.EVENT_READ)
             selector.select(max(0.0, min(self._patience(), at_most_s)))
         # Drained, or the pipe would end every later sleep at once. Many wake-ups count as one.
         with suppress(BlockingIOError):
@@ -372,6 +402,7 @@ class Node:
         waits = [self._idle_s]
         if self._worker is not None:
             waits.append(self._worker.wake_in())
+        waits += [link.wake_in() for link in self._links]
         if self._mirror is not None and (wakes_in := self._mirror.wakes_in) is not None:
             waits.append(wakes_in)
         if self._notifier is not None:
@@ -386,6 +417,8 @@ class Node:
 
     def close(self) -> None:
         """Close all roles; unfinished work of this process goes to another one."""
+        for link in self._links:  # first: a courier gives back what its worker has not finished
+            link.close()
         if self._worker is not None:
             self._worker.close()
         if self._mirror is not None:

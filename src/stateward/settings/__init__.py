@@ -30,6 +30,7 @@ from stateward.settings.storage import (
     LedgerSettings,
     StoreSettings,
 )
+from stateward.settings.transport import TransportSettings
 
 __all__ = [
     "CRASH_AT",
@@ -53,6 +54,7 @@ __all__ = [
     "Settings",
     "StoreSettings",
     "TelemetrySettings",
+    "TransportSettings",
     "WatchSettings",
     "WorkerSettings",
     "describe_settings",

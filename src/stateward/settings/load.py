@@ -46,6 +46,7 @@ from stateward.settings.storage import (
     LedgerSettings,
     StoreSettings,
 )
+from stateward.settings.transport import TransportSettings
 
 DATABASE = "stateward.db"
 VARIABLES: dict[str, yaml_source.Path] = {
@@ -54,6 +55,7 @@ VARIABLES: dict[str, yaml_source.Path] = {
     "STATEWARD_STORE_URL": ("store", "url"),
     "STATEWARD_ARTIFACTS_URL": ("artifacts", "url"),
     "STATEWARD_ARTIFACTS_ENDPOINT": ("artifacts", "endpoint"),
+    "STATEWARD_TRANSPORT_URL": ("transport", "url"),
     "STATEWARD_SERVER": ("server", "url"),
     "STATEWARD_KEY": ("server", "key"),
 }
@@ -83,6 +85,7 @@ class Declared(Section, frozen=True, kw_only=True):
     artifacts: ArtifactSettings = ArtifactSettings()
     worker: WorkerSettings = WorkerSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
+    transport: TransportSettings = TransportSettings()
     limits: LimitSettings = LimitSettings()
     api: ApiSettings = ApiSettings()
     server: ServerSettings = ServerSettings()

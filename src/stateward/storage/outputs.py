@@ -303,6 +303,15 @@ class Outputs:
         )
         return b64decode(str(found[0][0])) if found else None
 
+    def saved_values(self, record_id: str, stage: str) -> dict[str, bytes]:
+        """All values that attempts at the stage have saved, by name."""
+        found = self._database.rows(
+            "SELECT name, data FROM saved_values WHERE record_id = :record_id AND stage = :stage",
+            record_id=record_id,
+            stage=stage,
+        )
+        return {str(name): b64decode(str(data)) for name, data in found}
+
 
 def result_event(result: AttemptResult, seal: OutputSeal) -> Event:
     """The event that reports how an attempt ended. Its id is derived, so that reporting it twice is harmless."""

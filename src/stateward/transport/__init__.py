@@ -29,6 +29,8 @@ UNASSIGNED = ""  # its worker was lost
 # Its worker returned it: it had not started it, or has recorded what was lost with it.
 RETURNED = "-"
 NO_WORKER = (UNASSIGNED, RETURNED)
+# Of workers that have no database: a relay gives them work, not the coordinator.
+VIA_TRANSPORT = "transport"
 # All of them are read for each dispatch; heartbeats as rows are not meant for more.
 WORKERS_MAX = 10_000
 
@@ -62,6 +64,7 @@ WORKERS = Table(
         "started_at": "bigint",
         "seen_at": "bigint",
         "is_draining": "boolean",
+        "via": "text",
     },
     key=("id",),
 )
@@ -83,7 +86,10 @@ _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker announces about itself. `life` tells this process from a later one with the same pid."""
+    """What a worker announces about itself. `life` tells this process from a later one with the same pid.
+
+    `via` is empty for a worker that reads its work here, and `VIA_TRANSPORT` for one behind a relay.
+    """
 
     id: str
     host: str
@@ -95,6 +101,7 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Micros
     seen_at: Micros
     is_draining: bool = False
+    via: str = ""
 
 
 class InboxEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +149,15 @@ class Bus:
             limit=limit,
         )
         return [_decode_work(str(body)) for (body,) in found]
+
+    def assigned(self, record_id: str, version: int) -> Work | None:
+        """The work of one attempt, whichever worker has it; None if there is none any more."""
+        found = self._database.rows(
+            "SELECT body FROM work WHERE record_id = :record_id AND version = :version",
+            record_id=record_id,
+            version=version,
+        )
+        return _decode_work(str(found[0][0])) if found else None
 
     def orphaned_work(self, *, limit: int) -> list[Orphan]:
         """Work whose worker was lost, and work that was returned."""
@@ -351,6 +367,7 @@ def _worker_row(worker: WorkerInfo) -> Row:
         worker.started_at,
         worker.seen_at,
         worker.is_draining,
+        worker.via,
     )
 
 

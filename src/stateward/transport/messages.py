@@ -3,6 +3,7 @@
     stateward.work.v1        coordinator to workers    one attempt at one stage, with all that it reads
     stateward.result.v1      worker to coordinators    how the attempt ended, with its items
     stateward.saved.v1       worker to coordinators    bytes that a runner saves for later attempts
+    stateward.returned.v1    worker to coordinators    an attempt whose process died, for another to take
     stateward.heartbeat.v1   worker to coordinators    a worker is alive, what it can run, what it has
 
 Their form is published as JSON Schema in docs/reference/transport-messages.schema.json, for workers in other
@@ -17,11 +18,12 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from stateward.core.model import SECOND, Fields, Micros, Work, to_iso
+from stateward.core.model import SECOND, Fields, Loss, Micros, Work, to_iso
 
 WORK = "stateward.work.v1"
 RESULT = "stateward.result.v1"
 SAVED = "stateward.saved.v1"
+RETURNED = "stateward.returned.v1"
 HEARTBEAT = "stateward.heartbeat.v1"
 PREFIX = "stateward"
 CLASSES = ("high", "normal", "low")
@@ -124,6 +126,17 @@ class SavedMessage(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
+class ReturnedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt that ended without a result because its process died; it is no failure, and is delivered again."""
+
+    record_id: str
+    version: int
+    delivery: int
+    assigned_to: str
+    stage: str
+    loss: Loss
+
+
 class HeartbeatMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A worker is alive: what it can run, how many jobs it takes at once, and which attempts it has."""
 
@@ -148,6 +161,7 @@ DATA: dict[str, Any] = {
     WORK: WorkMessage,
     RESULT: ResultMessage,
     SAVED: SavedMessage,
+    RETURNED: ReturnedMessage,
     HEARTBEAT: HeartbeatMessage,
 }
 _encode = msgspec.json.encode

@@ -289,7 +289,8 @@ class Worker:
     """All attempts of one process.
 
     `settling` is the connection of the coordinator in the same process, if it is not `database` itself: results are
-    written through it, so that they and what is decided on them are one transaction.
+    written through it, so that they and what is decided on them are one transaction. `outputs` is where jobs read
+    and save, if that is not the database alone.
     """
 
     def __init__(
@@ -305,6 +306,7 @@ class Worker:
         sleep: Callable[[float], object],
         log: Log,
         settling: Database | None = None,
+        outputs: Outputs | None = None,
     ) -> None:
         self.name = identity.name
         self._config = config
@@ -312,7 +314,7 @@ class Worker:
         self._bus = bus
         self._settling = settling or database
         self._settling_bus = bus if settling is None else Bus(settling)
-        self._outputs = Outputs(database)
+        self._outputs = outputs or Outputs(database)
         self._artifacts = artifacts
         self._runners = runners
         self._ahead = Prefetch(config.prefetch)

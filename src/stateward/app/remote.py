@@ -1,0 +1,169 @@
+"""The two ends of a transport as the settings name it: the relay of a coordinator, the courier of a worker."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from stateward import telemetry
+from stateward.engine.system import host_name, process_life
+from stateward.transport import WorkerInfo
+from stateward.transport.channel import Channel
+from stateward.transport.connect import connect
+from stateward.transport.inbox import Inbox
+from stateward.transport.messages import CLASSES, results_stream, work_stream
+from stateward.workers.sdk import registered
+
+if TYPE_CHECKING:
+    from stateward.app.plugins import Plugins
+    from stateward.blobs import ArtifactStore
+    from stateward.core.model import Micros
+    from stateward.engine.relay import Relay
+    from stateward.settings import Settings
+    from stateward.storage.database import Database
+    from stateward.transport.engine import Engine
+    from stateward.workers.courier import Courier, RemoteOutputs, Reporter
+    from stateward.workers.worker import Worker
+
+
+def open_engine(settings: Settings, consumer: str) -> Engine:
+    """A connection to the engine that the settings name."""
+    own = settings.transport
+    return connect(
+        own.url,
+        consumer=consumer,
+        lease_s=settings.worker.lease_seconds,
+        depth_max=own.depth_max,
+    )
+
+
+def build_relay(
+    settings: Settings,
+    *,
+    database: Database,
+    artifacts: ArtifactStore,
+    plugins: Plugins,
+    clock: Callable[[], Micros],
+) -> Relay:
+    """What gives the work of this coordinator to workers behind the transport."""
+    from stateward.app.runtime import runner_limits
+    from stateward.engine.relay import RELAY, Relay, RelayConfig
+    from stateward.engine.remote_results import ResultChecker
+
+    own, log = settings.transport, telemetry.log("transport")
+    pid = os.getpid()
+    life = process_life(pid)
+    name = f"{RELAY}{socket.gethostname()}-{pid}-{life[-6:]}"
+    channel = Channel(
+        open_engine(settings, name),
+        clock=clock,
+        blobs=artifacts,
+        prefix=own.prefix,
+        deliveries_max=settings.worker.deliveries_max,
+    )
+    now = clock()
+    return Relay(
+        WorkerInfo(
+            id=name,
+            host=host_name(),
+            pid=pid,
+            life=life,
+            runners=(),
+            slots=0,
+            inline_slots=0,
+            started_at=now,
+            seen_at=now,
+        ),
+        RelayConfig(
+            heartbeat_s=settings.worker.heartbeat_seconds,
+            lease_s=settings.worker.lease_seconds,
+            deliveries_max=settings.worker.deliveries_max,
+            prefix=own.prefix,
+            inline_bytes_max=own.inline_bytes_max,
+            ageing_s={
+                each: 0.0 if settings.machine(each).is_fifo else settings.coordinator.ageing_seconds
+                for each in plugins.machines
+            },
+        ),
+        channel=channel,
+        inbox=Inbox(channel, [results_stream(own.prefix)], log),
+        database=database,
+        checker=ResultChecker(
+            limits=runner_limits(settings),
+            runners=registered(),
+            routes=plugins.routes,
+            artifacts=artifacts,
+            clock=clock,
+        ),
+        artifacts=artifacts,
+        clock=clock,
+        log=log,
+    )
+
+
+class RemoteEnd:
+    """The connection of a worker without a database, made before the worker: its outputs are sent over it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        name: str,
+        database: Database,
+        artifacts: ArtifactStore,
+        shares_blobs: bool,
+        clock: Callable[[], Micros],
+    ) -> None:
+        from stateward.workers.courier import RemoteOutputs, Reporter
+
+        own = settings.transport
+        self._settings = settings
+        self._database = database
+        self._artifacts = artifacts
+        self._shares_blobs = shares_blobs
+        self._clock = clock
+        self._channel = Channel(
+            open_engine(settings, name),
+            clock=clock,
+            blobs=artifacts if shares_blobs else None,
+            prefix=own.prefix,
+            deliveries_max=settings.worker.deliveries_max,
+        )
+        self._reporter: Reporter = Reporter(
+            self._channel, worker=name, prefix=own.prefix, clock=clock
+        )
+        self.outputs: RemoteOutputs = RemoteOutputs(database, self._reporter)
+
+    def courier(self, worker: Worker, plugins: Plugins) -> Courier:
+        """What brings this worker its work."""
+        from stateward.workers.courier import Courier, CourierConfig
+
+        settings, log = self._settings, telemetry.log("transport")
+        return Courier(
+            self._channel,
+            Inbox(self._channel, work_streams(settings, plugins), log),
+            CourierConfig(
+                heartbeat_s=settings.worker.heartbeat_seconds,
+                shares_blobs=self._shares_blobs,
+            ),
+            database=self._database,
+            outputs=self.outputs,
+            reporter=self._reporter,
+            artifacts=self._artifacts,
+            info=lambda: worker.info,
+            clock=self._clock,
+        )
+
+
+def work_streams(settings: Settings, plugins: Plugins) -> list[str]:
+    """The streams of all stages that the runners of this process can do."""
+    known = registered()
+    return [
+        work_stream(machine.name, stage.name, each, prefix=settings.transport.prefix)
+        for machine in plugins.machines.values()
+        for stage in machine.stages
+        if stage.runner in known
+        for each in CLASSES
+    ]

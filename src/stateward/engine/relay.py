@@ -1,0 +1,512 @@
+"""The coordinator's side of a transport: a worker to the coordinator, whose jobs run wherever messages reach.
+
+The coordinator assigns work to the relay as to any worker, in the store. The relay publishes it, and takes results in:
+it checks them, and settles them in the transaction of the turn by deleting the work row that they name. That row is
+what makes a result count. Whatever an engine loses, repeats or delays, the store still says what is to be done.
+
+One thread drives it like a worker, in the same three steps: `prepare` reads messages, `settle` writes inside the
+transaction, `committed` acknowledges and publishes once that is durable.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.errors import (
+    ArtifactError,
+    StatewardError,
+    StoreError,
+    TransportError,
+    TransportFull,
+)
+from stateward.core.model import PRIORITY_NORMAL, Event, Micros, Work
+from stateward.engine.remote_results import ResultChecker
+from stateward.storage.database import TOPIC_WORK, Database
+from stateward.storage.outputs import Output, Outputs, result_event
+from stateward.telemetry import Log
+from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages
+from stateward.transport.channel import Blobs, Channel, Received
+from stateward.transport.inbox import Inbox, Outage
+from stateward.transport.messages import (
+    Envelope,
+    FileReference,
+    HeartbeatMessage,
+    ResultMessage,
+    ReturnedMessage,
+    SavedMessage,
+    WorkMessage,
+    data_of,
+    encode,
+    priority_class,
+    work_stream,
+)
+
+RELAY = "relay-"
+MESSAGES_MAX = 1024  # that are leased ahead of the turn that handles them
+LOOK_EVERY_S = 1.0  # for work that was withdrawn, or sent by another coordinator: a notification may have been lost
+# What is sent ahead of what workers run, so that a worker finds its next job in the stream and not after a round trip.
+WINDOW = 2
+SENT_MAX = 100_000  # attempts under way behind one relay
+
+Attempt = tuple[str, int]
+
+
+class Sent(msgspec.Struct, kw_only=True, gc=False):
+    """Work that the store has assigned to this relay.
+
+    `number` is its place among all that was published here; 0: not published yet. `heard_at` is when a worker last
+    said that it has it; 0: never.
+    """
+
+    work: Work
+    stream: str
+    number: int = 0
+    sent_at: float = 0.0
+    heard_at: float = 0.0
+    losses: int = 0
+
+
+class RelayConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How a relay works. `ageing_s` by machine is that of the coordinator."""
+
+    heartbeat_s: float
+    lease_s: float
+    deliveries_max: int = 3
+    prefix: str = "stateward"
+    inline_bytes_max: int = 256 * 1024
+    ageing_s: Mapping[str, float] = {}
+
+
+def lost_work(
+    sent: Sequence[Sent], *, now: float, lease_s: float, is_empty: Callable[[str], bool]
+) -> list[Sent]:
+    """Published work that its stream no longer has, as far as can be told.
+
+    No worker has said for a lease that it has it, and its stream is empty; or none has for two, and workers had later
+    work of the same stream: an engine that still has it would have delivered it to another by then. Wrong at worst: the
+    attempt runs twice, and one result is dropped.
+    """
+    silent = [
+        each for each in sent if each.number and max(each.sent_at, each.heard_at) <= now - lease_s
+    ]
+    if not silent:
+        return []
+    newest: dict[str, int] = {}
+    for each in sent:
+        if each.heard_at:
+            newest[each.stream] = max(newest.get(each.stream, 0), each.number)
+    empty = {stream: is_empty(stream) for stream in dict.fromkeys(each.stream for each in silent)}
+    return [
+        each
+        for each in silent
+        if empty[each.stream]
+        or (
+            max(each.sent_at, each.heard_at) <= now - 2 * lease_s
+            and newest.get(each.stream, 0) > each.number
+        )
+    ]
+
+
+def window(workers: Sequence[WorkerInfo]) -> tuple[int, int]:
+    """How much work one relay may have under way, in processes and inline.
+
+    It is what the workers behind the transport announce, shared among all relays.
+    """
+    relays = max(1, sum(each.id.startswith(RELAY) for each in workers))
+    able = [each for each in workers if each.via == VIA_TRANSPORT and not each.is_draining]
+    slots = sum(each.slots for each in able)
+    inline = sum(each.inline_slots for each in able)
+    return -(-WINDOW * slots // relays), -(-inline // relays)
+
+
+class Relay:
+    """All work of one coordinator that runs behind a transport."""
+
+    def __init__(
+        self,
+        info: WorkerInfo,
+        config: RelayConfig,
+        *,
+        channel: Channel,
+        inbox: Inbox,
+        database: Database,
+        checker: ResultChecker,
+        artifacts: Blobs,
+        clock: Callable[[], Micros],
+        log: Log,
+    ) -> None:
+        self.name = info.id
+        self._info = info
+        self._config = config
+        self._channel = channel
+        self._inbox = inbox
+        self._database = database
+        self._bus = Bus(database)
+        self._outputs = Outputs(database)
+        self._checker = checker
+        self._artifacts = artifacts
+        self._clock = clock
+        self._log = log
+        self._wakeup = database.wakeup(TOPIC_WORK)
+        self._outage = Outage(log)
+        self._sent: dict[Attempt, Sent] = {}
+        self._has_unsent = False
+        self._count = 0
+        # What this turn settles; forgotten when it is durable.
+        self._taken: list[Received] = []
+        self._unacked: list[Received] = []
+        self._results: dict[Attempt, tuple[Work, Output]] = {}
+        self._saved: list[SavedMessage] = []
+        self._returned: list[ReturnedMessage] = []
+        self._heard: dict[str, HeartbeatMessage] = {}
+        self._look_at = self._beat_at = self._next_beat_at = self._try_at = 0.0
+
+    # The three steps of a turn
+
+    def prepare(self) -> bool:
+        """Take messages in and check them; whether there are results to settle. Outside of any transaction."""
+        if self._wakeup.clear() or time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + LOOK_EVERY_S
+            self._look()
+        for each in self._inbox.take():
+            self._take(each)
+        self._inbox.want(MESSAGES_MAX)
+        return bool(self._results)
+
+    def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
+        """Write what `prepare` took in, inside the transaction of the coordinator; whether there were results."""
+        with self._database.transaction(), self._database.as_worker():
+            self._write_heartbeats()
+            for each in self._saved:
+                self._outputs.save_value(
+                    each.record_id, each.stage, each.name, each.data, at=self._clock()
+                )
+            for lost in self._returned:
+                if (work := self._bus.assigned(lost.record_id, lost.version)) is not None:
+                    own = replace(work, worker=lost.assigned_to, delivery=lost.delivery)
+                    self._bus.return_lost(own, lost.loss)
+            return self._write_results(tell) if self._results else False
+
+    def committed(self) -> None:
+        """The transaction is durable: forget what it settled. If it failed, the next `settle` writes it again."""
+        self._beat_at = self._next_beat_at
+        for attempt in self._results:
+            self._sent.pop(attempt, None)
+        self._unacked += self._taken
+        self._taken = []
+        self._results.clear()
+        for each in self._returned:
+            self._sent.pop((each.record_id, each.version), None)
+        self._saved.clear()
+        self._returned.clear()
+        self._heard.clear()
+
+    def flush(self) -> None:
+        """Acknowledge what is settled and publish what is assigned; what fails is tried again after a pause."""
+        if time.monotonic() < self._try_at:
+            return
+        try:
+            if self._unacked:
+                self._channel.ack(self._unacked)
+                self._unacked = []
+            self._publish()
+        except TransportError as error:
+            self._outage.note(error)
+            self._try_at = time.monotonic() + self._outage.pause_s
+        else:
+            self._outage.end()
+
+    def accept(self, work: Sequence[Work]) -> None:
+        """Take work that is durably assigned, as far as it is this relay's and new."""
+        for each in work:
+            known = self._sent.get((each.record_id, each.version))
+            is_new = known is None or known.work.delivery != each.delivery
+            if each.worker == self.name and is_new:
+                self._sent[each.record_id, each.version] = Sent(
+                    work=each, stream=self._stream_of(each)
+                )
+                self._has_unsent = True
+
+    # For the loop and the coordinator
+
+    @property
+    def info(self) -> WorkerInfo:
+        """What it announces about itself."""
+        return self._info
+
+    def load(self) -> dict[tuple[str, bool], int]:
+        """How much work it has, by (its name, whether inline); what it is about to settle is not counted."""
+        under_way = [each for key, each in self._sent.items() if key not in self._results]
+        inline = sum(each.work.is_inline for each in under_way)
+        return {(self.name, False): len(under_way) - inline, (self.name, True): inline}
+
+    @property
+    def finishing(self) -> list[str]:
+        """The records whose attempts `settle` will write."""
+        return [record_id for record_id, _ in self._results]
+
+    @property
+    def in_flight(self) -> int:
+        """How many attempts are under way."""
+        return len(self._sent)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether `settle` has something to write now."""
+        return bool(self._taken or self._results) or time.monotonic() >= self._beat_at
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way behind the transport."""
+        return not self._sent
+
+    def watched(self) -> Iterator[int]:
+        """The descriptors to sleep on."""
+        yield self._inbox.fileno()
+        yield self._wakeup.fileno()
+
+    def wake_in(self) -> float:
+        """Seconds until a heartbeat, a look at the store or another try is due."""
+        at = min(self._beat_at, self._look_at)
+        return max(0.0, (min(at, self._try_at) if self._outage.is_on else at) - time.monotonic())
+
+    def drain(self) -> None:
+        """Nothing more is to be assigned; results go on coming in."""
+        if not self._info.is_draining:
+            self._info = replace(self._info, is_draining=True)
+            self._beat_at = self._next_beat_at = 0.0
+
+    def close(self) -> None:
+        """Sign off. What is under way goes to another coordinator, which publishes it again."""
+        self._inbox.close()
+        self._wakeup.close()
+        with suppress(StoreError):  # then the lease expires, with the same effect but later
+            self._bus.remove_worker(self.name)
+        self._channel.close()
+
+    # Messages in
+
+    def _take(self, received: Received) -> None:
+        try:
+            match received.envelope.type:
+                case messages.RESULT:
+                    self._take_result(data_of(received.envelope, ResultMessage))
+                case messages.SAVED:
+                    self._saved.append(data_of(received.envelope, SavedMessage))
+                case messages.RETURNED:
+                    self._returned.append(data_of(received.envelope, ReturnedMessage))
+                case messages.HEARTBEAT:
+                    self._hear(data_of(received.envelope, HeartbeatMessage))
+                case other:
+                    raise ValueError(f"a worker does not send {other}")
+        except (ValueError, RefusedMessage) as error:
+            self._log.warning(f"a message was refused: {error}", source=received.envelope.source)
+            self._channel.bury(received.delivery, str(error))
+            return
+        self._taken.append(received)
+
+    def _take_result(self, message: ResultMessage) -> None:
+        """Check a result against the work that the store has; what is late or repeated is dropped."""
+        attempt = (message.record_id, message.version)
+        sent = self._sent.get(attempt)
+        work = self._bus.assigned(*attempt) if sent is None else sent.work
+        if work is None or (work.worker, work.delivery) != (message.assigned_to, message.delivery):
+            self._log.info(
+                "dropped a result: the store has no such work any more",
+                record_id=message.record_id, version=message.version,
+            )  # fmt: skip
+            return
+        if message.stage != work.stage:
+            raise RefusedMessage(f"a result of {message.stage!r} for work of {work.stage!r}")
+        if attempt not in self._results:
+            self._results[attempt] = (work, self._checker.output(work, message))
+
+    def _hear(self, message: HeartbeatMessage) -> None:
+        self._heard[message.worker] = message
+        now = time.monotonic()
+        for record_id, version, delivery in message.holding:
+            sent = self._sent.get((record_id, version))
+            if sent is not None and sent.work.delivery == delivery:
+                sent.heard_at = now
+
+    def _look(self) -> None:
+        """Compare with the store: forget what was withdrawn, find what others assigned here and what got lost."""
+        assigned = self._bus.assigned_work(self.name, limit=SENT_MAX)
+        present = {(each.record_id, each.version) for each in assigned}
+        for attempt in [each for each in self._sent if each not in present]:
+            del self._sent[attempt]
+        self.accept(assigned)
+        if self._outage.is_on:
+            return
+        try:
+            lost = lost_work(
+                list(self._sent.values()),
+                now=time.monotonic(),
+                lease_s=self._config.lease_s,
+                is_empty=lambda stream: not self._channel.depth(stream),
+            )
+        except TransportError as error:
+            self._outage.note(error)
+            return
+        for each in lost:
+            self._send_again(each)
+
+    def _send_again(self, sent: Sent) -> None:
+        """Publish work again that its stream has lost; what was lost too often is a failed attempt."""
+        work = sent.work
+        sent.losses += 1
+        if sent.losses >= self._config.deliveries_max:
+            self._results[work.record_id, work.version] = (
+                work,
+                self._checker.lost(work, self.name, times=sent.losses),
+            )
+            return
+        self._log.warning(
+            "sent again: its stream has lost it", record_id=work.record_id, version=work.version
+        )
+        sent.number = 0
+        self._has_unsent = True
+
+    # Into the store
+
+    def _write_results(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
+        pairs = list(self._results.values())
+        # Deleting the work comes first: it is the check that it is still assigned under this delivery, and locks it.
+        is_ours = self._bus.finish([work for work, _ in pairs])
+        outputs = [output for (_, output), is_own in zip(pairs, is_ours, strict=True) if is_own]
+        seals = self._outputs.write(outputs) if outputs else []
+        events = [
+            result_event(each.result, seal)
+            for each, seal in zip(outputs, seals, strict=True)
+            if seal is not None
+        ]
+        if events:
+            (tell or self._bus.report)(events)
+        return True
+
+    def _write_heartbeats(self) -> None:
+        """Announce this relay and the workers that were heard from; with them its slots follow."""
+        for message in self._heard.values():
+            if message.is_draining and not message.slots:
+                self._bus.remove_worker(message.worker)
+            else:
+                self._bus.heartbeat(self._remote(message))
+        if not self._heard and time.monotonic() < self._beat_at:
+            return
+        self._next_beat_at = time.monotonic() + self._config.heartbeat_s
+        workers = self._bus.workers()
+        slots, inline = window(workers)
+        names = {name for each in workers if each.via == VIA_TRANSPORT for name in each.runners}
+        before = self._info
+        self._info = replace(
+            before,
+            seen_at=self._clock(),
+            slots=slots,
+            inline_slots=inline,
+            runners=tuple(sorted(names)),
+        )
+        self._bus.heartbeat(self._info)
+        self._bus.request_work()
+
+    def _remote(self, message: HeartbeatMessage) -> WorkerInfo:
+        now = self._clock()
+        return WorkerInfo(
+            id=message.worker,
+            host="",
+            pid=0,
+            life="",
+            runners=tuple(message.runners),
+            slots=message.slots,
+            inline_slots=message.inline_slots,
+            started_at=now,
+            seen_at=now,
+            is_draining=message.is_draining,
+            via=VIA_TRANSPORT,
+        )
+
+    # Messages out
+
+    def _publish(self) -> None:
+        """Publish what is assigned and not published yet, in the order of the queue, stream by stream."""
+        if not self._has_unsent:
+            return
+        waiting: dict[str, list[Sent]] = {}
+        for each in sorted(self._sent.values(), key=lambda each: each.work.rank):
+            if not each.number:
+                waiting.setdefault(each.stream, []).append(each)
+        self._has_unsent = False
+        for stream, group in waiting.items():
+            try:
+                self._channel.publish(stream, [self._envelope(each.work) for each in group])
+            except TransportError as error:
+                self._has_unsent = True
+                if isinstance(error, TransportFull):
+                    continue  # its consumers are behind: with a later turn
+                raise
+            for each in group:
+                self._count += 1
+                each.number, each.sent_at, each.heard_at = self._count, time.monotonic(), 0.0
+
+    def _stream_of(self, work: Work) -> str:
+        own = self._config
+        ageing_s = own.ageing_s.get(work.machine, 0.0)
+        name = priority_class(work, ageing_s=ageing_s, normal=PRIORITY_NORMAL)
+        return work_stream(work.machine, work.stage, name, prefix=own.prefix)
+
+    def _envelope(self, work: Work) -> Envelope:
+        return encode(
+            messages.WORK,
+            self._message(work),
+            id_=f"{work.record_id}-{work.version}-{work.delivery}",
+            source=f"/stateward/coordinators/{self.name}",
+            subject=work.record_id,
+            at=self._clock(),
+            rank=work.rank,
+        )
+
+    def _message(self, work: Work) -> WorkMessage:
+        return WorkMessage(
+            work=work,
+            document=self._document(work),
+            items={
+                stage: [
+                    msgspec.Raw(data.encode())
+                    for data in self._outputs.item_chunks(work.record_id, version)
+                ]
+                for stage, version in work.inputs.items()
+            },
+            files=[
+                FileReference(
+                    name=each.file.name,
+                    media_type=each.file.media_type,
+                    size=each.file.size,
+                    sha256=each.file.sha256,
+                    stage=each.stage,
+                    data=self._small(each.file.sha256),
+                )
+                for each in self._outputs.files(work.record_id, work.inputs)
+            ],
+            saved=self._outputs.saved_values(work.record_id, work.stage),
+        )
+
+    def _document(self, work: Work) -> bytes | None:
+        return None if work.artifact is None else self._small(work.artifact)
+
+    def _small(self, digest: str) -> bytes | None:
+        """The bytes of an artifact that is small enough to travel in a message; else it stays in blob storage."""
+        try:
+            path = self._artifacts.path(digest)
+            if path.stat().st_size > self._config.inline_bytes_max:
+                return None
+            return path.read_bytes()
+        except (ArtifactError, OSError):
+            return (
+                None  # the worker finds that it is missing, which is a failed attempt with its code
+            )
+
+
+class RefusedMessage(StatewardError):
+    """A message that its sender may not send, or that contradicts the store."""

@@ -1,0 +1,68 @@
+"""How work reaches workers that have no database."""
+
+from collections.abc import Iterator
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from msgspec import Meta
+
+from stateward.definition.section import Bytes, Count, FilePath, Problem, Section
+
+DATABASE_URL = "database:"
+SCHEMES = ("redis", "rediss", "nats", "tls")
+
+
+class TransportSettings(Section, frozen=True, kw_only=True):
+    """How work reaches workers, and results come back."""
+
+    url: Annotated[
+        str,
+        Meta(
+            description="`database:` (workers read it from the store), `redis://host:6379/0` or `nats://host:4222`: "
+            "then coordinators also give work to workers that have no database."
+        ),
+    ] = DATABASE_URL
+    prefix: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[a-z][a-z0-9_-]{0,40}\Z",
+            title="a short name in small letters",
+            description="What the names of all streams begin with: two installations on one server need two.",
+        ),
+    ] = "stateward"
+    blobs: Annotated[
+        FilePath | None,
+        Meta(
+            description="For workers without a database: a folder with the documents and derived files that "
+            "coordinators have in theirs. null: the object storage of `artifacts`; without one, documents up to "
+            "`inline_bytes_max` come inside the messages, and larger ones fail.",
+        ),
+    ] = None
+    inline_bytes_max: Annotated[
+        Bytes,
+        Meta(
+            description="The largest document or derived file that travels inside a message; larger ones are read from "
+            "blob storage, which workers then have to reach."
+        ),
+    ] = 256 * 1024
+    depth_max: Annotated[
+        Count, Meta(description="Unsettled messages of one stream, beyond which publishers wait.")
+    ] = 10_000
+
+    @property
+    def is_database(self) -> bool:
+        """Whether all work goes through the store."""
+        return self.url == DATABASE_URL
+
+    def problems(self) -> Iterator[Problem]:
+        """One sentence about a URL that names no engine."""
+        try:
+            parts = urlsplit(self.url)
+            is_known = parts.scheme in SCHEMES and bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:
+            is_known = False
+        if not self.is_database and not is_known:
+            yield (
+                ("url",),
+                "url must be database:, redis://host:port/number or nats://host:port",
+            )

@@ -1,0 +1,129 @@
+"""A thread that waits for messages, so that the loop of a process can sleep on a descriptor as for everything else.
+
+It leases only as many as the loop asked for: what lies here could run elsewhere.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Condition, Thread
+
+from stateward.core.errors import TransportError
+from stateward.telemetry import Log
+from stateward.transport.channel import Channel, Received
+
+WAIT_S = 0.5  # of one call: `close` waits at most so long for it
+PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 2.0  # between tries while the engine is away
+REMIND_EVERY_S = 60.0
+CLOSE_S = 15.0
+
+
+class Inbox:
+    """Messages of some streams as they come."""
+
+    def __init__(self, channel: Channel, streams: Sequence[str], log: Log) -> None:
+        self._channel = channel
+        self._streams = tuple(streams)
+        self._log = log
+        self._wanted = 0
+        self._found: deque[Received] = deque()
+        self._changed = Condition()
+        self._is_closed = False
+        self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._thread = Thread(target=self._run, name="transport", daemon=True)
+        self._thread.start()
+
+    def fileno(self) -> int:
+        """Becomes readable when there are messages."""
+        return self._reader
+
+    def want(self, count: int) -> None:
+        """How many messages may be leased from now on, besides those that `take` has not returned yet."""
+        with self._changed:
+            if self._wanted != count:
+                self._wanted = count
+                self._changed.notify()
+
+    def take(self) -> list[Received]:
+        """The messages that came; they are the caller's now."""
+        with suppress(BlockingIOError):
+            os.read(self._reader, 4096)
+        with self._changed:
+            found = list(self._found)
+            self._found.clear()
+            return found
+
+    def stop(self) -> None:
+        """Lease nothing more; what came and was not taken is given back."""
+        with self._changed:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._changed.notify()
+        self._thread.join(CLOSE_S)
+        with suppress(TransportError):  # then their leases run out, with the same effect but later
+            self._channel.release(self.take())
+            self._channel.drain()
+
+    def close(self) -> None:
+        """Stop, and close the descriptors."""
+        self.stop()
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def _run(self) -> None:
+        outage = Outage(self._log)
+        while (limit := self._next()) is not None:
+            try:
+                found = self._channel.receive(self._streams, limit=limit, wait_s=WAIT_S)
+            except TransportError as error:
+                outage.note(error)
+                time.sleep(outage.pause_s)
+                continue
+            outage.end()
+            if found:
+                with self._changed:
+                    self._found += found
+                    self._wanted -= len(found)
+                with suppress(BlockingIOError):  # full: a wake-up is pending already
+                    os.write(self._writer, b"!")
+
+    def _next(self) -> int | None:
+        """How many to lease now; None when it is closed."""
+        with self._changed:
+            while self._wanted <= 0 and not self._is_closed:
+                self._changed.wait()
+            return None if self._is_closed else self._wanted
+
+
+class Outage:
+    """While an engine is away: growing pauses, and a line in the log when it begins, once a minute, and at its end."""
+
+    def __init__(self, log: Log, *, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._log = log
+        self._ticks = ticks
+        self._since: float | None = None
+        self._remind_at = 0.0
+        self.pause_s = 0.0
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the last try failed."""
+        return self._since is not None
+
+    def note(self, error: Exception) -> None:
+        """A try has failed."""
+        now = self._ticks()
+        if self._since is None or now >= self._remind_at:
+            self._remind_at = now + REMIND_EVERY_S
+            self._log.warning(f"cannot go on, trying again until it passes: {error}")
+        self._since = now if self._since is None else self._since
+        self.pause_s = min(max(PAUSE_MIN_S, 2 * self.pause_s), PAUSE_MAX_S)
+
+    def end(self) -> None:
+        """A try has succeeded."""
+        if self._since is not None:
+            self._log.warning(f"going on after {self._ticks() - self._since:.1f} s")
+            self._since, self.pause_s = None, 0.0

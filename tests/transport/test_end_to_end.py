@@ -1,0 +1,326 @@
+"""Documents end over a transport where they end over the database, whatever happens to workers and streams."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from stateward.app import App
+from stateward.app.doctor import checks
+from stateward.core.errors import DeclarationError
+from stateward.transport.channel import Channel
+from stateward.transport.connect import connect
+from stateward.transport.messages import (
+    CLASSES,
+    HEARTBEAT,
+    RESULT,
+    HeartbeatMessage,
+    ItemChunk,
+    ResultMessage,
+    WorkMessage,
+    data_of,
+    encode,
+    results_stream,
+    work_stream,
+)
+from stateward.workers.sdk import registered
+from tests.transport.brokers import server_of
+from tests.transport.scene import Scene, settings
+
+STATEMENT = b"Date;Text;Amount\n2026-01-05;a;-1,00\n"
+LARGE = b"Date;Text;Amount\n" + b"2026-01-05;a long text about nothing;-1,00\n" * 100
+PAYING = Path(__file__).parents[1] / "app" / "paying.py"
+SceneMaker = Callable[..., Scene]
+
+
+# What is the same over every engine runs over one in `make test`, and over both in `make test-long`.
+@pytest.fixture(scope="module", params=["redis", pytest.param("nats", marks=pytest.mark.long)])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    with server_of(request.param) as own:
+        yield own
+
+
+@pytest.fixture
+def make_scene(url: str, tmp_path: Path) -> Iterator[SceneMaker]:
+    made: list[Scene] = []
+
+    def make(text: str = "") -> Scene:
+        made.append(Scene(url, tmp_path, f"e{os.urandom(6).hex()}", text=text))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def scene(make_scene: SceneMaker) -> Scene:
+    return make_scene()
+
+
+class Impostor:
+    """A worker made of messages alone, which says what a test wants it to."""
+
+    def __init__(self, scene: Scene, *, name: str = "impostor") -> None:
+        self.name = name
+        self._prefix = scene.prefix
+        self.channel = Channel(
+            connect(scene.url, consumer=name, lease_s=60.0), clock=lambda: 1, prefix=scene.prefix
+        )
+        self._streams = [
+            work_stream("upload", "parse", each, prefix=scene.prefix) for each in CLASSES
+        ]
+
+    def announce(self) -> None:
+        message = HeartbeatMessage(worker=self.name, runners=sorted(registered()), slots=1)
+        self.send(HEARTBEAT, message)
+
+    def depth(self) -> int:
+        return sum(map(self.channel.depth, self._streams))
+
+    def take(self) -> WorkMessage | None:
+        found = self.channel.receive(self._streams, limit=1, wait_s=0.01)
+        self.channel.ack(found)
+        return data_of(found[0].envelope, WorkMessage) if found else None
+
+    def send(self, type_: str, data: object) -> None:
+        envelope = encode(type_, data, id_="1", source="/impostor", subject="x", at=1)
+        self.channel.publish(results_stream(self._prefix), [envelope])
+
+    def answer(self, message: WorkMessage, **more: object) -> None:
+        work = message.work
+        facts: dict[str, object] = {
+            "record_id": work.record_id, "version": work.version, "delivery": work.delivery,
+            "assigned_to": work.worker, "stage": work.stage, "worker": self.name,
+        }  # fmt: skip
+        self.send(RESULT, ResultMessage(**{**facts, **more}))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def impostor(scene: Scene) -> Iterator[Impostor]:
+    own = Impostor(scene)
+    yield own
+    own.channel.close()
+
+
+def first_work(scene: Scene, impostor: Impostor) -> WorkMessage:
+    """The work of a submitted document, taken by the impostor."""
+    impostor.announce()
+    scene.app.submit(STATEMENT)
+    found: list[WorkMessage] = []
+
+    def has_come() -> bool:
+        if (message := impostor.take()) is not None:
+            found.append(message)
+        return bool(found)
+
+    scene.until(has_come)
+    return found[0]
+
+
+def test_a_document_is_processed_by_a_worker_without_a_store(scene: Scene) -> None:
+    scene.add_worker()
+    record = scene.app.submit(STATEMENT).record
+
+    assert scene.finish(record.id) == "normalized"
+
+    assert len(list(scene.app.items(record.id))) == 1
+    workers = {each.worker for each in scene.app.outputs.attempts(record.id)}
+    assert all(not each.startswith("relay-") for each in workers)
+
+
+@pytest.mark.parametrize("name", ["nats"])
+def test_the_same_over_the_other_engine(name: str, tmp_path: Path) -> None:
+    with server_of(name) as url:
+        scene = Scene(url, tmp_path, "other")
+        try:
+            scene.add_worker()
+            record = scene.app.submit(STATEMENT).record
+            assert scene.finish(record.id) == "normalized"
+        finally:
+            scene.close()
+
+
+def test_a_coordinator_on_postgres_settles_with_the_rights_of_a_worker(
+    make_scene: SceneMaker, postgres_url: str
+) -> None:
+    scene = make_scene(f"store: {{url: '{postgres_url}'}}\n")
+    scene.add_worker()
+    record = scene.app.submit(STATEMENT).record
+
+    assert scene.finish(record.id) == "normalized"
+
+
+def test_a_large_document_comes_from_blob_storage(scene: Scene) -> None:
+    scene.add_worker(transport=f", blobs: '{scene.blobs}'")
+    record = scene.app.submit(LARGE).record
+
+    assert scene.finish(record.id) == "normalized"
+    assert len(list(scene.app.items(record.id))) == 100
+
+
+@pytest.mark.long
+def test_a_large_document_without_blob_storage_is_a_failure_that_says_so(scene: Scene) -> None:
+    scene.add_worker()
+    record = scene.app.submit(LARGE).record
+
+    scene.until(lambda: bool(scene.app.outputs.attempts(record.id)))
+
+    (attempt, *_) = scene.app.outputs.attempts(record.id)
+    assert attempt.error_code == "ARTIFACT_MISSING"
+
+
+def test_what_a_lost_worker_had_goes_to_another_one(scene: Scene, impostor: Impostor) -> None:
+    impostor.announce()
+    record = scene.app.submit(STATEMENT).record
+    lost = scene.add_worker()
+    scene.until(lambda: scene.app.record(record.id).status == "parsing")
+    scene.workers.remove(lost)  # it does no turn any more
+
+    scene.add_worker()
+
+    assert scene.finish(record.id) == "normalized"
+    assert len(scene.app.outputs.attempts(record.id)) == 2
+
+
+def test_work_of_a_stream_that_was_lost_is_sent_again(scene: Scene, impostor: Impostor) -> None:
+    message = first_work(scene, impostor)  # gone from the stream, and no worker has it
+    assert impostor.depth() == 0
+
+    scene.add_worker()
+
+    assert scene.finish(message.work.record_id) == "normalized"
+
+
+def test_a_result_that_comes_twice_counts_once(scene: Scene, impostor: Impostor) -> None:
+    message = first_work(scene, impostor)
+    for _ in range(2):
+        impostor.answer(message, error_code="ODD", error_message="no", is_retryable=False)
+
+    assert scene.finish(message.work.record_id) == "error"
+    assert len(scene.app.outputs.attempts(message.work.record_id)) == 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"delivery": 2},
+        pytest.param({"version": 99}, marks=pytest.mark.long),
+        pytest.param({"assigned_to": "relay-x"}, marks=pytest.mark.long),
+        pytest.param({"record_id": "none"}, marks=pytest.mark.long),
+    ],
+)
+def test_a_result_for_what_the_store_does_not_have_changes_nothing(
+    scene: Scene, impostor: Impostor, more: dict[str, object]
+) -> None:
+    message = first_work(scene, impostor)
+    impostor.answer(message, error_code="ODD", is_retryable=False, **more)
+    impostor.answer(message, error_code="REAL", is_retryable=False)
+
+    assert scene.finish(message.work.record_id) == "error"
+    codes = [each.error_code for each in scene.app.outputs.attempts(message.work.record_id)]
+    assert codes == ["REAL"]
+
+
+@pytest.mark.parametrize(
+    ("count", "data", "why"),
+    [(2, b'[{"a":1}]', "it counted 2 items and sent 1"), (1, b"[1]", "Expected `object`")],
+)
+def test_a_result_beyond_limits_and_types_is_a_failed_attempt(
+    scene: Scene, impostor: Impostor, count: int, data: bytes, why: str
+) -> None:
+    message = first_work(scene, impostor)
+    chunk = ItemChunk(count=1, data=msgspec.Raw(data))
+    impostor.answer(message, count=count, items=[chunk])
+
+    scene.until(lambda: bool(scene.app.outputs.attempts(message.work.record_id)))
+
+    (attempt, *_) = scene.app.outputs.attempts(message.work.record_id)
+    assert attempt.error_code == "BAD_RESULT"
+    assert why in (attempt.error_message or "")
+
+
+def test_a_message_that_is_no_result_goes_to_the_dead_letters(
+    scene: Scene, impostor: Impostor
+) -> None:
+    impostor.send(RESULT, {"record_id": 7})
+
+    scene.until(lambda: bool(impostor.channel.dead_letters()))
+
+    (letter,) = impostor.channel.dead_letters()
+    assert "record_id" in letter.reason
+
+
+@pytest.mark.long
+def test_what_was_paid_for_is_not_asked_for_again(make_scene: SceneMaker) -> None:
+    scene = make_scene(f"pipelines: ['{PAYING}']\n")
+    scene.add_worker()
+    with socket.create_server(("127.0.0.1", 0)) as seller:
+
+        def sell() -> None:
+            for number in range(1, 3):
+                buyer, _ = seller.accept()
+                with buyer:
+                    buyer.sendall(b"answer %d" % number)
+
+        threading.Thread(target=sell, daemon=True).start()
+        record = scene.app.submit(str(seller.getsockname()[1]).encode(), machine="paying").record
+
+        assert scene.finish(record.id) == "done"
+
+    assert list(scene.app.items(record.id)) == [{"answer": "answer 1"}]
+
+
+def test_a_worker_that_is_killed_costs_a_lease_and_nothing_else(scene: Scene) -> None:
+    scene.worker_settings("victim")
+    config = scene.folder / "victim" / "config.yaml"
+    environ = {each: value for each, value in os.environ.items() if "STORE" not in each}
+    command = [sys.executable, "-m", "stateward", "--config", str(config), "worker"]
+    victim = subprocess.Popen(command, env=environ, stderr=subprocess.DEVNULL)
+    try:
+        scene.until(lambda: any(each.via for each in scene.app.bus.workers()))
+        os.kill(victim.pid, signal.SIGSTOP)  # so that it cannot finish before it is killed
+        record = scene.app.submit(STATEMENT).record
+        scene.until(lambda: scene.app.record(record.id).status == "parsing")
+    finally:
+        victim.kill()
+        victim.wait()
+
+    scene.add_worker()
+
+    assert scene.finish(record.id) == "normalized"
+
+
+def test_doctor_says_what_is_behind_the_transport(scene: Scene, impostor: Impostor) -> None:
+    impostor.announce()
+    impostor.send(RESULT, {"record_id": 7})
+    scene.until(lambda: bool(impostor.channel.dead_letters()))
+    scene.until(lambda: any(each.via for each in scene.app.bus.workers()))
+
+    (check,) = [each for each in checks(scene.app) if each.name == "transport"]
+
+    assert not check.is_well
+    assert "1 workers behind it" in check.sentence
+    assert "1 dead letters" in check.sentence
+
+
+def test_doctor_says_that_the_broker_does_not_answer(tmp_path: Path) -> None:
+    own = settings(tmp_path, "redis://127.0.0.1:1", "p")
+    with App(own) as app:
+        (check,) = [each for each in checks(app) if each.name == "transport"]
+
+    assert not check.is_well
+    assert "redis://127.0.0.1:1 cannot be reached" in check.sentence
+
+
+@pytest.mark.parametrize("url", ["redis", "redis://", "http://host", "nats://host:x"])
+def test_a_url_that_names_no_engine_is_refused_with_the_settings(tmp_path: Path, url: str) -> None:
+    with pytest.raises(DeclarationError, match="url must be database:"):
+        settings(tmp_path, url, "p")
