@@ -56,6 +56,8 @@ CALLS: dict[str, str] = {
     "flag confirm": "flag confirm {flagged}",
     "flag reject": "flag reject {flagged} --reason incomplete",
     "reparse": "reparse {ok} --dry-run",
+    "export items": "export items {ok}",
+    "rules test": "rules test shop",
     "reprocess": "reprocess {ok}",
     "review export": "review export --gold {new}",
     "pause": "pause upload --stage parse",

@@ -1,7 +1,9 @@
 """`stateward submit`: what is new, what is known, what is refused."""
 
+import io
 import json
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -205,3 +207,65 @@ def test_what_was_taken_is_told_even_if_the_store_fails_then(
     assert done.exit_code == Exit.DISK_FULL
     assert [row["outcome"] for row in json.loads(done.stdout)] == ["new"]
     assert json.loads(done.stderr)["error"]["code"] == "store_full"
+
+
+def zipped(files: dict[str, bytes], *, password: bool = False) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    packed = bytearray(made.getvalue())
+    if password:  # the flag of the first local header and of its entry in the directory
+        packed[6] |= 1
+        packed[packed.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(packed)
+
+
+def test_each_file_of_an_archive_is_a_document(tmp_path: Path) -> None:
+    csv = b"date;amount;text\n2026-01-02;-12,50;%d\n2026-01-03;-3,00;Bread\n"
+    files = {"2026/a.csv": csv % 1, "../b.csv": csv % 2, "__MACOSX/a.csv": b"x", ".DS_Store": b"x"}
+    (tmp_path / "year.zip").write_bytes(zipped(files))
+    shell = Shell(tmp_path / "data")
+
+    done = shell("submit", str(tmp_path / "year.zip"), "--json")
+    again = shell("submit", str(tmp_path / "year.zip"))
+
+    assert done.exit_code == 0, done.stderr
+    assert len(shell.ids("meta.archive:year.zip")) == 2
+    names = {view["labels"]["filename"] for view in shell.json("list")}
+    assert names == {"a.csv", "b.csv"}
+    assert "2 duplicate" in again.stderr
+    assert not (tmp_path / "b.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (zipped({"a.csv": bytes(20 << 20)}), "bomb"),
+        (zipped({f"{n}.csv": b"x" for n in range(1001)}), "1001 files"),
+        (zipped({"a.csv": b"x"}, password=True), "encrypted"),
+        (zipped({"a/": b""}), "no document"),
+    ],
+    ids=["a bomb", "too many", "locked", "empty"],
+)
+def test_a_hostile_archive_is_refused_and_nothing_of_it_is_taken(
+    tmp_path: Path, data: bytes, said: str
+) -> None:
+    (tmp_path / "bad.zip").write_bytes(data)
+    shell = Shell(tmp_path / "data")
+
+    done = shell("submit", str(tmp_path / "bad.zip"))
+
+    assert done.exit_code == 4
+    assert said in done.stderr
+    assert shell.ids() == []
+
+
+def test_a_document_that_is_a_zip_inside_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "budget.numbers").write_bytes(zipped({"Index/Document.iwa": b"x"}))
+    shell = Shell(tmp_path / "data")
+
+    done = shell("submit", str(tmp_path / "budget.numbers"), "--wait")
+
+    assert done.exit_code == 1
+    assert "Export To" in done.stderr

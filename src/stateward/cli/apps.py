@@ -64,6 +64,10 @@ class AppProtocol(Protocol):
         """Store a document and create its record; the same bytes again give the record that exists."""
         ...
 
+    def is_known(self, path: Path, *, machine: str, source_type: str | None) -> bool:
+        """Whether a pipeline reads a file as it is: a likely one, or the one that is named."""
+        ...
+
     def work_while(self, is_wanted: Callable[[], bool]) -> bool:
         """Do the work here as long as it is wanted; False, at once, where workers run already."""
         ...

@@ -90,6 +90,15 @@ class RemoteApp(AppProtocol):
                 reason=reason,
             )
 
+    def is_known(self, path: Path, *, machine: str, source_type: str | None) -> bool:
+        """Whether a pipeline of the server reads a file as it is."""
+        with translated():
+            found = self._client.detect(path)
+        return any(
+            each.is_likely or source_type == each.source_type or machine == each.machine
+            for each in found
+        )
+
     def work_while(self, is_wanted: Callable[[], bool]) -> bool:
         """Never here: the workers are where the server is."""
         return False

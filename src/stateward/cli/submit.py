@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stateward.schemas import Record, RecordOpened
 
 STDIN = "-"
+ARCHIVE = "archive"  # the label with the name of the archive that a document came in
 PIECE_BYTES = 1 << 20
 WAIT_DEFAULT_S = 300.0
 WAIT_MAX_S = 30 * 86_400.0
@@ -118,7 +119,8 @@ def submit(
     """Submit documents, one record each.
 
     FILE may be - for standard input. What a document is, its content says, unless --machine or --source-type do; it is
-    refused without a label that its kind needs. The same bytes again give the record that is there. Says of each file
+    refused without a label that its kind needs. Of a zip archive that no pipeline reads as it is, each file is a
+    document. The same bytes again give the record that is there. Says of each file
     whether it is new, a duplicate or refused; a refused file does not stop the others, but the exit code tells of it.
 
     With --wait the work is watched until it is done, and told in a table. Where no worker runs (stateward up), this
@@ -184,9 +186,42 @@ class _Sending:
         priority: str,
         reason: str | None,
     ) -> None:
+        from stateward.core.errors import StatewardError
+
+        if file == STDIN or not self._is_opened(Path(file)):
+            source = _pieces(sys.stdin.buffer) if file == STDIN else Path(file)
+            self._submit(file, source, machine, name, labels, priority, reason)
+            return
+        from stateward.cli.archives import members
+
+        try:
+            for member in members(Path(file)):
+                own = {**labels, ARCHIVE: Path(file).name}
+                shown = f"{file}/{member.name}"
+                self._submit(shown, member.pieces, machine, member.name, own, priority, reason)
+        except StatewardError as error:
+            self.refuse(file, str(error), code=problem(error).code)
+
+    def _is_opened(self, path: Path) -> bool:
+        """Whether a file is an archive that no pipeline reads as it is: then each file in it is a document."""
+        from stateward.cli.archives import is_archive
+
+        return is_archive(path) and not self._app.is_known(
+            path, machine=self._machine, source_type=self._given_type
+        )
+
+    def _submit(
+        self,
+        file: str,
+        source: Path | Iterator[bytes],
+        machine: str,
+        name: str | None,
+        labels: dict[str, str],
+        priority: str,
+        reason: str | None,
+    ) -> None:
         from stateward.core.errors import StatewardError, StoreError
 
-        source = _pieces(sys.stdin.buffer) if file == STDIN else Path(file)
         try:
             opened = self._app.submit(
                 source, machine=machine, name=name, labels=labels, priority=priority, reason=reason

@@ -12,6 +12,7 @@ from stateward.cli.context import (
     pass_context,
 )
 from stateward.cli.exit_codes import Exit
+from stateward.cli.export_items import export_items
 from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
@@ -265,9 +266,19 @@ def _judgement(verdict: "Verification", kept: "HistoryCheckpoint | None") -> lis
     return said
 
 
-@click.group("export", cls=Group, examples=["stateward export history --out history/"])
+@click.group(
+    "export",
+    cls=Group,
+    examples=[
+        "stateward export items --from 2026-01-01 --format xlsx --out 2026.xlsx",
+        "stateward export history --out history/",
+    ],
+)
 def export() -> None:
-    """Write the history as plain files."""
+    """Write items or the history as plain files."""
+
+
+export.add_command(export_items)
 
 
 @export.command(

@@ -2,16 +2,20 @@
 
 import csv
 import io
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from stateward.core.model import Fields
+from stateward.definition.display import harmless
 from stateward.pipelines.statements.export import (
+    actual_lines,
     beancount_lines,
-    csv_lines,
-    escape_formula,
+    firefly_lines,
+    ledger_lines,
     ofx_lines,
+    qif_lines,
 )
 from tests.pipelines.statements.reading import read_bytes
 
@@ -39,22 +43,7 @@ def a_row(**how: object) -> Fields:
     ],
 )
 def test_no_cell_is_a_formula_and_numbers_stay_numbers(text: str, cell: str) -> None:
-    assert escape_formula(text) == cell
-
-
-def test_csv_has_a_heading_and_a_line_for_each_row() -> None:
-    text = "".join(csv_lines([a_row(description='=HYPERLINK("x")'), a_row(id="tx_2")]))
-
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["id"] for row in rows] == ["tx_1", "tx_2"]
-    assert rows[0]["description"] == '\'=HYPERLINK("x")'
-    assert (rows[0]["amount"], rows[0]["line"]) == ("-1.50", "3")
-
-
-def test_csv_of_other_items_has_their_own_columns() -> None:
-    text = "".join(csv_lines([{"b": 1, "a": ["x", "y"], "c": None, "d": True}]))
-
-    assert text == "a,b,c,d\r\nx; y,1,,true\r\n"
+    assert harmless(text) == cell
 
 
 def test_ofx_is_read_back_as_it_was(tmp_path: Path) -> None:
@@ -76,3 +65,73 @@ def test_beancount_texts_stay_inside_their_quotes() -> None:
     assert "  Assets:Bank:AA-B-C  -1.50 EUR\n  Expenses:Unknown\n" in text
     assert "; without a date" in text
     assert "\n2026-01-01" not in text
+
+
+def test_beancount_opens_accounts_on_their_first_day_and_is_sorted() -> None:
+    rows = [
+        a_row(date="2026-02-01", id="b", category="Food:Groceries & more"),
+        a_row(date="2026-01-05", id="a", amount="9.00"),
+        a_row(date="2026-01-07", id="c", currency=""),
+        a_row(date="2026-01-08", id="d", is_pending=True),
+        a_row(date="2026-01-09", id="e", currency="USD", flags=["NOT_RECONCILED"]),
+    ]
+
+    text = "".join(beancount_lines(rows))
+
+    assert "2026-01-05 open Assets:Bank:ADE1  EUR,USD\n" in text
+    assert "2026-02-01 open Expenses:Food:Groceries-more\n" in text
+    assert "; without a currency: 2026-01-07" in text
+    assert "; not booked: 2026-01-08" in text
+    assert "2026-01-09 ! " in text
+    days = [line[:10] for line in text.splitlines() if line[:2] == "20" and " open " not in line]
+    assert days == sorted(days)
+    assert "XXX" not in text
+
+
+def test_a_journal_of_ledger_has_no_text_that_is_more_than_text() -> None:
+    hostile = a_row(merchant="*! x ; y\n2026-01-01 z", description="a\n    Assets:Evil  1 EUR")
+
+    text = "".join(ledger_lines([hostile]))
+
+    assert text.startswith("2026-01-05 * x , y 2026-01-01 z\n")
+    assert "    Assets:Bank:ADE1  -1.50 EUR\n    Expenses:Unknown\n" in text
+    assert sum(line.startswith("    Assets") for line in text.splitlines()) == 1
+
+
+def test_qif_is_read_back_as_it_was(tmp_path: Path) -> None:
+    rows = [a_row(category="Food"), a_row(id="tx_2", amount="3.00", date="2026-01-13")]
+
+    read = read_bytes(tmp_path, "".join(qif_lines(rows)))
+
+    assert (read.amounts, read.dates) == (["-1.50", "3.00"], ["2026-01-05", "2026-01-13"])
+    assert read.canonicals[0]["category"] == "Food"
+
+
+@pytest.mark.parametrize("lines", [actual_lines, firefly_lines])
+def test_csv_for_budget_programs_is_sorted_booked_and_harmless(
+    lines: Callable[[Iterable[Fields]], Iterator[str]],
+) -> None:
+    rows = [
+        a_row(date="2026-02-01", id="b", merchant="=cmd()", flags=["SIGN_UNPROVEN"]),
+        a_row(id="a"),
+        a_row(id="c", is_pending=True),
+        a_row(id="d", date=None),
+    ]
+
+    found = list(csv.DictReader(io.StringIO("".join(lines(rows)))))
+
+    assert [row.get("Date") or row.get("date") for row in found] == ["2026-01-05", "2026-02-01"]
+    last = list(found[1].values())
+    assert "'=cmd()" in last
+    assert any("SIGN_UNPROVEN" in cell for cell in last)
+
+
+def test_the_category_of_a_file_goes_before_that_of_a_rule(tmp_path: Path) -> None:
+    text = (
+        "Date,Description,Category,Amount\n2026-01-05,Shop,Own,-1.00\n2026-01-06,Shop two,,-2.00\n"
+    )
+    rules: Fields = {"version": 1, "categories": [{"name": "Food", "match": "^shop"}]}
+
+    read = read_bytes(tmp_path, text, options={"rules": rules})
+
+    assert [row.get("category") for row in read.canonicals] == ["Own", "Food"]

@@ -11,6 +11,7 @@ from stateward.definition.plugin import (
     Export,
     Hint,
     Plugin,
+    PluginCommand,
     Sample,
     SourceType,
 )
@@ -86,6 +87,7 @@ PLUGIN = Plugin(
                 Column("currency", format="code"),
                 Column("description"),
                 Column("merchant"),
+                Column("category"),
                 Column("account", format="code"),
                 Column("value_date", format="date"),
                 Column("balance", format="money"),
@@ -119,7 +121,11 @@ PLUGIN = Plugin(
         )
         for name, doc, comment in (
             ("ofx", "OFX 2.2, for finance programs", "<!-- {} -->"),
+            ("qif", "QIF, for older finance programs", ""),
             ("beancount", "beancount directives", "; {}"),
+            ("ledger", "A journal for ledger and hledger", "; {}"),
+            ("actual", "CSV for Actual Budget", ""),
+            ("firefly", "CSV for the data importer of Firefly III", ""),
         )
     ),
     hints=(
@@ -140,6 +146,13 @@ PLUGIN = Plugin(
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
     readers={"upload.parse": 4},
+    commands=(
+        PluginCommand(
+            name="rules",
+            doc="Try rules for descriptions, merchants and categories.",
+            target="stateward.pipelines.statements.commands:rules",
+        ),
+    ),
     demo=Demonstration(
         samples=(Sample(file="samples/*", machine=MACHINE, labels={"source_type": "sample"}),)
     ),

@@ -1,64 +1,25 @@
-"""Canonical transactions for other programs: CSV, OFX 2 and beancount, as a stream of lines.
+"""Canonical transactions for other programs: OFX, QIF, beancount, ledger, and CSV as Actual and Firefly III import it.
 
 Texts in statements come from strangers. In CSV a cell that a spreadsheet would run as a formula gets an apostrophe; in
-OFX everything is escaped; in beancount a text cannot end its quotes, nor an account its name.
+OFX everything is escaped; in plain-text accounting a text cannot end its quotes or its line, nor an account its name.
+Transactions that are not booked move no balance, and may never do so: they are written as comments, or left out.
 """
 
 import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from stateward.core.model import Fields, Json
+from stateward.definition.display import harmless
 
-COLUMNS = (
-    "id", "date", "amount", "currency", "description", "merchant", "account", "value_date", "balance", "reference",
-    "counterparty", "is_pending", "duplicate_of", "note", "section",
-)  # fmt: skip
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
-_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _ACCOUNT = re.compile(r"[^A-Za-z0-9]+")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_CURRENCY = re.compile(r"[A-Z]{3}")
 NAME_CHARS_MAX = 32  # of the element NAME in OFX
-
-
-def csv_lines(rows: Iterable[Fields]) -> Iterator[str]:
-    """A table with a heading: the columns of canonicals in their order, or those of the first row."""
-    columns: list[str] = []
-    for row in rows:
-        if not columns:
-            columns = [*COLUMNS, "page", "line"] if "amount" in row and "id" in row else sorted(row)
-            yield _csv_line(columns)
-        yield _csv_line([_cell(row, column) for column in columns])
-
-
-def _cell(row: Mapping[str, Json], column: str) -> str:
-    place = row.get("place")
-    value = place.get(column) if column in ("page", "line") and isinstance(place, dict) else None
-    if value is None:
-        value = row.get(column)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict | list):
-        return escape_formula(
-            "; ".join(map(str, value.values() if isinstance(value, dict) else value))
-        )
-    return "" if value is None else escape_formula(str(value))
-
-
-def escape_formula(text: str) -> str:
-    """A cell that no spreadsheet runs as a formula; numbers stay numbers."""
-    if text.startswith(FORMULA_STARTS) and not _NUMBER.fullmatch(text):
-        return f"'{text}"
-    return text
-
-
-def _csv_line(cells: Iterable[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(cells)
-    return text.getvalue()
+NO_CATEGORY = "Unknown"
 
 
 def ofx_lines(rows: Iterable[Fields]) -> Iterator[str]:
@@ -99,26 +60,151 @@ def _day(row: Mapping[str, Json]) -> str:
     return _text(row, "date").replace("-", "")
 
 
+def qif_lines(rows: Iterable[Fields]) -> Iterator[str]:
+    """QIF with an `!Account` for each account; dates start with the year, so that no program can mistake them."""
+    accounts: dict[tuple[str, str], list[Fields]] = defaultdict(list)
+    for row in _booked(rows):
+        accounts[_text(row, "account"), _text(row, "currency")].append(row)
+    for (account, currency), found in sorted(accounts.items()):
+        yield f"!Account\nN{account or 'unknown'} {currency}".rstrip() + "\nTBank\n^\n!Type:Bank\n"
+        for row in sorted(found, key=_order):
+            yield f"D{_text(row, 'date')}\nT{_text(row, 'amount')}\n"
+            yield f"P{_text(row, 'merchant') or _text(row, 'description')}\n"
+            yield f"M{_text(row, 'description')}\n"
+            if category := _text(row, "category"):
+                yield f"L{category}\n"
+            yield "^\n"
+
+
 def beancount_lines(rows: Iterable[Fields]) -> Iterator[str]:
-    """Beancount directives: credits are income and debits expenses, until a person categorises them."""
-    for row in rows:
-        day, amount = _text(row, "date"), _text(row, "amount")
-        if not day:
-            yield f"; without a date: {_quoted(_text(row, 'description'))} {amount}\n"
+    """Beancount: each account is opened on its first day, then its transactions by date.
+
+    The other side is the category, or unknown until a person says what it is. Without a date, a currency or a booking a
+    row is a comment: beancount has no place for it, and a made-up one would be wrong.
+    """
+    found = sorted(rows, key=_order)
+    good = [row for row in found if not _why_not(row)]
+    for name, (day, currencies) in sorted(_opened(good).items()):
+        allowed = f"  {','.join(sorted(currencies))}" if name.startswith("Assets:") else ""
+        yield f"{day} open {name}{allowed}\n"
+    yield "\n"
+    for row in found:
+        day, amount, currency = (_text(row, name) for name in ("date", "amount", "currency"))
+        if why := _why_not(row):
+            yield f"; {why}: {day} {_quoted(_text(row, 'description'))} {amount} {currency}\n"
             continue
-        if row.get("is_pending"):  # it moves no balance, and may never do so
-            yield f"; {day} not booked: {_quoted(_text(row, 'description'))} {amount}\n"
-            continue
-        currency = _text(row, "currency") or "XXX"
-        account = _ACCOUNT.sub("-", _text(row, "account")).strip("-").upper() or "UNKNOWN"
-        other = "Expenses:Unknown" if amount.startswith("-") else "Income:Unknown"
-        flag = "!" if row.get("duplicate_of") else "*"
+        flag = "!" if row.get("duplicate_of") or row.get("flags") else "*"
         yield (
             f"{day} {flag} {_quoted(_text(row, 'merchant'))} {_quoted(_text(row, 'description'))}\n"
             f"  id: {_quoted(_text(row, 'id'))}\n"
-            f"  Assets:Bank:A{account}  {amount} {currency}\n"
-            f"  {other}\n\n"
+            f"  {_asset(row)}  {amount} {currency}\n"
+            f"  {_other_side(row)}\n\n"
         )
+
+
+def _opened(rows: Iterable[Fields]) -> dict[str, tuple[str, set[str]]]:
+    """The accounts that are used, with the first day and the currencies of each."""
+    opened: dict[str, tuple[str, set[str]]] = {}
+    for row in rows:
+        for name in (_asset(row), _other_side(row)):
+            _, currencies = opened.setdefault(name, (_text(row, "date"), set()))
+            currencies.add(_text(row, "currency"))
+    return opened
+
+
+def ledger_lines(rows: Iterable[Fields]) -> Iterator[str]:
+    """A journal for ledger and hledger, by date; what cannot be booked is a comment."""
+    for row in sorted(rows, key=_order):
+        day, amount, currency = (_text(row, name) for name in ("date", "amount", "currency"))
+        payee = _payee(_text(row, "merchant") or _text(row, "description"))
+        if why := _why_not(row):
+            yield f"; {why}: {day} {payee} {amount} {currency}\n"
+            continue
+        mark = "!" if row.get("duplicate_of") or row.get("flags") else "*"
+        yield (
+            f"{day} {mark} {payee}\n"
+            f"    ; id: {_text(row, 'id')}\n"
+            f"    ; {_payee(_text(row, 'description'))}\n"
+            f"    {_asset(row)}  {amount} {currency}\n"
+            f"    {_other_side(row)}\n\n"
+        )
+
+
+def _payee(text: str) -> str:
+    """A text that neither begins a comment nor is a mark of its own."""
+    return text.replace(";", ",").replace("|", "/").lstrip("*!( ") or "unknown"
+
+
+def actual_lines(rows: Iterable[Fields]) -> Iterator[str]:
+    """CSV with the columns that Actual Budget asks for; rows that are not booked are left out."""
+    yield _csv_line(("Date", "Payee", "Notes", "Category", "Amount"))
+    for row in sorted(_booked(rows), key=_order):
+        payee = _text(row, "merchant") or _text(row, "description")
+        notes = _with_flags(row, _text(row, "description"))
+        cells = (_text(row, "date"), payee, notes, _text(row, "category"), _text(row, "amount"))
+        yield _csv_line(cells)
+
+
+FIREFLY = (
+    ("date", "date"), ("amount", "amount"), ("currency_code", "currency"), ("description", "description"),
+    ("account", "account"), ("opposing_name", "merchant"), ("category", "category"), ("external_id", "id"),
+    ("internal_reference", "reference"),
+)  # fmt: skip
+
+
+def firefly_lines(rows: Iterable[Fields]) -> Iterator[str]:
+    """CSV whose headings are the roles of Firefly III's data importer; rows that are not booked are left out."""
+    yield _csv_line((*(heading for heading, _ in FIREFLY), "notes", "tags"))
+    for row in sorted(_booked(rows), key=_order):
+        flags = ",".join(_flags(row))
+        cells = [_text(row, name) for _, name in FIREFLY]
+        yield _csv_line((*cells, _text(row, "note"), flags))
+
+
+def _booked(rows: Iterable[Fields]) -> Iterator[Fields]:
+    return (row for row in rows if row.get("date") and not row.get("is_pending"))
+
+
+def _why_not(row: Mapping[str, Json]) -> str:
+    """Why a row cannot be booked; "" if it can."""
+    if not _text(row, "date"):
+        return "without a date"
+    if row.get("is_pending"):
+        return "not booked"
+    return "" if _CURRENCY.fullmatch(_text(row, "currency")) else "without a currency"
+
+
+def _asset(row: Mapping[str, Json]) -> str:
+    account = _ACCOUNT.sub("-", _text(row, "account")).strip("-").upper() or "UNKNOWN"
+    return f"Assets:Bank:A{account}"
+
+
+def _other_side(row: Mapping[str, Json]) -> str:
+    kind = "Expenses" if _text(row, "amount").startswith("-") else "Income"
+    words = [_ACCOUNT.sub("-", part).strip("-") for part in _text(row, "category").split(":")]
+    # Every part of a name begins with a capital letter or a digit.
+    parts = [word[0].upper() + word[1:] for word in words if word]
+    return ":".join([kind, *(parts or [NO_CATEGORY])])
+
+
+def _order(row: Mapping[str, Json]) -> tuple[str, str]:
+    return _text(row, "date"), _text(row, "account")
+
+
+def _flags(row: Mapping[str, Json]) -> list[str]:
+    flags = row.get("flags")
+    return [str(code) for code in flags] if isinstance(flags, list) else []
+
+
+def _with_flags(row: Mapping[str, Json], text: str) -> str:
+    codes = ", ".join(_flags(row))
+    return f"{text} [flagged: {codes}]" if codes else text
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow([harmless(cell) for cell in cells])
+    return text.getvalue()
 
 
 def _quoted(text: str) -> str:

@@ -60,6 +60,7 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
         mark, balance, currency, reference, party, account = (
             self.mark, self.balance, self.currency, self.reference, self.counterparty, self.account,
         )  # fmt: skip
+        category = self.category
         taken = {*(getattr(self, role) for role in ROLES), *self.texts, *self.parties}
         texts, kinds, parties, holder = self.texts, self.kinds, self.parties, self.holder
         others = tuple(
@@ -85,6 +86,7 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
                 reference=cells[reference],
                 counterparty=other,
                 account=cells[account],
+                category=cells[category],
                 more={name: cells[i] for name, i in others if cells[i]},
             )
 

@@ -38,6 +38,7 @@ class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     reference: str = ""  # the bank's own id (FITID, end-to-end id, …)
     counterparty: str = ""
     account: str = ""  # where one table holds several
+    category: str = ""  # as the file says it; it stands in `more`, too, under its heading
     more: dict[str, str] = {}  # other columns by their printed heading
     note: str = ""  # a remark of the reader (fewer columns than the heading, …)
 

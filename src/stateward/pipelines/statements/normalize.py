@@ -80,6 +80,7 @@ class Canonical(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     section: int = 0
     place: RowPlace = RowPlace()
     details: dict[str, str] = {}  # what other columns say, under their headings
+    category: str = ""  # that of the file, else that of a rule
 
 
 class SectionCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -186,6 +187,11 @@ class Normalizer:
             self._sum(part, account, currency).add(amount, after, day)
         printed = (more.get("purpose") if more else "") or row.description or row.counterparty
         description = self._rules.description(printed)
+        merchant = self._rules.merchant(row.counterparty or description)
+        # What the file says goes before what rules say.
+        category = row.category.strip()
+        if not category and self._rules.has_categories:
+            category = self._rules.category(merchant, description)
         exact = money.format_amount(amount, currency)
         key = f"{account}\x1f{shown or row.date}\x1f{exact}\x1f{currency}\x1f{row.description}"
         # By position, in the order of the fields: keyword arguments take three times as long.
@@ -195,7 +201,7 @@ class Normalizer:
             exact,
             currency,
             description,
-            self._rules.merchant(row.counterparty or description),
+            merchant,
             account,
             part.value_day(row.value_date) if row.value_date else "",
             "" if after is None else money.format_amount(after, currency),
@@ -208,6 +214,7 @@ class Normalizer:
             row.section,
             row.place,
             more,
+            category,
         )
 
     def _identity(self, key: str) -> str:

@@ -26,7 +26,7 @@ from stateward.workers.sdk import Batch, Job, Outcome
 
 READER_VERSION = 4  # to be increased by a change after which the same bytes give other rows
 # Damage that another download, or a more lenient look at the file, may mend.
-CORRUPT_CODES = frozenset({"PDF_CORRUPT", "SHEET_CORRUPT", "XML_CORRUPT", "IMAGE_CORRUPT"})
+CORRUPT_CODES = frozenset({"PDF_CORRUPT", "SHEET_CORRUPT", "XML_CORRUPT"})
 BATCH_ROWS = 500
 PROBLEMS_KEPT_MAX = 1000
 PROBLEMS_LOGGED_MAX = 100

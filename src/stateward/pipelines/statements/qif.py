@@ -163,6 +163,7 @@ def _row(
         amount=amount,
         reference="",
         counterparty=payee,
+        category=more.get("category", ""),
         more=more,
     )
 

@@ -35,6 +35,13 @@ class Merchant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: list[str] = []
 
 
+class Category(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A category, and the pattern of descriptions or merchants that belong to it."""
+
+    name: str
+    match: str
+
+
 class CleaningRuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The keys of a rules file."""
 
@@ -43,6 +50,7 @@ class CleaningRuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prefixes: list[str] = []
     suffixes: list[str] = []
     merchants: list[Merchant] = []
+    categories: list[Category] = []
 
 
 class CleaningRules:
@@ -66,8 +74,13 @@ class CleaningRules:
             for phrase in rule.words:
                 first = next(iter(_WORDS.findall(phrase.lower())), "")
                 self._phrases.setdefault(first, []).append((phrase.lower(), rule.name))
+        self._categories = [
+            (_compile(rule.match), rule.name) for layer in layers for rule in layer.categories
+        ]
         self.description = lru_cache(CACHE_MAX)(self._description)
         self.merchant = lru_cache(CACHE_MAX)(self._merchant)
+        self.has_categories = bool(self._categories)
+        self.category = lru_cache(CACHE_MAX)(self._category)
 
     def _description(self, text: str) -> str:
         """A description on one line with single blanks, rewritten by the rules."""
@@ -95,6 +108,14 @@ class CleaningRules:
             text = self._without_affixes(text, low)
         text = " ".join(text.split()).strip(" -:;,.*")[:MERCHANT_CHARS_MAX]
         return text.title() if text.isupper() and len(text) > SHORT_CHARS else text
+
+    def _category(self, merchant: str, description: str) -> str:
+        """The category of the first rule that fits the merchant or the description; "" for none."""
+        texts = (merchant[:TEXT_CHARS_MAX].lower(), description[:TEXT_CHARS_MAX].lower())
+        for pattern, name in self._categories:
+            if any(pattern.search(text) for text in texts):
+                return name
+        return ""
 
     def _without_affixes(self, text: str, low: str) -> str:
         start, end = 0, len(low)

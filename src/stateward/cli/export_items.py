@@ -1,0 +1,281 @@
+"""`stateward export items`: the items of many records, by query and period, as one file for other programs."""
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.extensions import installed_plugins
+from stateward.cli.output import plural, write_lines
+
+if TYPE_CHECKING:
+    from stateward.cli.apps import AppProtocol
+    from stateward.core.model import Fields, Json
+    from stateward.definition.display import ItemView
+    from stateward.definition.plugin import Export
+    from stateward.schemas import Record
+
+PLAIN = ("csv", "jsonl")
+FILES = ("xlsx", "parquet")  # which are no text
+FLAGS = "flags"
+
+
+class Period(NamedTuple):
+    """Days, both included; None leaves that side open."""
+
+    first: str | None
+    last: str | None
+
+    def covers(self, day: str) -> bool:
+        return (self.first is None or self.first <= day) and (self.last is None or day <= self.last)
+
+    @property
+    def is_open(self) -> bool:
+        return self.first is None and self.last is None
+
+
+class DayParameter(click.ParamType[str]):
+    """A day, as in 2026-01-31."""
+
+    name = "date"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return date.fromisoformat(value).isoformat()
+        except ValueError:
+            self.fail(f"{value!r} is no day; write it as 2026-01-31", param, ctx)
+
+
+@click.command(
+    "items",
+    cls=Command,
+    examples=[
+        "stateward export items --from 2026-01-01 --to 2026-12-31 --format xlsx --out 2026.xlsx",
+        "stateward export items --query 'machine:invoices' --format csv",
+        "stateward export items UL_01h2k3 UL_01h2k4 --format csv --out two.csv",
+    ],
+)
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--query", metavar="QUERY", help="All records that match, as `stateward list` says.")
+@click.option("--from", "first", metavar="DAY", type=DayParameter(), help="Items from this day on.")
+@click.option("--to", "last", metavar="DAY", type=DayParameter(), help="Items up to this day.")
+@click.option("--stage", metavar="NAME", help="Of this stage; otherwise of the last that has any.")
+@click.option(
+    "--format",
+    "form",
+    metavar="NAME",
+    default="csv",
+    show_default=True,
+    help="csv, jsonl, xlsx, parquet, or a format that a pipeline offers.",
+)
+@click.option(
+    "--out",
+    "path",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A new file; otherwise standard output.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+@click.option(
+    "--with-duplicates",
+    is_flag=True,
+    help="Each item of each record, also where several records hold the same one.",
+)
+@pass_context
+def export_items(
+    context: CliContext,
+    *,
+    ids: tuple[str, ...],
+    query: str | None,
+    first: str | None,
+    last: str | None,
+    stage: str | None,
+    form: str,
+    path: Path | None,
+    overwrite: bool,
+    with_duplicates: bool,
+) -> Exit:
+    """Write the items of many records as one file.
+
+    Without ids or a query, of all records that have ended. What stands in several records comes once. A result that a
+    person rejected is left out; one that is flagged is in it, with its codes, and the command ends with exit code 9.
+    """
+    export = _format(form)
+    if ids and query:
+        raise click.UsageError("name records, or give a --query; one of the two")
+    if form in FILES and path is None:
+        raise click.UsageError(f"{form} is no text: say which file with --out")
+    if path is not None and path.exists() and not overwrite:
+        raise click.UsageError(f"{path} exists; add --overwrite to replace it")
+    with context.app() as app:
+        chosen = [app.record(each) for each in ids] if ids else app.find(query or "")
+        gathered = _Gathered(context, app, Period(first, last), stage)
+        rows = gathered.rows(chosen, is_unique=not with_duplicates)
+        if context.is_for_programs and path is None:
+            context.emit_rows(rows)
+        else:
+            _write(export, form, rows, gathered, path)
+    if context.json and path is not None:
+        context.emit({"file": str(path), "items": gathered.count, "flagged": gathered.flagged})
+    gathered.report()
+    return Exit.FLAGGED if gathered.flagged else Exit.OK
+
+
+def _format(form: str) -> "Export | None":
+    offered = {each.name: each for plugin in installed_plugins() for each in plugin.exports}
+    if form not in (*PLAIN, *FILES, *offered):
+        known = ", ".join((*PLAIN, *FILES, *offered))
+        raise click.UsageError(f"there is no format {form!r}; there are: {known}")
+    return offered.get(form)
+
+
+class _Gathered:
+    """Items of many records as they come, and what has to be said about them."""
+
+    def __init__(
+        self, context: CliContext, app: "AppProtocol", period: Period, stage: str | None
+    ) -> None:
+        self._context = context
+        self._app = app
+        self._period = period
+        self._stage = stage
+        self.view: ItemView | None = None
+        self.flagged: list[str] = []
+        self.count = self._rejected = self._again = self._undated = 0
+
+    def rows(self, records: "Iterable[Record]", *, is_unique: bool) -> "Iterator[Fields]":
+        seen: set[object] = set()
+        for record in records:
+            decision = record.flag_decision
+            if decision is not None and decision.action == "reject":
+                self._rejected += 1
+                continue
+            doubts: list[Json] = list(record.flags) if record.flags and decision is None else []
+            for row in self._dated(record):
+                identity = row.get("id")
+                if is_unique and identity is not None and identity in seen:
+                    self._again += 1
+                    continue
+                seen.add(identity)
+                self.count += 1
+                yield {**row, FLAGS: doubts} if doubts else row
+            if doubts:
+                codes = ", ".join(map(str, doubts))
+                self.flagged.append(f"{record.id} is flagged as wrong or incomplete: {codes}")
+
+    def _dated(self, record: "Record") -> "Iterator[Fields]":
+        """The items of a record that are of the period."""
+        found = self._app.items(record.id, stage=self._stage)
+        if found.stage is None:
+            return
+        view = self._view(record, found.stage)
+        self.view = self.view or view
+        days = () if view is None else tuple(c for c in view.columns if c.format == "date")
+        if not self._period.is_open and not days:
+            self._context.say(f"the items of {record.id} have no days: they are left out")
+            return
+        for row in found.rows:
+            day = str(days[0].value(row) or "") if days else ""
+            if not self._period.is_open and not day:
+                self._undated += 1
+            elif self._period.is_open or self._period.covers(day[:10]):
+                yield row
+
+    def _view(self, record: "Record", stage: str) -> "ItemView | None":
+        from stateward.definition.plugin import item_view
+
+        source_type = record.labels.get("source_type")
+        return item_view(installed_plugins(), record.machine, stage, source_type)
+
+    def report(self) -> None:
+        """What was written, and what was not."""
+        self._context.say(f"{plural(self.count, 'item')} written")
+        for count, why in (
+            (self._again, "left out: they stand in another record too"),
+            (self._undated, "left out: they have no day"),
+        ):
+            if count:
+                self._context.say(f"{plural(count, 'item')} {why}")
+        if self._rejected:
+            self._context.say(
+                f"{plural(self._rejected, 'record')} left out: a person rejected them"
+            )
+        for sentence in self.flagged:
+            self._context.say(sentence)
+
+
+def _write(
+    export: "Export | None",
+    form: str,
+    rows: "Iterator[Fields]",
+    gathered: _Gathered,
+    path: Path | None,
+) -> None:
+    if form in FILES and path is not None:
+        from stateward.cli.table_files import write_parquet, write_xlsx
+
+        with _replacing(path) as made:
+            (write_xlsx if form == "xlsx" else write_parquet)(made, rows, lambda: gathered.view)
+        return
+    lines = _lines(export, form, rows, gathered)
+    if path is None:
+        write_lines(lines)
+        return
+    with _replacing(path) as made, made.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(lines)
+
+
+def _lines(
+    export: "Export | None", form: str, rows: "Iterator[Fields]", gathered: _Gathered
+) -> Iterator[str]:
+    if export is not None:
+        from stateward.definition.plugin import resolve
+
+        yield from resolve(export.lines)(rows)
+        if export.comment:
+            yield from (export.comment.format(each) + "\n" for each in gathered.flagged)
+        return
+    if form == "jsonl":
+        import msgspec
+
+        for row in rows:
+            yield msgspec.json.encode(row).decode() + "\n"
+        return
+    from stateward.cli.table_files import peeked
+    from stateward.definition.display import csv_lines
+
+    waiting = peeked(rows)
+    yield from csv_lines(waiting, with_flags(gathered.view))
+
+
+def with_flags(view: "ItemView | None") -> "ItemView | None":
+    """A view with a column for the flags of the record that an item comes from."""
+    from msgspec.structs import replace
+
+    from stateward.definition.display import Column
+
+    if view is None or not view.columns:
+        return view
+    return replace(view, columns=(*view.columns, Column(FLAGS, format="list")))
+
+
+class _replacing:  # noqa: N801 - a context manager
+    """A file that takes its name only when it is whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._made = path.with_name(f".{path.name}.{os.getpid()}.part")
+
+    def __enter__(self) -> Path:
+        return self._made
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self._made.replace(self._path)
+        else:
+            self._made.unlink(missing_ok=True)
