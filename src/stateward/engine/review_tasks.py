@@ -24,6 +24,8 @@ from stateward.storage.store import Store
 
 PAGES_MAX = 100  # pages of open reviews that one question looks through
 PENDING_MAX = 1000  # records of one query, whatever limit a caller gives: bounds memory
+# The keys by which an item tells of a problem, or holds several.
+TELLS_A_PROBLEM = frozenset({"sentence", "message", "code", "problems"})
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,13 +187,15 @@ class ReviewTasks:
     def problems(self, record: Record) -> list[Fields]:
         """What the last stage before the review found wrong with those items.
 
-        That is a stage which leads to the review and is not the one under review; of several, the latest that ran.
+        That is a stage which leads to the review and is not the one under review; of several, the latest that ran. Its
+        items that tell no problem (no sentence, message or code) are something else that it made.
         """
         machine = self._registry.of(record)
         names = {stage.name for stage in machine.stages if stage.running in _before(machine)}
         names -= {review.of for review in machine.reviews if review.of is not None}
         made = [version for name, version in record.outputs.items() if name in names]
-        return list(self._outputs.items(record.id, max(made))) if made else []
+        items = self._outputs.items(record.id, max(made)) if made else ()
+        return [each for each in items if not TELLS_A_PROBLEM.isdisjoint(each)]
 
     def gold(self) -> Iterator[Gold]:
         """Every decision of a person, with what was found and what is right: ground truth to measure extractors by.

@@ -1,5 +1,6 @@
 """The four stages, each by itself and all of them through the application, with a model and without."""
 
+import json
 import os
 import signal
 import subprocess
@@ -168,6 +169,68 @@ def test_the_label_says_the_vertical_and_a_wrong_one_is_seen(tmp_path: Path) -> 
     assert extracted.facts["vertical"] == "insurance"
     assert judged.facts["valid"] is False
     assert any(str(note).startswith("WRONG_VERTICAL") for note in notes_of(judged))
+
+
+LEASE = """
+RENTAL AGREEMENT
+
+1. Payment
+The customer shall pay all invoices within thirty days.
+
+2. Confidentiality
+Each party shall keep the confidential information of the other party secret.
+
+2.1 Exceptions
+Information that is publicly known is not confidential information.
+
+3. Governing Law
+This Agreement shall be governed by the laws of the State of Texas.
+"""
+
+
+def items_of(result: Completed) -> list[Fields]:
+    chunks = [chunk.data for chunk in result.chunks if chunk.data.startswith("[")]
+    return [item for chunk in chunks for item in msgspec.json.decode(chunk)]
+
+
+def test_the_clauses_of_a_contract_are_items_with_type_and_place(tmp_path: Path) -> None:
+    line = Line(LEASE, tmp_path / "c.txt", {"vertical": "general"})
+    line.done("parse")
+    line.done("extract")
+
+    judged = line.done("validate")
+
+    clauses = [item for item in items_of(judged) if "type" in item]
+    assert [(each["path"], each["type"]) for each in clauses] == [
+        ("1.", "fees"),
+        ("2.", "confidentiality"),
+        ("2. 2.1", "confidentiality"),
+        ("3.", "governing_law"),
+    ]
+    where = clauses[1]["where"]
+    assert isinstance(where, dict)
+    assert LEASE.strip()[int(str(where["start"])) :].startswith("2. Confidentiality")
+    about = next(json.loads(chunk.data) for chunk in judged.chunks if chunk.data.startswith("{"))
+    assert about["clauses"] == 4
+
+
+def test_problems_come_before_clauses_and_have_their_values(tmp_path: Path) -> None:
+    line = Line(LEASE, tmp_path / "c.txt", {"vertical": "general"})
+    line.done("parse")
+    line.done("extract")
+
+    items = items_of(line.done("validate"))
+
+    problems = [item for item in items if "sentence" in item]
+    assert problems == items[: len(problems)]
+    assert {"MISSING"} <= {str(each["code"]) for each in problems}
+
+
+def test_a_contract_without_numbers_and_headings_has_no_clauses(line: Line) -> None:
+    line.done("parse")
+    line.done("extract")
+
+    assert not [item for item in items_of(line.done("validate")) if "type" in item]
 
 
 def notes_of(result: Completed) -> list[Json]:
@@ -367,6 +430,20 @@ def test_a_contract_goes_its_way_by_itself(app: App) -> None:
     assert (exposed["vertical"], exposed["provider"]) == ("energy", "Vattenfall")
     assert app.records.about(record.id, "compare")["answer"] == "better"
     assert app.admin.verify().is_sound
+
+
+def test_the_clauses_of_all_contracts_can_be_searched_and_are_no_problems(app: App) -> None:
+    labels = {"vertical": "general"}
+    record = app.submit(LEASE.encode(), machine="contract", name="lease.txt", labels=labels).record
+    app.run_until_idle()
+
+    hits = app.search.find("publicly known").hits
+    problems = app.reviews.problems(app.record(record.id))
+
+    assert (record.id, "validate") in {(hit.record_id, hit.stage) for hit in hits}
+    assert app.record(record.id).status == "review_required"
+    assert problems
+    assert all("sentence" in each for each in problems)
 
 
 def test_the_model_is_reached_from_the_confined_child(tmp_path: Path) -> None:

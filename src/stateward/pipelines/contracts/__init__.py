@@ -22,6 +22,17 @@ FOUND = (
     Column("why"),
 )
 
+CHECKS = (
+    Column("sentence", title="to check"),
+    Column("path", format="code"),
+    Column("heading"),
+    Column("title", title="type"),
+    Column("confidence", format="percent"),
+    Column("topics", title="also speaks of", format="list"),
+    Column("page", format="number"),
+    Column("text"),
+)
+
 PLUGIN = Plugin(
     name="contracts",
     package=__name__,
@@ -44,11 +55,20 @@ PLUGIN = Plugin(
     items=(
         ItemView(machine=MACHINE, stage="parse", title="Pages"),
         ItemView(machine=MACHINE, stage="extract", title="Terms", columns=FOUND, where="place"),
+        ItemView(machine=MACHINE, stage="validate", title="Checks and clauses", columns=CHECKS),
         ItemView(
             machine=MACHINE, stage="review", title="Corrected terms", columns=FOUND, where="place"
         ),
     ),
-    searchable=(SearchableText(machine=MACHINE, stage="parse", fields=("text",)),),
+    searchable=(
+        SearchableText(machine=MACHINE, stage="parse", fields=("text",)),
+        SearchableText(
+            machine=MACHINE,
+            stage="validate",
+            fields=("title", "heading", "text"),
+            title="Clauses of contracts",
+        ),
+    ),
     demo=Demonstration(
         samples=(
             # Its vertical does not ship: it fails until a file of rules is there.

@@ -190,7 +190,7 @@ def _by_rules(vertical: Vertical) -> Extractor:
 
 
 def validate(job: Job) -> Outcome:
-    """Validate terms: the final confidence, and every problem."""
+    """Validate terms: the final confidence, and every problem. The items are problems, then clauses."""
     rules = _rules(Options.of(job))
     extraction = _extraction(job)
     result = validate_extraction(extraction, rules)
@@ -203,13 +203,24 @@ def validate(job: Job) -> Outcome:
     facts: Fields = {"final_confidence": result.final_confidence, "valid": result.accepted}
     if result.problems:
         facts[NOTES] = [f"{each.code}: {each.sentence}" for each in result.problems[:NOTES_MAX]]
+    clauses = _clauses(job)
     about: Fields = {
         **msgspec.to_builtins(result),
         "vertical": extraction.vertical,
         "provider": extraction.provider,
         "rules": rules.version,
+        "clauses": len(clauses),
     }
-    return Outcome(facts=facts, items=_validated_items(extraction, result), about=about)
+    return Outcome(facts=facts, items=[*_to_check(extraction, result), *clauses], about=about)
+
+
+def _clauses(job: Job) -> list[Fields]:
+    """The clauses of the contract with their types: they do not decide anything, they can be found."""
+    from stateward.pipelines.clauses.items import clauses_of
+
+    clauses = clauses_of(_document(job))
+    job.log(f"{len(clauses)} clauses were found")
+    return clauses
 
 
 def compare_offers(job: Job) -> Outcome:
@@ -335,8 +346,8 @@ def _extraction(job: Job) -> Extraction:
     )
 
 
-def _validated_items(extraction: Extraction, result: ValidationResult) -> Iterable[Fields]:
-    """What a reviewer has to check, one item each: problems, and values that are not sure."""
+def _to_check(extraction: Extraction, result: ValidationResult) -> Iterable[Fields]:
+    """What a reviewer has to check, one item each: problems, with the value that each is about."""
     surest: dict[str, FoundValue] = {}
     for found in sorted(extraction.found, key=lambda each: each.confidence):
         surest[found.field] = found
