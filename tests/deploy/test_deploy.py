@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 COMPOSE = DEPLOY / "container" / "compose.yaml"
+COMPOSES = [COMPOSE, DEPLOY / "container" / "compose.scale-out.yaml"]
 CONTAINERFILE = DEPLOY / "container" / "Containerfile"
 RULES = DEPLOY / "prometheus" / "rules.yaml"
 ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
@@ -104,21 +105,26 @@ def test_systemd_understands_a_unit(unit: Path, tmp_path: Path) -> None:
     assert complaints == []
 
 
-def test_every_container_runs_a_role_that_exists() -> None:
-    services = read(COMPOSE)["services"]
+@pytest.mark.parametrize("compose", COMPOSES, ids=lambda each: each.name)
+def test_every_container_runs_a_role_that_exists(compose: Path) -> None:
+    services = read(compose)["services"]
     ours = {name: each for name, each in services.items() if each.get("image") == "stateward"}
 
     assert ours.keys() == {"api", "coordinator", "worker", "notifier"}
     assert all(is_a_command(each["command"]) for each in ours.values())
     assert all(each["cap_drop"] == ["ALL"] for each in ours.values())
+    assert all(each["read_only"] and each["tmpfs"] == ["/tmp"] for each in ours.values())
 
 
-def test_what_compose_mounts_and_names_exists() -> None:
-    document = read(COMPOSE)
+@pytest.mark.parametrize("compose", COMPOSES, ids=lambda each: each.name)
+def test_what_compose_mounts_and_names_exists(compose: Path) -> None:
+    document = read(compose)
     volumes = document["volumes"].keys()
     for service in document["services"].values():
         for mount in service.get("volumes", ()):
             source = mount.split(":")[0]
+            if ":" not in mount:  # a volume of the container's own
+                continue
             is_file = source.startswith(".")
             assert (COMPOSE.parent / source).exists() if is_file else source in volumes
         for port in service.get("ports", ()):
