@@ -202,6 +202,11 @@ class Silent(Log):
 class HashedOnly:
     """Blob storage that keeps nothing: what a worker writes about bytes is simulated, the bytes are not."""
 
+    is_local = True
+
+    def has_copy(self, digest: str) -> bool:
+        return True
+
     def path(self, digest: str) -> Path:
         return Path(digest)
 

@@ -155,8 +155,9 @@ def test_an_outage_costs_a_document_no_attempt(
     rmtree(tmp_path / "data" / "artifacts-cache")
     s3.faults = [S3Fault(kind="fail", times=MANY)]
     with app.node() as node:
-        for _ in range(3):
+        while not [each for each in s3.requests if each[0] == "GET"]:
             node.turn()
+        node.turn()
         during = app.record(record.id)
         s3.faults = []
         node.run(until_idle=True)
@@ -164,6 +165,24 @@ def test_an_outage_costs_a_document_no_attempt(
     ended = app.record(record.id)
     assert (during.status, during.error_code) == ("measuring", None)
     assert (ended.status, ended.retry_count, ended.version) == ("done", 0, during.version + 1)
+
+
+def test_the_loop_goes_on_while_a_document_is_fetched(
+    s3: S3Server, app: App, tmp_path: Path
+) -> None:
+    """The slow one is answered when the test says so: until then the other one must have ended."""
+    slow, quick = (app.submit(each, machine="sizes").record for each in (b"slow", b"quick"))
+    rmtree(tmp_path / "data" / "artifacts-cache" / str(slow.artifact)[:2])
+    s3.faults = [S3Fault(kind="held")]
+    with app.node() as node:
+        while app.record(quick.id).status != "done":
+            node.turn()
+        during = app.record(slow.id).status
+        s3.release.set()
+        node.run(until_idle=True)
+
+    assert during == "measuring"
+    assert app.record(slow.id).status == "done"
 
 
 def test_a_document_that_cannot_be_sent_leaves_no_record(s3: S3Server, app: App) -> None:

@@ -64,6 +64,13 @@ class ArtifactStore(Protocol):
     def checked_path(self, digest: str) -> Path:
         """The same, with bytes that were hashed for this call: `ArtifactChanged` if they are not those stored."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether every artifact is a file of this machine already."""
+
+    def has_copy(self, digest: str) -> bool:
+        """Whether an artifact can be read without the network."""
+
     def pieces(self, digest: str) -> Iterator[bytes]:
         """An artifact's bytes from where they are stored, a piece at a time."""
 
@@ -102,6 +109,8 @@ class Folder:
         self._incoming = root / "incoming"
         # Folders whose entry in the root is durable: synced once, not per file.
         self._settled: set[str] = set()
+
+    is_local = True
 
     @property
     def location(self) -> str:
@@ -173,6 +182,10 @@ class Folder:
         if not self.verify(digest):
             raise ArtifactChanged(digest)
         return path
+
+    def has_copy(self, digest: str) -> bool:
+        """Whether it is stored: here that is the same."""
+        return self.holds(digest)
 
     def pieces(self, digest: str) -> Iterator[bytes]:
         """The bytes of an artifact, a piece at a time."""

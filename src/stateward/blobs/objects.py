@@ -74,6 +74,8 @@ class ObjectStorage:
         self._cache_root = cache
         self._added = 0  # bytes since the cache was last looked at
 
+    is_local = False
+
     @property
     def location(self) -> str:
         """The URL of the bucket and prefix."""
@@ -128,6 +130,10 @@ class ObjectStorage:
                 return path
         path.unlink(missing_ok=True)
         return self._fetch(digest)
+
+    def has_copy(self, digest: str) -> bool:
+        """Whether there is a copy on this machine."""
+        return self._cache.holds(digest)
 
     def pieces(self, digest: str) -> Iterator[bytes]:
         """The bytes of the object, a part at a time; no copy is left here."""

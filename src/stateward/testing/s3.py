@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Literal, Self, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
@@ -21,6 +21,7 @@ import msgspec
 ACCESS_KEY = "test-key"
 SECRET_KEY = "test-secret"  # noqa: S105 - of a server in memory
 
+HELD_S_MAX = 60.0
 # What a process must have in its environment to be let in.
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": ACCESS_KEY,
@@ -28,11 +29,14 @@ ENVIRONMENT = {
     "AWS_REGION": "us-east-1",
 }
 
-FaultKind: TypeAlias = Literal["fail", "cut", "slow", "drop"]
+FaultKind: TypeAlias = Literal["fail", "cut", "slow", "drop", "held"]
 
 
 class S3Fault(msgspec.Struct, kw_only=True):
-    """What happens to the next `times` requests with this method: 500, cut in the middle, late, or dropped."""
+    """What happens to the next `times` requests with this method: 500, cut in the middle, late, dropped, or held.
+
+    What is held is answered when `S3Server.release` is set.
+    """
 
     kind: FaultKind
     method: str = "GET"
@@ -52,6 +56,7 @@ class S3Server:
         self.began: dict[str, float] = {}
         self.requests: list[tuple[str, str]] = []
         self.faults: list[S3Fault] = []
+        self.release = Event()
         self._lock = Lock()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
@@ -134,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._fault = self.s3.fault_for(self.command)
         if self._fault is not None and self._fault.kind == "slow":
             time.sleep(self._fault.seconds)
+        if self._fault is not None and self._fault.kind == "held":
+            self.s3.release.wait(HELD_S_MAX)
         if self._fault is not None and self._fault.kind == "drop":
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True

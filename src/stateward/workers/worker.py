@@ -50,6 +50,7 @@ from stateward.storage.outputs import (
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.confinement import Grants
+from stateward.workers.fetching import LOOK_S, Fetchable, Fetcher
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
 from stateward.workers.routes import Routes, route_of
 from stateward.workers.sandbox import SMALL_INPUT_CHARS, Child, ChildJob, JobOrder
@@ -197,14 +198,11 @@ class StageSavedValues:
         return self._outputs.load_value(*self._of, name)
 
 
-class Artifacts(Protocol):
+class Artifacts(Fetchable, Protocol):
     """Blob storage, as far as a worker needs it."""
 
     def path(self, digest: str) -> Path:
         """The file of an artifact; raises ArtifactError if there is none."""
-
-    def checked_path(self, digest: str) -> Path:
-        """The same, with bytes that were hashed for this call: `ArtifactChanged` if they are not those stored."""
 
     def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
         """Store bytes durably under their SHA-256."""
@@ -343,6 +341,7 @@ class Worker:
         self._began: dict[Child, float] = {}
         self._spawn_at = 0.0
         self._fetch_at = 0.0
+        self._fetcher = Fetcher(artifacts)
         self._known_grants: dict[tuple[bool, tuple[str, ...]], Grants] = {}
         self._queue: dict[Key, Work] = {}
         self._inline_queue: dict[Key, Work] = {}
@@ -544,6 +543,8 @@ class Worker:
             deadlines.append(self._spawn_at - now)
         if now < self._fetch_at:
             deadlines.append(self._fetch_at - now)
+        elif self._fetcher.is_busy:
+            deadlines.append(LOOK_S)
         return max(0.0, min([self._beat_at - now, IDLE_S, *deadlines]))
 
     def drain(self) -> None:
@@ -564,6 +565,7 @@ class Worker:
         for child in list(self._children):
             child.close(wait_s=CLOSE_S)
         self._children.clear()
+        self._fetcher.close()
         rmtree(self._config.scratch_root, ignore_errors=True)
         self._wakeup.close()
         with suppress(StoreError):  # then the lease expires, with the same effect but later
@@ -602,6 +604,8 @@ class Worker:
         for key, work in list(self._inline_queue.items()):
             if time.monotonic() < self._fetch_at:
                 return
+            if not self._fetcher.is_here(work.artifact):
+                continue
             del self._inline_queue[key]
             if work.losses:
                 self._record_begun(work)
@@ -637,8 +641,14 @@ class Worker:
 
     def _start(self) -> None:
         """Give the idle children work, in the order of the queue; several quick jobs at a time."""
-        while self._queue and time.monotonic() >= self._fetch_at:
-            work = next(iter(self._queue.values()))
+        while time.monotonic() >= self._fetch_at:
+            # The first one whose document is here; those before it are fetched meanwhile.
+            here = (each for each in self._queue.values() if self._fetcher.is_here(each.artifact))
+            work = next(here, None)
+            if work is None:
+                if not self._queue:
+                    self._fetcher.forget_done()
+                return
             child = self._idle_child(self._grants(work), work.owner)
             if child is None:
                 return
@@ -686,7 +696,7 @@ class Worker:
         for key, work in list(self._queue.items()):
             if len(jobs) == jobs_max:
                 break
-            if not self._is_for(child, work):
+            if not self._is_for(child, work) or not self._fetcher.is_here(work.artifact):
                 continue
             try:
                 order = self._order(work)
@@ -861,7 +871,7 @@ class Worker:
         """The document of this work, whose bytes are those that the record was made of."""
         if work.artifact is None:
             return None
-        path = self._artifacts.checked_path(work.artifact)
+        path = self._fetcher.take(work.artifact)
         self._fetch_at = 0.0
         return path
 
