@@ -25,7 +25,7 @@ from stateward.core.errors import (
 from stateward.core.machine import Machine
 from stateward.definition.declare import declare
 from stateward.notifications.feed import Feed
-from stateward.notifications.feed_targets import FeedMessage, FeedTarget, waves
+from stateward.notifications.feed_targets import STREAM, FeedMessage, FeedTarget, waves
 from stateward.settings import Settings
 from tests.waiting import wait_until
 
@@ -272,7 +272,7 @@ def test_a_replay_sends_again_and_is_in_the_audit_log(app: App) -> None:
 
     assert (status.sent, status.behind) == (4, 2)
     assert [each["data"]["seq"] for each in target.events] == [1, 2, 3, 4, 5, 6, 5, 6]
-    assert [each.verb for each in app.audit.entries(limit=10)][-1] == "feed.replayed"
+    assert "feed.replayed" in [each.verb for each in app.audit.entries(limit=10)]
     with pytest.raises(InvalidRequest, match="from 1 to 7"):
         replay_feed(app, 8, actor="person:ann")
 
@@ -383,22 +383,18 @@ def nats_events(url: str) -> list[dict[str, Any]]:
     import asyncio
 
     import nats
-    from nats.errors import TimeoutError as NoMore
 
     async def read() -> list[dict[str, Any]]:
         client = await nats.connect(url)
         stream = client.jetstream()
+        count = (await stream.stream_info(STREAM)).state.messages
         reader = await stream.pull_subscribe("stateward.*")
         found: list[dict[str, Any]] = []
-        try:
-            while batch := await reader.fetch(100, timeout=0.3):
-                for each in batch:
-                    found.append(json.loads(each.data))
-                    await each.ack()
-        except NoMore:
-            return found
-        finally:
-            await client.close()
+        while len(found) < count:
+            for each in await reader.fetch(count - len(found), timeout=60):
+                found.append(json.loads(each.data))
+                await each.ack()
+        await client.close()
         return found
 
     return asyncio.run(read())
