@@ -1,11 +1,12 @@
 """The section `literature` of the settings, and what it says to the runners."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
+from stateward.core.errors import InvalidRequest, StageFailure
 from stateward.core.model import Fields
 from stateward.definition.plugin import AutomaticMove, ConfiguredPlugin
 from stateward.definition.section import (
@@ -23,6 +24,9 @@ from stateward.definition.section import (
 )
 from stateward.pipelines.literature import MACHINE
 from stateward.pipelines.literature.lists import PaperFilters
+
+if TYPE_CHECKING:
+    from stateward.pipelines.literature.embedding.endpoint import EmbeddingEndpoint
 
 Year = Annotated[int, Meta(ge=1500, le=2200)]
 
@@ -101,9 +105,54 @@ class EmbedSettings(Section, frozen=True, kw_only=True):
         FilePath | None,
         Meta(
             description="The folder of a model, as `stateward models install minilm` says it, outside of the data "
-            "folder. Without one, papers are completed without vectors and searched by their words.",
+            "folder. Without one, and without an endpoint, papers are completed without vectors and searched by their "
+            "words.",
         ),
     ] = None
+    base_url: Annotated[
+        str | None,
+        Meta(
+            description="An endpoint with OpenAI's `/embeddings`, instead of a model on this machine: its address up "
+            "to there, such as `https://host/v1`. The text of papers is sent to it.",
+        ),
+    ] = None
+    endpoint_model: Annotated[
+        str | None, Meta(description="The name of the model at the endpoint.")
+    ] = None
+    key: Annotated[
+        str | None, Meta(description="The key of the endpoint.", extra={"secret": True})
+    ] = None
+    batch: Annotated[
+        int, Meta(ge=1, le=2048, description="The most pieces of text in one request.")
+    ] = 64
+    timeout_seconds: Annotated[
+        Seconds, Meta(description="The longest wait for one answer of the endpoint.")
+    ] = 60.0
+    ca_file: Annotated[
+        FilePath | None,
+        Meta(description="Further certificates to trust, relative to the settings file."),
+    ] = None
+
+    def problems(self) -> Iterator[Problem]:
+        """There is one embedder; an endpoint has an address and a model."""
+        if self.base_url is None:
+            return
+        if self.model is not None:
+            yield (
+                ("base_url",),
+                "there is a model on this machine already: give only one of the two",
+            )
+        if not self.endpoint_model:
+            yield ("endpoint_model",), "an endpoint needs the name of its model"
+        if not is_plain_address(self.base_url):
+            yield ("base_url",), f"base_url must be {PLAIN_ADDRESS}"
+        if self.key is not None and not (self.key.isascii() and self.key.isprintable()):
+            yield ("key",), "key must be printable ASCII characters"
+
+    @property
+    def is_set(self) -> bool:
+        """Whether papers get vectors."""
+        return self.model is not None or self.base_url is not None
 
 
 class LiteratureSettings(Section, frozen=True, kw_only=True):
@@ -134,22 +183,46 @@ class ConfiguredLiterature(ConfiguredPlugin[LiteratureSettings]):
         options.pop("lists")
         fetch = options.pop("fetch")
         options.pop("embed")
-        model = self.options.embed.model
+        embed = self.options.embed
         if runner == "literature.download":
             return options | {"fetch": fetch}
-        if runner == "literature.embed" and model is not None:
+        if runner == "literature.embed" and embed.base_url is not None:
+            return options | {"embed_endpoint": msgspec.to_builtins(self._endpoint())}
+        if runner == "literature.embed" and embed.model is not None:
             # At the top, where the sandbox looks for folders that a runner may read.
-            return options | {"embed_model": model}
+            return options | {"embed_model": embed.model}
         return options
+
+    def offline_runners(self) -> Collection[str]:
+        """A model of this machine needs no connection, so its process gets none."""
+        return () if self.options.embed.base_url is not None else ("literature.embed",)
 
     def embed_query(self, text: str) -> tuple[str, Sequence[float]] | None:
         """The vector of a query, by the model that papers are embedded with."""
-        if self.options.embed.model is None:
+        if not self.options.embed.is_set:
             return None
         from stateward.pipelines.literature.embedding.stage import loaded
 
-        model = loaded(self.options.embed.model)
-        return model.name, model.vectors([text])[0].tolist()
+        folder = self.options.embed.model
+        model = self._endpoint() if folder is None else loaded(folder)
+        try:
+            return model.name, model.vectors([text])[0].tolist()
+        except StageFailure as failure:
+            said = f"the query cannot be embedded now: {failure}; search by words meanwhile"
+            raise InvalidRequest(said) from failure
+
+    def _endpoint(self) -> "EmbeddingEndpoint":
+        from stateward.pipelines.literature.embedding.endpoint import EmbeddingEndpoint
+
+        embed = self.options.embed
+        return EmbeddingEndpoint(
+            base_url=embed.base_url or "",
+            model=embed.endpoint_model or "",
+            key=embed.key or "",
+            batch=embed.batch,
+            timeout_s=embed.timeout_seconds,
+            ca_file=embed.ca_file,
+        )
 
     @property
     def filters(self) -> PaperFilters:
@@ -158,7 +231,7 @@ class ConfiguredLiterature(ConfiguredPlugin[LiteratureSettings]):
 
     def automatic_moves(self) -> Iterator[AutomaticMove]:
         """Without an embedder a paper is completed when its intermediate form is ready."""
-        if self.options.embed.model is not None:
+        if self.options.embed.is_set:
             return
         yield AutomaticMove(
             machine=MACHINE,

@@ -13,6 +13,7 @@ import msgspec
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields, Json
 from stateward.extras import missing_extra
+from stateward.pipelines.literature.embedding.endpoint import EmbeddingEndpoint
 from stateward.pipelines.literature.finding import block_text, metadata_of
 from stateward.workers.sdk import Job, Outcome
 
@@ -54,11 +55,18 @@ def loaded(folder: str) -> "SentenceModel":
 
 
 def embed(job: Job) -> Outcome:
-    """The vectors of a paper."""
-    model = loaded(_model_of(job.options))
+    """The vectors of a paper, by the model of this machine or by an endpoint."""
     about = job.about("build_ir")
     made = pieces(metadata_of(about).title, job.items("build_ir"))
-    vectors = model.vectors([each.text for each in made])
+    texts = [each.text for each in made]
+    endpoint = job.options.get("embed_endpoint")
+    model: SentenceModel | EmbeddingEndpoint
+    if endpoint is not None:
+        model = msgspec.convert(endpoint, EmbeddingEndpoint)
+        vectors = model.vectors(texts, job)
+    else:
+        model = loaded(_model_of(job.options))
+        vectors = model.vectors(texts)
     items = [
         EmbeddedPiece(number=number, item=each.item, section=each.section, vector=packed(vector))
         for number, (each, vector) in enumerate(zip(made, vectors, strict=True))
@@ -67,14 +75,14 @@ def embed(job: Job) -> Outcome:
     return Outcome(
         facts={"vectors": len(items), "embedder": model.name},
         items=items,
-        about={"model": model.name, "dimensions": model.config.dimensions, "of": about["sha256"]},
+        about={"model": model.name, "dimensions": vectors.shape[1], "of": about["sha256"]},
     )
 
 
 def _model_of(options: Mapping[str, Json]) -> str:
     folder = options.get("embed_model")
     if not isinstance(folder, str):
-        raise FatalFailure("literature.embed.model names no model", code="NO_EMBEDDER")
+        raise FatalFailure("literature.embed names no model and no endpoint", code="NO_EMBEDDER")
     return folder
 
 
