@@ -29,7 +29,7 @@ from stateward.storage.outputs import Output, Outputs, result_event
 from stateward.telemetry import Log
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages
 from stateward.transport.channel import Blobs, Channel, Received
-from stateward.transport.inbox import Inbox, Outage
+from stateward.transport.inbox import MessageSource, Outage
 from stateward.transport.messages import (
     Envelope,
     FileReference,
@@ -131,12 +131,13 @@ class Relay:
         config: RelayConfig,
         *,
         channel: Channel,
-        inbox: Inbox,
+        inbox: MessageSource,
         database: Database,
         checker: ResultChecker,
         artifacts: Blobs,
         clock: Callable[[], Micros],
         log: Log,
+        ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = info.id
         self._info = info
@@ -149,9 +150,10 @@ class Relay:
         self._checker = checker
         self._artifacts = artifacts
         self._clock = clock
+        self._ticks = ticks
         self._log = log
         self._wakeup = database.wakeup(TOPIC_WORK)
-        self._outage = Outage(log)
+        self._outage = Outage(log, ticks=ticks)
         self._sent: dict[Attempt, Sent] = {}
         self._has_unsent = False
         self._count = 0
@@ -168,8 +170,8 @@ class Relay:
 
     def prepare(self) -> bool:
         """Take messages in and check them; whether there are results to settle. Outside of any transaction."""
-        if self._wakeup.clear() or time.monotonic() >= self._look_at:
-            self._look_at = time.monotonic() + LOOK_EVERY_S
+        if self._wakeup.clear() or self._ticks() >= self._look_at:
+            self._look_at = self._ticks() + LOOK_EVERY_S
             self._look()
         for each in self._inbox.take():
             self._take(each)
@@ -206,7 +208,7 @@ class Relay:
 
     def flush(self) -> None:
         """Acknowledge what is settled and publish what is assigned; what fails is tried again after a pause."""
-        if time.monotonic() < self._try_at:
+        if self._ticks() < self._try_at:
             return
         try:
             if self._unacked:
@@ -215,7 +217,7 @@ class Relay:
             self._publish()
         except TransportError as error:
             self._outage.note(error)
-            self._try_at = time.monotonic() + self._outage.pause_s
+            self._try_at = self._ticks() + self._outage.pause_s
         else:
             self._outage.end()
 
@@ -256,7 +258,7 @@ class Relay:
     @property
     def is_due(self) -> bool:
         """Whether `settle` has something to write now."""
-        return bool(self._taken or self._results) or time.monotonic() >= self._beat_at
+        return bool(self._taken or self._results) or self._ticks() >= self._beat_at
 
     @property
     def is_idle(self) -> bool:
@@ -271,7 +273,7 @@ class Relay:
     def wake_in(self) -> float:
         """Seconds until a heartbeat, a look at the store or another try is due."""
         at = min(self._beat_at, self._look_at)
-        return max(0.0, (min(at, self._try_at) if self._outage.is_on else at) - time.monotonic())
+        return max(0.0, (min(at, self._try_at) if self._outage.is_on else at) - self._ticks())
 
     def drain(self) -> None:
         """Nothing more is to be assigned; results go on coming in."""
@@ -326,7 +328,7 @@ class Relay:
 
     def _hear(self, message: HeartbeatMessage) -> None:
         self._heard[message.worker] = message
-        now = time.monotonic()
+        now = self._ticks()
         for record_id, version, delivery in message.holding:
             sent = self._sent.get((record_id, version))
             if sent is not None and sent.work.delivery == delivery:
@@ -344,7 +346,7 @@ class Relay:
         try:
             lost = lost_work(
                 list(self._sent.values()),
-                now=time.monotonic(),
+                now=self._ticks(),
                 lease_s=self._config.lease_s,
                 is_empty=lambda stream: not self._channel.depth(stream),
             )
@@ -394,9 +396,9 @@ class Relay:
                 self._bus.remove_worker(message.worker)
             else:
                 self._bus.heartbeat(self._remote(message))
-        if not self._heard and time.monotonic() < self._beat_at:
+        if not self._heard and self._ticks() < self._beat_at:
             return
-        self._next_beat_at = time.monotonic() + self._config.heartbeat_s
+        self._next_beat_at = self._ticks() + self._config.heartbeat_s
         workers = self._bus.workers()
         slots, inline = window(workers)
         names = {name for each in workers if each.via == VIA_TRANSPORT for name in each.runners}
@@ -448,7 +450,7 @@ class Relay:
                 raise
             for each in group:
                 self._count += 1
-                each.number, each.sent_at, each.heard_at = self._count, time.monotonic(), 0.0
+                each.number, each.sent_at, each.heard_at = self._count, self._ticks(), 0.0
 
     def _stream_of(self, work: Work) -> str:
         own = self._config

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Condition, Thread
+from typing import Protocol
 
 from stateward.core.errors import TransportError
 from stateward.telemetry import Log
@@ -18,6 +19,22 @@ WAIT_S = 0.5  # of one call: `close` waits at most so long for it
 PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 2.0  # between tries while the engine is away
 REMIND_EVERY_S = 60.0
 CLOSE_S = 15.0
+
+
+class MessageSource(Protocol):
+    """Where a loop gets the messages that came for it."""
+
+    def fileno(self) -> int:
+        """Becomes readable when there are messages."""
+
+    def want(self, count: int) -> None:
+        """How many messages may be leased from now on."""
+
+    def take(self) -> list[Received]:
+        """The messages that came; they are the caller's now."""
+
+    def close(self) -> None:
+        """Lease nothing more, and give back what was not taken."""
 
 
 class Inbox:
