@@ -96,8 +96,9 @@ class Detected(msgspec.Struct, frozen=True, kw_only=True):
 Detect: TypeAlias = Callable[[Content], Detected | None]
 """What a document is; None if it is nothing of this plug-in's.
 
-It runs in the process that takes documents in, before any limit holds: it may look at bytes and at the directory of an
-archive, but must not inflate, parse or trust anything. It raises a `StageFailure` for what it knows and cannot read.
+It runs in the process that takes documents in, before any limit holds: it may look at bytes, at the directory of an
+archive and at the bounded start of an entry, but must not inflate more, parse or trust anything. It raises a
+`StageFailure` for what it knows and cannot read.
 """
 
 

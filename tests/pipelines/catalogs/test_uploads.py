@@ -1,5 +1,6 @@
 """A catalogue from its upload to its products, through a real app; and no file of a bank becomes one."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,55 @@ def test_documents_of_other_domains_are_no_catalogue(tmp_path: Path, text: str) 
     assert detect(Content.of(path)) is None
 
 
-def test_a_spreadsheet_is_taken_for_a_catalogue_only_by_its_name(tmp_path: Path) -> None:
+def a_spreadsheet(path: Path, *texts: str, entry: str = "xl/sharedStrings.xml") -> Path:
+    """An XLSX of which only the table of texts is there."""
+    cells = "".join(f"<si><t xml:space='preserve'>{text}</t></si>" for text in texts)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(entry, f"<?xml version='1.0'?><sst>{cells}</sst>" + " " * 5_000_000)
+    return path
+
+
+@pytest.mark.parametrize("entry", ["xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"])
+def test_a_spreadsheet_is_a_catalogue_by_its_headings_whatever_its_name(
+    tmp_path: Path, entry: str
+) -> None:
+    headings = (
+        "Frühjahr 2026",
+        "SKU",
+        "Name",
+        "Price",
+        "GTIN",
+        "Category",
+        "A-1",
+        "Cup &amp; saucer",
+    )
+    path = a_spreadsheet(tmp_path / "file", *headings, entry=entry)
+
+    found = detect(Content.of(path, name="export.xlsx"))
+
+    assert found is not None
+    assert (found.source_type, found.format, found.confidence) == ("catalog", "xlsx", 60)
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        ("Buchungstag", "Verwendungszweck", "Betrag", "Saldo"),
+        ("Date", "SKU", "Price", "Name", "GTIN", "Amount"),
+        ("Name", "Address", "Telephone"),
+    ],
+)
+def test_a_spreadsheet_with_other_headings_is_no_catalogue(
+    tmp_path: Path, headings: tuple[str, ...]
+) -> None:
+    path = a_spreadsheet(tmp_path / "file", *headings)
+
+    assert detect(Content.of(path, name="umsaetze.xlsx")) is None
+
+
+def test_a_spreadsheet_without_texts_is_taken_for_a_catalogue_only_by_its_name(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"PK\x03\x04....xl/workbook.xml")
 

@@ -137,20 +137,35 @@ def test_what_made_it_is_recorded() -> None:
     assert extraction.extractor == "model/1"
 
 
-def test_tokens_and_cost_stand_in_the_log_and_the_key_does_not() -> None:
+def test_each_answer_is_traced_in_the_log_and_the_key_is_not() -> None:
     saved = SavedValues()
 
     extract(says(an_answer()), saved=saved, price_input="2.5", price_output="10")
 
     ((message, facts),) = saved.lines
     assert message == "the model answered"
+    prompt = facts.pop("prompt")
+    assert (prompt["id"], prompt["version"]) == ("default", 1)
     assert facts == {
         "model": "stub-1",
+        "latency_ms": 250,
         "input_tokens": 1200,
         "output_tokens": 80,
         "cost": "0.003800",
     }
     assert "sk-secret" not in f"{saved.lines} {saved.kept}"
+
+
+def test_a_saved_answer_is_traced_without_a_latency() -> None:
+    saved = SavedValues()
+    extract(says(an_answer()), saved=saved)
+
+    extract(says(an_answer()), saved=saved)
+
+    (_, first), (message, again) = saved.lines
+    assert message == "a saved answer is used again"
+    assert (first["latency_ms"], again["latency_ms"]) == (250, None)
+    assert first["prompt"] == again["prompt"]
 
 
 @pytest.mark.parametrize(

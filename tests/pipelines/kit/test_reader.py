@@ -142,7 +142,6 @@ REFUSED = {
     "blanks": (b" \r\n\t ", "EMPTY_DOCUMENT"),
     "a few letters": (b"Contract", "EMPTY_DOCUMENT"),
     "a picture": (b"\x89PNG\r\n\x1a\n" + b"x" * 100, "UNSUPPORTED_FORMAT"),
-    "rich text": (b"{\\rtf1 A contract of some length}", "UNSUPPORTED_FORMAT"),
     "a page of the web": (
         b"<!DOCTYPE html><html>A contract of some length</html>",
         "UNSUPPORTED_FORMAT",

@@ -1,10 +1,12 @@
-"""Whether a file is a catalogue, by its first bytes and headings. It never inflates or parses anything.
+"""Whether a file is a catalogue, by its first bytes and headings. Of a spreadsheet only the first texts are inflated.
 
 A bank's table has dates and amounts, but neither SKUs nor GTINs: only headings that name products make a catalogue.
 """
 
 import csv
 import re
+from html import unescape
+from pathlib import Path
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.catalogs.headings import (
@@ -14,12 +16,14 @@ from stateward.pipelines.catalogs.headings import (
     roles_in,
     simplify,
 )
+from stateward.pipelines.kit.archives import entry_start
 from stateward.pipelines.kit.delimited import DELIMITERS
 from stateward.pipelines.kit.files import ZIP, is_pdf
 
 SAMPLE_CHARS = 16 * 1024
 OWN_FORMAT, SURE, LIKELY, BY_NAME = 95, 80, 60, 40
 SURE_ROLES = 4
+TEXTS_MAX, HEADING_CELLS = 60, 30  # of a spreadsheet: headings stand at its top
 # What only banks and laboratories have in a table: a column of such a heading makes it none of ours.
 FOREIGN = frozenset(map(simplify, (
     "balance", "saldo", "solde", "iban", "bic", "buchungstag", "buchungsdatum", "valuta", "wertstellung",
@@ -37,6 +41,7 @@ _XML_ITEM = re.compile(
     rb"<(?:\w+:)?(?:product|article|item|offer|artikel|produkt)s?[\s>]", re.IGNORECASE
 )
 _XML_FIELDS = re.compile(rb"<(?:\w+:)?(?:sku|gtin|ean|price|preis)\b", re.IGNORECASE)
+_XLSX_TEXT = re.compile(r"<(?:\w+:)?t(?:\s[^<>]*)?>([^<]{1,200})</")
 _JSON_KEYS = re.compile(r'"([A-Za-z_ ]{1,40})"\s*:')
 
 
@@ -46,8 +51,7 @@ def detect(content: Content) -> Detected | None:
     if is_pdf(head):
         return None
     if head.startswith(ZIP):
-        is_sheet = b"xl/" in head or content.name.lower().endswith((".xlsx", ".ods"))
-        return _found("xlsx", BY_NAME) if is_sheet and NAMES.search(content.name) else None
+        return _spreadsheet(content)
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"<"):
         return _xml(head)
@@ -55,6 +59,29 @@ def detect(content: Content) -> Detected | None:
     if start.startswith((b"{", b"[")):
         return _json(text)
     return _table(text)
+
+
+def _spreadsheet(content: Content) -> Detected | None:
+    """By its headings, which are among its first texts; else by its name."""
+    texts = _first_texts(content.path)
+    for start in range(len(texts)):
+        row = texts[start : start + HEADING_CELLS]
+        if simplify(row[0]) in FOREIGN:
+            return None
+        if len(roles_in(row)) >= SURE_ROLES and _names_products(row):
+            return _found("xlsx", LIKELY)
+    is_sheet = bool(texts) or content.name.lower().endswith((".xlsx", ".ods"))
+    return _found("xlsx", BY_NAME) if is_sheet and NAMES.search(content.name) else None
+
+
+def _first_texts(path: Path) -> list[str]:
+    """The first texts of an XLSX, those of its table of strings or within its first sheet."""
+    for name in ("xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"):
+        start = entry_start(path, name, bytes_max=SAMPLE_CHARS)
+        found = [unescape(text) for text in _XLSX_TEXT.findall(start.decode("utf-8", "replace"))]
+        if found:
+            return found[:TEXTS_MAX]
+    return []
 
 
 def _xml(head: bytes) -> Detected | None:

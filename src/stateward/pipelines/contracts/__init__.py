@@ -45,7 +45,7 @@ PLUGIN = Plugin(
         RecordView(
             machine=MACHINE,
             title="Contracts",
-            accepts="PDF, DOCX, ODT or text",
+            accepts="PDF, DOCX, ODT, RTF, EML or text",
             facts=("vertical", "provider"),
             confidence="final_confidence",
             pages="parse",

@@ -20,7 +20,7 @@ from stateward.pipelines.kit.ground_truth import (
     mapping,
 )
 
-SUFFIXES = (".pdf", ".docx", ".odt", ".txt")
+SUFFIXES = (".pdf", ".docx", ".odt", ".rtf", ".eml", ".txt")
 # A truth file of a contract may also have its name with `.json`.
 BESIDE_CONTRACTS = (*BESIDE, "{name}.json", "{stem}.json")
 GENERAL = "general"

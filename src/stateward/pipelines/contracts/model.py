@@ -10,6 +10,7 @@ An answer is saved before it is read, so that a retry, or a new process after a 
 
 import hashlib
 import re
+import time
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Literal, NamedTuple
@@ -106,6 +107,7 @@ class JobServices(NamedTuple):
     kept: Callable[[str], bytes | None]
     log: Callable[..., None]
     left_s: Callable[[], float | None]
+    clock_s: Callable[[], float] = time.monotonic
 
 
 class ModelUsage(msgspec.Struct, kw_only=True):
@@ -189,7 +191,7 @@ class ModelExtractor:
                 shown_chars=len(text),
             )
         request = request_of(self._options, chosen, vertical, self._provider, text)
-        entries, usage, answered_by = self._answer(request, vertical)
+        entries, usage, answered_by = self._answer(request, vertical, chosen)
         found = [
             grounded_value(document, rule, entry, rules=rules, source=f"model/{self._options.name}")
             for rule in vertical.fields
@@ -214,17 +216,20 @@ class ModelExtractor:
             },
         )
 
-    def _answer(self, request: Fields, vertical: Vertical) -> tuple[Entries, ModelUsage, str]:
+    def _answer(
+        self, request: Fields, vertical: Vertical, chosen: ChosenPrompt
+    ) -> tuple[Entries, ModelUsage, str]:
         """A usable answer: a saved one or a new one; requested again if the first is unusable."""
         digest = hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()
         usage, asked, body, reason = ModelUsage(), 0, request, ""
         for number in range(ANSWERS_MAX):
             name = f"answer-{number}-{digest}"
             data = self._services.kept(name)
-            is_kept = data is not None
+            latency_ms: int | None = None  # of a saved answer nothing was waited for
             if data is None:
                 if asked == ASKED_MAX:
                     break
+                start = self._services.clock_s()
                 data = ask(
                     self._options.endpoint,
                     msgspec.json.encode(body),
@@ -235,10 +240,11 @@ class ModelExtractor:
                     name, data
                 )  # before it is read: a crash must not cost a second request
                 asked += 1
+                latency_ms = round(1000 * (self._services.clock_s() - start))
             content = ""
             try:
                 answer = _body(data)
-                self._count(answer, usage, is_kept=is_kept)
+                self._count(answer, usage, chosen, latency_ms=latency_ms)
                 content = _content(answer)
                 return read_answer(content, vertical), usage, answer.model or ""
             except UnusableAnswer as unusable:
@@ -254,14 +260,19 @@ class ModelExtractor:
             code="MODEL_ANSWER_INVALID",
         )
 
-    def _count(self, answer: _Body, usage: ModelUsage, *, is_kept: bool) -> None:
+    def _count(
+        self, answer: _Body, usage: ModelUsage, chosen: ChosenPrompt, *, latency_ms: int | None
+    ) -> None:
+        """Count an answer, and trace it in the log of the attempt, which the record shows."""
         tokens_in, tokens_out = (answer.usage or _Tokens()).counted()
         usage.answers += 1
         usage.input_tokens += tokens_in
         usage.output_tokens += tokens_out
         self._services.log(
-            "a saved answer is used again" if is_kept else "the model answered",
+            "a saved answer is used again" if latency_ms is None else "the model answered",
             model=answer.model or self._options.name,
+            prompt=chosen.about,
+            latency_ms=latency_ms,
             input_tokens=tokens_in,
             output_tokens=tokens_out,
             cost=ModelUsage(input_tokens=tokens_in, output_tokens=tokens_out).cost(self._options),

@@ -114,3 +114,19 @@ def _inflated_size(file: BinaryIO, entry: zipfile.ZipInfo, bytes_max: int) -> in
                 raise zipfile.BadZipFile(str(error)) from error
             piece = inflater.unconsumed_tail
     return total
+
+
+def entry_start(path: Path, name: str, *, bytes_max: int) -> bytes:
+    """The first bytes of an entry, inflated no further than asked for; nothing if there is none, or it is damaged.
+
+    For looking at what an archive may be before it is taken in, where nothing must be raised and no limit holds yet.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entry = archive.getinfo(name)
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                return b""  # others inflate whole blocks
+            with archive.open(entry) as file:
+                return file.read(bytes_max)
+    except (KeyError, OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile):
+        return b""

@@ -41,7 +41,7 @@ class TextPage(msgspec.Struct, frozen=True):
 
 
 class TextDocument(msgspec.Struct, frozen=True):
-    """A whole document; `format` is "pdf", "docx", "odt" or "text"."""
+    """A whole document; `format` is "pdf", "docx", "odt", "rtf", "eml" or "text"."""
 
     format: str
     pages: list[TextPage]

@@ -1,9 +1,10 @@
-"""A file becomes a document: PDF, DOCX, ODT or plain text, recognised by content and never by name.
+"""A file becomes a document: PDF, DOCX, ODT, RTF, a mail or plain text, recognised by content and never by name.
 
 What cannot be read is refused with one of the codes of `failures` and a message that says what to do.
 """
 
 import re
+from functools import partial
 from pathlib import Path
 
 from stateward.core.errors import FatalFailure
@@ -18,12 +19,15 @@ from stateward.pipelines.kit.failures import (
     UNSUPPORTED_FORMAT,
 )
 from stateward.pipelines.kit.files import OLE, ZIP, foreign_file, is_binary, is_empty, is_pdf
+from stateward.pipelines.kit.mail import is_mail, read_mail
 from stateward.pipelines.kit.odt import is_odt, read_odt
 from stateward.pipelines.kit.pdf.text import read_pdf
+from stateward.pipelines.kit.rtf import is_rtf, rtf_text
 
 PAGES_MAX = 1000
 CHARS_MAX = 4_000_000
 TEXT_BYTES_MAX = 16 * 1024 * 1024
+MAIL_BYTES_MAX = 64 * 1024 * 1024
 CHARS_MIN = 20  # a text with fewer characters is no document
 HEAD_BYTES = 4096
 ENCRYPTED_OFFICE = "EncryptedPackage".encode(
@@ -40,8 +44,12 @@ def read_document(
     pages_max: int = PAGES_MAX,
     chars_max: int = CHARS_MAX,
     is_numbered: bool = False,
+    is_attachment: bool = False,
 ) -> TextDocument:
-    """The text of a file, or a refusal; `is_numbered` has the numbers of automatic lists of a DOCX."""
+    """The text of a file, or a refusal; `is_numbered` has the numbers of automatic lists of a DOCX.
+
+    An attachment of a mail is not read as a mail again: a person looks at such a one.
+    """
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if is_empty(head):
@@ -49,8 +57,24 @@ def read_document(
     if is_pdf(head):
         pages = read_pdf(path, password=password, pages_max=pages_max, chars_max=chars_max)
         return TextDocument("pdf", pages)
+    if is_mail(head) and not is_attachment:
+        _check_size(path, MAIL_BYTES_MAX)
+        return read_mail(
+            path,
+            read=partial(
+                read_document,
+                pages_max=pages_max,
+                chars_max=chars_max,
+                is_numbered=is_numbered,
+                is_attachment=True,
+            ),
+            pages_max=pages_max,
+        )
     if head.startswith(ZIP):
         kind, text = _office_text(path, is_numbered=is_numbered)
+    elif is_rtf(head):
+        _check_size(path, TEXT_BYTES_MAX)
+        kind, text = "rtf", rtf_text(path.read_bytes())
     else:
         kind, text = "text", _text(path, head)
     if len(text) > chars_max:
@@ -101,17 +125,21 @@ def _text(path: Path, head: bytes) -> str:
         raise _unsupported("an old Word or Excel document; save it as DOCX or PDF")
     if what := foreign_file(head):
         raise _unsupported(what)
-    if path.stat().st_size > TEXT_BYTES_MAX:
-        raise FatalFailure(
-            f"the text is larger than {TEXT_BYTES_MAX} bytes; submit one document at a time",
-            code=TEXT_TOO_LARGE,
-        )
+    _check_size(path, TEXT_BYTES_MAX)
     text = path.read_bytes().decode(find_encoding(path).name, "replace").lstrip("\ufeff")
     if is_binary(text):
         raise _unsupported("neither a PDF nor a DOCX nor a text")
     if _MARKUP.match(text):
         raise _unsupported("a web page or other markup; save it as PDF")
     return text
+
+
+def _check_size(path: Path, bytes_max: int) -> None:
+    if path.stat().st_size > bytes_max:
+        raise FatalFailure(
+            f"the text is larger than {bytes_max} bytes; submit one document at a time",
+            code=TEXT_TOO_LARGE,
+        )
 
 
 def _unsupported(what: str) -> FatalFailure:

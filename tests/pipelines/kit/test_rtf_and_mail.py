@@ -1,0 +1,151 @@
+"""Contracts as rich text and as mails: what is read, and what is refused because a person would not see it."""
+
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from lab.documents.statements import Paper
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.contracts.caps import FLAGS
+from stateward.pipelines.contracts.evaluate import by_rules
+from stateward.pipelines.contracts.rules import shipped
+from stateward.pipelines.kit.reader import read_document
+
+HEAD = (
+    r"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\colortbl;\red0\green0\blue0;\red255\green255\blue255;}"
+    r"\viewkind4\f0\fs24 "
+)
+SENTENCE = "The parties agree to keep every secret that they tell each other."
+
+
+def rtf(body: str) -> bytes:
+    return f"{HEAD}{body}}}".encode("ascii")
+
+
+def written(folder: Path, data: bytes) -> Path:
+    path = folder / "contract"
+    path.write_bytes(data)
+    return path
+
+
+def a_pdf(*lines: str) -> bytes:
+    paper = Paper()
+    paper.page()
+    for at, line in enumerate(lines):
+        paper.text(60, 80 + 18 * at, line)
+    return paper.pdf()
+
+
+def a_mail(text: str = "Please find the contract attached.") -> EmailMessage:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "a@example.org", "b@example.org", "Your contract"
+    mail["Message-ID"] = "<1@example.org>"
+    mail.set_content(text)
+    return mail
+
+
+def attached(mail: EmailMessage, data: bytes, kind: str, name: str) -> EmailMessage:
+    main, _, sub = kind.partition("/")
+    mail.add_attachment(data, maintype=main, subtype=sub, filename=name)
+    return mail
+
+
+def test_rich_text_is_read_with_its_letters_and_tables(tmp_path: Path) -> None:
+    body = (
+        r"Tarif: {\b \'d6kostrom}\par \trowd\cellx2000\cellx4000 Preis\cell 30,10 ct/kWh\cell\row "
+        r"\u8364? 12,00 im Monat\par"
+    )
+
+    document = read_document(written(tmp_path, rtf(body)))
+
+    assert document.format == "rtf"
+    assert document.text.split("\n")[:3] == [
+        "Tarif: Ökostrom",
+        "Preis\t30,10 ct/kWh",
+        "€ 12,00 im Monat",
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        rf"{SENTENCE}\par {{\v The fee is 99 EUR.}}",
+        rf"{SENTENCE} \v1 The fee is 99 EUR.\v0",
+        rf"{SENTENCE} {{\deleted The fee is 99 EUR.}}",
+        rf"{SENTENCE}\par \cf2 The fee is 99 EUR.\cf1",
+    ],
+)
+def test_rich_text_that_a_person_does_not_see_is_refused(tmp_path: Path, body: str) -> None:
+    with pytest.raises(FatalFailure, match="does not see") as caught:
+        read_document(written(tmp_path, rtf(body)))
+
+    assert caught.value.code == "UNSUPPORTED_FORMAT"
+
+
+def test_rich_text_made_of_brackets_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FatalFailure, match="groups"):
+        read_document(written(tmp_path, rtf("{" * 200_000)))
+
+
+def test_a_mail_is_its_attachments_and_then_its_text(tmp_path: Path) -> None:
+    mail = attached(a_mail(), a_pdf("Agreement", SENTENCE), "application/pdf", "contract.pdf")
+    attached(mail, rtf(f"Annex. {SENTENCE}"), "application/rtf", "annex.rtf")
+
+    document = read_document(written(tmp_path, mail.as_bytes()))
+
+    assert document.format == "eml"
+    assert [page.text for page in document.pages] == [
+        f"Agreement\n{SENTENCE}",
+        f"Annex. {SENTENCE}",
+        "Please find the contract attached.",
+    ]
+    assert not any(page.is_picture for page in document.pages)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [(b"\x89PNG\r\n\x1a\n" + b"x" * 100, "image/png"), (b"PK\x03\x04torn", "application/zip")],
+)
+def test_an_attachment_that_cannot_be_read_is_for_a_person(
+    tmp_path: Path, data: bytes, kind: str
+) -> None:
+    mail = attached(a_mail(SENTENCE), data, kind, "scan")
+
+    document = read_document(written(tmp_path, mail.as_bytes()))
+    found = by_rules(document, shipped().vertical("general"), shipped())
+
+    flags = found.about[FLAGS]
+    assert isinstance(flags, list)
+    assert [each["code"] for each in flags if isinstance(each, dict)] == ["PAGES_WITHOUT_TEXT"]
+
+
+def test_a_mail_without_a_plain_form_is_read(tmp_path: Path) -> None:
+    mail = a_mail()
+    mail.set_content(f"<style>p {{}}</style><p>{SENTENCE}</p><p>Fee:&nbsp;5</p>", subtype="html")
+
+    document = read_document(written(tmp_path, mail.as_bytes()))
+
+    assert document.text == f"{SENTENCE}\nFee: 5"
+
+
+def test_a_mail_with_nothing_in_it_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FatalFailure, match="no text") as caught:
+        read_document(written(tmp_path, a_mail(" ").as_bytes()))
+
+    assert caught.value.code == "EMPTY_DOCUMENT"
+
+
+def test_a_mail_with_too_many_pages_is_refused(tmp_path: Path) -> None:
+    mail = attached(a_mail(), a_pdf(SENTENCE), "application/pdf", "contract.pdf")
+
+    with pytest.raises(FatalFailure) as caught:
+        read_document(written(tmp_path, mail.as_bytes()), pages_max=1)
+
+    assert caught.value.code == "TOO_MANY_PAGES"
+
+
+def test_a_memo_is_no_mail(tmp_path: Path) -> None:
+    memo = f"From: Harrow Mills\nTo: Bexley\nSubject: Agreement\n\n{SENTENCE}"
+
+    assert read_document(written(tmp_path, memo.encode())).format == "text"
