@@ -63,6 +63,7 @@ class Encoding(NamedTuple):
     name: str
     why: str
     is_sure: bool = True
+    rivals: tuple[str, ...] = ()  # those that would
 
 
 def find_encoding(path: Path, *, hint: str = "") -> Encoding:
@@ -136,9 +137,9 @@ def _code_page(sample: bytes) -> Encoding:
     best = min(CODE_PAGES, key=lambda name: faults[name])
     if faults[best] <= 1:
         rivals = [name for name in CODE_PAGES if faults[name] == faults[best]]
-        other = next((name for name in rivals if _is_doubtful(sample, best, name, texts)), "")
-        doubt = f", and so they do in {other}" if other else ""
-        return Encoding(best, f"its letters make words so{doubt}", is_sure=not other)
+        others = tuple(name for name in rivals if _is_doubtful(sample, best, name, texts))
+        doubt = f", and so they do in {others[0]}" if others else ""
+        return Encoding(best, f"its letters make words so{doubt}", not others, others)
     if wide := _wide_code_page(sample):
         return Encoding(wide, "nearly all of its characters are everyday ones so")
     from charset_normalizer import from_bytes  # rarely needed, and slow to import

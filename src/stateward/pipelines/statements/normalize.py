@@ -167,8 +167,9 @@ class Normalizer:
     def convert(self, row: StatementRow) -> Canonical | None:
         """A row as a transaction; None if it was rejected."""
         part = self._sections[row.section]
-        account = row.account.strip() or part.account
-        currency = money.currency_code(row.currency) or part.currency
+        # Most tables have neither column, and this runs for every row.
+        account = (row.account.strip() if row.account else "") or part.account
+        currency = (money.currency_code(row.currency) if row.currency else "") or part.currency
         try:
             amount = signed(row, part.terms)
             day, shown = part.day(row.date)
@@ -189,7 +190,7 @@ class Normalizer:
         description = self._rules.description(printed)
         merchant = self._rules.merchant(row.counterparty or description)
         # What the file says goes before what rules say.
-        category = row.category.strip()
+        category = row.category.strip() if row.category else ""
         if not category and self._rules.has_categories:
             category = self._rules.category(merchant, description)
         exact = money.format_amount(amount, currency)
@@ -205,8 +206,8 @@ class Normalizer:
             account,
             part.value_day(row.value_date) if row.value_date else "",
             "" if after is None else money.format_amount(after, currency),
-            row.reference.strip(),
-            row.counterparty.strip(),
+            row.reference.strip() if row.reference else "",
+            row.counterparty.strip() if row.counterparty else "",
             is_pending,
             self._first_twin(row, key) if row.reference and self._has_ids else "",
             () if shown else part.candidates(row.date),

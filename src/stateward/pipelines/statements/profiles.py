@@ -28,6 +28,8 @@ class ColumnProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     name: str
     headings: list[str] = []
+    spelled: list[str] = []
+    """Headings with letters beyond ASCII that files may have besides: one of them proves the encoding."""
     shape: str = ""
     sign: str = ""
     date_order: str = ""
@@ -108,6 +110,12 @@ def shipped_profiles() -> tuple[ColumnProfile, ...]:
     """Those that come with the package."""
     text = (files(__package__) / "profiles.yaml").read_text("utf-8")
     return tuple(msgspec.convert(yaml.safe_load(text), ProfileFile).profiles)
+
+
+@cache
+def spelled_headings() -> frozenset[str]:
+    """Headings beyond ASCII of the profiles that come with the package: no other encoding makes them by chance."""
+    return frozenset(name for each in shipped_profiles() for name in each.spelled)
 
 
 def _own(data: Mapping[str, Json]) -> Iterable[ColumnProfile]:

@@ -59,6 +59,7 @@ class Source:
         self.bounds = bounds
         self.decisions: list[str] = []
         self.encoding_doubt = ""  # why the text may be in another encoding
+        self.encoding_rivals: tuple[str, ...] = ()  # which those are
 
     @cached_property
     def head(self) -> bytes:
@@ -77,7 +78,19 @@ class Source:
         self.decisions.append(f"the text is {found.name}: {found.why}")
         if not found.is_sure:
             self.encoding_doubt = f"the text was read as {found.name}: {found.why}"
+            self.encoding_rivals = found.rivals
         return found.name
+
+    def prove_encoding(self, word: str) -> bool:
+        """Take a word that is known for a proof of the encoding, if no rival would make the same of its letters."""
+        if word.isascii() or not self.encoding_rivals:
+            return False
+        written = word.encode(self.encoding, "replace")
+        if any(written.decode(rival, "replace") == word for rival in self.encoding_rivals):
+            return False
+        self.decisions.append(f"the text is {self.encoding}: {word!r} is written so")
+        self.encoding_doubt = ""
+        return True
 
     def text(self) -> str:
         """The whole file as text."""

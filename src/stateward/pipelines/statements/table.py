@@ -15,6 +15,7 @@ from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.columns import find_layout, mapped_layout
+from stateward.pipelines.statements.date_evidence import american_evidence
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import (
@@ -25,7 +26,12 @@ from stateward.pipelines.statements.model import (
     StatementRow,
     StatementSection,
 )
-from stateward.pipelines.statements.profiles import ColumnProfile, find_columns, find_profile
+from stateward.pipelines.statements.profiles import (
+    ColumnProfile,
+    find_columns,
+    find_profile,
+    spelled_headings,
+)
 from stateward.pipelines.statements.signs import (
     SignRule,
     booked_rows,
@@ -78,6 +84,7 @@ class StatementTable:
         if self._profile is not None:
             said = f"the columns are those of {self._profile.name}"
             self._reading.decisions.append(said)
+        self._prove_encoding(layout)
         terms = self._terms(layout, body, is_whole=is_whole)
         facts = self._facts_above(layout, before)
         body, opening = self._opening(layout, body)
@@ -100,6 +107,16 @@ class StatementTable:
             rows=rows,
         )
 
+    def _prove_encoding(self, layout: ColumnLayout) -> None:
+        """A heading that is known, with letters beyond ASCII, shows which encoding they are in."""
+        if not self._source.encoding_doubt or not layout.is_headed:
+            return
+        spelled = spelled_headings()
+        for name in layout.headings:
+            is_known = name in spelled or headings.role_of(name) != ""
+            if is_known and self._source.prove_encoding(name):
+                return
+
     def _terms(
         self, layout: ColumnLayout, body: Sequence[Record], *, is_whole: bool
     ) -> ReadingTerms:
@@ -112,6 +129,8 @@ class StatementTable:
             why_usual = f"{usual}: the source type says so"
         elif self._profile is not None and known:
             why_usual = f"{usual}: exports of {self._profile.name} print it so"
+        if not usual and (place := american_evidence(layout, [cells for _, cells in body])):
+            usual, why_usual = "mdy", f"mdy: {place}"
         order = dates.vote_order(_column(body, layout.dates), usual=usual, why_usual=why_usual)
         point = hints.decimal or ("" if self._profile is None else self._profile.decimal)
         decimal = money.vote_decimal(_column(body, layout.amounts), usual=point or ".")
