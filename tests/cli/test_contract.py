@@ -136,6 +136,8 @@ CALLS: dict[str, str] = {
     "feed status": "feed status --config {feeding}",
     "feed replay": "feed replay --from 1 --config {feeding}",
     "backup": "backup {new}",
+    "clock show": "clock show",
+    "clock confirm": "clock confirm --reason checked",
     "restore": "restore {set} --data {new}",
 }
 STAYING = {

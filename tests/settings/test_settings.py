@@ -139,6 +139,8 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "batch_max": 512,
         "idle_seconds": 30,
         "ageing_seconds": 600,
+        "clock_ahead_seconds_max": 3600,
+        "clock_gap_seconds_max": 86_400,
     }
     assert settings.limits.upload_bytes_max == 256 * 2**20
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from stateward.app.submissions import Submissions
     from stateward.core.machine import Machine
     from stateward.core.model import Fields, Micros, Record
+    from stateward.engine.clock_guard import ClockGuard
     from stateward.engine.coordinator import Coordinator, Submitted
     from stateward.engine.external_driver import ExternalDriver
     from stateward.engine.flags import Flags
@@ -495,7 +496,15 @@ class App:
             machine_of=self.registry.of,
             clock=self.clock,
             batch_max=self.settings.coordinator.batch_max,
+            is_clock_doubted=self.clock_guard.is_doubted,
         )
+
+    @cached_property
+    def clock_guard(self) -> ClockGuard:
+        """Holds deadlines back while the clock of this machine is not believed."""
+        from stateward.app.runtime import build_clock_guard
+
+        return build_clock_guard(self.settings, self.database, self.store, self.clock)
 
     def node(
         self, *, is_coordinator: bool = True, is_worker: bool = True, is_notifier: bool = False

@@ -10,6 +10,7 @@ from stateward.blobs import ArtifactStore
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Fields, Micros
 from stateward.core.verify import Finding
+from stateward.engine.clock_guard import ClockGuard
 from stateward.engine.history import (
     Progress,
     Verdict,
@@ -23,7 +24,14 @@ from stateward.engine.system import person
 from stateward.ledger import LedgerError, parse_signer
 from stateward.ledger.checkpoints import CheckpointSigner
 from stateward.ledger.history_checkpoint import HistoryCheckpoint
-from stateward.storage.audit import EXPORTED, KEY_CREATED, KEY_REVOKED, AuditEntry, AuditLog
+from stateward.storage.audit import (
+    CLOCK_CONFIRMED,
+    EXPORTED,
+    KEY_CREATED,
+    KEY_REVOKED,
+    AuditEntry,
+    AuditLog,
+)
 from stateward.storage.keys import ApiKey, Keys, check_name, check_role, key_text
 from stateward.storage.store import Store
 
@@ -82,6 +90,26 @@ class Admin:
             KEY_CREATED, key.created_by, {"key_id": key.id, "name": key.name, "role": key.role}
         )
         return key, key_text(key.id, secret)
+
+    def confirm_clock(
+        self, guard: ClockGuard, *, reason: str, actor: str | None = None
+    ) -> str | None:
+        """Take the clock of this machine for right; what spoke against it, if anything did. Kept in the audit log."""
+        fault = guard.fault()
+        guard.believe()
+        said: Fields = {"fault": fault}
+        self._audit.add(
+            [
+                AuditEntry(
+                    at=self._clock(),
+                    actor=actor or person(),
+                    verb=CLOCK_CONFIRMED,
+                    detail=said,
+                    reason=reason,
+                )
+            ]
+        )
+        return fault
 
     def revoke_key(self, key_id: str, *, actor: str | None = None) -> bool:
         """Revoke a key from the next request on; whether it was not revoked before."""

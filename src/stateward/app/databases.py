@@ -1,11 +1,18 @@
 """The database that the settings name: the only place that chooses an engine."""
 
+import time
+from collections.abc import Callable
+
+from stateward.core.errors import StoreUnreachable
 from stateward.extras import missing_extra
 from stateward.settings import Settings
 from stateward.storage.database import Database
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 
 RUNNER_ROLE = "stateward_runner"
+# What a server says that will soon take connections: it starts, recovers, or its port is not open yet.
+STARTING = ("starting up", "recovery", "not yet accepting", "shutting down", "Connection refused")
+PAUSE_S_MAX = 2.0
 
 
 def open_memory() -> Database:
@@ -34,3 +41,32 @@ def open_database(
         transaction_idle_s=settings.worker.lease_seconds,
         is_read_only=is_read_only,
     )
+
+
+def wait_for_database(
+    settings: Settings,
+    *,
+    say: Callable[[str], object],
+    role: str | None = None,
+    sleep: Callable[[float], object] = time.sleep,
+) -> None:
+    """Wait until a PostgreSQL that is starting or recovering takes connections; `say` is told once a while.
+
+    For roles that stay: they may be started together with the server, or while it recovers from a crash. Anything
+    else that is wrong, such as a password, is raised at once.
+    """
+    pause_s = 0.0
+    while settings.store.url.startswith("postgresql:"):
+        try:
+            open_database(settings, role=role).close()
+        except StoreUnreachable as error:
+            if not any(words in str(error) for words in STARTING):
+                raise
+            if not pause_s:
+                say(f"waiting for the database: {error}")
+            pause_s = min(2 * pause_s + 0.1, PAUSE_S_MAX)
+            sleep(pause_s)
+        else:
+            if pause_s:
+                say("the database takes connections")
+            return

@@ -11,6 +11,7 @@ from stateward.app.artifacts import FOLDER
 from stateward.app.feed import feed_of
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND
+from stateward.engine.clock_guard import ADVICE
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
 from stateward.storage.full_text import FullTextIndex
@@ -317,6 +318,10 @@ def _clock_check(app: App) -> Check:
     last = app.store.last_seq()
     newest = app.store.log_between(last - 1, last, limit=1)
     is_back = bool(newest) and newest[0].at > app.clock() + 60 * SECOND
+    fault = app.clock_guard.fault()
+    if fault is not None:
+        sentence = f"{fault}; no deadline fires"
+        return Check(name="clock", is_well=False, sentence=sentence, advice=ADVICE)
     return Check(
         name="clock",
         is_well=not is_back,

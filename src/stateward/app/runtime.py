@@ -1,6 +1,7 @@
 """What a process is built from: its database, its worker, its ledger mirror, as the settings say."""
 
 import datetime as dt
+import math
 import os
 import signal
 import socket
@@ -12,11 +13,13 @@ from stateward import telemetry
 from stateward.app.databases import RUNNER_ROLE, open_database
 from stateward.app.plugins import Plugins
 from stateward.blobs import ArtifactStore
+from stateward.core.clocks import ClockAnchor, ClockLimits
 from stateward.core.failpoints import CrashAt, Point, install
-from stateward.core.model import Micros
+from stateward.core.model import SECOND, Micros
+from stateward.engine.clock_guard import ClockGuard
 from stateward.engine.mirror import Mirror
 from stateward.engine.mirror_upkeep import UpkeepOptions
-from stateward.engine.system import host_name, own_scratch, process_life
+from stateward.engine.system import SteadyClock, host_name, own_scratch, process_life, time_passed
 from stateward.settings import LedgerSettings, Settings
 from stateward.storage.database import Database
 from stateward.storage.outputs import Outputs
@@ -27,6 +30,8 @@ from stateward.workers.layers import missing_protection
 from stateward.workers.pipeline import MAIN
 from stateward.workers.sdk import Limits, registered
 from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
+
+SERVER_CLOCK = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
 
 
 def build_worker(
@@ -96,6 +101,42 @@ def hidden_paths(settings: Settings) -> tuple[str, ...]:
     files = [layer.source for layer in settings.layers[settings.profile_layers :]]
     places = [settings.data_path, *(Path(each) for each in files if Path(each).is_file())]
     return tuple(str(each.absolute()) for each in places)
+
+
+def build_clock_guard(
+    settings: Settings, database: Database, store: Store, clock: Callable[[], Micros]
+) -> ClockGuard:
+    """What judges the clock of this machine. A clock that is not the machine's own, as tests have it, is believed."""
+    is_own = isinstance(clock, SteadyClock)
+
+    def server_ahead_s() -> float | None:
+        if not (is_own and settings.store.is_elsewhere):
+            return None
+        ((server,),) = database.rows(SERVER_CLOCK)
+        return (clock() - int(server or 0)) / SECOND
+
+    def newest() -> Micros | None:
+        last = store.last_seq()
+        found = store.log_between(last - 1, last, limit=1)
+        return found[0].at if found and is_own else None
+
+    def present() -> ClockAnchor:
+        return ClockAnchor(
+            wall=clock(),
+            boot=host_name() if is_own else "",
+            passed=time_passed() if is_own else 0,
+        )
+
+    return ClockGuard(
+        settings.data_path,
+        present=present,
+        newest=newest,
+        server_ahead_s=server_ahead_s,
+        limits=settings.coordinator.clock_limits
+        if is_own
+        else ClockLimits(ahead_s=math.inf, gap_s=math.inf),
+        log=telemetry.log("process"),
+    )
 
 
 def runner_limits(settings: Settings) -> Limits:

@@ -92,6 +92,7 @@ COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
             "notifier": "up:notifier",
             "key": "keys:key",
             "feed": "feed:feed",
+            "clock": "clock:clock",
             "backup": "backup:backup",
             "restore": "backup:restore",
             "demo": "demo:demo",

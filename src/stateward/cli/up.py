@@ -146,6 +146,7 @@ def api(context: CliContext, *, host: str | None, port: int | None) -> None:
     """
     settings = at(context.settings(), host=host, port=port)
     set_up_log(settings)
+    _wait(context, settings)
     ending = Event()
     before = {
         number: signal.signal(number, lambda *_: ending.set())
@@ -179,6 +180,8 @@ def _run(
     settings = given or context.settings()
     is_runner = tuple(roles) == ("worker",)
     is_remote = is_runner and not settings.transport.is_database
+    if not (until_idle or is_remote):
+        _wait(context, settings, is_runner=is_runner)
     with context.local_app(settings, is_runner=is_runner) as app:
         is_json = set_up_log(settings)
         with (
@@ -200,6 +203,17 @@ def _run(
             roles,
             [] if is_runner else LocalApp(app).counts(""),
         )
+
+
+def _wait(context: CliContext, settings: "Settings", *, is_runner: bool = False) -> None:
+    """Wait for a server that is starting; a person and a service manager both see why."""
+    from stateward.app.databases import RUNNER_ROLE, wait_for_database
+
+    wait_for_database(
+        settings,
+        say=lambda words: context.say(f"stateward: {words}"),
+        role=RUNNER_ROLE if is_runner else None,
+    )
 
 
 def _backups(

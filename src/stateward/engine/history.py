@@ -207,7 +207,7 @@ def export(
         "dispositions.jsonl": _dispositions(store),
         "dead_letters.jsonl": (
             {"kind": each.kind, "body": each.body, "reason": each.reason, "at": to_iso(each.at)}
-            for each in store.dead_letters()
+            for each in store.walk_dead_letters()
         ),
         "audit.jsonl": iter(()) if audit is None else map(audit_line, audit.walk()),
         "checkpoints.jsonl": iter([{"checkpoint": checkpoint}] if signer else []),

@@ -32,6 +32,7 @@ class Scheduler:
         machine_of: Callable[[Record], Machine],
         clock: Callable[[], Micros],
         batch_max: int = BATCH_MAX,
+        is_clock_doubted: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
         self._outputs = outputs
@@ -39,13 +40,16 @@ class Scheduler:
         self._machine_of = machine_of
         self._clock = clock
         self._batch_max = batch_max
+        self._is_clock_doubted = is_clock_doubted
 
     def tick(self) -> int:
         """Report what is due now; how many events that made.
 
         Records are read without a lock. One that moves meanwhile has another version, and its event is ignored as
-        stale.
+        stale. While the clock of this machine is not believed, nothing is due.
         """
+        if self._is_clock_doubted():
+            return 0
         now = self._clock()
         events = [
             event
@@ -59,7 +63,7 @@ class Scheduler:
 
     def next_at(self) -> Micros | None:
         """The earliest `due_at` of all records: how long the loop may sleep."""
-        return self._store.next_due()
+        return None if self._is_clock_doubted() else self._store.next_due()
 
     def _event(self, record: Record, now: Micros) -> Event | None:
         machine = self._machine_of(record)

@@ -145,6 +145,15 @@ def raise_open_files() -> int:
     return soft
 
 
+def sync_folder(path: Path) -> None:
+    """Make the entries of a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def make_private(folder: Path) -> None:
     """Create the data folder, or close one of ours that others can look into: it holds documents and secrets.
 
@@ -153,8 +162,13 @@ def make_private(folder: Path) -> None:
     """
     with suppress(OSError):
         # Several processes may be the first.
-        if not folder.exists():
+        new = [each for each in (folder, *folder.parents) if not each.exists()]
+        if new:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for (
+            each
+        ) in new:  # or a power cut may take the folder away, and with it what is durable inside
+            sync_folder(each.parent)
         found = folder.stat()
         is_ours = any((folder / name).exists() for name in OWN_NAMES)
         is_shared = bool(found.st_mode & stat.S_ISVTX) or folder.resolve() == Path.home()

@@ -13,6 +13,8 @@ from stateward.server import views
 from stateward.server.auth import Asked, reply, service_of
 from stateward.storage.idempotency import Answer
 
+PROBE_BYTES = 64 * 1024  # more than what a full file system may still have in its last block
+
 
 @get(
     "/healthz",
@@ -52,8 +54,16 @@ def _checks(app: App) -> list[schemas.ReadyCheck]:
     workers = [worker for worker in app.bus.workers() if is_alive(worker)]
     silence = app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND)
     overdue = bool(app.store.due(silence, limit=1))
+    is_storing = _can_store(app)
     return [
         _check("database", "it answers", is_well=True),
+        _check(
+            "documents",
+            "they can be stored"
+            if is_storing
+            else "they cannot be stored: see the disk with stateward doctor",
+            is_well=is_storing,
+        ),
         _check(
             "workers",
             "some run" if workers else "none runs: start stateward up, or stateward worker",
@@ -67,6 +77,17 @@ def _checks(app: App) -> list[schemas.ReadyCheck]:
             is_well=not overdue,
         ),
     ]
+
+
+def _can_store(app: App) -> bool:
+    """Whether an upload would find room; tried, because free space says nothing of quotas and read-only disks."""
+    try:
+        with app.artifacts.receive(bytes_max=PROBE_BYTES) as incoming:
+            incoming.write(bytes(PROBE_BYTES))
+            incoming.flush()
+    except (StatewardError, OSError):
+        return False
+    return True
 
 
 def _check(name: str, sentence: str, *, is_well: bool) -> schemas.ReadyCheck:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from stateward.core.clocks import ClockLimits
 from stateward.core.redelivery import RedeliveryLimits
 from stateward.definition.section import MIB, Bytes, Count, Problem, Seconds, Section, Wait
 
@@ -148,6 +149,26 @@ class CoordinatorSettings(Section, frozen=True, kw_only=True):
             description="A record that has waited this long goes before newer ones of higher priority."
         ),
     ] = 600.0
+    clock_ahead_seconds_max: Annotated[
+        Seconds,
+        Meta(
+            description="How far the clock of this machine may be ahead, at the start, of the time that has passed "
+            "since the last one by the kernel's count, or of the clock of a database server elsewhere. Beyond it no "
+            "deadline fires until `stateward clock confirm`."
+        ),
+    ] = 3600.0
+    clock_gap_seconds_max: Annotated[
+        Seconds,
+        Meta(
+            description="The same where nothing else tells the time, because the machine was started anew meanwhile: "
+            "the longest time since the installation was last at work."
+        ),
+    ] = 86_400.0
+
+    @property
+    def clock_limits(self) -> ClockLimits:
+        """When the clock of this machine is not believed."""
+        return ClockLimits(ahead_s=self.clock_ahead_seconds_max, gap_s=self.clock_gap_seconds_max)
 
 
 class LimitSettings(Section, frozen=True, kw_only=True):

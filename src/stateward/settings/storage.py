@@ -38,6 +38,12 @@ class StoreSettings(Section, frozen=True, kw_only=True):
         ),
     ] = None
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the database is on another machine, by its address: then its clock is another one, too."""
+        host = urlsplit(self.url).hostname if self.url.startswith("postgresql:") else None
+        return host not in (None, "localhost", "::1") and not str(host).startswith("127.")
+
     def problems(self) -> Iterator[Problem]:
         """One sentence about the first thing that is wrong with the URL."""
         scheme, colon, rest = self.url.partition(":")

@@ -40,6 +40,7 @@ SIGNED_IN, SIGN_IN_FAILED, SIGNED_OUT = "sign_in", "sign_in_failed", "sign_out"
 KEY_CREATED, KEY_REVOKED, KEY_REFUSED = "key_created", "key_revoked", "key_refused"
 EXPORTED = "exported"
 MACHINES_STORED = "machines_stored"
+CLOCK_CONFIRMED = "clock_confirmed"
 _COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
 _decode_fields = msgspec.json.Decoder(Fields).decode
 

@@ -613,12 +613,27 @@ class Store:
 
     def dead_letters(self, *, limit: int = PAGE_MAX) -> list[DeadLetter]:
         """What could not be processed, oldest first."""
+        return [letter for _, letter in self._dead_letters(after=0, limit=limit)]
+
+    def walk_dead_letters(self, *, chunk: int = 1000) -> Iterator[DeadLetter]:
+        """All of it, oldest first, a chunk in memory at a time."""
+        after = 0
+        while found := self._dead_letters(after=after, limit=chunk):
+            yield from (letter for _, letter in found)
+            after = found[-1][0]
+
+    def _dead_letters(self, *, after: int, limit: int) -> list[tuple[int, DeadLetter]]:
         found = self._database.rows(
-            "SELECT kind, body, reason, at FROM dead_letters ORDER BY id LIMIT :limit", limit=limit
+            "SELECT id, kind, body, reason, at FROM dead_letters WHERE id > :after ORDER BY id LIMIT :limit",
+            after=after,
+            limit=limit,
         )
         return [
-            DeadLetter(kind=str(kind), body=str(body), reason=str(reason), at=int(at or 0))
-            for kind, body, reason, at in found
+            (
+                int(number or 0),
+                DeadLetter(kind=str(kind), body=str(body), reason=str(reason), at=int(at or 0)),
+            )
+            for number, kind, body, reason, at in found
         ]
 
     # Pauses

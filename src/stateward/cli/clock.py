@@ -1,0 +1,50 @@
+"""`stateward clock`: whether the clock of this machine is believed, and a person's word that it is right."""
+
+import click
+
+from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.exit_codes import Exit
+
+
+@click.group(
+    "clock",
+    cls=Group,
+    examples=["stateward clock show", "stateward clock confirm --reason 'it was off for a week'"],
+)
+def clock() -> None:
+    """Look at and confirm the clock of this machine.
+
+    A clock that is far ahead at the start would end every review that waits. While it is not believed, no deadline
+    fires.
+    """
+
+
+@clock.command("show", examples=["stateward clock show"])
+@pass_context
+def show(context: CliContext) -> Exit:
+    """Say whether the clock is believed; ends with 1 if not."""
+    from stateward.core.model import to_iso
+
+    with context.local_app() as app:
+        now, fault = to_iso(app.clock()), app.clock_guard.fault()
+    if context.json:
+        context.emit({"now": now, "is_believed": fault is None, "fault": fault})
+    else:
+        context.say(f"{now}: {fault or 'the clock is believed'}")
+    return Exit.OK if fault is None else Exit.FOUND_PROBLEMS
+
+
+@clock.command("confirm", examples=["stateward clock confirm --reason 'it was off for a week'"])
+@click.option("--reason", metavar="TEXT", required=True, help="Why; kept in the audit log.")
+@pass_context
+def confirm(context: CliContext, *, reason: str) -> None:
+    """Say that the clock of this machine is right.
+
+    Deadlines fire from then on. A service that runs on this data folder goes on within a second.
+    """
+    with context.local_app() as app:
+        fault = app.admin.confirm_clock(app.clock_guard, reason=reason)
+    if context.json:
+        context.emit({"fault": fault})
+    else:
+        context.say(f"confirmed; before: {fault or 'nothing spoke against it'}")
