@@ -16,7 +16,7 @@ them say nothing. `LAWS` lists all of them by their ids in the table.
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from lab.checker import laws, promises
+from lab.checker import attempts, laws, promises
 from lab.checker.case import Case, Finding
 from lab.checker.history import FILES as FILES
 from lab.checker.history import History as History
@@ -37,6 +37,7 @@ _ALL: tuple[Law, ...] = (
     promises.l1, promises.l2, promises.l3,
     promises.r1, promises.r2, promises.v1, promises.p1, promises.d1,
     promises.o1,  # ours: what a record tells of an attempt is what the attempt kept
+    attempts.b1, attempts.c1, attempts.s12, attempts.p2, attempts.u1, attempts.n1,
     promises.w4,  # of the webhooks' laws, what holds of effects before anybody sends them
 )  # fmt: skip
 LAWS: dict[str, Law] = {law.__name__.upper(): law for law in _ALL}

@@ -65,20 +65,28 @@ class Seen(msgspec.Struct, kw_only=True):
     acks: list[Line] = []
     # Transitions that a caller was told of: record_id, version, to, hash or None.
     moves: list[Line] = []
-    # Sent, once for each time: id, type, version, is_accepted, is_lost, is_forged, is_retryable, and is_blind,
+    # Sent, once for each time: id, type, version, is_accepted, is_lost, is_forged, is_retryable, error_code, is_blind:
     # an overrun that the clock told of although the completion mark was there.
     events: list[Line] | None = None
     # What arrived and was no event; what still waits; work that is still out (record_id, version).
     garbled: list[str] = []
     inbox: list[str] = []
     work: list[Line] = []
-    # Work given out, in order: record_id, version, delivery, worker, at.
+    # Work given out, in order: record_id, version, delivery, worker, at, stage, commit (the number of its commit).
     handed: list[Line] | None = None
-    # Outputs: record_id, version, worker, is_failed, count, items.
+    # Outputs: record_id, version, worker, is_failed, error_code, count, items.
     marks: list[Line] | None = None
     # Effects: record_id, version, kind.
     effects: list[Line] | None = None
     pauses: list[Line] = []  # machine, stage
+    # Pauses that were answered: stage, since, until (numbers of commits; None while it lasts).
+    paused: list[Line] = []
+    # Work that was lost before and begun: record_id, version, delivery; work that was out though its record moved on.
+    begun: list[Line] = []
+    stale_work: list[Line] = []
+    redelivery: Line | None = None  # deliveries_max, redeliveries_max
+    # Decisions that people were told are stored: record_id, version, actor, trigger, is_undone.
+    decisions: list[Line] = []
     in_force: dict[str, int] = {}  # machine, and the version that takes over from older ones
     ageing_s: float | None = None  # what a point of priority is worth, where dispatch was strict
     now: str | None = None

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import msgspec
 
 from lab.simulation.plan import Fault
-from lab.simulation.processes import Process, event_line
+from lab.simulation.processes import REDELIVERY, Process, event_line
 from lab.simulation.world import World
-from stateward.core.machine import CANCEL_REQUESTED, Machine
+from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine
 from stateward.core.model import (
     CLOCK,
     PERSON,
@@ -27,6 +27,7 @@ BACK_S = 3600.0
 SKEW_S = 3.0
 OUTAGE_S = 2 * 3600.0
 AWAY_STEPS = (2, 6)
+AGAIN_MAX = 4
 GARBLED = ('{"id": 7}', "no JSON at all", '{"id": "x", "type": "parse.completed"}', "[]")
 
 _decode = msgspec.json.Decoder(Event).decode
@@ -57,6 +58,31 @@ def _kill(world: World, victims: list[Process]) -> bool:
     victim.die()
     world.hurry()
     world.later(_steps(world), lambda: world.start(victim))
+    return True
+
+
+def _kill_again(world: World) -> bool:
+    """Kill whoever has the same work, as often as it is given out: the document may be the cause, or not."""
+    found = _loaded(world)
+    if not found or not world.coordinators():
+        return False
+    for _ in range(REDELIVERY.losses_max + 1):
+        victims = _loaded(world)
+        if not victims or not world.coordinators():
+            break
+        victim = victims[0]
+        if world.rng.random() < 0.8:
+            world.act(victim, "begins its work", victim.prepare)
+        world.note(f"{victim.alias} is killed")
+        victim.die()
+        if not world.around.is_local:
+            world.outlast_lease()
+        world.start(victim)
+        deciding = world.coordinators()[:1]
+        for process in deciding:
+            world.act(process, "recovers", process.recover)
+            if process.is_running:
+                world.act(process, "hands out", process.coordinator.dispatch)
     return True
 
 
@@ -126,6 +152,11 @@ def _upgraded(world: World) -> bool:
     newer = world.plan.shape.newer
     if world.around.machine is newer:
         return False
+    for process in world.processes:  # a new version often comes with another machine, and its clock
+        if process.is_coordinator and world.rng.random() < 0.5:
+            process.offset = -round(BACK_S * SECOND)
+            world.jumped_s += 2 * BACK_S
+            world.later(_steps(world), lambda process=process: _set_right(world, process))  # type: ignore[misc]
     return _restarted_with(world, newer, "a newer version of the machine takes over")
 
 
@@ -341,9 +372,23 @@ def _sequenced(world: World) -> bool:
         return False
     event = _flow_event(world, world.rng.choice(able))
     world.hear(event)
-    if world.rng.random() < 0.5:  # a flow asks again when it did not understand the answer
-        world.later(_steps(world), lambda: world.hear(event))
+    if world.rng.random() < 0.7:  # a flow asks again when it did not understand the answer
+        world.later(1, lambda: _hear_again(world, event, left=AGAIN_MAX))
     return True
+
+
+def _hear_again(world: World, event: Event, *, left: int) -> None:
+    """The same report once more, when its record is at the same stage again: a person has retried it meanwhile."""
+    record_id = event.record_id
+    status = world.witness.status[record_id]
+    stage = event.type.partition(".")[0]
+    if (status, RETRY_REQUESTED) in world.machine.rules:
+        world.ask(record_id, RETRY_REQUESTED, version=world.witness.version[record_id])
+    running = world.machine.stage_running_in.get(status)
+    if left == 0 or (running is not None and running.name == stage):
+        world.hear(event)
+    else:
+        world.later(2, lambda: _hear_again(world, event, left=left - 1))
 
 
 def _flow_event(world: World, record_id: str) -> Event:
@@ -372,6 +417,7 @@ def _steps(world: World) -> int:
 _FAULTS: dict[Fault, Callable[[World], bool]] = {
     Fault.KILL_COORDINATOR: _kill_coordinator,
     Fault.KILL_WORKER: _kill_worker,
+    Fault.KILL_AGAIN: _kill_again,
     Fault.STOP_WORKER: _stop_worker,
     Fault.OUTAGE: _outage,
     Fault.EVENT_LOST: _lost,

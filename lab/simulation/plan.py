@@ -21,6 +21,7 @@ class Fault(Enum):
 
     KILL_COORDINATOR = "a coordinator is killed between two steps"
     KILL_WORKER = "a worker is killed, with what it had"
+    KILL_AGAIN = "whichever worker has a record's work is killed, again and again"
     STOP_WORKER = "a worker is stopped until its lease is over, comes back and tries to write"
     OUTAGE = "every process is killed, and none is started for two hours"
     EVENT_LOST = "an event never arrives"

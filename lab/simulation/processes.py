@@ -21,8 +21,11 @@ from stateward.core.lanes import Lane
 from stateward.core.machine import Machine
 from stateward.core.model import (
     CLOCK,
+    RUNNER,
     SECOND,
     Event,
+    Fields,
+    Loss,
     Micros,
     Record,
     Transition,
@@ -32,6 +35,7 @@ from stateward.core.model import (
 from stateward.core.redelivery import RedeliveryLimits
 from stateward.engine.coordinator import Coordinator, CoordinatorConfig
 from stateward.engine.registry import MachineRegistry, register
+from stateward.engine.reviews import Judged, Reviews
 from stateward.engine.scheduler import Scheduler
 from stateward.storage.database import (
     TOPIC_EVENTS,
@@ -53,6 +57,7 @@ LEASE_S = 15.0
 HEARTBEAT_S = 5.0
 ASK_AGAIN_S = 1.0
 REDELIVERY = RedeliveryLimits(deliveries_max=2, redeliveries_max=3)
+UNDO_S = 10.0
 RECOVER_EVERY_S = 5.0  # a node looks every second; here turns are counted
 
 Outcome = Callable[[Work], Result | None]
@@ -100,8 +105,17 @@ class Witness:
         self.status: dict[str, str] = {}
         self.version: dict[str, int] = {}
         self.entered: list[tuple[str, str]] = []
+        self.begun: list[Line] = []
+        self.stale_work: list[Line] = []
+        self.paused: list[Line] = []
+        self.decisions: list[Line] = []
+        self.commits = 0
+        self.ended: set[str] = (
+            set()
+        )  # records whose attempts were ended by another than their runner
         self._events: list[Line] = []
         self._handed: list[Line] = []
+        self._begun: list[Line] = []
         self._moved: list[Transition] = []
 
     def reported(self, events: Iterable[Event], *, is_blind: Callable[[Event], bool]) -> None:
@@ -117,9 +131,16 @@ class Witness:
                 "delivery": each.delivery,
                 "worker": each.worker,
                 "at": to_iso(at),
+                "stage": each.stage,
             }
             for each in work
         ]
+
+    def began(self, work: Work) -> None:
+        """Work that was lost before is begun."""
+        self._begun.append(
+            {"record_id": work.record_id, "version": work.version, "delivery": work.delivery}
+        )
 
     def moved(self, transitions: Sequence[Transition], _: Sequence[Record]) -> None:
         """Transitions are about to be committed."""
@@ -127,9 +148,13 @@ class Witness:
 
     def confirm(self) -> None:
         """The unit is durable."""
+        self.commits += 1
         self.events += self._events
-        self.handed += self._handed
+        self.handed += [{**each, "commit": self.commits} for each in self._handed]
+        self.begun += self._begun
         for transition in self._moved:
+            if not transition.actor.startswith(RUNNER):
+                self.ended.add(transition.record_id)
             self.status[transition.record_id] = transition.target
             self.version[transition.record_id] = transition.version
             self.entered.append((transition.record_id, transition.target))
@@ -137,12 +162,12 @@ class Witness:
 
     def forget(self) -> None:
         """The unit is undone."""
-        self._events, self._handed, self._moved = [], [], []
+        self._events, self._handed, self._begun, self._moved = [], [], [], []
 
     def lose(self, event_id: str) -> None:
         """One delivery of this event will never arrive."""
         for event in self.events:
-            if event["id"] == event_id and not event["is_lost"]:
+            if event["id"] == event_id and event["is_accepted"] and not event["is_lost"]:
                 event["is_lost"] = True
                 return
 
@@ -159,6 +184,7 @@ def event_line(
         "is_lost": False,
         "is_forged": is_forged,
         "is_retryable": event.is_retryable,
+        "error_code": event.error_code,
         "is_blind": is_blind,
     }
 
@@ -190,6 +216,17 @@ class WitnessedBus(Bus):
         """Hand work to workers."""
         self._witness.sent(work, self._clock())
         super().send(work, told=told)
+
+    def record_begun(self, work: Work, loss: Loss) -> None:
+        """Work that was lost before begins."""
+        self._witness.began(work)
+        super().record_begun(work, loss)
+
+    def return_lost(self, work: Work, loss: Loss) -> None:
+        """The child process of a worker died."""
+        if loss.has_begun:
+            self._witness.began(work)
+        super().return_lost(work, loss)
 
 
 class Silent(Log):
@@ -485,6 +522,20 @@ class Process:
             ),
             ticks=lambda: around.now / SECOND,
         )
+        self.reviews = Reviews(
+            database=self.database,
+            store=self.store,
+            outputs=self.outputs,
+            coordinator=lambda: self.coordinator,
+            registry=registry,
+            clock=self.clock,
+            claim_s=UNDO_S,
+            undo_s=UNDO_S,
+            self_approval="allow",
+            has_keys=lambda: False,
+            judge=_as_it_is,
+        )
+        self.reviews._log = Silent("reviews")
         if not self.is_coordinator:  # a frontend: it opens and asks, but has no loop
             return
         self.scheduler = Scheduler(
@@ -521,7 +572,8 @@ class Process:
         """One round of all its roles in one unit, as `Node.turn` has it; whether there was anything to do."""
         self.listen_no_more()
         worker = self.worker
-        is_busy = worker.prepare() if worker is not None else False
+        is_busy = bool(self.make_decisions())
+        is_busy |= worker.prepare() if worker is not None else False
         told: list[Event] = []
         with self.database.transaction():
             if worker is not None and self.is_coordinator:
@@ -534,6 +586,12 @@ class Process:
         if worker is not None:
             worker.committed()
         return is_busy
+
+    def make_decisions(self) -> int:
+        """Make the decisions of people that are due, as `Node` does first of all; how many there were."""
+        if not self.is_coordinator or not self.around.witness.decisions:
+            return 0
+        return self.reviews.apply_due()
 
     def _coordinate(self, told: Sequence[Event]) -> bool:
         if self.around.now >= self.recover_at:
@@ -582,6 +640,11 @@ class Process:
             self.worker.lose_rings()
 
 
+def _as_it_is(record: Record, items: Sequence[Fields], fields: Sequence[str]) -> Judged:
+    """No pipeline judges corrections here: none is made."""
+    raise AssertionError(f"{record.id} is not corrected: {items}, {fields}")
+
+
 def kept_marks(database: Database) -> list[Line]:
     """Every output that was kept, with how many items are really there."""
     rows = database.rows(
@@ -590,9 +653,9 @@ def kept_marks(database: Database) -> list[Line]:
         " WHERE c.record_id = o.record_id AND c.version = o.version)"
         " FROM outputs o ORDER BY o.record_id, o.version"
     )
-    names = ("record_id", "version", "worker", "is_failed", "count", "items")
+    names = ("record_id", "version", "worker", "error_code", "count", "items")
     lines = [dict(zip(names, row, strict=True)) for row in rows]
-    return [{**line, "is_failed": line["is_failed"] is not None} for line in lines]
+    return [{**line, "is_failed": line["error_code"] is not None} for line in lines]
 
 
 def kept_work(database: Database) -> list[Line]:

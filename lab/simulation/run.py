@@ -23,6 +23,7 @@ from lab.simulation.plan import Fault, Plan, plan_of
 from lab.simulation.processes import (
     HEARTBEAT_S,
     LEASE_S,
+    REDELIVERY,
     Arena,
     Process,
     kept_effects,
@@ -51,6 +52,7 @@ CRASHES_MAX = 3
 LOAD_STEPS_MAX = 8
 IDLE_MAX = 8
 WISH_WEIGHT = 4
+HOLD_SHARE = 0.6  # of the answers to reviews, those that can be undone for a while
 HEAL_MAX = 400
 LOG_MAX = 100_000
 AMBIENT = 0.06
@@ -59,7 +61,13 @@ EVENT_FAULTS = (
     Fault.EVENT_LOST, Fault.EVENT_DOUBLED, Fault.EVENT_DELAYED, Fault.EVENTS_REORDERED,
 )  # fmt: skip
 WAITING = "SELECT id FROM records WHERE waiting IS NOT NULL OR (rest = 'held' AND due_at IS NULL)"
-LOAD_FAULTS = (Fault.KILL_WORKER, Fault.STOP_WORKER, Fault.SEQUENCED, Fault.CANCELLED)
+LOAD_FAULTS = (
+    Fault.KILL_WORKER,
+    Fault.KILL_AGAIN,
+    Fault.STOP_WORKER,
+    Fault.SEQUENCED,
+    Fault.CANCELLED,
+)
 
 # Points that a quiet history does not come to, and what brings it there.
 PROVOKED: dict[Point, tuple[Fault, ...]] = {
@@ -295,6 +303,10 @@ class Life:
         choices += WISH_WEIGHT * [
             (lambda wish=wish: self._fulfil(*wish)) for wish in world.wishes()
         ]
+        if self._struck_at is not None:
+            choices += 2 * [
+                (lambda wish=wish: self._fulfil(*wish)) for wish in world.open_reviews()
+            ]
         if self._is_submit_time():
             choices.append(self._submit)
         if world.rng.random() < 0.1:
@@ -341,6 +353,10 @@ class Life:
     def _run_part(self, process: Process, due_at: Micros | None) -> None:
         world = self._world
         if due_at is not None and due_at <= process.clock() and not world.inbox():
+            if world.witness.decisions:
+                world.act(process, "makes decisions", process.make_decisions)
+                if not process.is_running:
+                    return
             self._looked(process, world.act(process, "ticks", process.scheduler.tick))
         elif world.inbox():
             world.remember_inbox()
@@ -374,7 +390,15 @@ class Life:
             world.routes[own[0]] = list(route_to(self._plan.shape.machine, self._aim.state))
 
     def _fulfil(self, record_id: str, type_: str) -> None:
-        self._world.ask(record_id, type_, version=self._world.witness.version[record_id])
+        world = self._world
+        name, _, answer = type_.partition(".")
+        is_held = answer in ("approved", "rejected") and name in {
+            each.name for each in world.machine.reviews
+        }
+        if is_held and world.rng.random() < HOLD_SHARE:
+            world.hold(record_id, type_)
+        else:
+            world.ask(record_id, type_, version=world.witness.version[record_id])
 
     def _whim(self) -> None:
         """A client looks, or asks for something that the machine knows."""
@@ -584,6 +608,11 @@ def seen(world: World) -> Seen:
         handed=witness.handed,
         marks=kept_marks(database),
         effects=kept_effects(database),
+        begun=witness.begun,
+        stale_work=witness.stale_work,
+        paused=witness.paused,
+        decisions=witness.decisions,
+        redelivery=msgspec.to_builtins(REDELIVERY),
         ageing_s=world.plan.shape.ageing_s,
         now=to_iso(world.now),
         slack_s=world.jumped_s + unseen_s + 2 * LEASE_S,

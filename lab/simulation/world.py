@@ -7,11 +7,12 @@ or follows the route that a record is guided along. It decides nothing that the 
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar, cast
 
 import msgspec
 
-from lab.checker import Violation
+from lab.checker import Line, Violation
 from lab.simulation.plan import Plan
 from lab.simulation.processes import (
     HEARTBEAT_S,
@@ -25,7 +26,13 @@ from lab.simulation.processes import (
     event_line,
 )
 from lab.simulation.shapes import Hop
-from stateward.core.errors import StatewardError
+from stateward.core.errors import (
+    ConcurrentModification,
+    InvalidTransition,
+    ReviewTaken,
+    StatewardError,
+    UnknownName,
+)
 from stateward.core.failpoints import Point
 from stateward.core.machine import (
     CANCEL_REQUESTED,
@@ -46,11 +53,13 @@ from stateward.core.model import (
     Work,
     event_id,
 )
+from stateward.engine.answers import ACTIONS, DecisionRequest
 from stateward.engine.coordinator import Submission, Submitted
 from stateward.storage.store import Pause
 from stateward.workers.sdk import (
     Chunk,
     Completed,
+    Died,
     Failed,
     Result,
 )
@@ -59,10 +68,17 @@ TRACE_CHARS = 300
 OUTSIDE_ENDS = frozenset("2345")  # the first two records go where the aim is, by themselves
 DRIVE_STEPS = 7
 DRIVES_MAX = 40
+UNDO_SHARE = 0.4  # of decisions that are taken back in time
+ANSWERED = ("approved", "rejected")
 LANES = (1, 2, 5)
 """Into how many lanes a history is divided, by its seed."""
 INBOX = "SELECT seq, body FROM events ORDER BY seq"
 NEXT_DUE = "SELECT min(due_at) FROM records WHERE due_at IS NOT NULL"
+NEXT_EFFECTIVE = "SELECT min(effective_at) FROM pending_decisions"
+STALE_WORK = (
+    "SELECT w.record_id, w.version, w.worker FROM work w JOIN records r ON r.id = w.record_id"
+    " WHERE w.version < r.version"
+)
 SURE: Fields = {"final_confidence": 80, "valid": True}
 UNSURE: tuple[Fields, ...] = (
     {"final_confidence": 79.9, "valid": True},
@@ -146,7 +162,12 @@ class World:
         """When the next record's time comes."""
         # Asked at every step, so without the comforts of the database's own `rows`.
         ((at,),) = self.around.database._execute(NEXT_DUE).fetchall()
-        return None if at is None else cast("int", at)
+        if not self.witness.decisions:
+            return cast("int | None", at)
+        ((effective,),) = self.around.database._execute(NEXT_EFFECTIVE).fetchall()
+        return min(
+            (cast("int", each) for each in (at, effective) if each is not None), default=None
+        )
 
     def is_manned(self) -> bool:
         """Whether every worker that announced itself is there, or is known not to be."""
@@ -207,7 +228,17 @@ class World:
             self._raised(process, what, error)
             return None
         self.note(f"{process.alias} {what}{_shown(done)}")
+        self._look_for_stale_work()
         return done
+
+    def _look_for_stale_work(self) -> None:
+        """What ended an attempt from outside has also taken its work away; not so on an outside bus."""
+        ended, self.witness.ended = self.witness.ended, set()
+        if not ended or not self.is_fenced:
+            return
+        found = self.around.database.rows(STALE_WORK)
+        lines = [dict(zip(("record_id", "version", "worker"), row, strict=True)) for row in found]
+        self.witness.stale_work += [each for each in lines if each["record_id"] in ended]
 
     def _raised(self, process: Process, what: str, error: Exception) -> None:
         sentence = f"{process.alias} {what} and failed: {type(error).__name__}: {error}"
@@ -396,17 +427,77 @@ class World:
         pause = Pause(
             machine=self.machine.name, stage=stage, at=self.now, actor=f"{PERSON}op", reason=None
         )
-        if self.frontend.is_up:
-            self.act(self.frontend, f"pauses {stage!r}", lambda: self.frontend.store.pause(pause))
+        if not self.frontend.is_up:
+            return
+        what = f"pauses {stage!r}"
+        is_told = self.act(self.frontend, what, lambda: self._stop(pause))
+        if is_told:
+            since = self.witness.commits
+            self.witness.paused.append({"stage": stage, "since": since, "until": None})
 
     def resume(self, stage: str) -> None:
         """It is handed out again."""
         self.start(self.frontend)
         name = self.machine.name
+        for each in self.witness.paused:
+            if each["stage"] == stage and each["until"] is None:
+                each["until"] = self.witness.commits
         if self.frontend.is_up:
             self.act(
                 self.frontend, f"resumes {stage!r}", lambda: self.frontend.store.resume(name, stage)
             )
+
+    def _stop(self, pause: Pause) -> bool:
+        self.frontend.store.pause(pause)
+        return True
+
+    # Decisions that can be undone for a while
+
+    def hold(self, record_id: str, type_: str) -> None:
+        """A person decides a review; the decision is stored, and made later."""
+        self.start(self.frontend)
+        if not self.frontend.is_up:
+            return
+        version = self.witness.version[record_id]
+        event = Event(
+            id=event_id(record_id, makes=version + 1, type_=type_), type=type_, record_id=record_id,
+            version=version, at=self.now, actor=f"{PERSON}judge-{self.steps}",
+        )  # fmt: skip
+        self.witness.events.append(event_line(event, is_accepted=False))
+        deciding = DecisionRequest(
+            record_id=record_id, action=ACTIONS[type_.partition(".")[2]], actor=event.actor,
+            notes="because", version=version,
+        )  # fmt: skip
+        if not self.act(
+            self.frontend, f"stores {type_} of {record_id}", lambda: self._held(deciding)
+        ):
+            return
+        line: Line = {
+            "record_id": record_id, "version": version, "actor": event.actor, "trigger": type_,
+            "is_undone": False,
+        }  # fmt: skip
+        self.witness.decisions.append(line)
+        if self.rng.random() < UNDO_SHARE:
+            self.later(self.rng.randint(1, 4), lambda: self._undo(line))
+
+    def _held(self, deciding: DecisionRequest) -> bool:
+        with suppress(ReviewTaken, InvalidTransition, ConcurrentModification):
+            self.frontend.reviews.hold(deciding)
+            return True
+        return False
+
+    def _undo(self, line: Line) -> None:
+        self.start(self.frontend)
+        if not self.frontend.is_up:
+            return
+        what = f"takes back the decision of {line['record_id']}"
+        line["is_undone"] = bool(self.act(self.frontend, what, lambda: self._undone(line)))
+
+    def _undone(self, line: Line) -> bool:
+        with suppress(ReviewTaken, InvalidTransition, ConcurrentModification, UnknownName):
+            self.frontend.reviews.undo(line["record_id"], actor=line["actor"])
+            return True
+        return False
 
     # What becomes of work
 
@@ -451,6 +542,8 @@ class World:
             return Failed(code="HOPELESS", message="as provoked", is_retryable=False)
         if roll < 0.12:
             return None
+        if roll < 0.15:
+            return Died(code="RUNNER_DIED", message="as thrown", has_begun=roll < 0.14)
         if roll < 0.27:
             return Failed(code="BROKEN", message="as thrown", is_retryable=roll < 0.22)
         facts = SURE if roll < 0.75 else self.rng.choice(UNSURE)
@@ -470,6 +563,18 @@ class World:
             (record_id, hop.cause)
             for record_id in sorted(self.routes)
             if (hop := self.wanted(record_id)) is not None and self._is_asked(hop)
+        ]
+
+    def open_reviews(self) -> list[tuple[str, str]]:
+        """Reviews that people could answer now: (record, event)."""
+        reviews = {review.state: review.name for review in self.machine.reviews}
+        if not reviews:
+            return []
+        held = {each["record_id"] for each in self.witness.decisions if not each["is_undone"]}
+        return [
+            (record_id, f"{reviews[status]}.{ANSWERED[self.steps % len(ANSWERED)]}")
+            for record_id, status in self.witness.status.items()
+            if status in reviews and record_id not in held
         ]
 
     def is_time_wanted(self) -> bool:

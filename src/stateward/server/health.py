@@ -80,7 +80,7 @@ def _checks(app: App) -> list[schemas.ReadyCheck]:
 
 
 def _can_store(app: App) -> bool:
-    """Whether an upload would find room; tried, because free space says nothing of quotas and read-only disks."""
+    """Whether an upload can be stored; tried, because free space says nothing of quotas and read-only disks."""
     try:
         with app.artifacts.receive(bytes_max=PROBE_BYTES) as incoming:
             incoming.write(bytes(PROBE_BYTES))

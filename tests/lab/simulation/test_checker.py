@@ -53,6 +53,26 @@ def next_place(history: History) -> Line:
     return dict.fromkeys(("seq", "lane_seq"), len(history.transitions) + 1)
 
 
+def delivered_too_often(history: History) -> None:
+    assert history.seen.handed is not None
+    one = history.seen.handed[0]
+    history.seen.handed[:0] = [{**one, "delivery": number} for number in range(2, 7)]
+
+
+def incurable(history: History) -> None:
+    failed = first(history, "parse.failed")["event_id"]
+    for event in history.seen.events or ():
+        if event["id"] == failed:
+            event["is_retryable"] = False
+
+
+def a_decision(history: History, **parts: object) -> Line:
+    """A decision about the review of a contract, which no person made."""
+    ended = first(history, "review.timed_out")
+    made = {"record_id": ended["record_id"], "version": ended["version"] - 1, "actor": "person:eve"}
+    return {**made, "trigger": "review.approved", "is_undone": False, **parts}
+
+
 def a_twin(history: History) -> None:
     """A second record of the same key, in the table and in the log."""
     assert history.records is not None
@@ -166,7 +186,7 @@ PLANTS = [
     Plant("S1", lambda h: set_in(entries(h)[1], machine="nobody"), also=("S3", "S6", "P1", "E2")),
     Plant("S1", lambda h: set_in(entries(h)[1], to="nowhere"), also=("S2", "S3", "D1", "S10")),
     Plant("S1", lambda h: set_in(entries(h)[1], from_="nowhere"), also=("S2", "S3")),
-    Plant("S2", lambda h: set_in(entries(h)[1], trigger="parse.failed"), also=("E2", "A2")),
+    Plant("S2", lambda h: set_in(entries(h)[1], trigger="parse.failed"), also=("E2", "A2", "C1")),
     Plant("S2", lambda h: set_in(entries(h)[1], trigger="machine.upgraded"), also=("P1",)),
     Plant("S3", lambda h: set_in(entries(h)[4], from_="parsed"), also=("S2",)),
     Plant("S3", lambda h: set_in(entries(h)[0], to="parsed"), also=("P1", "S3")),
@@ -221,6 +241,20 @@ PLANTS = [
     Plant("O1", lambda h: h.seen.marks and h.seen.marks[1].update(items=7)),
     Plant("O1", lambda h: h.seen.marks and h.seen.marks.pop(0)),
     Plant("O1", lambda h: h.seen.events and h.seen.events[0].update(is_blind=True)),
+    Plant("B1", delivered_too_often),
+    Plant("B1", lambda h: h.seen.begun.extend({**each, "delivery": each["delivery"] - n}
+          for each in h.seen.handed or [] for n in (1, 2))),
+    Plant("B1", lambda h: first(h, "parse.failed")["metadata"].update(error_code="WORKER_LOST"),
+          also=("C1",)),
+    Plant("C1", lambda h: first(h, "parse.failed")["metadata"].update(error_code="OTHER")),
+    Plant("S12", incurable),
+    Plant("P2", lambda h: h.seen.paused.append({"stage": "parse", "since": 0, "until": None})),
+    Plant("U1", lambda h: h.seen.stale_work.append(
+        {"record_id": "UL_0001", "version": 1, "worker": "w1"})),
+    Plant("N1", lambda h: h.seen.decisions.append(a_decision(h, version=99)), machine="contract"),
+    Plant("N1", lambda h: h.seen.decisions.append(a_decision(h, actor="clock", is_undone=True)),
+          machine="contract"),
+    Plant("N1", lambda h: h.seen.decisions.append(a_decision(h, actor="clock")), machine="contract"),
     Plant("W4", lambda h: (h.seen.effects or []).clear(), machine="contract"),
     Plant("W4", lambda h: (h.seen.effects or []).append(
         {"record_id": "CW_0001", "version": 99, "kind": "notify"}), machine="contract"),

@@ -20,14 +20,17 @@ from stateward.core.retry import Retry
 from stateward.core.timers import due_event
 from stateward.engine import coordinator
 from stateward.engine.coordinator import Coordinator
+from stateward.engine.pending_decisions import PendingDecisions
+from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
 from stateward.storage import lanes, outputs, store
 from stateward.storage.outputs import Output, Outputs
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import Store
 from stateward.transport import Bus
+from stateward.workers import worker
 
-SEEDS_MAX = 600
+SEEDS_MAX = 2000
 Breaks = Callable[[pytest.MonkeyPatch], None]
 Anything = Any
 
@@ -160,6 +163,67 @@ def work_is_never_sent(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Bus, "send", lambda *_, **__: None)
 
 
+def work_is_redelivered_without_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(coordinator, "stop_reason", lambda *_: None)
+    patch.setattr(worker, "stop_reason", lambda *_: None)
+
+
+def one_death_is_a_failure(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(coordinator, "stop_reason", lambda losses, _: "it died" if losses else None)
+
+
+def outside_ids_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Store, "applied_event_ids", lambda *_: set())
+
+
+def paused_stages_are_dispatched(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Store, "open_stages", lambda _, places: dict.fromkeys(places, True))
+
+
+def error_codes_are_lost(patch: pytest.MonkeyPatch) -> None:
+    whole = decide._fail
+    patch.setattr(
+        decide,
+        "_fail",
+        lambda machine, record, event, *rest: whole(
+            machine, record, replace(event, error_code=None), *rest
+        ),
+    )
+
+
+def fatal_failures_are_retried(patch: pytest.MonkeyPatch) -> None:
+    whole = decide._arrive_failed
+    patch.setattr(decide, "_arrive_failed", lambda *given, **_: whole(*given, is_retryable=True))
+
+
+def an_upgrade_turns_time_back(patch: pytest.MonkeyPatch) -> None:
+    whole = decide.upgrade
+    patch.setattr(
+        coordinator,
+        "upgrade",
+        lambda machine, record, *, now: whole(machine, replace(record, entered_at=0), now=now),
+    )
+
+
+def an_upgrade_leaves_old_work(patch: pytest.MonkeyPatch) -> None:
+    whole = Coordinator._adopt
+
+    def adopt(self: Coordinator, *given: Anything) -> int:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(self._bus, "withdraw", lambda _: None)
+            return whole(self, *given)
+
+    patch.setattr(Coordinator, "_adopt", adopt)
+
+
+def pending_decisions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(PendingDecisions, "due", lambda *_, **__: [])
+
+
+def what_was_undone_is_decided(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Reviews, "undo", lambda *_, **__: None)
+
+
 class Defect(NamedTuple):
     """What is broken, the laws that may tell of it, and the fault that brings it to light, if one does."""
 
@@ -189,6 +253,16 @@ DEFECTS = [
     Defect(fields_are_not_disclosed, {"D1"}),
     Defect(the_lanes_are_not_kept, {"H3"}),
     Defect(work_is_never_sent, {"E3", "S10", "V1"}),
+    Defect(work_is_redelivered_without_end, {"B1"}, Fault.KILL_AGAIN),
+    Defect(one_death_is_a_failure, {"B1"}, Fault.KILL_WORKER),
+    Defect(outside_ids_are_forgotten, {"E1"}, Fault.SEQUENCED),
+    Defect(paused_stages_are_dispatched, {"P2"}, Fault.PAUSED),
+    Defect(error_codes_are_lost, {"C1"}),
+    Defect(fatal_failures_are_retried, {"S12"}),
+    Defect(an_upgrade_turns_time_back, {"S11"}, Fault.UPGRADED),
+    Defect(an_upgrade_leaves_old_work, {"U1"}, Fault.UPGRADED),
+    Defect(pending_decisions_are_forgotten, {"N1", "V1"}),
+    Defect(what_was_undone_is_decided, {"N1"}),
 ]
 
 
