@@ -249,7 +249,9 @@ class Records:
         able = [
             each
             for each in self._bus.workers()
-            if stage.runner in each.runners and not each.is_draining and is_alive(each)
+            if stage.runner in each.runners
+            and not (each.is_draining or each.via)  # behind a transport: its relay counts
+            and is_alive(each)
         ]
         load = self._bus.load_by_worker()
         is_inline = stage.isolation == "inline"

@@ -47,8 +47,6 @@ from stateward.transport.messages import (
 RELAY = "relay-"
 MESSAGES_MAX = 1024  # that are leased ahead of the turn that handles them
 LOOK_EVERY_S = 1.0  # for work that was withdrawn, or sent by another coordinator: a notification may have been lost
-# What is sent ahead of what workers run, so that a worker finds its next job in the stream and not after a round trip.
-WINDOW = 2
 SENT_MAX = 100_000  # attempts under way behind one relay
 
 Attempt = tuple[str, int]
@@ -113,13 +111,14 @@ def lost_work(
 def window(workers: Sequence[WorkerInfo]) -> tuple[int, int]:
     """How much work one relay may have under way, in processes and inline.
 
-    It is what the workers behind the transport announce, shared among all relays.
+    It is what the workers behind the transport announce, shared among all relays; where jobs are quick they announce
+    more than they can run at once. No more than that is sent: the timeout of a stage counts while its work waits.
     """
     relays = max(1, sum(each.id.startswith(RELAY) for each in workers))
     able = [each for each in workers if each.via == VIA_TRANSPORT and not each.is_draining]
     slots = sum(each.slots for each in able)
     inline = sum(each.inline_slots for each in able)
-    return -(-WINDOW * slots // relays), -(-inline // relays)
+    return -(-slots // relays), -(-inline // relays)
 
 
 class Relay:
@@ -286,6 +285,7 @@ class Relay:
         self._inbox.close()
         self._wakeup.close()
         with suppress(StoreError):  # then the lease expires, with the same effect but later
+            self._bus.return_all(self.name)
             self._bus.remove_worker(self.name)
         self._channel.close()
 

@@ -27,6 +27,8 @@ from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 from stateward.core.errors import TransportUnreachable
 from stateward.transport.engine import DEAD_LETTERS_MAX, GROUP, Delivery, Parcel, full, unreachable
 
+# A pull always waits a little; what the server has at hand arrives within this.
+NO_WAIT_S = 0.005
 ANSWER_S = 5.0  # a request that is not answered within this: the server is away
 STREAM_FULL = 10077  # the server's code for more messages than `max_msgs`
 ACK_PENDING_MAX = 10_000  # leased messages of one stream, of all consumers together
@@ -95,7 +97,7 @@ class JetStreamEngine:
 
     def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
         """Lease messages of the first streams that have any."""
-        wait_s = max(0.02, min(wait_s, ANSWER_S / 2))
+        wait_s = max(NO_WAIT_S, min(wait_s, ANSWER_S / 2))
         return self._run(self._receive(streams, limit, wait_s), at_most_s=wait_s + 2 * ANSWER_S)
 
     async def _receive(self, streams: Sequence[str], limit: int, wait_s: float) -> list[Delivery]:

@@ -62,8 +62,9 @@ class RedisEngine:
         """Lease messages: those of lost consumers first, then new ones."""
         if claimed := self._claim(streams):
             return claimed
-        # BLOCK 0 would wait for ever. The socket must outlast the wait, so no wait is as long as ANSWER_S.
-        wait_ms = max(1, min(round(wait_s * 1000), round(ANSWER_S * 500)))
+        # The socket must outlast the wait, so no wait is as long as ANSWER_S. Without one, no BLOCK: BLOCK 0 would wait
+        # for ever, and the server ends even a short wait only with its next tick, up to 100 ms later.
+        wait_ms = min(round(wait_s * 1000), round(ANSWER_S * 500)) or None
         found = self._grouped(
             streams,
             lambda: self._redis.xreadgroup(

@@ -1,0 +1,59 @@
+"""The two decisions of a relay: how much it may send, and what its stream has lost. Pure."""
+
+from stateward.core.model import Work
+from stateward.engine.relay import Sent, lost_work, window
+from stateward.transport import VIA_TRANSPORT, WorkerInfo
+
+LEASE_S = 10.0
+
+
+def sent(number: int, *, sent_at: float = 0.0, heard_at: float = 0.0, stream: str = "s") -> Sent:
+    work = Work(
+        record_id=f"r{number}", version=1, machine="m", stage="s", running="r", runner="m.s", worker="relay-1",
+        created_at=0, rank=0, timeout_s=60.0,
+    )  # fmt: skip
+    return Sent(work=work, stream=stream, number=number, sent_at=sent_at, heard_at=heard_at)
+
+
+def lost(*some: Sent, now: float, is_empty: bool) -> list[int]:
+    found = lost_work(some, now=now, lease_s=LEASE_S, is_empty=lambda _: is_empty)
+    return [each.number for each in found]
+
+
+def worker(name: str, *, slots: int, via: str = "", is_draining: bool = False) -> WorkerInfo:
+    return WorkerInfo(
+        id=name, host="h", pid=1, life="1", runners=(), slots=slots, inline_slots=slots, started_at=0, seen_at=0,
+        via=via, is_draining=is_draining,
+    )  # fmt: skip
+
+
+def test_work_in_an_empty_stream_that_no_worker_has_is_lost_after_a_lease() -> None:
+    assert lost(sent(1), now=9.9, is_empty=True) == []
+    assert lost(sent(1), now=10.0, is_empty=True) == [1]
+
+
+def test_work_that_a_worker_has_or_that_waits_is_not_lost() -> None:
+    assert lost(sent(1, heard_at=15.0), now=20.0, is_empty=True) == []
+    assert lost(sent(1), now=1000.0, is_empty=False) == []
+    assert lost(sent(0), now=1000.0, is_empty=True) == []  # not published yet
+
+
+def test_work_that_later_work_has_overtaken_is_lost_after_two_leases() -> None:
+    later = sent(2, sent_at=12.0, heard_at=19.0)
+
+    assert lost(sent(1), later, now=19.9, is_empty=False) == []
+    assert lost(sent(1), later, now=20.0, is_empty=False) == [1]
+    assert lost(sent(1, stream="other"), later, now=20.0, is_empty=False) == []
+
+
+def test_relays_share_the_slots_of_the_workers_behind_the_transport() -> None:
+    workers = [
+        worker("relay-1", slots=9),
+        worker("relay-2", slots=9),
+        worker("here", slots=50),
+        worker("far", slots=3, via=VIA_TRANSPORT),
+        worker("leaving", slots=8, via=VIA_TRANSPORT, is_draining=True),
+    ]
+
+    assert window(workers) == (2, 2)
+    assert window([]) == (0, 0)
