@@ -61,3 +61,14 @@ def test_a_known_heading_proves_the_encoding(tmp_path: Path) -> None:
     assert "ENCODING_UNPROVEN" not in read_bytes(tmp_path, text.encode("cp1252")).notes
     unknown = text.replace("initiërende", "iniziërende").encode("cp1252")
     assert "ENCODING_UNPROVEN" in read_bytes(tmp_path, unknown).notes
+
+
+def test_a_hint_that_a_format_does_not_ask_for_is_noted(tmp_path: Path) -> None:
+    ofx = "<OFX><STMTRS><STMTTRN><DTPOSTED>20260105<TRNAMT>-1.00<FITID>1</STMTTRN></STMTRS></OFX>"
+    labels = {"sign": "flipped", "map": "date=1,amount=2"}
+
+    read = read_bytes(tmp_path, ofx, labels=dict(labels))
+
+    assert "HINT_UNUSED" in read.notes
+    assert read.amounts == ["-1.00"]
+    assert "HINT_UNUSED" not in read_bytes(tmp_path, ROWS, labels={"sign": "printed"}).notes

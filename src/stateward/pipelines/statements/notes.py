@@ -6,8 +6,9 @@ record is flagged only where something contradicts or is missing.
 
 from collections.abc import Iterable
 
-# A file without balances, or with securities beside its cash, may still be read rightly.
-QUIET = frozenset({"NOT_CHECKED", "INVESTMENTS_NOT_READ"})
+# A file without balances, or with securities beside its cash, may still be read rightly; so may one about which
+# more was said than its format leaves open.
+QUIET = frozenset({"NOT_CHECKED", "INVESTMENTS_NOT_READ", "HINT_UNUSED"})
 PROOF_REQUIRED = "PROOF_REQUIRED"
 
 

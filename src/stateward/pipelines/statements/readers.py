@@ -22,6 +22,25 @@ READERS = {
 }
 
 
+# What a person can say about a file and only some formats ask for: a PDF has no columns to map, SWIFT marks its signs.
+TABLES = frozenset({"csv", "sheet", "html"})
+TEXTS = TABLES - {"sheet"} | {"ofx", "qif", "mt940", "bai2"}
+USED_BY = {"map": TABLES, "sign": TABLES, "decimal": TABLES | {"qif"}, "encoding": TEXTS}
+
+
+def _unused_hints(source: Source, format_: str) -> list[StatementProblem]:
+    """A note where something was said that the reader of this format does not ask for."""
+    unused = [
+        name
+        for name, formats in USED_BY.items()
+        if getattr(source.hints, name) and format_ not in formats
+    ]
+    if not unused:
+        return []
+    message = f"{' and '.join(unused)} changed nothing: they are not asked for in {format_}"
+    return [StatementProblem(code="HINT_UNUSED", message=message)]
+
+
 def read_statement(source: Source) -> StatementReading:
     """Read a file by what it is; a hint that its content contradicts is logged and ignored."""
     found = sniff(source)
@@ -34,6 +53,7 @@ def read_statement(source: Source) -> StatementReading:
         f"{__package__}.{READERS[found]}"
     ).read
     reading = read(source)
+    reading.problems += _unused_hints(source, found)
     if source.encoding_doubt:
         doubt = f"{source.encoding_doubt}; say which it is if its letters are wrong"
         reading.problems.append(StatementProblem(code="ENCODING_UNPROVEN", message=doubt))
