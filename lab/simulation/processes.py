@@ -298,9 +298,9 @@ class SimulatedWorker(Worker):
         self._queue |= self._inline_queue
         self._inline_queue.clear()
         for key, work in list(self._queue.items()):
-            if work.losses:
-                self._record_begun(work)
             result = self._outcome(work)
+            if work.losses and getattr(result, "has_begun", True):
+                self._record_begun(work)
             if result is None:
                 self._ask_at[key] = self._clock() + round(ASK_AGAIN_S * SECOND)
             else:
