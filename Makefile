@@ -67,8 +67,13 @@ coverage: lint ## run every test and see that they reach all of the code, which 
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
 
 .PHONY: check
-check: lint ## check format, style, types, layers, spelling and declared dependencies
+check: lint ## check format, style, types, layers, spelling, declared dependencies and what is known against them
 	@$(call quietly,dependencies,deptry .)
+	@$(BIN)/python tools/supply_chain/supply_chain.py advisories
+
+.PHONY: sbom
+sbom: setup ## write the bill of materials of the locked dependencies (CycloneDX) to build/sbom.cdx.json
+	@$(BIN)/python tools/supply_chain/supply_chain.py sbom build/sbom.cdx.json
 
 .PHONY: lint
 lint: setup-dev
