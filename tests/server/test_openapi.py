@@ -2,7 +2,9 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +136,13 @@ def test_the_page_for_people_loads_nothing_from_elsewhere(asked: ApiClient) -> N
     assert '<h2 id="schema-Record">' in page.text
 
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "default-src 'none'" in page.headers["content-security-policy"]
-    assert not re.search(r"<script|src=|@import|url\(|https?://", page.text)
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert not re.search(r"src=|@import|url\(|https?://", page.text)
+    assert page.text.count("<script") == 1
+    (script,) = re.findall(r"<script>(.*?)</script>", page.text, re.DOTALL)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'; connect-src 'self'" in policy
     for _, _, each in operations(described()):
         assert f'id="{each["operationId"]}"' in page.text
 

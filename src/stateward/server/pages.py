@@ -7,6 +7,7 @@ import base64
 import html
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
 from stateward.server.description import HEADERS, Document
@@ -21,11 +22,20 @@ STYLE = (
     "pre{background:#f3f5f8;padding:.75rem;overflow:auto}table{border-collapse:collapse;width:100%}"
     "td,th{border-top:1px solid #dde;padding:.3rem .5rem;text-align:left;vertical-align:top}"
     ".m{display:inline-block;min-width:4rem;font-weight:600}"
+    "label{display:block;margin:.4rem 0}label input,label textarea{display:block;width:100%;box-sizing:border-box;"
+    "font:inherit;padding:.3rem}summary{cursor:pointer}"
 )
-STYLE_HASH = base64.b64encode(sha256(STYLE.encode()).digest()).decode()
+SCRIPT = (files(__package__) / "try_out.js").read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+# The page runs this one script and asks this service alone.
 POLICY = (
-    f"default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
+    f"default-src 'none'; style-src {_digest(STYLE)}; script-src {_digest(SCRIPT)}; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 
@@ -175,11 +185,13 @@ def docs(document: Document) -> str:
         f"<h1>Stateward: the HTTP API</h1><p>{_text(document['info']['description'])}</p>"
         '<p>The same as an OpenAPI 3.1 document: <a href="/openapi.json">/openapi.json</a>; in short, for language '
         'models: <a href="/llms.txt">/llms.txt</a></p>'
+        '<label>API key, to try operations out; it stays on this page<input id="key" type="password" '
+        'autocomplete="off"></label>'
         + _html_index(document)
         + "".join(_html_section(*each, document) for each in operations(document))
         + "<h1>Documents</h1>"
         + "".join(_html_schema(name, each) for name, each in sorted(_schemas(document).items()))
-        + "</body></html>"
+        + f"<script>{SCRIPT}</script></body></html>"
     )
 
 
@@ -285,7 +297,15 @@ def _html_section(path: str, method: str, operation: Document, document: Documen
         f"<p>Right: {_text(operation['x-right'])}</p>"
         + (f"<table>{parameters}</table>" if parameters else "")
         + f"<table>{answers}</table><pre>{_text(curl(path, method, operation, document))}</pre>"
+        + f'<details data-try="{_text(operation["operationId"])}"'
+        f' data-sample="{_text(_body_sample(operation, document))}"><summary>Try it out</summary></details>'
     )
+
+
+def _body_sample(operation: Document, document: Document) -> str:
+    content = operation.get("requestBody", {}).get("content", {})
+    found = content.get("application/json")
+    return "" if found is None else _sample(found["schema"], document)
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - whatever the document holds
