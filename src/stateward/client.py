@@ -563,6 +563,22 @@ class Client:
         """What is wrong with the installation."""
         return self._get("/doctor", schemas.Diagnosis)
 
+    def audit(
+        self,
+        *,
+        actor: str | None = None,
+        verb: str | None = None,
+        record_id: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        after: int | None = None,
+    ) -> Iterator[schemas.AuditItem]:
+        """Entries of the audit log, the newest first; with `after`, those after that number, the oldest first."""
+        params = _params(
+            actor=actor, verb=verb, record_id=record_id, since=since, until=until, after=after
+        )
+        return self._pages("/audit", params, schemas.AuditPage, lambda page: page.items)
+
     def verify(self) -> schemas.Verification:
         """Replay the whole history and check it."""
         return self._get("/verify", schemas.Verification)

@@ -811,6 +811,27 @@ class ReviewDetail(ReviewTask, frozen=True, kw_only=True):
     problems: list[Fields]
 
 
+class AuditItem(Document, frozen=True, kw_only=True):
+    """One entry of the audit log. `seq` and `hash` are its place in the chain; null in those of former versions."""
+
+    number: Count
+    at: Time
+    actor: str
+    verb: str
+    record_id: str | None
+    detail: Fields
+    reason: str | None
+    seq: int | None
+    hash: str | None
+
+
+class AuditPage(Document, frozen=True, kw_only=True):
+    """Some entries of the audit log; `next` leads on, or is null."""
+
+    items: list[AuditItem]
+    next: str | None
+
+
 class ReviewPage(Document, frozen=True, kw_only=True):
     """Some tasks that wait, the nearest deadline first; `next` leads on, or is null."""
 

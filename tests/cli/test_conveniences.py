@@ -66,3 +66,13 @@ def test_a_shell_gets_its_completion(shell: Shell, name: str) -> None:
     assert "_STATEWARD_COMPLETE" in script
     if name == "bash":
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)  # noqa: S607 - its syntax
+
+
+def test_a_password_is_sealed_for_the_settings_and_keys_rotate(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "data")
+    sealed = shell("secrets", "seal", stdin="p\u00e4ss\n".encode())
+    rotated = shell.json("secrets", "rotate")
+
+    assert sealed.stdout.startswith("sealed.v1.")
+    assert Path(rotated["file"]).read_text("ascii").startswith(rotated["key_id"])
+    assert shell("secrets", "seal", stdin=b"").exit_code == Exit.REFUSED

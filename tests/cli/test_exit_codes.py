@@ -31,6 +31,7 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.StoreFull: Exit.DISK_FULL,
     errors.StoreBroken: Exit.DISK_FULL,
     errors.StoreMismatch: Exit.STORE,
+    errors.SecretUnreadable: Exit.STORE,
     errors.TransportError: Exit.STORE,
     errors.TransportUnreachable: Exit.STORE,
     errors.TransportFull: Exit.STORE,

@@ -6,12 +6,14 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
 from stateward.core.model import Json
-from tests.console.scene import Scene, staged
+from stateward.settings import Settings
+from tests.console.scene import Scene, contract_pdf, staged
 
 GALLERY = Path(__file__).with_name("gallery.py")
 
@@ -150,3 +152,26 @@ def test_rows_are_reviewed_beside_the_document(gallery: Scene, page: Page) -> No
 
     expect(page.locator(".spot.on")).to_have_text("two")
     expect(page.locator("#approve")).to_be_enabled()
+
+
+def test_reads_and_exports_are_noted_and_a_pdf_is_never_opened_by_the_browser_itself(
+    tmp_path: Path,
+) -> None:
+    def noting(settings: Settings) -> Settings:
+        return replace(settings, api=replace(settings.api, audit_reads=True))
+
+    with staged(tmp_path, settle=noting) as scene:
+        record_id = scene.submit(contract_pdf("41,50"), name="a.pdf", machine="contract")
+        scene.rested(record_id)
+        answer = httpx2.get(scene.page(f"/records/{record_id}/content"))
+        httpx2.get(scene.page(f"/records/{record_id}/export/csv"))
+        httpx2.get(scene.page("/ledger/export"))
+
+        entries = [each for each in scene.app.audit.entries() if "anonymous" in each.actor]
+
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert [(each.verb, each.record_id, each.detail) for each in reversed(entries)] == [
+        ("document_read", record_id, {}),
+        ("exported", record_id, {"what": "items", "form": "csv"}),
+        ("exported", "", {"what": "history"}),
+    ]

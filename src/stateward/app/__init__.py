@@ -28,6 +28,7 @@ from stateward import __version__
 from stateward.app.artifacts import open_artifacts
 from stateward.app.databases import RUNNER_ROLE, open_database, open_memory
 from stateward.app.identity import new_record_id
+from stateward.app.key_file import key_path
 from stateward.app.machines import tune
 from stateward.app.plugins import Plugins
 from stateward.core.model import PRIORITY_NORMAL
@@ -39,6 +40,7 @@ from stateward.storage.database import TOPIC_CHANGES
 from stateward.storage.idempotency import IdempotencyKeys
 from stateward.storage.keys import Keys
 from stateward.storage.outputs import Outputs
+from stateward.storage.sealing import SecretKeys
 from stateward.storage.sessions import Sessions
 from stateward.storage.store import Store
 from stateward.transport import Bus
@@ -136,7 +138,8 @@ class App:
         self.outputs = Outputs(self.database)
         self.bus = Bus(self.database)
         self.keys = Keys(self.database)
-        self.idempotency = IdempotencyKeys(self.database)
+        self.secrets = SecretKeys(key_path(settings), is_new=self._has_no_sealed_secret)
+        self.idempotency = IdempotencyKeys(self.database, secrets=self.secrets)
         self.sessions = Sessions(self.database)
         self.audit = AuditLog(self.database)
         self._shares_blobs = (
@@ -175,6 +178,10 @@ class App:
     def close(self) -> None:
         """Close the database."""
         self.database.close()
+
+    def _has_no_sealed_secret(self) -> bool:
+        found = self.database.rows("SELECT 1 FROM webhooks WHERE secret LIKE 'sealed.%' LIMIT 1")
+        return not found
 
     # Short ways for scripts
 
@@ -405,6 +412,7 @@ class App:
             clock=self.clock,
             new_id=self.new_id,
             new_secret=lambda: secret_of(token_bytes(KEY_BYTES)),
+            secrets=self.secrets,
             statuses={name: tuple(own.kind) for name, own in self.registry.newest.items()},
             names=self._message_names(),
         )
@@ -581,8 +589,10 @@ class App:
     def _notifier(self, wake: Callable[[], None]) -> Notifier:
         """What delivers webhooks and email; `wake` ends the sleep of the loop that drives it."""
         from stateward import telemetry
+        from stateward.app.secrets import seal_stored
         from stateward.telemetry.tracing import Spans
 
+        seal_stored(self)
         own = self.settings.telemetry
         spans = None
         if own.otlp_endpoint is not None:

@@ -34,6 +34,9 @@ def open_database(
     except ModuleNotFoundError as error:
         raise (missing_extra(error) or error) from error
 
+    from stateward.app.key_file import opened_store_url  # only a server has a password
+
+    url = opened_store_url(settings)
     # A process that is stopped inside a transaction holds its row locks no longer than a silent worker holds its work.
     return PostgresDatabase(
         url,

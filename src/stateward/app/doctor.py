@@ -9,6 +9,7 @@ import msgspec
 from stateward.app import App
 from stateward.app.artifacts import FOLDER
 from stateward.app.feed import feed_of
+from stateward.app.secrets import state as secret_state
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND
 from stateward.engine.clock_guard import ADVICE
@@ -83,6 +84,7 @@ def checks(app: App) -> Iterator[Check]:
         )
         or "nothing is paused",
     )
+    yield _secrets_check(app)
     yield _audit_check(app)
     yield _search_check(app)
     yield _notices_check(app)
@@ -228,6 +230,33 @@ def _dead_letter_check(app: App) -> Check:
         sentence=f"{count} could not be read ({newest})" if found else "everything could be read",
         advice="see them under Operations in the console, and what sent them" if found else "",
     )
+
+
+def _secrets_check(app: App) -> Check:
+    """Whether who has the database, or a backup of it, has the secrets in it."""
+    found, path = secret_state(app), app.secrets.path
+    keys = app.secrets.ids()
+    said = f"{found.sealed} secrets of webhooks are encrypted"
+    advice = ""
+    if found.plain:
+        said = f"{found.plain} secrets of webhooks are stored as they are"
+        advice = "start the service, which encrypts them, or: stateward secrets rotate"
+    elif found.unreadable:
+        said = f"{found.unreadable} secrets of webhooks cannot be opened with the keys in {path}"
+        advice = "put the right key file there, or name it in store.secret_key_file"
+    elif keys and path.stat().st_mode & 0o077:
+        said = f"other users of this machine can read {path}"
+        advice = f"chmod 600 {path}"
+    elif app.settings.profile == "enterprise" and app.settings.store.secret_key_file is None:
+        said = (
+            f"{said}; the key is none of its own: it would be made in the data folder"
+            if not keys
+            else (f"{said}, with a key that lies beside them in the data folder")
+        )
+        advice = "name a file elsewhere in store.secret_key_file"
+    elif not keys:
+        said = "there is no secret to encrypt, and no key yet"
+    return Check(name="secrets", is_well=not advice, sentence=said, advice=advice)
 
 
 def _audit_check(app: App) -> Check:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait
     from stateward.engine.pending_decisions import PendingDecision
     from stateward.engine.review_tasks import Task
     from stateward.engine.reviews import Reviews
+    from stateward.storage.audit import AuditEntry
 
 LOG_LINES_MAX = 100_000
 
@@ -272,6 +273,21 @@ def _iso(at: Micros | None) -> str | None:
 
 
 # The installation
+
+
+def audit_view(number: int, entry: "AuditEntry") -> schemas.AuditItem:
+    """An entry of the audit log."""
+    return schemas.AuditItem(
+        number=number,
+        at=to_iso(entry.at),
+        actor=entry.actor,
+        verb=entry.verb,
+        record_id=entry.record_id or None,
+        detail=entry.detail,
+        reason=entry.reason,
+        seq=entry.seq,
+        hash=entry.hash,
+    )
 
 
 def diagnosis_view(checks: "Iterable[Check]") -> schemas.Diagnosis:

@@ -93,6 +93,8 @@ COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
             "key": "keys:key",
             "feed": "feed:feed",
             "clock": "clock:clock",
+            "secrets": "secrets:secrets",
+            "audit": "audit:audit",
             "backup": "backup:backup",
             "restore": "backup:restore",
             "demo": "demo:demo",

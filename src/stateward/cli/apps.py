@@ -39,6 +39,16 @@ class SearchRequest(NamedTuple):
     is_hybrid: bool = False
 
 
+class AuditFilter(NamedTuple):
+    """Which entries of the audit log are wanted; the times are RFC 3339."""
+
+    actor: str | None = None
+    verb: str | None = None
+    record_id: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+
 class AppProtocol(Protocol):
     """A Stateward. Who acts is the person at this machine, or over HTTP the one whose key it is."""
 
@@ -187,6 +197,12 @@ class AppProtocol(Protocol):
 
     def resume(self, machine: str, stage: str) -> bool:
         """Dispatch a stage again; whether it was paused."""
+        ...
+
+    def audit(
+        self, wanted: AuditFilter, *, is_rising: bool = False
+    ) -> Iterator["schemas.AuditItem"]:
+        """Entries of the audit log, the newest first or the oldest."""
         ...
 
     # Flagged results and reviews

@@ -21,13 +21,15 @@ from stateward.app.views import (
 )
 from stateward.cli.apps import (
     AppProtocol,
+    AuditFilter,
     Corrections,
     SearchRequest,
     StageItems,
     status_query,
     whole_id,
 )
-from stateward.core.errors import StatewardError, UnknownName
+from stateward.core.errors import InvalidRequest, StatewardError, UnknownName
+from stateward.core.model import Micros, from_iso
 from stateward.definition.plugin import AUTO
 from stateward.engine.answers import DecisionRequest
 from stateward.engine.flags import FlagAction
@@ -347,6 +349,25 @@ class LocalApp(AppProtocol):
 
     # The installation
 
+    def audit(self, wanted: AuditFilter, *, is_rising: bool = False) -> Iterator[schemas.AuditItem]:
+        """Entries of the audit log."""
+        from stateward.app.views import audit_view
+        from stateward.storage.audit import ENTRIES_MAX, AuditQuery
+
+        query = AuditQuery(
+            actor=wanted.actor,
+            verb=wanted.verb,
+            record_id=wanted.record_id and self._whole(wanted.record_id),
+            since=_moment("since", wanted.since),
+            until=_moment("until", wanted.until),
+        )
+        place = None
+        while found := self._app.audit.find(
+            query, place=place, is_rising=is_rising, limit=ENTRIES_MAX
+        ):
+            for place, entry in found:
+                yield audit_view(place, entry)
+
     def doctor(self) -> schemas.Diagnosis:
         """What is wrong with the installation."""
         from stateward.app.doctor import checks
@@ -356,3 +377,14 @@ class LocalApp(AppProtocol):
     def verify(self, *, progress: Callable[[str, int], None]) -> schemas.Verification:
         """Replay the whole history and check it."""
         return verification_view(self._app.admin.verify(progress=progress))
+
+
+def _moment(name: str, text: str | None) -> Micros | None:
+    if text is None:
+        return None
+    try:
+        return from_iso(text)
+    except (ValueError, OverflowError):
+        raise InvalidRequest(
+            f"--{name} is a time with its zone, such as 2026-11-16T00:00:00Z"
+        ) from None

@@ -18,6 +18,7 @@ from stateward import schemas
 from stateward.app.actions import Bulk, BulkAction, Verb
 from stateward.cli.apps import (
     AppProtocol,
+    AuditFilter,
     Corrections,
     SearchRequest,
     StageItems,
@@ -315,6 +316,19 @@ class RemoteApp(AppProtocol):
         """Dispatch a stage again."""
         with translated():
             return self._client.resume(machine, stage=stage or None).was_paused
+
+    def audit(self, wanted: AuditFilter, *, is_rising: bool = False) -> Iterator[schemas.AuditItem]:
+        """Entries of the audit log."""
+        whole = wanted.record_id and self._whole(wanted.record_id)
+        with translated():
+            yield from self._client.audit(
+                actor=wanted.actor,
+                verb=wanted.verb,
+                record_id=whole,
+                since=wanted.since,
+                until=wanted.until,
+                after=0 if is_rising else None,
+            )
 
     # Reviews
 

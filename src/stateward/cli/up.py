@@ -184,6 +184,11 @@ def _run(
         _wait(context, settings, is_runner=is_runner)
     with context.local_app(settings, is_runner=is_runner) as app:
         is_json = set_up_log(settings)
+        if "coordinator" in roles:
+            from stateward.app.settings_audit import note_settings
+            from stateward.engine.system import person
+
+            note_settings(app, actor=person())
         with (
             app.node(
                 is_coordinator="coordinator" in roles,

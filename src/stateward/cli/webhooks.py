@@ -103,7 +103,7 @@ def list_(context: CliContext) -> None:
 def show(context: CliContext, *, webhook_id: str) -> None:
     """Show an endpoint with its secret."""
     with context.local_app() as app:
-        _show_with_secret(context, app.notifications.webhook(webhook_id))
+        _show_with_secret(context, app.notifications.with_secret(webhook_id))
 
 
 @webhook.command("rotate", examples=["stateward webhook rotate WH_01h2k3"])

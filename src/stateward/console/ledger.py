@@ -27,6 +27,7 @@ from stateward.engine.mirror import MirrorState, mirror_state
 from stateward.ledger import Ledger, SnapshotInfo
 from stateward.ledger.history_checkpoint import lanes_root
 from stateward.monitoring.dashboard import HistoryPage
+from stateward.server.audit import note
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -34,7 +35,7 @@ from stateward.server.auth import (
     service_of,
 )
 from stateward.server.service import Service
-from stateward.storage.audit import AuditEntry
+from stateward.storage.audit import EXPORTED, AuditEntry, AuditQuery
 
 ROWS = 100
 SNAPSHOTS_SHOWN = 20
@@ -116,7 +117,8 @@ async def ledger(
 def look(app: App, caller: Caller) -> Ledgers:
     """Where the history is and what people did."""
     mirror = app.settings.ledger.mirror
-    acts = [] if caller.machines else app.audit.entries(limit=ACTS_SHOWN)
+    query = AuditQuery(machines=caller.machines, own=caller.actor)
+    acts = [entry for _, entry in app.audit.find(query, limit=ACTS_SHOWN)]
     lanes = app.store.lanes()
     return Ledgers(
         count=sum(each.count for each in lanes),
@@ -214,6 +216,7 @@ async def export(request: Asked, record: Text = "") -> Stream:
     """The history as lines of JSON, of all that the caller may see or of one record."""
     service, caller = service_of(request), caller_of(request)
     record_id = clean_text(record.strip(), chars_max=100)
+    await note(request, EXPORTED, record_id=record_id, what="history")
     headers = {
         **HEADERS,
         "Content-Security-Policy": "default-src 'none'; sandbox",

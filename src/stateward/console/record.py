@@ -49,6 +49,7 @@ from stateward.definition.draw import to_svg
 from stateward.definition.plugin import Export, resolve
 from stateward.monitoring.dashboard import AttemptSummary
 from stateward.server import operations
+from stateward.server.audit import note_read
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -59,7 +60,7 @@ from stateward.server.auth import (
 from stateward.server.files import OCTETS, caged, download_link
 from stateward.server.problems import Refusal
 from stateward.server.views import record_view
-from stateward.storage.audit import AuditEntry
+from stateward.storage.audit import DOCUMENT_READ, EXPORTED, AuditEntry
 from stateward.storage.idempotency import Answer
 
 TIMELINE_ROWS = 40
@@ -393,6 +394,7 @@ async def export(
         return file, export.media_type, "".join(resolve(export.lines)(rows)).encode()
 
     name, media_type, body = await service_of(request).broad.ask(make)
+    await note_read(request, EXPORTED, record_id=record_id, what="items", form=form)
     headers = {
         **HEADERS,
         "Content-Disposition": f'attachment; filename="{name}"',
@@ -450,12 +452,14 @@ async def content(
     """The bytes of the document, in a cage: whatever they are, a browser runs nothing of them."""
     service, caller = service_of(request), caller_of(request)
     found = await service.quick.ask(lambda app: seen(app, caller, record_id))
+    await note_read(request, DOCUMENT_READ, record_id=found.id)
     if save and found.artifact and (link := await download_link(request, found.artifact)):
         return link
     what = await service.upload_thread().ask(lambda app: content_of(app, found))
     if what is None:
         raise Refusal("not-found", "this record has no document here")
-    is_saved = save or not what.is_shown
+    # The viewer draws a PDF from its bytes. Opened by itself it is saved: a browser's own reader runs what is in it.
+    is_saved = save or not what.is_shown or what.form == "pdf"
     headers = {"Cache-Control": "private, no-store"}
     if is_saved:
         headers["Content-Disposition"] = 'attachment; filename="document"'

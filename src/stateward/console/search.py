@@ -15,11 +15,13 @@ from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields
 from stateward.core.text_search import TEXT_CHARS_MAX
 from stateward.definition.display import Where
+from stateward.server.audit import note_read
 from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
 from stateward.server.search import SearchRequest, formatted_page, search_page
+from stateward.storage.audit import EXPORTED
 
 HITS = 20
-EXPORTED = 100
+EXPORTED_MAX = 100
 
 SearchText = Annotated[str, QueryParameter(name="q", max_length=TEXT_CHARS_MAX, required=False)]
 
@@ -154,11 +156,11 @@ async def export(
     """The best results in a format that their pipeline offers."""
     caller = caller_of(request)
     asked = SearchRequest(text=q, pipeline=pipeline, filters=tuple(filters.split()))
-    return reply(
-        await service_of(request).broad.ask(
-            lambda app: formatted_page(app, caller, asked, form, limit=EXPORTED)
-        )
+    answer = await service_of(request).broad.ask(
+        lambda app: formatted_page(app, caller, asked, form, limit=EXPORTED_MAX)
     )
+    await note_read(request, EXPORTED, what="search results", form=form)
+    return reply(answer)
 
 
 HANDLERS: list[Any] = [search, export]

@@ -15,7 +15,8 @@
     │   │   └── ArtifactsUnreachable   object storage does not answer, or refuses its credentials or bucket
     │   ├── StoreFull            the disk is full; nothing half-written, and waiting may help
     │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until the store is reopened
-    │   └── StoreMismatch        a newer Stateward made it, or another program did
+    │   ├── StoreMismatch        a newer Stateward made it, or another program did
+    │   └── SecretUnreadable     a sealed secret was changed, or its key is not here
     ├── TransportError           messages between coordinators and workers cannot be carried
     │   ├── TransportUnreachable its server does not answer
     │   └── TransportFull        a stream has its most unsettled messages: what publishes has to wait
@@ -188,6 +189,10 @@ class StoreBroken(StoreFull):
 
 class StoreMismatch(StoreError):
     """The file or database is not one that this version can use."""
+
+
+class SecretUnreadable(StoreError):
+    """A secret that is stored encrypted was changed, or the key that it was sealed with is not here."""
 
 
 class TransportError(StatewardError):

@@ -61,6 +61,7 @@ from stateward.engine.corrections import (
 from stateward.engine.pending_decisions import CorrectedValues, PendingDecision
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.review_tasks import ReviewTasks, Task
+from stateward.storage.audit import DECISION_UNDONE, REVIEW_DECIDED, AuditEntry, AuditLog
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store
@@ -117,6 +118,7 @@ class Reviews(ReviewTasks):
         self._has_keys = has_keys
         self._judge = judge
         self._approval = approval
+        self._audit = AuditLog(database)
         self._log = telemetry.log("reviews")
 
     # Claiming
@@ -162,6 +164,7 @@ class Reviews(ReviewTasks):
                 raise self._refusal(record, deciding, decision)
             self._claims.drop(record.id)
             self._pending.drop(record.id)
+            self._note(REVIEW_DECIDED, record, deciding.actor, deciding.action, deciding.batch)
             return decision.change.record
 
     def is_repeat(self, deciding: DecisionRequest) -> bool:
@@ -260,6 +263,7 @@ class Reviews(ReviewTasks):
             if pending is None:
                 raise UnknownName("pending decision", clean_text(record_id, chars_max=80))
             self._pending.drop(record.id)
+            self._note(DECISION_UNDONE, record, actor, pending.action, pending.batch)
             return pending
 
     def undo_batch(
@@ -279,6 +283,8 @@ class Reviews(ReviewTasks):
                 raise UnknownName("pending decisions", clean_text(batch, chars_max=80))
             for each in undone:
                 self._pending.drop(each.record_id)
+                record = records[each.record_id]
+                self._note(DECISION_UNDONE, record, actor, each.action, each.batch)
             return undone
 
     def apply_due(self) -> int:
@@ -311,6 +317,15 @@ class Reviews(ReviewTasks):
                 self._pending.drop(pending.record_id)
                 self._log.warning(f"a pending decision was dropped: {error}")
         return len(due)
+
+    def _note(self, verb: str, record: Record, actor: str, action: str, batch: str | None) -> None:
+        """In the audit log, without the values and notes: those are in the history alone."""
+        detail: Fields = {"action": action, "version": record.version}
+        if batch is not None:
+            detail["batch"] = batch
+        now = self._clock()
+        entry = AuditEntry(at=now, actor=actor, verb=verb, record_id=record.id, detail=detail)
+        self._audit.add([entry])
 
     def _checked(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
         """The record, locked, its review, and the answer; refused if the decision may not be made."""

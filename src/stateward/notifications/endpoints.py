@@ -1,14 +1,16 @@
 """The endpoints that receive webhooks: those that users added, and those that the settings name.
 
-An endpoint receives what happens after it was added. Its secret is stored in plain text, because every attempt is
-signed with it; only the operations that are asked for it return it. This module decides nothing about deliveries.
+An endpoint receives what happens after it was added. Its secret is stored sealed, and opened for each attempt that it
+signs; only the operations that make one return it. This module decides nothing about deliveries.
 """
 
 from base64 import b32hexencode
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from hashlib import sha256
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import Micros
@@ -16,6 +18,7 @@ from stateward.http_addresses import AllowedHosts, check_target, parse_url
 from stateward.notifications.messages import Content
 from stateward.notifications.signing import key_of
 from stateward.storage.database import Database, Row, Table, log_end
+from stateward.storage.sealing import SecretKeys, is_sealed
 
 WEBHOOKS_MAX = 1000  # all are read into memory, once a second
 EVENTS_MAX = 100
@@ -51,7 +54,8 @@ _decode_events = msgspec.json.Decoder(tuple[str, ...]).decode
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """An endpoint: its URL, its events, the form of messages, and the secrets that sign them.
 
-    It receives transitions with a sequence number above `since`, and none before `rests_until`.
+    It receives transitions with a sequence number above `since`, and none before `rests_until`. The secrets are as
+    they are stored, except in the answer to their making.
     """
 
     id: str
@@ -67,11 +71,6 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Micros
     since: int
     rests_until: Micros
-
-    def secrets(self, now: Micros) -> list[str]:
-        """What to sign with: for a while after a rotation, with the previous secret too."""
-        is_rotating = now < (self.old_until or 0)
-        return [self.secret, self.old_secret] if self.old_secret and is_rotating else [self.secret]
 
     def __repr__(self) -> str:
         """Without the secrets."""
@@ -102,9 +101,45 @@ def last_sequence(database: Database) -> int:
 class Endpoints:
     """The table of endpoints."""
 
-    def __init__(self, database: Database, *, allowed: AllowedHosts) -> None:
+    def __init__(self, database: Database, *, allowed: AllowedHosts, secrets: SecretKeys) -> None:
         self._database = database
         self._allowed = allowed
+        self._secrets = secrets
+
+    def secrets(self, webhook: Webhook, now: Micros) -> list[str]:
+        """What to sign with: for a while after a rotation, with the previous secret too."""
+        is_rotating = now < (webhook.old_until or 0)
+        stored = [webhook.secret, webhook.old_secret if is_rotating else None]
+        return [self._secrets.open(each, purpose=_purpose(webhook.id)) for each in stored if each]
+
+    def seal_plain(self) -> int:
+        """Seal the secrets that versions before this stored as they are; how many endpoints had one."""
+        with self._database.transaction():
+            plain = [each for each in self.all() if _is_plain(each)]
+            for each in plain:
+                self._store_secrets(each, partial(self._seal, each.id))
+        return len(plain)
+
+    def rewrap(self) -> int:
+        """Bring every sealed secret under the newest key; how many endpoints have one."""
+        with self._database.transaction():
+            found = self.all()
+            for each in found:
+                self._store_secrets(each, self._secrets.rewrap)
+        return len(found)
+
+    def _store_secrets(self, webhook: Webhook, change: Callable[[str], str]) -> None:
+        self._database.run(
+            "UPDATE webhooks SET secret = :secret, old_secret = :old WHERE id = :id",
+            id=webhook.id,
+            secret=change(webhook.secret),
+            old=None if webhook.old_secret is None else change(webhook.old_secret),
+        )
+
+    def _seal(self, webhook_id: str, secret: str) -> str:
+        if is_sealed(secret):
+            return secret
+        return self._secrets.seal(secret, purpose=_purpose(webhook_id))
 
     def all(self) -> list[Webhook]:
         """Every endpoint, oldest first."""
@@ -154,7 +189,7 @@ class Endpoints:
                 url=url,
                 events=tuple(dict.fromkeys(events)),
                 content=content,
-                secret=secret,
+                secret=self._seal(webhook_id, secret),
                 old_secret=None,
                 old_until=None,
                 is_enabled=True,
@@ -165,7 +200,7 @@ class Endpoints:
                 rests_until=0,
             )
             self._database.insert(WEBHOOKS, [_row(webhook)])
-        return webhook
+        return replace(webhook, secret=secret)
 
     def remove(self, webhook_id: str) -> None:
         """Delete an endpoint with its deliveries."""
@@ -183,10 +218,10 @@ class Endpoints:
             self._database.run(
                 "UPDATE webhooks SET old_secret = secret, old_until = :until, secret = :secret WHERE id = :id",
                 id=webhook_id,
-                secret=secret,
+                secret=self._seal(webhook_id, secret),
                 until=old_until,
             )
-            return self.get(webhook_id)
+            return replace(self.get(webhook_id), secret=secret)
 
     def enable(self, webhook_id: str) -> Webhook:
         """Send to an endpoint again, from the next transition on."""
@@ -252,10 +287,18 @@ class Endpoints:
             id=known.id,
             events=msgspec.json.encode(each.events).decode(),
             content=each.content,
-            secret=each.secret or known.secret,
+            secret=known.secret if each.secret is None else self._seal(known.id, each.secret),
         )
         if known.disabled_reason == NOT_IN_SETTINGS:
             self.enable(known.id)
+
+
+def _purpose(webhook_id: str) -> str:
+    return f"webhook {webhook_id}"
+
+
+def _is_plain(webhook: Webhook) -> bool:
+    return any(each and not is_sealed(each) for each in (webhook.secret, webhook.old_secret))
 
 
 def _row(webhook: Webhook) -> Row:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from stateward.core.errors import SecretUnreadable
 from stateward.core.model import SECOND, Micros
 from stateward.notifications.alerts import Alert, AlertQueue, AlertWriter, plan_emails
 from stateward.notifications.deliveries import Delivery, FinishedAttempt
@@ -17,7 +18,7 @@ from stateward.notifications.email import EmailAddresses, Mailer, compose
 from stateward.notifications.endpoints import Endpoints, Webhook, last_sequence
 from stateward.notifications.messages import CONTENT_TYPES
 from stateward.notifications.outbox import BATCH_MAX, Outbox
-from stateward.notifications.sending import Sender
+from stateward.notifications.sending import Sender, WebhookResponse
 from stateward.notifications.signing import signed_headers
 from stateward.notifications.thread_pool import ThreadPool
 from stateward.notifications.tracing import attempts_ended
@@ -296,11 +297,18 @@ class Notifier:
         def post() -> FinishedAttempt:
             at = self._clock()
             body = delivery.body.encode()
+            try:
+                secrets = self._endpoints.secrets(webhook, at)
+            except SecretUnreadable as error:
+                unsigned = WebhookResponse(error=f"it could not be signed: {error}")
+                return FinishedAttempt(
+                    delivery=delivery, webhook=webhook, at=at, headers={}, response=unsigned
+                )
             headers = {
                 "content-type": CONTENT_TYPES[webhook.content],
                 "user-agent": USER_AGENT,
                 **signed_headers(
-                    delivery.message_id, second=at // SECOND, body=body, secrets=webhook.secrets(at)
+                    delivery.message_id, second=at // SECOND, body=body, secrets=secrets
                 ),
                 **({"traceparent": delivery.trace} if delivery.trace else {}),
             }

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Micros
 from stateward.http_addresses import AllowedHosts, Lookup, look_up
@@ -27,6 +29,7 @@ from stateward.notifications.outbox import Outbox
 from stateward.notifications.sending import Sender
 from stateward.settings import NotificationSettings, Settings
 from stateward.storage.database import Database
+from stateward.storage.sealing import SETTINGS, SecretKeys, open_url
 from stateward.telemetry import Log
 from stateward.telemetry.tracing import Spans
 
@@ -44,6 +47,7 @@ class NotificationService:
         clock: Callable[[], Micros],
         new_id: Callable[[str], str],
         new_secret: Callable[[], str],
+        secrets: SecretKeys,
         statuses: Mapping[str, Iterable[str]],
         names: Mapping[str, MessageNames] | None = None,
         lookup: Lookup = look_up,
@@ -57,13 +61,34 @@ class NotificationService:
         self._lookup = lookup
         self._public_url = None if own.public_url is None else own.public_url.rstrip("/")
         self._allowed = AllowedHosts(own.webhook_allow, ports=own.webhook_ports)
-        self._endpoints = Endpoints(database, allowed=self._allowed)
+        self._secrets = secrets
+        self._endpoints = Endpoints(database, allowed=self._allowed, secrets=secrets)
         self._outbox = Outbox(
             database,
             backoff_s=own.webhook_backoff_seconds,
             public_url=self._public_url,
             names=names,
         )
+
+    # Secrets
+
+    def seal_secrets(self) -> int:
+        """Seal the secrets of endpoints that versions before this stored as they are; how many."""
+        return self._endpoints.seal_plain()
+
+    def with_secret(self, webhook_id: str) -> Webhook:
+        """One endpoint with its secret as it is, for who may read the key file."""
+        webhook = self._endpoints.get(webhook_id)
+        secret, *_ = self._endpoints.secrets(webhook, self._clock())
+        return replace(webhook, secret=secret, old_secret=None)
+
+    def check_secret(self, webhook: Webhook) -> None:
+        """Raise `SecretUnreadable` if messages to an endpoint cannot be signed here."""
+        self._endpoints.secrets(webhook, self._clock())
+
+    def rewrap_secrets(self) -> int:
+        """Bring the secrets of endpoints under the newest key; how many endpoints there are."""
+        return self._endpoints.rewrap()
 
     # Endpoints
 
@@ -239,7 +264,7 @@ class NotificationService:
             endpoints=self._endpoints,
             outbox=self._outbox,
             sender=sender,
-            email=_email_options(own),
+            email=_email_options(own, self._secrets),
             spans=spans,
             clock=self._clock,
             ticks=ticks,
@@ -261,13 +286,16 @@ class NotificationService:
         ]
 
 
-def _email_options(own: NotificationSettings) -> EmailOptions | None:
+def _email_options(own: NotificationSettings, secrets: SecretKeys) -> EmailOptions | None:
     """How email is sent, if the settings name a server and a recipient."""
     if own.admin_email is None or own.smtp_url is None:
         return None
     public_url = None if own.public_url is None else own.public_url.rstrip("/")
     return EmailOptions(
-        mailer=Mailer(own.smtp_url, ca_file=own.ca_file),
+        mailer=Mailer(
+            open_url(own.smtp_url, lambda text: secrets.open(text, purpose=SETTINGS)),
+            ca_file=own.ca_file,
+        ),
         addresses=EmailAddresses(
             sender=own.email_from or own.admin_email,
             recipient=own.admin_email,

@@ -25,6 +25,7 @@ from stateward.definition.plugin import Plugin, resolve
 from stateward.schemas import FieldFault
 from stateward.server import (
     administration,
+    audit,
     batches,
     documents,
     events,
@@ -161,6 +162,7 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
         *events.HANDLERS,
         *health.HANDLERS,
         *administration.HANDLERS,
+        *audit.HANDLERS,
         *documents.HANDLERS,
         *further,
     ]

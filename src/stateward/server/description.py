@@ -126,6 +126,7 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "getBatch": {"200": ("ETag",), "304": ("ETag",)},
     "abortBatch": {"200": CHANGED},
     "listPendingReviews": {"200": PAGED},
+    "listAudit": {"200": PAGED},
     "searchText": {"200": PAGED},
     "getReview": {"200": LOOKED_AT},
     "claimReview": {"200": CHANGED},

@@ -19,19 +19,21 @@ from stateward.core.errors import UnknownName
 from stateward.core.files import SavedFile
 from stateward.core.model import clean_text
 from stateward.server import views
+from stateward.server.audit import note_read
 from stateward.server.auth import TAG_LIST, Asked, caller_of, seen, service_of
+from stateward.storage.audit import DOCUMENT_READ
 from stateward.storage.idempotency import Answer
 
 BLOCK_BYTES = 256 * 1024
 NAME_CHARS_SHOWN = 80
 OCTETS = "application/octet-stream"
-SVG = "image/svg+xml"
+SVG, PDF = "image/svg+xml", "application/pdf"
 # What a browser may be told; anything else is bytes. Of these, the first ones are shown and the others are saved.
 SHOWN_TYPES = (
-    "image/png", "image/jpeg", "image/gif", "image/webp", SVG, "application/pdf", "text/plain", "text/csv",
-    "application/json",
+    "image/png", "image/jpeg", "image/gif", "image/webp", SVG, "text/plain", "text/csv", "application/json",
 )  # fmt: skip
 SAVED_TYPES = (
+    PDF,  # the viewer of the console draws it; a browser's own reader runs what is in it
     "text/html", "text/xml", "application/xml", "application/zip", "application/x-ndjson", "image/tiff", "image/avif",
 )  # fmt: skip
 MEDIA_TYPES = (OCTETS, *SHOWN_TYPES, *SAVED_TYPES)
@@ -61,7 +63,7 @@ async def get_file(
     """The bytes of a derived file; 304 where the client has them."""
     service, caller = service_of(request), caller_of(request)
 
-    def look(app: App) -> SavedFile:
+    def look(app: App) -> tuple[str, SavedFile]:
         record = seen(app, caller, record_id, machine=machine)
         saved = app.records.files(record)
         wanted = f"{stage}/{name}"
@@ -69,19 +71,23 @@ async def get_file(
         if found is None:
             shown = clean_text(wanted, chars_max=NAME_CHARS_SHOWN)
             raise UnknownName("file", shown, [each.path for each in saved])
-        return found
+        return record.id, found
 
-    file = (await service.quick.ask(look)).file
+    of, saved = await service.quick.ask(look)
+    file = saved.file
     headers = {"ETag": f'"{file.sha256}"', "Cache-Control": "private, no-cache"}
     if known is not None and (known.strip() == "*" or file.sha256 in TAG_LIST.findall(known)):
         return Response(content=None, status_code=304, headers=headers)
+    await note_read(request, DOCUMENT_READ, record_id=of, file=saved.path)
     way = "inline" if file.media_type in SHOWN_TYPES else "attachment"
     # A name has letters, digits, dots, hyphens and underscores alone: it needs no quoting.
     headers["Content-Disposition"] = f'{way}; filename="{file.name}"'
     media_type = file.media_type if file.media_type in MEDIA_TYPES else OCTETS
     if media_type == SVG:  # it is styled from within; nothing else of it may act or be loaded
         headers["Content-Security-Policy"] = f"{POLICY}; style-src 'unsafe-inline'"
-    if way == "attachment" and (link := await download_link(request, file.sha256)):
+    # The viewer fetches a PDF to draw it, and may fetch from nowhere else.
+    is_sent_away = way == "attachment" and media_type != PDF
+    if is_sent_away and (link := await download_link(request, file.sha256)):
         return link
     # On a thread for transfers: the file may have to be fetched from object storage first.
     path = await service.upload_thread().ask(lambda app: app.artifacts.path(file.sha256))

@@ -19,6 +19,7 @@ from stateward.core.errors import (
     MissingLabels,
     ReviewRefused,
     ReviewTaken,
+    SecretUnreadable,
     StatewardError,
     StoreError,
     StoreFull,
@@ -297,15 +298,18 @@ def refusal_of(error: StatewardError) -> Refusal:
         case StoreFull():
             return Refusal("storage-full", "the disk of the service is full or failing")
         case StoreError():
-            what = "document storage" if isinstance(error, ArtifactsUnreachable) else "database"
-            return Refusal(
-                "unavailable",
-                f"the {what} of the service cannot be used now",
-                headers={"Retry-After": str(SOON_S)},
-            )
+            return _unavailable(error)
         case InvalidRequest():
             return _invalid(error)
     return Refusal("internal", "an unexpected error; the log of the service has the details")
+
+
+def _unavailable(error: StoreError) -> Refusal:
+    if isinstance(error, SecretUnreadable):  # its message names a file of the service
+        return Refusal("unavailable", "a secret of the service cannot be read; its log says why")
+    what = "document storage" if isinstance(error, ArtifactsUnreachable) else "database"
+    said = f"the {what} of the service cannot be used now"
+    return Refusal("unavailable", said, headers={"Retry-After": str(SOON_S)})
 
 
 def _invalid(error: InvalidRequest) -> Refusal:

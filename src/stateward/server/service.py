@@ -2,22 +2,24 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 from stateward import telemetry
 from stateward.app import App
 from stateward.core.errors import StatewardError, UnknownName
-from stateward.core.model import SECOND, Micros
+from stateward.core.model import PERSON, SECOND, Micros
 from stateward.server import bulk
 from stateward.server.executors import DbThread, Writer
 from stateward.server.hub import Hub
 from stateward.server.throttle import Failures
 from stateward.settings import Settings
+from stateward.storage.audit import KEY_USED, AuditEntry
 from stateward.storage.database import TOPIC_CHANGES
 
 CARE_EVERY_S = 60.0
+USE_NOTED_EVERY = 3600 * SECOND
 UPLOAD_THREADS = 4
 TROUBLE_PAUSE_S = 2.0
 MINUTE_S = 60.0
@@ -53,6 +55,7 @@ class Service:
         self.is_open = False
         self._open_app = open_app
         self._used: set[str] = set()
+        self._use_noted: dict[str, Micros] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._batches: set[str] = set()
         self._is_catching_up = False
@@ -170,7 +173,26 @@ class Service:
         used, self._used = self._used, set()
         if used:
             with suppress(StatewardError):
-                await self.writer.ask(lambda app: app.keys.note_use(sorted(used), now=app.clock()))
+                await self.writer.ask(lambda app: self._write_use(app, sorted(used)))
+
+    def _write_use(self, app: App, used: Sequence[str]) -> None:
+        """When keys were used last; and in the audit log that they were, once an hour for each."""
+        now = app.clock()
+        app.keys.note_use(used, now=now)
+        due = {each for each in used if now - self._use_noted.get(each, 0) >= USE_NOTED_EVERY}
+        found = [each for each in app.keys.all() if each.id in due]
+        app.audit.add(
+            [
+                AuditEntry(
+                    at=now,
+                    actor=f"{PERSON}{each.name}@{each.id}",
+                    verb=KEY_USED,
+                    detail={"key_id": each.id, "role": each.role},
+                )
+                for each in found
+            ]
+        )
+        self._use_noted |= {each.id: now for each in found}
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

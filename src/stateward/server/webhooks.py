@@ -11,6 +11,7 @@ import msgspec
 from litestar import Response, Router, delete, get, post
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from stateward import schemas
 from stateward.app import App
@@ -212,7 +213,9 @@ async def create(
 
     def answer(_: App, made: Webhook) -> Answer:
         headers = {"Location": f"/webhooks/{made.id}"}
-        return views.json_answer(_view(made, secret=made.secret), status=201, headers=headers)
+        shown = _view(made, secret=made.secret)
+        answered = views.json_answer(shown, status=201, headers=headers)
+        return replace(answered, is_secret=True)
 
     return reply(await write_once(request, once, Call(act), answer))
 
@@ -324,9 +327,8 @@ async def _changed(
         return change(app)
 
     def answer(_: App, changed: Webhook) -> Answer:
-        return views.json_answer(
-            _view(changed, secret=changed.secret if is_secret_shown else UNSET)
-        )
+        shown = _view(changed, secret=changed.secret if is_secret_shown else UNSET)
+        return replace(views.json_answer(shown), is_secret=is_secret_shown)
 
     return reply(await write_once(request, once, Call(act), answer))
 

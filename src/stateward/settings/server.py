@@ -54,6 +54,13 @@ class ApiSettings(Section, frozen=True, kw_only=True):
     behind_tls_proxy: Annotated[
         bool, Meta(description="Whether a proxy in front of the service terminates TLS.")
     ] = False
+    audit_reads: Annotated[
+        bool,
+        Meta(
+            description="Whether the audit log notes each document and derived file that the service gives out, and "
+            "each export of items or search results, with who asked for it. The enterprise profile does."
+        ),
+    ] = False
     require_if_match: Annotated[
         bool, Meta(description="Whether a change without `If-Match` is refused with 428.")
     ] = False

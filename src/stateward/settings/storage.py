@@ -38,6 +38,15 @@ class StoreSettings(Section, frozen=True, kw_only=True):
         ),
     ] = None
 
+    secret_key_file: Annotated[
+        FilePath | None,
+        Meta(
+            description="The file with the keys that secrets are sealed with, relative to the settings file; null: "
+            "`secret.keys` in the data folder, made with the first secret. Where several machines share a database, "
+            "each needs the same file. No backup set contains it."
+        ),
+    ] = None
+
     @property
     def is_elsewhere(self) -> bool:
         """Whether the database is on another machine, by its address: then its clock is another one, too."""

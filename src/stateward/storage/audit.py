@@ -1,7 +1,8 @@
 """The audit log: what people did that made no transition, and which causes of errors they acknowledged.
 
 Transitions have their own, hash-chained history. This log holds the rest of what an auditor asks for: who signed in or
-failed to, keys that were created, revoked or refused, exports, a changed priority, an acknowledged error. It is
+failed to, keys that were created, used, revoked or refused, documents that were read, exports, other settings, that a
+review was decided, a changed priority, an acknowledged error. It is
 append-only, and a chain as well: the hash of each entry covers the one before it, and one row holds the count and the
 last hash, which `head` gives to who keeps it elsewhere. Nothing here changes a record or holds text of a document.
 """
@@ -12,7 +13,7 @@ from hashlib import sha256
 import msgspec
 
 from stateward.core.model import Fields, Micros
-from stateward.storage.database import Database, Row, Table
+from stateward.storage.database import Cell, Database, Table
 
 ENTRIES_MAX = 1000
 
@@ -41,6 +42,10 @@ KEY_CREATED, KEY_REVOKED, KEY_REFUSED = "key_created", "key_revoked", "key_refus
 EXPORTED = "exported"
 MACHINES_STORED = "machines_stored"
 CLOCK_CONFIRMED = "clock_confirmed"
+DOCUMENT_READ, KEY_USED = "document_read", "key_used"
+REVIEW_DECIDED, DECISION_UNDONE = "review_decided", "decision_undone"
+SETTINGS_CHANGED = "settings_changed"
+SECRETS_ROTATED = "secrets_rotated"
 _COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
 _decode_fields = msgspec.json.Decoder(Fields).decode
 
@@ -75,6 +80,18 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     seq: int | None = None
     """Its place in the chain; None: not stored yet, or by a former version."""
     hash: str | None = None
+
+
+class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which entries are wanted. With `machines`, those about their records, and those of the actor `own`."""
+
+    actor: str | None = None
+    verb: str | None = None
+    record_id: str | None = None
+    since: Micros | None = None
+    until: Micros | None = None
+    machines: tuple[str, ...] = ()
+    own: str = ""
 
 
 class AuditHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +150,41 @@ class AuditLog:
             **params,
         )
         return [_entry(row) for row in found]
+
+    def find(
+        self, query: AuditQuery, *, place: int | None = None, is_rising: bool = False, limit: int
+    ) -> list[tuple[int, AuditEntry]]:
+        """Entries with their numbers: the newest first, or rising. `place` is the last number that was seen."""
+        conditions, params = self._conditions(query)
+        if place is not None:
+            conditions.append("id > :place" if is_rising else "id < :place")
+            params["place"] = place
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        found = self._database.rows(
+            f"SELECT id, {_COLUMNS} FROM audit_log{where} ORDER BY id{'' if is_rising else ' DESC'} LIMIT :limit",
+            limit=limit,
+            **params,
+        )
+        return [(int(number or 0), _entry(row)) for number, *row in found]
+
+    def _conditions(self, query: AuditQuery) -> tuple[list[str], dict[str, object]]:
+        params: dict[str, object] = {
+            name: value
+            for name in ("actor", "verb", "record_id")
+            if (value := getattr(query, name)) is not None
+        }
+        conditions = [f"{name} = :{name}" for name in params]
+        for name, sign in (("since", ">="), ("until", "<")):
+            if (moment := getattr(query, name)) is not None:
+                conditions.append(f"at {sign} :{name}")
+                params[name] = moment
+        if query.machines:
+            among, named = self._database.among("machine", list(query.machines))
+            conditions.append(
+                f"(actor = :own OR record_id IN (SELECT id FROM records WHERE {among}))"
+            )
+            params |= {"own": query.own, **named}
+        return conditions, params
 
     def walk(self, *, verb: str | None = None) -> Iterator[AuditEntry]:
         """Every entry of the chain, or those of one verb, the oldest first."""
@@ -193,7 +245,7 @@ class AuditLog:
         return {(each.machine, each.cause): each for each in given}
 
 
-def _entry(row: Row) -> AuditEntry:
+def _entry(row: Sequence[Cell]) -> AuditEntry:
     at, actor, verb, of, detail, reason, seq, own = row
     return AuditEntry(
         at=int(at or 0),

@@ -15,6 +15,7 @@ import msgspec
 from stateward.core.errors import UnknownName
 from stateward.core.model import Micros
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.sealing import SecretKeys
 
 ANSWERS = Table(
     "answers",
@@ -67,6 +68,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     body: bytes
     headers: dict[str, str] = {}
+    is_secret: bool = False
+    """Whether it holds a secret, and so is stored encrypted."""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,8 +101,9 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class IdempotencyKeys:
     """Answers and batches, in one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, secrets: SecretKeys) -> None:
         self._database = database
+        self._secrets = secrets
 
     # Answers
 
@@ -119,7 +123,7 @@ class IdempotencyKeys:
                 Answer(
                     status=int(status or 0),
                     headers=_decode_headers(str(headers)),
-                    body=str(body).encode(),
+                    body=self._secrets.open(str(body), purpose=_purpose(caller, key)).encode(),
                 ),
             )
             for caller, key, fingerprint, status, headers, body, _ in found
@@ -128,6 +132,8 @@ class IdempotencyKeys:
     def remember(self, once: IdempotentRequest, answer: Answer, *, now: Micros) -> bool:
         """Store an answer; False if another process has stored one for the same key meanwhile."""
         headers, body = msgspec.json.encode(answer.headers).decode(), answer.body.decode()
+        if answer.is_secret:
+            body = self._secrets.seal(body, purpose=_purpose(once.caller, once.key))
         row = (once.caller, once.key, once.fingerprint, answer.status, headers, body, now)
         (is_stored,) = self._database.insert_new(ANSWERS, [row])
         return is_stored
@@ -139,6 +145,10 @@ class IdempotencyKeys:
             f" (SELECT caller, key FROM answers WHERE at < :before ORDER BY at LIMIT {FORGOTTEN_MAX})",
             before=before,
         )
+
+    def forget_plain(self) -> int:
+        """Delete answers that hold a secret of a webhook as it is, as versions before this stored them."""
+        return self._database.run("DELETE FROM answers WHERE body LIKE '%\"whsec\\_%' ESCAPE '\\'")
 
     # Batches
 
@@ -184,6 +194,10 @@ class IdempotencyKeys:
         """The ids of bulk actions that are not done."""
         found = self._database.rows("SELECT id FROM batches WHERE status = 'running' ORDER BY id")
         return [str(each) for (each,) in found]
+
+
+def _purpose(caller: object, key: object) -> str:
+    return f"answer {caller} {key}"
 
 
 def _batch_row(b: Batch) -> Row:

@@ -1,0 +1,132 @@
+"""`stateward audit`: who signed in, used keys, read documents, decided, changed settings or exported."""
+
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from stateward.cli.apps import AuditFilter
+from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.output import cut, moment, plural, write_table
+
+if TYPE_CHECKING:
+    from stateward.schemas import AuditItem
+
+ROWS = 50
+ROWS_MAX = 10_000
+DETAIL_CHARS = 60
+
+
+@click.group(
+    "audit",
+    cls=Group,
+    examples=[
+        "stateward audit list --verb sign_in_failed",
+        "stateward audit list --record UL_01h2k3",
+        "stateward audit export audit.jsonl --since 2026-11-01T00:00:00Z",
+    ],
+)
+def audit() -> None:
+    """Who did and read what: the audit log."""
+
+
+def filters(command: Any) -> Any:  # noqa: ANN401 - click's own
+    """The options that choose entries."""
+    for option in reversed(
+        (
+            click.option("--actor", metavar="NAME", help="By this person or key."),
+            click.option("--verb", metavar="NAME", help="Of this kind, such as sign_in."),
+            click.option("--record", "record_id", metavar="ID", help="About this record."),
+            click.option("--since", metavar="TIME", help="From this time on, as in RFC 3339."),
+            click.option("--until", metavar="TIME", help="Before this time."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@audit.command(
+    "list",
+    is_listing=True,
+    examples=["stateward audit list", "stateward audit list --verb document_read --jsonl"],
+)
+@filters
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1, max=ROWS_MAX),
+    default=ROWS,
+    show_default=True,
+    help="How many at most.",
+)
+@pass_context
+def list_(
+    context: CliContext,
+    *,
+    actor: str | None,
+    verb: str | None,
+    record_id: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int,
+) -> None:
+    """List entries of the audit log, the newest first."""
+    from msgspec import to_builtins
+
+    wanted = AuditFilter(actor, verb, record_id, since, until)
+    with context.app() as app:
+        found = list(islice(app.audit(wanted), limit))
+    if context.is_for_programs:
+        context.emit_rows(to_builtins(each) for each in found)
+        return
+    if not found:
+        context.say("no entry matches")
+        return
+    columns = ("at", "actor", "what", "record", "detail")
+    write_table(columns, [_cells(each) for each in found])
+
+
+@audit.command("export", examples=["stateward audit export audit.jsonl"])
+@click.argument("file", type=click.File("wb", lazy=True))
+@filters
+@pass_context
+def export(
+    context: CliContext,
+    *,
+    file: IO[bytes],
+    actor: str | None,
+    verb: str | None,
+    record_id: str | None,
+    since: str | None,
+    until: str | None,
+) -> None:
+    """Write entries to FILE as JSON lines, the oldest first.
+
+    `-` is standard output. Without filters it is the whole log, and the hash of each line can be computed from it and
+    the line before.
+    """
+    from msgspec.json import encode
+
+    count = 0
+    file.write(b"")  # no entry makes an empty file
+    wanted = AuditFilter(actor, verb, record_id, since, until)
+    with context.app() as app:
+        for each in app.audit(wanted, is_rising=True):
+            file.write(encode(each) + b"\n")
+            count += 1
+    if context.json:
+        context.emit({"file": file.name, "entries": count})
+    else:
+        context.say(f"{plural(count, 'line')} written")
+
+
+def _cells(each: "AuditItem") -> tuple[str, ...]:
+    detail = ", ".join(f"{name} {value}" for name, value in each.detail.items())
+    said = f"{detail} ({each.reason})" if each.reason else detail
+    return (
+        moment(each.at),
+        each.actor,
+        each.verb,
+        each.record_id or "",
+        cut(said, chars_max=DETAIL_CHARS),
+    )

@@ -1,0 +1,63 @@
+"""`stateward secrets`: the keys that secrets are encrypted with where they are stored."""
+
+import sys
+
+import click
+
+from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.output import plural, write
+
+SECRET_CHARS_MAX = 4096
+
+
+@click.group(
+    "secrets",
+    cls=Group,
+    examples=["stateward secrets rotate", "echo 's3cret' | stateward secrets seal"],
+)
+def secrets() -> None:
+    """Encrypt stored secrets: their keys, and passwords."""
+
+
+@secrets.command("rotate", examples=["stateward secrets rotate"])
+@pass_context
+def rotate(context: CliContext) -> None:
+    """Make a new key, and bring every stored secret under it.
+
+    The secrets themselves stay the same, and no receiver notices. Former keys stay in the file, so that backups and
+    sealed passwords of the settings can still be read. Works while the service runs.
+    """
+    from stateward.app.secrets import rotate as rotate_keys
+    from stateward.engine.system import person
+
+    with context.local_app() as app:
+        key_id, count = rotate_keys(app, actor=person())
+        path = app.secrets.path
+    if context.json:
+        context.emit({"key_id": key_id, "webhooks": count, "file": str(path)})
+    else:
+        write(key_id)
+        context.say(f"{plural(count, 'webhook')} sealed with it; the key is in {path}: keep a copy")
+
+
+@secrets.command("seal", examples=["echo 's3cret' | stateward secrets seal"])
+@pass_context
+def seal(context: CliContext) -> None:
+    """Encrypt a password from standard input, for a settings file.
+
+    What is printed takes the place of the password in `notifications.smtp_url` and `store.url`. Only the key file of
+    this installation opens it.
+    """
+    from stateward.app.key_file import key_path
+    from stateward.core.errors import InvalidRequest
+    from stateward.storage.sealing import SETTINGS, SecretKeys
+
+    given = sys.stdin.read(SECRET_CHARS_MAX + 1).rstrip("\n")
+    if not given or len(given) > SECRET_CHARS_MAX or "\n" in given:
+        raise InvalidRequest(f"give one line of 1 to {SECRET_CHARS_MAX} characters on stdin")
+    # Without the database: its own password may be what is sealed.
+    sealed = SecretKeys(key_path(context.settings())).seal(given, purpose=SETTINGS)
+    if context.json:
+        context.emit({"sealed": sealed})
+    else:
+        write(sealed)

@@ -1,0 +1,131 @@
+"""`/audit`: who did what that made no transition, and who read what. For administrators.
+
+What is read is noted before the first byte of it is sent: an entry may stand for an answer that broke off, and no
+answer goes without its entry.
+"""
+
+from typing import Annotated, Any
+
+from litestar import Response, get
+from litestar.params import QueryParameter
+
+from stateward import schemas
+from stateward.app import App
+from stateward.app.views import audit_view
+from stateward.core.errors import InvalidRequest
+from stateward.core.model import Fields, Micros, from_iso
+from stateward.server import views
+from stateward.server.auth import Asked, caller_of, reply, service_of
+from stateward.server.paging import Cursor, link, list_name, read_cursor, write_cursor
+from stateward.server.parameters import ROWS_DEFAULT, CursorText, Limit
+from stateward.storage.audit import AuditEntry, AuditQuery
+from stateward.storage.idempotency import Answer
+
+NAME_CHARS_MAX = 200
+
+
+def _name(description: str) -> QueryParameter:
+    return QueryParameter(
+        min_length=1, max_length=NAME_CHARS_MAX, description=description, required=False
+    )
+
+
+Actor = Annotated[str | None, _name("By this person or key, as in the history.")]
+Verb = Annotated[str | None, _name("Of this kind, such as `sign_in` or `document_read`.")]
+RecordId = Annotated[str | None, _name("About this record.")]
+Time = Annotated[
+    str | None,
+    QueryParameter(
+        max_length=40,
+        schema_extra={"format": "date-time"},
+        description="A time of RFC 3339, such as 2026-11-16T00:00:00Z.",
+        required=False,
+    ),
+]
+After = Annotated[
+    str | None,
+    QueryParameter(
+        pattern=r"^[0-9]{1,18}$",
+        description="Entries after this number, the oldest first; without it the newest come first.",
+        required=False,
+    ),
+]
+
+
+@get(
+    "/audit",
+    opt={"right": "admin"},
+    operation_id="listAudit",
+    summary="Who did and read what",
+    tags=["service"],
+)
+async def list_(
+    request: Asked,
+    actor: Actor = None,
+    verb: Verb = None,
+    record_id: RecordId = None,
+    since: Time = None,
+    until: Time = None,
+    after: After = None,
+    cursor: CursorText = None,
+    limit: Limit = ROWS_DEFAULT,
+) -> Response[schemas.AuditPage]:
+    """Entries of the audit log. A key that covers some pipelines sees those about their records, and its own."""
+    service, caller = service_of(request), caller_of(request)
+    rows = min(limit, service.settings.limits.page_rows_max)
+    of = list_name("audit", caller.id, actor, verb, record_id, since, until, after)
+    at = read_cursor(cursor, of=of)
+    query = AuditQuery(
+        actor=actor,
+        verb=verb,
+        record_id=record_id,
+        since=_moment("since", since),
+        until=_moment("until", until),
+        machines=caller.machines,
+        own=caller.actor,
+    )
+    is_rising = after is not None
+    place = None if after is None else int(after)
+    place = place if at is None else next(iter(at.numbers), 0)
+
+    def look(app: App) -> Answer:
+        found = app.audit.find(query, place=place, is_rising=is_rising, limit=rows + 1)
+        following = None
+        if len(found) > rows:
+            following = write_cursor(Cursor(of=of, numbers=(found[rows - 1][0],)))
+        items = [audit_view(number, each) for number, each in found[:rows]]
+        return views.json_answer(
+            schemas.AuditPage(items=items, next=following), headers=link(request.url, following)
+        )
+
+    return reply(await service.broad.ask(look))
+
+
+def _moment(name: str, text: str | None) -> Micros | None:
+    if text is None:
+        return None
+    try:
+        return from_iso(text)
+    except (ValueError, OverflowError):
+        raise InvalidRequest(f"{name} must be a time such as 2026-11-16T00:00:00Z") from None
+
+
+async def note(request: Asked, verb: str, *, record_id: str = "", **detail: str) -> None:
+    """Write an entry in the name of the caller, durably."""
+    actor = caller_of(request).actor
+    told: Fields = {name: value for name, value in detail.items() if value}
+
+    def add(app: App) -> None:
+        entry = AuditEntry(at=app.clock(), actor=actor, verb=verb, record_id=record_id, detail=told)
+        app.audit.add([entry])
+
+    await service_of(request).writer.ask(add)
+
+
+async def note_read(request: Asked, verb: str, *, record_id: str = "", **detail: str) -> None:
+    """The same for what is read, where the settings want it."""
+    if service_of(request).settings.api.audit_reads:
+        await note(request, verb, record_id=record_id, **detail)
+
+
+HANDLERS: list[Any] = [list_]
