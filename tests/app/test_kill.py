@@ -39,6 +39,9 @@ def _start(config: Path, role: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize(
+    "store_url", [pytest.param("sqlite", marks=pytest.mark.long), "postgres"], indirect=True
+)
+@pytest.mark.parametrize(
     "roles",
     [
         pytest.param(["up", "up"], id="nodes", marks=pytest.mark.long),

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from stateward.cli.exit_codes import Exit
 from tests.cli.shell import Shell, on_a_terminal
 
@@ -40,10 +42,11 @@ def test_progress_is_shown_to_a_person_and_wiped_away(demo: Shell) -> None:
     code, seen = on_a_terminal(["--data", str(demo.data), "verify"])
 
     assert code == 0
-    assert "\rlog: 13" in seen
+    assert "\rdatabase: 0" in seen
     assert "are sound" in seen.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_hostile_text_reaches_no_terminal_raw(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("a,b\n")

@@ -4,12 +4,12 @@ import re
 from hashlib import sha256
 from pathlib import Path
 
-import httpx2
 import pytest
 
 import stateward.console
 from stateward.console.content import as_text, shown_as
 from stateward.console.layout import lasted, size
+from tests import web
 from tests.console.scene import Scene
 
 FOLDER = Path(stateward.console.__file__).parent
@@ -52,7 +52,7 @@ def test_no_template_holds_script_or_style_of_its_own(template: Path) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_forbids_what_it_does_not_need(scene: Scene, path: str) -> None:
-    answer = httpx2.get(scene.page(path))
+    answer = web.get(scene.page(path))
 
     policy = answer.headers["content-security-policy"]
     assert answer.status_code == 200
@@ -62,25 +62,25 @@ def test_every_page_forbids_what_it_does_not_need(scene: Scene, path: str) -> No
 
 
 def test_static_files_may_be_kept_for_ever_because_their_address_changes(scene: Scene) -> None:
-    text = httpx2.get(scene.page()).text
+    text = web.get(scene.page()).text
     (address,) = re.findall(r'href="([^"]+/console\.css)"', text)
 
-    answer = httpx2.get(scene.url + address)
-    other = httpx2.get(scene.url + re.sub(r"/static/[0-9a-f]+/", "/static/0123/", address))
+    answer = web.get(scene.url + address)
+    other = web.get(scene.url + re.sub(r"/static/[0-9a-f]+/", "/static/0123/", address))
 
     assert "immutable" in answer.headers["cache-control"]
     assert other.headers["cache-control"] == "no-cache"
-    assert httpx2.get(f"{scene.page()}/static/x/../../pages.py").status_code == 404
+    assert web.get(f"{scene.page()}/static/x/../../pages.py").status_code == 404
 
 
 def test_the_address_of_the_service_leads_to_the_console(scene: Scene) -> None:
-    answer = httpx2.get(scene.url + "/")
+    answer = web.get(scene.url + "/")
 
     assert (answer.status_code, answer.headers["location"]) == (303, "/console")
 
 
 def test_pages_are_no_part_of_the_api(scene: Scene) -> None:
-    paths = httpx2.get(f"{scene.url}/openapi.json").json()["paths"]
+    paths = web.get(f"{scene.url}/openapi.json").json()["paths"]
 
     assert paths
     assert not [path for path in paths if path.startswith("/console")]

@@ -12,6 +12,7 @@ from stateward.console import console
 from stateward.console.layout import local_secret
 from stateward.core.model import SECOND
 from stateward.server.http_server import Server
+from tests import web
 from tests.cli.shell import Shell
 from tests.console.scene import BROKEN, Scene, statement
 from tests.server.api_client import settings_at
@@ -50,7 +51,7 @@ def test_signing_out_ends_the_session_for_good(locked: Scene, page: Page) -> Non
     page.get_by_role("button", name="Sign out").click()
 
     expect(page.get_by_label("Key")).to_be_visible()
-    answer = httpx2.get(
+    answer = web.get(
         f"{locked.url}/records", headers={"Cookie": f"{cookie['name']}={cookie['value']}"}
     )
     assert answer.status_code == 401
@@ -90,7 +91,7 @@ def test_the_command_line_makes_such_links(locked: Scene) -> None:
     unknown = shell("key", "link", "nobody")
 
     token = made["url"].rpartition("/")[2]
-    answer = httpx2.post(locked.page(f"/enter/{token}"))
+    answer = web.post(locked.page(f"/enter/{token}"))
     assert (answer.status_code, answer.headers["location"]) == (303, "/console")
     assert "stateward_session=" in answer.headers["set-cookie"]
     assert unknown.exit_code == 3
@@ -102,7 +103,7 @@ def test_a_link_whose_time_is_up_opens_nothing(locked: Scene) -> None:
     now = locked.app.clock()
     locked.app.sessions.add_link("too-late", key_id=key.id, now=now - 2, until=now - 1)
 
-    answer = httpx2.post(locked.page("/enter/too-late"))
+    answer = web.post(locked.page("/enter/too-late"))
 
     assert answer.status_code == 401
     assert "set-cookie" not in answer.headers
@@ -131,7 +132,7 @@ def test_who_may_only_read_sees_nothing_to_press(locked: Scene, page: Page) -> N
 def test_what_a_page_hides_the_service_refuses_too(locked: Scene, path: str) -> None:
     _, text = locked.app.admin.new_key("viewer", role="viewer")
 
-    answer = httpx2.post(locked.page(path), headers={"Authorization": f"Bearer {text}"})
+    answer = web.post(locked.page(path), headers={"Authorization": f"Bearer {text}"})
 
     assert answer.status_code == 403
 
@@ -158,9 +159,9 @@ def test_a_cookie_alone_changes_nothing(locked: Scene, page: Page) -> None:
     record_id = locked.submit(BROKEN + b"csrf", name="csrf.csv")
     locked.rested(record_id)
 
-    read = httpx2.get(f"{locked.url}/records/{record_id}", headers=headers)
-    by_api = httpx2.post(f"{locked.url}/records/{record_id}/retry", headers=headers)
-    by_page = httpx2.post(locked.page(f"/records/{record_id}/act/retry"), headers=headers)
+    read = web.get(f"{locked.url}/records/{record_id}", headers=headers)
+    by_api = web.post(f"{locked.url}/records/{record_id}/retry", headers=headers)
+    by_page = web.post(locked.page(f"/records/{record_id}/act/retry"), headers=headers)
 
     assert (read.status_code, by_api.status_code, by_page.status_code) == (200, 403, 403)
 
@@ -170,8 +171,8 @@ def test_without_keys_a_page_of_another_site_changes_nothing(scene: Scene) -> No
     scene.rested(record_id)
     foreign = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
 
-    with_origin = httpx2.post(scene.page(f"/records/{record_id}/act/retry"), headers=foreign)
-    without_token = httpx2.post(scene.page(f"/records/{record_id}/act/retry"))
+    with_origin = web.post(scene.page(f"/records/{record_id}/act/retry"), headers=foreign)
+    without_token = web.post(scene.page(f"/records/{record_id}/act/retry"))
 
     assert (with_origin.status_code, without_token.status_code) == (403, 403)
 
@@ -179,9 +180,7 @@ def test_without_keys_a_page_of_another_site_changes_nothing(scene: Scene) -> No
 def test_a_login_never_redirects_to_another_site(locked: Scene) -> None:
     _, text = locked.app.admin.new_key("careful", role="viewer")
 
-    answer = httpx2.post(
-        locked.page("/login"), data={"key": text, "next": "//evil.example/console/"}
-    )
+    answer = web.post(locked.page("/login"), data={"key": text, "next": "//evil.example/console/"})
 
     assert answer.headers["location"] == "/console"
 

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
 from stateward.app import App
 from stateward.core.model import SECOND
 from stateward.storage.store import DeadLetter
+from tests import web
 from tests.console.scene import BROKEN, Scene, statement
 
 
@@ -46,7 +46,7 @@ def test_the_history_is_searched_and_taken_along(scene: Scene, page: Page) -> No
 def test_all_of_the_history_can_be_taken_along(scene: Scene) -> None:
     scene.rested(scene.submit(statement(1400), name="along.csv"))
 
-    lines = httpx2.get(scene.page("/ledger/export")).text.splitlines()
+    lines = web.get(scene.page("/ledger/export")).text.splitlines()
 
     assert len(lines) == scene.app.store.count_transitions()
 
@@ -129,7 +129,7 @@ def test_dead_letters_and_settings_are_shown_without_secrets(scene: Scene, page:
 def test_who_may_not_administer_sees_no_keys_and_no_settings(locked: Scene) -> None:
     _, text = locked.app.admin.new_key("watcher", role="viewer")
 
-    answer = httpx2.get(locked.page("/operations"), headers={"Authorization": f"Bearer {text}"})
+    answer = web.get(locked.page("/operations"), headers={"Authorization": f"Bearer {text}"})
 
     assert answer.status_code == 200
     assert "Settings in force" not in answer.text

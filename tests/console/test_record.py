@@ -4,10 +4,10 @@ import csv
 import io
 import json
 
-import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests import web
 from tests.console.scene import BROKEN, FORMULA, Scene, statement
 
 HTML = (
@@ -131,7 +131,7 @@ def test_no_cell_of_an_export_is_a_formula(scene: Scene) -> None:
     record_id = scene.submit(FORMULA, name="formula.csv")
     assert scene.rested(record_id) == "normalized"
 
-    answer = httpx2.get(scene.page(f"/records/{record_id}/export/csv"))
+    answer = web.get(scene.page(f"/records/{record_id}/export/csv"))
 
     cells = [cell for row in csv.reader(io.StringIO(answer.text)) for cell in row]
     assert any("HYPERLINK" in cell for cell in cells)
@@ -162,7 +162,7 @@ def test_html_is_shown_and_does_nothing(scene: Scene, page: Page) -> None:
 
     expect(page.locator("#document-text")).to_contain_text("<script>document.title='owned'")
     expect(page).to_have_title("evil.html · Stateward")
-    answer = httpx2.get(scene.page(f"/records/{record_id}/content"))
+    answer = web.get(scene.page(f"/records/{record_id}/content"))
     assert answer.headers["content-type"].startswith("text/plain")
     assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
     assert answer.headers["x-content-type-options"] == "nosniff"

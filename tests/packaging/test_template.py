@@ -27,6 +27,7 @@ def installed(bare: Environment, tmp_path_factory: pytest.TempPathFactory) -> En
     return bare
 
 
+@pytest.mark.long
 def test_an_installed_pipeline_is_found_run_and_shown(
     installed: Environment, tmp_path: Path
 ) -> None:
@@ -49,6 +50,7 @@ def test_an_installed_pipeline_is_found_run_and_shown(
     assert "receipt.txt" in demo.stdout + demo.stderr
 
 
+@pytest.mark.long
 def test_the_template_s_own_test_passes(tmp_path: Path) -> None:
     """With the Stateward of this environment, from a folder without our own settings of pytest."""
     source = tmp_path / "template"

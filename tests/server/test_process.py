@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx2
 import pytest
+
+from tests import web
 
 MIB = 1024 * 1024
 LARGE = 96 * MIB
@@ -46,10 +47,10 @@ def body() -> Iterator[bytes]:
 def test_a_large_document_costs_no_memory(tmp_path: Path) -> None:
     with process(tmp_path / "data", "api", "--port", "0") as (child, url):
         headers = {"Content-Type": "multipart/form-data; boundary=x"}
-        httpx2.post(f"{url}/uploads", files={"file": b"a;b\n"}, data={"source_type": "bank_csv"})
+        web.post(f"{url}/uploads", files={"file": b"a;b\n"}, data={"source_type": "bank_csv"})
         before = peak_bytes(child.pid)
 
-        answer = httpx2.post(f"{url}/uploads", content=body(), headers=headers, timeout=60)
+        answer = web.post(f"{url}/uploads", content=body(), headers=headers)
 
         assert answer.status_code == 201, answer.text
         assert peak_bytes(child.pid) - before < 24 * MIB
@@ -64,16 +65,15 @@ def peak_bytes(pid: int) -> int:
 
 def test_up_serves_too_and_works_what_it_is_sent(tmp_path: Path) -> None:
     with process(tmp_path / "data", "up", "--port", "0") as (child, url):
-        sent = httpx2.post(
+        sent = web.post(
             f"{url}/uploads",
             files={"file": b"date;amount;text\n2026-01-02;-1,00;Tea\n"},
             data={"source_type": "bank_csv"},
-            timeout=20,
         ).json()
-        ended = httpx2.get(f"{url}/uploads/{sent['upload_id']}?wait=30s", timeout=40).json()
+        ended = web.get(f"{url}/uploads/{sent['upload_id']}?wait=30s").json()
 
         assert ended["status"] == "normalized"
-        assert httpx2.get(f"{url}/readyz", timeout=20).json()["status"] == "ready"
+        assert web.get(f"{url}/readyz").json()["status"] == "ready"
         child.send_signal(signal.SIGTERM)
         assert child.wait(20) == 0
 

@@ -46,6 +46,7 @@ def read(contract: Contract, folder: Path) -> tuple[int, int, int, bool, bool]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("maker", ["usual", "second"])
 def test_generated_contracts_are_read_and_none_is_accepted_wrongly(
     maker: str, tmp_path: Path

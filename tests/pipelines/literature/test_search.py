@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
@@ -23,6 +22,7 @@ from stateward.pipelines.literature.lists import entries_of
 from stateward.pipelines.literature.paper import Author, Journal, Metadata
 from stateward.pipelines.literature.retrieval import judge
 from stateward.server.http_server import Server
+from tests import web
 from tests.pipelines.literature.articles import SAMPLES
 from tests.server.api_client import settings_at
 
@@ -199,8 +199,8 @@ def test_the_service_and_its_console_search_the_same_index(library: Path) -> Non
         cited = run(library, "--server", server.url, *asked, "--format", "bibtex")
         wrong = run(library, "--server", server.url, *asked, "--filter", "colour=red")
         query = "q=satiety&pipeline=literature&filter=year%3E%3D2000"
-        page = httpx2.get(f"{server.url}/console/search?{query}").text
-        exported = httpx2.get(f"{server.url}/console/search/export/ris?{query}").text
+        page = web.get(f"{server.url}/console/search?{query}").text
+        exported = web.get(f"{server.url}/console/search/export/ris?{query}").text
 
     assert json.loads(far.stdout) == found(library, "satiety")
     assert cited.stdout.startswith("@article{roggen2022sourdough,")

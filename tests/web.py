@@ -1,0 +1,15 @@
+"""Plain HTTP requests of tests, with the patience that a busy machine needs."""
+
+from typing import Any
+
+import httpx2
+
+WAIT_S_MAX = 120.0
+
+
+def get(url: str, **how: Any) -> httpx2.Response:  # noqa: ANN401 - httpx's own words
+    return httpx2.get(url, **{"timeout": WAIT_S_MAX, **how})
+
+
+def post(url: str, **how: Any) -> httpx2.Response:  # noqa: ANN401 - httpx's own words
+    return httpx2.post(url, **{"timeout": WAIT_S_MAX, **how})
