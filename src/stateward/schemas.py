@@ -627,6 +627,10 @@ class Verification(Document, frozen=True, kw_only=True):
         int, Meta(ge=0, description="Outputs of attempts from before their digests were sealed.")
     ] = 0
     sealed_since: str | None = None
+    has_strays: Annotated[
+        bool,
+        Meta(description="Of an empty history: documents are stored beside it that no record has."),
+    ] = False
     checkpoint: Annotated[str, Meta(description="Of a sound history: keep it elsewhere.")]
     findings: list[VerificationFinding]
 

@@ -313,6 +313,7 @@ def verification_view(verdict: "Verdict") -> schemas.Verification:
         since=verdict.since,
         unsealed=verdict.unsealed,
         sealed_since=verdict.sealed_since,
+        has_strays=verdict.has_strays,
         checkpoint=verdict.checkpoint,
         findings=[
             schemas.VerificationFinding(check=each.check, where=each.where, sentence=each.sentence)

@@ -255,6 +255,11 @@ def _judgement(verdict: "Verification", kept: "HistoryCheckpoint | None") -> lis
             f"{plural(verdict.former, 'transition')} are older than the lanes of this store: their hashes fit, "
             f"but that they were not all rewritten is proved only since {verdict.since}"
         )
+    if verdict.has_strays:
+        said.append(
+            "there are documents that no record has: if records are missing here, this is not their database, or not "
+            "all of it; see stateward restore --help"
+        )
     if verdict.unsealed:
         since = (
             f"proved only since {verdict.sealed_since}" if verdict.sealed_since else "not proved"

@@ -53,6 +53,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     `former` of the transitions were written before the store had lanes, which it has since `since`: who kept no
     checkpoint of them elsewhere knows that they have not changed from then on. `unsealed` are outputs that no
     transition has a digest of: they were written by a former version; the first digest is of `sealed_since`.
+    `has_strays` says of an empty history that documents are stored beside it: those of submissions that failed, or of
+    a history that is not here.
     """
 
     records: int
@@ -65,6 +67,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     sealed_since: str | None
     checkpoint: str
     findings: tuple[Finding, ...]
+    has_strays: bool = False
 
     @property
     def is_sound(self) -> bool:
