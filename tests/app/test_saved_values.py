@@ -67,5 +67,6 @@ def test_a_runner_that_is_declared_offline_may_not_connect_either(make_app: Make
 def test_contracts_are_read_without_a_network_unless_there_is_a_model(make_app: Maker) -> None:
     model = "model: {base_url: 'http://127.0.0.1:1/v1', name: any}"
 
-    assert make_app().plugins.offline_runners == ("contract.extract",)
-    assert make_app(f"contracts: {{extractor: both, {model}}}\n").plugins.offline_runners == ()
+    assert "contract.extract" in make_app().plugins.offline_runners
+    asking = make_app(f"contracts: {{extractor: both, {model}}}\n").plugins
+    assert "contract.extract" not in asking.offline_runners
