@@ -55,6 +55,19 @@ def test_a_role_waits_for_a_server_that_recovers_and_says_so_once(
     assert max(slept) <= databases.PAUSE_S_MAX
 
 
+def test_a_port_that_stays_closed_is_not_waited_for_without_end(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(*["Connection refused"] * 1000)
+    monkeypatch.setattr(databases, "open_database", server.open)
+    slept: list[float] = []
+
+    with pytest.raises(StoreUnreachable, match="Connection refused"):
+        wait_for_database(settings, say=lambda _: None, sleep=slept.append)
+
+    assert databases.REFUSED_S_MAX <= sum(slept) < databases.REFUSED_S_MAX + databases.PAUSE_S_MAX
+
+
 def test_what_waiting_cannot_cure_is_raised_at_once(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

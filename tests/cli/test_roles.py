@@ -186,10 +186,17 @@ def test_waiting_for_a_document_is_woken_when_it_ends(sleepers: Shell) -> None:
 def test_the_place_is_said_without_the_password(shell: Shell) -> None:
     url = "postgresql://me:geheim@127.0.0.1:1/x"
 
-    done = run("up", env={**os.environ, "STATEWARD_STORE_URL": url})
+    environ = {**os.environ, "STATEWARD_STORE_URL": url}
+
+    done = run("list", env=environ)
+    with subprocess.Popen(arguments("up"), env=environ, stderr=subprocess.PIPE, text=True) as role:
+        assert role.stderr is not None
+        said = role.stderr.readline()
+        role.terminate()
 
     assert done.returncode == Exit.STORE
-    assert "geheim" not in done.stdout + done.stderr
+    assert "geheim" not in done.stdout + done.stderr + said
+    assert "waiting for the database" in said, "it may be starting"
 
 
 def test_a_command_that_is_interrupted_says_so(shell: Shell) -> None:

@@ -11,7 +11,10 @@ from stateward.storage.sqlite import MEMORY, SqliteDatabase
 
 RUNNER_ROLE = "stateward_runner"
 # What a server says that will soon take connections: it starts, recovers, or its port is not open yet.
-STARTING = ("starting up", "recovery", "not yet accepting", "shutting down", "Connection refused")
+REFUSED = "Connection refused"
+STARTING = ("starting up", "recovery", "not yet accepting", "shutting down", REFUSED)
+# A port that stays closed is a wrong address or a server that nothing starts.
+REFUSED_S_MAX = 120.0
 PAUSE_S_MAX = 2.0
 
 
@@ -55,20 +58,22 @@ def wait_for_database(
 ) -> None:
     """Wait until a PostgreSQL that is starting or recovering takes connections; `say` is told once a while.
 
-    For roles that stay: they may be started together with the server, or while it recovers from a crash. Anything
-    else that is wrong, such as a password, is raised at once.
+    For roles that stay: they may be started together with the server, or while it recovers from a crash. A port that
+    stays closed is waited for two minutes. Anything else that is wrong, such as a password, is raised at once.
     """
-    pause_s = 0.0
+    pause_s = waited_s = 0.0
     while settings.store.url.startswith("postgresql:"):
         try:
             open_database(settings, role=role).close()
         except StoreUnreachable as error:
-            if not any(words in str(error) for words in STARTING):
+            is_starting = any(words in str(error) for words in STARTING)
+            if not is_starting or (REFUSED in str(error) and waited_s >= REFUSED_S_MAX):
                 raise
             if not pause_s:
                 say(f"waiting for the database: {error}")
             pause_s = min(2 * pause_s + 0.1, PAUSE_S_MAX)
             sleep(pause_s)
+            waited_s += pause_s
         else:
             if pause_s:
                 say("the database takes connections")
