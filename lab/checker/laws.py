@@ -42,6 +42,22 @@ def sealed(line: Line, fields: Iterable[str]) -> str:
     return sha256(_write([line[field] for field in fields]).encode()).hexdigest()
 
 
+def committed(entry: Line) -> Line:
+    """A transition with the commitment to its metadata in the place of that, where it has one."""
+    metadata = entry["metadata"]
+    if "salt" in entry:
+        commitment = sha256((entry["salt"] + _write(metadata)).encode()).hexdigest()
+        return {**entry, "metadata": commitment}
+    return {**entry, "metadata": metadata["erased"]} if metadata.keys() == {"erased"} else entry
+
+
+def sealed_record(record: Line, last: Line) -> str:
+    """The hash of a record as its last transition must have it, with the salt of that."""
+    if "salt" not in last:
+        return sealed(record, SEALED_OF_RECORD)
+    return sealed({**record, "salt": last["salt"]}, (*SEALED_OF_RECORD, "salt"))
+
+
 def chained(before: str, seal: str) -> str:
     """The next value of a lane."""
     return sha256((before + seal).encode()).hexdigest()
@@ -62,13 +78,13 @@ def _tree(leaves: Sequence[bytes]) -> bytes:
 
 def h1(case: Case) -> Iterator[Finding]:
     for entry in case.log:
-        if entry["seal"] != sealed(entry, SEALED_OF_TRANSITION):
+        if entry["seal"] != sealed(committed(entry), SEALED_OF_TRANSITION):
             yield where_of(entry), "its seal is not that of its content"
         if entry["lane_hash"] != chained(entry["lane_prev"], entry["seal"]):
             yield where_of(entry), "its hash is not that of its seal and the hash before it"
     for record in case.records or ():
         last = case.by_record.get(record["record_id"], [None])[-1]
-        if last is not None and last["record_hash"] != sealed(record, SEALED_OF_RECORD):
+        if last is not None and last["record_hash"] != sealed_record(record, last):
             yield record["record_id"], "the record is not as its last transition sealed it"
 
 

@@ -78,7 +78,9 @@ class Forger:
         for place, each in enumerate(self.log):
             forged = replace(each, prev_hash=heads.get(each.record_id, GENESIS))
             if last[each.record_id] == place and each.record_id in self.records:
-                forged = replace(forged, record_hash=record_hash(self.records[each.record_id]))
+                forged = replace(
+                    forged, record_hash=record_hash(self.records[each.record_id], each.salt)
+                )
             self.log[place] = replace(forged, hash=transition_hash(forged))
             heads[each.record_id] = self.log[place].hash
         self.records = {

@@ -127,10 +127,10 @@ SECTIONS = ", ".join(
          "4: upload_record.webhooks.endpoints[0].url: url is missing; it must be text"),
         ("Upload_record: {}", "1: Upload_record: Upload_record is not a known key; known are "
          "profile, data, store, artifacts, worker, coordinator, transport, limits, api, server, notifications, feed, "
-         "telemetry, ledger, backup, reviews, watch, pipelines, <machine>_record, " + SECTIONS),
+         "telemetry, ledger, backup, retention, anchors, reviews, watch, pipelines, <machine>_record, " + SECTIONS),
         ("records: {}", "1: records: records is not a known key; known are profile, data, store, artifacts, "
          "worker, coordinator, transport, limits, api, server, notifications, feed, telemetry, ledger, backup, "
-         "reviews, watch, pipelines, <machine>_record, " + SECTIONS),
+         "retention, anchors, reviews, watch, pipelines, <machine>_record, " + SECTIONS),
         ("contracts: {extractor: both, model: {name: m}}", "1: contracts.extractor: the extractor both needs "
          "contracts.model.base_url"),
         ("contracts:\n  model: {base_url: 'ftp://h/'}", "2: contracts.model.base_url: base_url must be http or https, "

@@ -10,6 +10,7 @@ Command line, HTTP API and console call an `App` and nothing below it. What it c
     admin         keys, verification, export
     search        what documents say
     editions      items made again by today's rules
+    eraser        what records held is deleted, and holds that forbid it; retention: the same by rules
     notifications webhooks and email
     dashboard     figures for the console;  monitor: figures for Prometheus
 
@@ -55,12 +56,14 @@ if TYPE_CHECKING:
     from stateward.app.editions import Editions
     from stateward.app.records import Records
     from stateward.app.remote import RemoteEnd
+    from stateward.app.retention import Retention
     from stateward.app.search import Search
     from stateward.app.submissions import Submissions
     from stateward.core.machine import Machine
     from stateward.core.model import Fields, Micros, Record
     from stateward.engine.clock_guard import ClockGuard
     from stateward.engine.coordinator import Coordinator, Submitted
+    from stateward.engine.erasure import Eraser
     from stateward.engine.external_driver import ExternalDriver
     from stateward.engine.flags import Flags
     from stateward.engine.indexer import Indexer
@@ -310,6 +313,36 @@ class App:
         from stateward.engine.flags import Flags
 
         return Flags(database=self.database, store=self.store, audit=self.audit, clock=self.clock)
+
+    @cached_property
+    def eraser(self) -> Eraser:
+        """What records held is deleted, and holds that forbid it."""
+        from stateward.engine.erasure import Eraser
+
+        return Eraser(
+            database=self.database,
+            store=self.store,
+            coordinator=lambda: self.coordinator,
+            registry=self.registry,
+            audit=self.audit,
+            artifacts=self.artifacts,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def retention(self) -> Retention:
+        """Rules that delete what is old."""
+        from stateward.app.retention import Retention
+        from stateward.storage.erasure import Erasures
+
+        return Retention(
+            self.settings.retention.rules,
+            eraser=self.eraser,
+            erasures=Erasures(self.database),
+            registry=self.registry,
+            audit=self.audit,
+            clock=self.clock,
+        )
 
     @cached_property
     def editions(self) -> Editions:

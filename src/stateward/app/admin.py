@@ -23,7 +23,7 @@ from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
 from stateward.ledger import LedgerError, parse_signer
 from stateward.ledger.checkpoints import CheckpointSigner
-from stateward.ledger.history_checkpoint import HistoryCheckpoint
+from stateward.ledger.history_checkpoint import HistoryCheckpoint, make_checkpoint
 from stateward.storage.audit import (
     CLOCK_CONFIRMED,
     EXPORTED,
@@ -149,6 +149,11 @@ class Admin:
             mirror_state(self._store, folder)
         except LedgerError as error:
             yield _empty(str(error))
+
+    def checkpoint(self) -> str:
+        """The checkpoint of the history as it is now, signed if the settings name a key; nothing is verified."""
+        lanes, acts = self._store.lanes(), self._audit.head()
+        return make_checkpoint(lanes, audit=(acts.count, acts.hash), signer=self._signer())
 
     def verify_documents(self, *, progress: Progress = lambda *_: None) -> list[Finding]:
         """Read every document of a record and compare its bytes with the hash that the history has of it."""

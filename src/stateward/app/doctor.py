@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 
 from stateward.app import App
+from stateward.app.anchors import last_anchor
 from stateward.app.artifacts import FOLDER
 from stateward.app.feed import feed_of
 from stateward.app.secrets import state as secret_state
 from stateward.core.errors import StatewardError
-from stateward.core.model import SECOND
+from stateward.core.model import SECOND, to_iso
 from stateward.engine.clock_guard import ADVICE
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
@@ -57,6 +58,9 @@ def checks(app: App) -> Iterator[Check]:
     if not app.settings.artifacts.is_folder:
         yield _artifacts_check(app)
     yield _backup_check(app)
+    if app.settings.retention.rules:
+        yield _retention_check(app)
+    yield _anchor_check(app)
     yield _clock_check(app)
     yield _worker_check(app)
     yield _runner_check(app)
@@ -133,6 +137,38 @@ def _backup_check(app: App) -> Check:
     said = "none is known" if last is None else f"{last.name} in {last.folder}"
     advice = "stateward backup DIR, or name backup.folder in the settings"
     return Check(name="backup", is_well=is_well, sentence=said, advice="" if is_well else advice)
+
+
+def _anchor_check(app: App) -> Check:
+    """Where it matters, someone else must have a signed checkpoint: only that shows that all was rewritten."""
+    own, key = app.settings.anchors, app.settings.ledger.signing_key
+    last = last_anchor(app) if own.destinations else None
+    is_recent = last is not None and app.clock() - last <= 2 * own.every_hours * 3600 * SECOND
+    is_well = app.settings.profile == "personal" or (is_recent and key is not None)
+    said = "no checkpoint was handed over" if last is None else f"last at {to_iso(last)}"
+    advice = (
+        "name anchors.destinations, and ledger.signing_key (stateward ledger new-key), in the settings"
+        if not own.destinations or key is None
+        else "a running coordinator hands them over: look at its log"
+    )
+    sentence = said if key is not None or last is None else f"{said}, not signed"
+    return Check(
+        name="anchors", is_well=is_well, sentence=sentence, advice="" if is_well else advice
+    )
+
+
+def _retention_check(app: App) -> Check:
+    last = app.retention.last()
+    limit = 2 * app.settings.retention.every_hours * 3600 * SECOND
+    is_well = last is not None and app.clock() - last <= limit
+    return Check(
+        name="retention",
+        is_well=is_well,
+        sentence="the rules were never applied" if last is None else f"last at {to_iso(last)}",
+        advice=""
+        if is_well
+        else "a running coordinator applies them: look at its log, or say stateward retention --yes",
+    )
 
 
 def _artifacts_check(app: App) -> Check:

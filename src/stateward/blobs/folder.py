@@ -77,6 +77,9 @@ class ArtifactStore(Protocol):
     def holds(self, digest: str) -> bool:
         """Whether an artifact is stored."""
 
+    def remove(self, digest: str) -> bool:
+        """Delete an artifact that nothing names any more; whether it was there."""
+
     def digests(self) -> Iterator[str]:
         """The hashes of all artifacts."""
 
@@ -197,6 +200,15 @@ class Folder:
     def holds(self, digest: str) -> bool:
         """Whether an artifact is stored. Its existence is enough: only complete files have such a name."""
         return self.place(digest).is_file()
+
+    def remove(self, digest: str) -> bool:
+        """Delete an artifact that nothing names any more; whether it was there."""
+        place = self.place(digest)
+        try:
+            place.unlink()
+        except FileNotFoundError:
+            return False
+        return True
 
     def digests(self) -> Iterator[str]:
         """The hashes of all artifacts."""

@@ -143,6 +143,17 @@ class ObjectStorage:
         """Whether the bucket has it."""
         return self._size(self._key(digest)) is not None
 
+    def remove(self, digest: str) -> bool:
+        """Delete an artifact that nothing names any more, here and in the bucket; whether it was there."""
+        import obstore
+
+        self._cache.remove(digest)
+        if not self.holds(digest):
+            return False
+        with self._asking():
+            obstore.delete(self._store, self._key(digest))
+        return True
+
     def digests(self) -> Iterator[str]:
         """The hashes of all artifacts. Lists the bucket: only for restoring and for checks."""
         import obstore

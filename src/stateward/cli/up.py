@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -198,6 +198,7 @@ def _run(
             opened(settings, is_asked_for=False) if is_serving else nullcontext() as url,
             _backups(context, settings, roles),
             _feed(settings, roles),
+            _chores(settings, roles),
         ):
             _announce(context, settings, roles, is_json=is_json, url=url, is_remote=is_remote)
             with _heeding_signals(node):
@@ -239,6 +240,24 @@ def _feed(settings: "Settings", roles: Sequence[str]) -> AbstractContextManager[
     from stateward.app.feed import running_feed
 
     return running_feed(settings, lambda: App(settings))
+
+
+@contextmanager
+def _chores(settings: "Settings", roles: Sequence[str]) -> Iterator[None]:
+    """What a coordinator repeats beside its loop: rules of retention, and anchors of the history."""
+    is_coordinator = "coordinator" in roles
+    with ExitStack() as stack:
+        if is_coordinator and settings.retention.rules:
+            from stateward.app.repeating import repeated
+            from stateward.app.retention import apply_when_due
+
+            stack.enter_context(repeated("retention", apply_when_due, settings))
+        if is_coordinator and settings.anchors.destinations:
+            from stateward.app.anchors import anchor_when_due
+            from stateward.app.repeating import repeated
+
+            stack.enter_context(repeated("anchors", anchor_when_due, settings))
+        yield
 
 
 def set_up_log(settings: "Settings") -> bool:

@@ -12,6 +12,12 @@ auditor needs no code of ours. `at` is RFC 3339 with microseconds; `prev_hash` o
 the hash is the SHA-256 of that text in lower-case hex. `record_hash` is the SHA-256 of the record as the transition
 left it (see `record_hash`), so that the last transition of a record also seals its present row.
 
+Where a transition has a salt, `metadata` stands in the text as a commitment, the SHA-256 of the salt and of its own
+JSON, and `record_hash` covers the salt too. So both can be erased, the values with their salts, and the hash can still
+be computed from what stays: `metadata` is then `{"erased": commitment}`. Without the salt it cannot be found out by
+guessing what was there. Transitions of former versions have none; if they are erased, the commitment is empty, and
+nothing but the chain vouches for them.
+
 The hash of a transition binds its own record's past only. What binds all records is the chain of their lane
 (`core.lanes`), whose next value is made of this hash and the value before it.
 """
@@ -31,6 +37,7 @@ from stateward.core.model import (
 )
 
 GENESIS = "0" * 64  # stands for the hash before the first one
+ERASED = "erased"  # the only key of metadata that was erased; its value is the commitment
 
 # msgspec sorts keys and writes compact UTF-8 several times as fast as `json`, on a path that every transition takes.
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -41,16 +48,28 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def seal(
-    transition: Transition, record: Record, *, epoch: int, head: str | None = None
+    transition: Transition,
+    record: Record,
+    *,
+    epoch: int,
+    head: str | None = None,
+    salt: str | None = None,
 ) -> tuple[Transition, Record]:
     """Chain `transition` to the record it changes; returns both with their hashes filled in.
 
     `head` is the hash of the transition before it, where the record does not carry it yet.
     """
-    prev_hash, sealed_record = head or record.head or GENESIS, record_hash(record)
-    hash_ = _hash(transition, epoch=epoch, prev_hash=prev_hash, record_hash=sealed_record)
+    prev_hash, sealed_record = head or record.head or GENESIS, record_hash(record, salt)
+    hash_ = _hash(
+        transition, epoch=epoch, prev_hash=prev_hash, record_hash=sealed_record, salt=salt
+    )
     sealed = replace(
-        transition, epoch=epoch, prev_hash=prev_hash, record_hash=sealed_record, hash=hash_
+        transition,
+        epoch=epoch,
+        prev_hash=prev_hash,
+        record_hash=sealed_record,
+        hash=hash_,
+        salt=salt,
     )
     return sealed, replace(record, head=hash_)
 
@@ -58,10 +77,32 @@ def seal(
 def transition_hash(transition: Transition) -> str:
     """The hash that an untouched transition must carry."""
     t = transition
-    return _hash(t, epoch=t.epoch, prev_hash=t.prev_hash, record_hash=t.record_hash)
+    return _hash(t, epoch=t.epoch, prev_hash=t.prev_hash, record_hash=t.record_hash, salt=t.salt)
 
 
-def _hash(t: Transition, *, epoch: int, prev_hash: str, record_hash: str) -> str:
+def commitment(metadata: Fields, salt: str | None) -> str:
+    """What stays of metadata when it is erased; empty where it had no salt."""
+    if salt is None:
+        return str(metadata[ERASED]) if metadata.keys() == {ERASED} else ""
+    return _commitment(metadata, salt)
+
+
+def is_erased(transition: Transition) -> bool:
+    """Whether the metadata of a transition was erased."""
+    return transition.salt is None and transition.metadata.keys() == {ERASED}
+
+
+def _commitment(metadata: Fields, salt: str) -> str:
+    return sha256(salt.encode() + _encode(_as_json_writes(metadata))).hexdigest()
+
+
+def _sealed_metadata(metadata: Fields, salt: str | None) -> Json | msgspec.Raw:
+    if salt is not None:
+        return _commitment(metadata, salt)
+    return metadata[ERASED] if metadata.keys() == {ERASED} else _as_json_writes(metadata)
+
+
+def _hash(t: Transition, *, epoch: int, prev_hash: str, record_hash: str, salt: str | None) -> str:
     text = _encode(
         (
             prev_hash,
@@ -78,15 +119,15 @@ def _hash(t: Transition, *, epoch: int, prev_hash: str, record_hash: str) -> str
             epoch,
             t.attempt,
             t.trigger,
-            _as_json_writes(t.metadata),
+            _sealed_metadata(t.metadata, salt),
             record_hash,
         )
     )
     return sha256(text).hexdigest()
 
 
-def record_hash(record: Record) -> str:
-    """The hash of everything in a record that only a transition may change.
+def record_hash(record: Record, salt: str | None = None) -> str:
+    """The hash of everything in a record that only a transition may change, and of the salt of that transition.
 
     Left out is what dispatch and operators change without a transition (priority, rank, waiting, due_at, worker,
     asked_by), and `head`, which is the hash of the transition that contains this one.
@@ -113,6 +154,7 @@ def record_hash(record: Record) -> str:
             _as_json_writes(r.labels),
             _as_json_writes(r.fields),
             r.outputs,
+            *(() if salt is None else (salt,)),
         )
     )
     return sha256(text).hexdigest()

@@ -26,6 +26,7 @@ from stateward.core.model import (
     CANCELLED,
     CLOCK,
     COORDINATOR,
+    ERASED_REST,
     FATAL,
     FLAGS,
     HELD,
@@ -300,6 +301,8 @@ def _refusal(
         return Ignored(reason="stale" if is_past else "ahead", detail=detail)
     if rule is None:
         return _no_rule(machine, record, event)
+    if record.rest == ERASED_REST:
+        return Ignored(reason="not_allowed", detail=f"what {record.id} held was erased")
     if not _is_permitted(rule, event, machine.is_externally_driven(record)):
         return Ignored(
             reason="not_allowed", detail=f"{event.actor} is not allowed to send {event.type}"

@@ -29,6 +29,7 @@ AUTHORITY = "coordinator"
 SKIPPED = "skipped"
 CANCELLED = "CANCELLED"  # the error code of a record that a person stopped: an outcome of its own
 FATAL = "fatal"  # failed of what no retry can cure; moves on when its `due_at` comes, unless a person retries it
+ERASED_REST = "erased"  # its contents were erased: nothing can happen to it any more
 HELD = "held"  # waits before an external stage until its driver requests the stage
 # A label that is stored with records and set over HTTP: who says when a stage runs.
 SEQUENCING, OUTSIDE, AUTO = "sequencing", "outside", "auto"
@@ -113,7 +114,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One change of status; append-only. `record_hash` seals the record as it was just after it."""
+    """One change of status; append-only. `record_hash` seals the record as it was just after it.
+
+    `salt` is what lets its metadata be erased without breaking the chain (`core.chain`).
+    """
 
     record_id: str
     machine: str
@@ -133,6 +137,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     record_hash: str = ""
     prev_hash: str = ""
     hash: str = ""
+    salt: str | None = None
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag="ask"):

@@ -10,7 +10,14 @@ from typing import TypeVar
 
 import msgspec
 
-from stateward.core.chain import GENESIS, record_hash, transition_hash
+from stateward.core.chain import (
+    GENESIS,
+    commitment,
+    is_erased,
+    record_hash,
+    transition_hash,
+)
+from stateward.core.erasure import CONTENTS, ITEMS, LOGS, RECORD_ERASED, erased_kinds
 from stateward.core.lanes import FORMER, Lane, LaneRouter, extend
 from stateward.core.machine import UPGRADED, Machine
 from stateward.core.model import (
@@ -143,6 +150,7 @@ def check_record(
         yield _finding("lost", where, "the record has no history")
         return
     yield from _check_chain(history, machines)
+    yield from _check_erased(history)
     if record is not None:
         yield from _check_end(record, history[-1], machines)
 
@@ -155,6 +163,15 @@ def _check_chain(history: Sequence[Transition], machines: Machines) -> Iterator[
         before = transition
 
 
+def _check_erased(history: Sequence[Transition]) -> Iterator[Finding]:
+    """What was erased must have been erased by a transition that says so."""
+    last = max((t.version for t in history if CONTENTS in erased_kinds(t)), default=-1)
+    for each in history:
+        if is_erased(each) and each.version >= last:
+            where = f"{each.record_id} version {each.version}"
+            yield _finding("erased", where, "its metadata is gone, and no transition erased it")
+
+
 def check_link(
     transition: Transition, before: Transition | None, *, version: int
 ) -> Iterator[Finding]:
@@ -164,7 +181,7 @@ def check_link(
         yield _finding("version", where, f"version {version} was expected here")
     if transition.prev_hash != (before.hash if before else GENESIS):
         yield _finding("chain", where, "does not follow the entry before it")
-    if transition.hash != _computed(transition_hash, transition):
+    if not _is_unprovable(transition) and transition.hash != _computed(transition_hash, transition):
         yield _finding("hash", where, "was changed after it was written")
     if transition.authority != AUTHORITY:
         yield _finding("authority", where, f"written by {transition.authority!r}")
@@ -174,6 +191,11 @@ def check_link(
         yield _finding(
             "replay", where, f"leaves {transition.source!r}, but the record was elsewhere"
         )
+
+
+def _is_unprovable(transition: Transition) -> bool:
+    """Whether it was erased and had no salt: then nothing is left to compute its hash from."""
+    return is_erased(transition) and not commitment(transition.metadata, transition.salt)
 
 
 def _check_move(transition: Transition, machines: Machines) -> Iterator[Finding]:
@@ -188,6 +210,8 @@ def _check_move(transition: Transition, machines: Machines) -> Iterator[Finding]
         imported = {state.name for state in machine.states if state.is_imported}
         if target != machine.initial and target not in imported:
             yield _finding("graph", where, f"records do not begin in {target!r}")
+    elif transition.trigger == RECORD_ERASED and source == target:
+        pass
     elif transition.trigger == UPGRADED:
         if target not in machine.kind:
             yield _finding("graph", where, f"{machine.name} has no state {target!r}")
@@ -206,7 +230,7 @@ def _check_end(record: Record, last: Transition, machines: Machines) -> Iterator
         yield _finding("status", record.id, sentence)
     if record.head != last.hash:
         yield _finding("chain", record.id, "its head is not the hash of its last transition")
-    if _computed(record_hash, record) != last.record_hash:
+    if _computed(lambda own: record_hash(own, last.salt), record) != last.record_hash:
         yield _finding("record", record.id, "a field was changed without a transition")
     machine = machines.get((record.machine, record.machine_version))
     if machine is not None and record.status in machine.kind:
@@ -251,6 +275,8 @@ class OutputCheck:
     def __init__(self, stored: Iterator[tuple[tuple[str, int], OutputSeal]]) -> None:
         self._stored = stored
         self._next = next(stored, None)
+        self.erased = 0
+        """Transitions whose metadata was erased."""
         self.unsealed = 0
         """Outputs that ended an attempt whose transition has no digest: those of a former version."""
         self.since: Micros | None = None
@@ -261,14 +287,19 @@ class OutputCheck:
         if not history:
             return
         stored = self._of(history[0].record_id)
+        gone = {kind: t.version for t in history for kind in erased_kinds(t)}
         for each in history:
+            self.erased += is_erased(each)
             found = stored.get(each.version - 1)
             wanted = each.metadata.get(OUTPUT_DIGEST)
+            if each.version < gone.get(ITEMS, 0):
+                continue  # the transition that erased them says so
             if wanted is None:
                 self.unsealed += found is not None and each.actor.startswith(RUNNER)
                 continue
             self.since = each.at if self.since is None else min(self.since, each.at)
-            yield from _check_output(each, found, wanted)
+            is_without_log = each.version < gone.get(LOGS, 0)
+            yield from _check_output(each, found, wanted, is_without_log=is_without_log)
 
     def _of(self, record_id: str) -> dict[int, OutputSeal]:
         found: dict[int, OutputSeal] = {}
@@ -281,7 +312,7 @@ class OutputCheck:
 
 
 def _check_output(
-    transition: Transition, found: OutputSeal | None, wanted: Json
+    transition: Transition, found: OutputSeal | None, wanted: Json, *, is_without_log: bool
 ) -> Iterator[Finding]:
     where = f"{transition.record_id} version {transition.version - 1}"
     if found is None:
@@ -291,7 +322,7 @@ def _check_output(
         yield _finding(
             "output", where, "its items, files or result were changed, deleted or doubled"
         )
-    if found.log != transition.metadata.get(LOG_DIGEST):
+    if not is_without_log and found.log != transition.metadata.get(LOG_DIGEST):
         yield _finding("log", where, "its log was changed or deleted")
 
 

@@ -7,6 +7,7 @@ import msgspec
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     CANCELLED,
+    ERASED_REST,
     FATAL,
     FLAGS,
     HELD,
@@ -111,6 +112,12 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
     """Why the record is where it is, and what a person can do about it."""
     if is_held(record):
         return _held(machine, record)
+    if record.rest == ERASED_REST:
+        return Explanation(
+            code="erased",
+            sentence=f"what it held was erased; it stays in {record.status}, and so does its history",
+            advice="its last transition says who erased it and why",
+        )
     if rest_reason(record) is not None:
         return Explanation(
             code="skipped",

@@ -242,6 +242,10 @@ class Coordinator:
                 self._store.commit([each.change for each in decisions if isinstance(each, Applied)])
             return decisions
 
+    def commit_erasures(self, changes: Sequence[Change]) -> None:
+        """Write the transitions that say what was erased, inside the transaction that deletes it."""
+        self._tell(self._store.commit(changes))
+
     def _take_on(self, record: Record, actor: str) -> Decision:
         newest = self._registry.named(record.machine)
         former = self._registry.exactly(record.machine, record.machine_version)

@@ -284,6 +284,7 @@ def transition_line(t: Transition) -> Fields:
         "record_hash": t.record_hash,
         "record_prev": t.prev_hash,
         "seal": t.hash,
+        **({} if t.salt is None else {"salt": t.salt}),
     }
 
 

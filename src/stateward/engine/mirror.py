@@ -10,12 +10,13 @@ The ledger's own modules are imported when a ledger is used: most commands never
 service: it logs the failure, waits, and tries again. `compare` reads both and returns the first difference.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from stateward.core.chain import commitment, is_erased
 from stateward.core.errors import LedgerLocked, LedgerMismatch, StatewardError, StoreError
 from stateward.core.model import (
     SECOND,
@@ -64,6 +65,7 @@ def entry_of(t: Transition) -> "LedgerEntry":
         "record_hash": t.record_hash,
         "prev_hash": t.prev_hash,
         "hash": t.hash,
+        **({} if t.salt is None else {"salt": t.salt}),
     }
     return LedgerEntry(
         doc_id=t.record_id,
@@ -338,7 +340,18 @@ def _difference(
         return f"{where} is entry {seq}, but entry {ours.seq} was expected"
     expected: dict[str, Json] = msgspec.to_builtins(ours)
     found = transition_of(record)
+    if is_erased(ours):  # the ledger may still have what was erased here
+        expected |= {"metadata": commitment(ours.metadata, ours.salt), "salt": None}
+        found |= {"metadata": _commitment_of(found), "salt": None}
     for name, value in expected.items():
         if found.get(name) != value:
             return f"entry {seq}, {name}: the history has {value!r:.120}, the ledger {found.get(name)!r:.120}"
     return None
+
+
+def _commitment_of(found: Mapping[str, Json]) -> str | None:
+    """The commitment to the metadata of a transition that was read from a ledger."""
+    metadata, salt = found.get("metadata"), found.get("salt")
+    if not isinstance(metadata, dict) or not (salt is None or isinstance(salt, str)):
+        return None
+    return commitment(metadata, salt)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from stateward.core.chain import GENESIS
 from stateward.core.errors import Damage, LedgerDamaged
@@ -54,12 +55,14 @@ class _TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     lane_seq: int
     lane_prev: str
     lane_hash: str
+    salt: str | UnsetType = UNSET
 
     def transition(self) -> Transition:
         """The transition itself."""
         fields = {name: getattr(self, name) for name in _SAME}
-        at = from_iso(self.at)
-        return Transition(**{**fields, "at": at, "prev_hash": self.record_prev, "hash": self.seal})
+        own = {"at": from_iso(self.at), "prev_hash": self.record_prev, "hash": self.seal}
+        salt = None if self.salt is UNSET else self.salt
+        return Transition(**{**fields, **own, "salt": salt})
 
 
 class _OldTransitionLine(_TransitionLine, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,7 +75,8 @@ class _OldTransitionLine(_TransitionLine, frozen=True, kw_only=True, forbid_unkn
 _SAME = tuple(
     name
     for name in _TransitionLine.__struct_fields__
-    if name not in {"at", "record_prev", "seal", "lane", "lane_seq", "lane_prev", "lane_hash"}
+    if name
+    not in {"at", "record_prev", "seal", "lane", "lane_seq", "lane_prev", "lane_hash", "salt"}
 )
 
 

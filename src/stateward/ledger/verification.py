@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from stateward.core.erasure import RECORD_ERASED
 from stateward.core.errors import Damage, LedgerDamaged, LedgerError
 from stateward.ledger import chain
 from stateward.ledger.checkpoints import parse_checkpoint
@@ -435,8 +436,14 @@ def _wrong_moves(
         yield f"{doc_id}: {table.name} has no state {new!r}"
     elif is_checked and old is None and new != table.machine.initial:
         yield f"{doc_id} began in {new}"
-    elif is_checked and old is not None and (old, new) not in table.pairs:
+    elif is_checked and old is not None and (old, new) not in table.pairs and not _is_erasure(line):
         yield f"{doc_id}: {old} → {new} is no move of {table.name}"
+
+
+def _is_erasure(line: LedgerLine) -> bool:
+    """Whether a mirrored line says that what a record held was erased, which is no move."""
+    is_said = line.source is not None and line.metadata.get("trigger") == RECORD_ERASED
+    return is_said and line.old_state == line.new_state
 
 
 def _compare_stored(view: LedgerView, states: dict[str, str]) -> Iterator[Damage]:

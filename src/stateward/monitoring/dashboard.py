@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from stateward.core.erasure import RECORD_ERASED
 from stateward.core.machine import CANCEL_REQUESTED
 from stateward.core.model import CANCELLED, SECOND, Micros, Transition
 from stateward.core.query import Query
@@ -358,6 +359,8 @@ class _Activity:
             self.seq, when = int(seq or 0), int(at or 0)
             key = str(machine), when - when % MINUTE
             kind = kinds.get(key[0], {}).get(str(target))
+            if trigger == RECORD_ERASED:
+                continue
             if kind == "terminal":
                 took = (when - int(created_at if created_at is not None else when)) / SECOND
                 self._ended.setdefault(key, []).append(took)

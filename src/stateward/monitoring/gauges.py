@@ -181,6 +181,11 @@ class Monitor:
         yield Family(metric=metrics.LAG, samples=lag)
         last = last_backup(self._settings.data_path)
         yield _one(metrics.BACKUP, 0 if last is None else last.at / SECOND)
+        ((applied,),) = self._database.rows(
+            "SELECT max(at) FROM audit_log WHERE verb = 'retention'"
+        )
+        yield _one(metrics.RETENTION, int(applied or 0) / SECOND)
+        yield _one(metrics.HOLDS, self._count("holds"))
 
     def _of_deliveries(self) -> Iterator[Family]:
         states: Samples = {("enabled",): 0, ("disabled",): 0}

@@ -17,6 +17,7 @@ CONTENT_TYPES: dict[Content, str] = {
     "cloudevents": "application/cloudevents+json",
 }
 PING = "ping"
+ERASED = "erased"  # an event of every machine: what a record held was erased
 FLAGGED = "flagged"  # an event of every machine: a stage flagged its result
 # What receivers get of a transition's metadata; the rest, such as reasons that people gave, is for auditors.
 _EXPOSED = (
@@ -48,7 +49,7 @@ class StatusChange(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Fields
     review: str | None = None
     deadline: Micros | None = None
-    topic: str = ""  # what happened beside the change of status: "flagged"
+    topic: str = ""  # what happened beside the change of status, or instead: "flagged", "erased"
     own: Fields = {}
     """The record under the names of its own path: its id, its status and its counts so far."""
 

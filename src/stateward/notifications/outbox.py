@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
+from stateward.core.erasure import RECORD_ERASED
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import FLAGS, SECOND, Fields, Micros
 from stateward.core.retry import spread
@@ -30,6 +31,7 @@ from stateward.notifications.deliveries import (
 )
 from stateward.notifications.endpoints import FOLLOWER, Webhook
 from stateward.notifications.messages import (
+    ERASED,
     FLAGGED,
     MessageNames,
     StatusChange,
@@ -392,6 +394,9 @@ def _matches(
     subscribers: dict[tuple[str, str], list[Webhook]] = {}
     for row in rows:
         seq, machine, target = int(row[0] or 0), str(row[3]), str(row[5])
+        if row[7] == RECORD_ERASED:  # it came into no status: that news was told before
+            yield from _told_of(ERASED, change_of(row), webhooks)
+            continue
         if (machine, target) not in subscribers:
             subscribers[machine, target] = [
                 each for each in webhooks if is_subscribed(each.events, machine, target)
@@ -408,11 +413,16 @@ def _flagged(
     change: StatusChange, webhooks: Sequence[Webhook]
 ) -> Iterator[tuple[StatusChange, Webhook]]:
     """The news that a stage flagged its result, beside that of the change of status."""
-    if not change.metadata.get(FLAGS):
-        return
-    news = msgspec.structs.replace(change, topic=FLAGGED)
+    if change.metadata.get(FLAGS):
+        yield from _told_of(FLAGGED, change, webhooks)
+
+
+def _told_of(
+    topic: str, change: StatusChange, webhooks: Sequence[Webhook]
+) -> Iterator[tuple[StatusChange, Webhook]]:
+    news = msgspec.structs.replace(change, topic=topic)
     for each in webhooks:
-        if each.since < change.seq and is_subscribed(each.events, change.machine, FLAGGED):
+        if each.since < change.seq and is_subscribed(each.events, change.machine, topic):
             yield news, each
 
 

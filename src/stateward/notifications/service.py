@@ -18,6 +18,7 @@ from stateward.notifications.endpoints import (
 )
 from stateward.notifications.messages import (
     CONTENTS,
+    ERASED,
     FLAGGED,
     PING,
     Content,
@@ -127,7 +128,7 @@ class NotificationService:
             return text
         if dot:
             if status in self._statuses.get(machine, ()) or (
-                status == FLAGGED and machine in self._statuses
+                status in (FLAGGED, ERASED) and machine in self._statuses
             ):
                 return text
             machines = [machine] if machine in self._statuses else self._statuses

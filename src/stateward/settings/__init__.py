@@ -25,9 +25,12 @@ from stateward.settings.processing import (
 from stateward.settings.server import ApiSettings, ServerSettings
 from stateward.settings.sources import CRASH_AT, PROFILES
 from stateward.settings.storage import (
+    AnchorSettings,
     ArtifactSettings,
     BackupSettings,
     LedgerSettings,
+    RetentionRule,
+    RetentionSettings,
     StoreSettings,
 )
 from stateward.settings.transport import TransportSettings
@@ -37,6 +40,7 @@ __all__ = [
     "DATABASE",
     "PRIORITIES",
     "PROFILES",
+    "AnchorSettings",
     "ApiSettings",
     "ArtifactSettings",
     "BackupSettings",
@@ -48,6 +52,8 @@ __all__ = [
     "MachineSettings",
     "NotificationSettings",
     "RecordSettings",
+    "RetentionRule",
+    "RetentionSettings",
     "ReviewSettings",
     "ServerSettings",
     "SettingDescription",

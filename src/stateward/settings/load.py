@@ -41,9 +41,11 @@ from stateward.settings.sources import (
     variables_in,
 )
 from stateward.settings.storage import (
+    AnchorSettings,
     ArtifactSettings,
     BackupSettings,
     LedgerSettings,
+    RetentionSettings,
     StoreSettings,
 )
 from stateward.settings.transport import TransportSettings
@@ -94,6 +96,8 @@ class Declared(Section, frozen=True, kw_only=True):
     telemetry: TelemetrySettings = TelemetrySettings()
     ledger: LedgerSettings = LedgerSettings()
     backup: BackupSettings = BackupSettings()
+    retention: RetentionSettings = RetentionSettings()
+    anchors: AnchorSettings = AnchorSettings()
     reviews: ReviewSettings = ReviewSettings()
     watch: WatchSettings = WatchSettings()
     pipelines: Annotated[

@@ -1,7 +1,7 @@
 """Where records, documents and the history are stored: database, artifacts, mirrored ledger, backups."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Meta
@@ -12,6 +12,7 @@ from stateward.definition.section import (
     PLAIN_ADDRESS,
     Bytes,
     FilePath,
+    Name,
     Problem,
     Seconds,
     Section,
@@ -221,3 +222,75 @@ class BackupSettings(Section, frozen=True, kw_only=True):
         float,
         Meta(gt=0, le=8760, description="The age of the last set from which `doctor` complains."),
     ] = 48.0
+
+
+class RetentionRule(Section, frozen=True, kw_only=True):
+    """What is deleted of records that have long ended."""
+
+    pipeline: Annotated[Name, Meta(description="The pipeline whose records it is about.")]
+    status: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The status that they ended in; `*`: every final one, and those of failures.",
+        ),
+    ] = "*"
+    older_than_days: Annotated[
+        float, Meta(gt=0, le=36_500, description="How long they must have been in it.")
+    ]
+    delete: Annotated[
+        tuple[Literal["documents", "items", "logs", "contents"], ...],
+        Meta(
+            min_length=1,
+            description="What is deleted: documents, items (with derived files and search entries), logs, contents "
+            "(labels, file names, notes, messages and all other text). The proof of what happened stays.",
+        ),
+    ]
+
+
+class RetentionSettings(Section, frozen=True, kw_only=True):
+    """What is deleted by itself when it is old. Records on hold are left alone."""
+
+    rules: Annotated[
+        tuple[RetentionRule, ...],
+        Meta(max_length=100, description="The rules, each by itself; none: nothing is deleted."),
+    ] = ()
+    every_hours: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=8760,
+            description="How often `stateward up` and `stateward coordinator` apply them.",
+        ),
+    ] = 24.0
+
+
+class AnchorSettings(Section, frozen=True, kw_only=True):
+    """Where checkpoints of the history are handed to, so that not even the owner of this machine can rewrite it."""
+
+    destinations: Annotated[
+        tuple[
+            Annotated[str, Meta(min_length=1, extra={"is_path": lambda text: "://" not in text})],
+            ...,
+        ],
+        Meta(
+            max_length=16,
+            description="Folders on other machines (relative to the settings file) and http or https addresses. Signed "
+            "with `ledger.signing_key`, posts also with `ledger.webhook_secret`.",
+        ),
+    ] = ()
+    every_hours: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=8760,
+            description="How often `stateward up` and `stateward coordinator` hand one over.",
+        ),
+    ] = 24.0
+
+    def problems(self) -> Iterator[Problem]:
+        """What has a scheme is an address; anything else is a folder."""
+        for place, target in enumerate(self.destinations):
+            if "://" in target and not is_plain_address(target):
+                said = f"{PLAIN_ADDRESS}, or a folder, not {yaml_source.quote_value(target)}"
+                yield ("destinations", place), f"a destination must be {said}"

@@ -125,6 +125,15 @@ class Database(Protocol):
     def wakeup(self, *topics: str) -> Wakeup:
         """A wake-up for these topics."""
 
+    def erasing(self) -> AbstractContextManager[None]:
+        """Around a transaction: what it deletes is overwritten, where the database can do that."""
+
+    def compact(self) -> None:
+        """Write the files anew, so that nothing that was deleted earlier can be read from unused parts of them.
+
+        On SQLite writers wait meanwhile. On PostgreSQL it is a VACUUM, and the write-ahead log is left to the server.
+        """
+
     def damage(self) -> list[str]:
         """What the database's own check of its pages and indexes finds, a sentence each; it reads all of it."""
 

@@ -131,6 +131,41 @@ class RankedIndex:
             stage=stage,
         )
 
+    def forget(self, record_ids: Sequence[str]) -> None:
+        """Take documents out of the lists of all terms; a term that only they have is gone with them."""
+        condition, params = self._database.among("record_id", list(record_ids))
+        found = self._database.rows(
+            f"SELECT machine, number FROM search_documents WHERE {condition}", **params
+        )
+        gone: dict[str, set[int]] = {}
+        for machine, number in found:
+            gone.setdefault(str(machine), set()).add(int(number or 0))
+        for machine, numbers in gone.items():
+            for first, last in self._segments(machine):
+                own = {number for number in numbers if first <= number <= last}
+                if own:
+                    self._forget_in(machine, first, own)
+
+    def _forget_in(self, machine: str, first: int, numbers: set[int]) -> None:
+        after = ""
+        while rows := self._database.rows(
+            "SELECT term, postings FROM search_postings WHERE machine = :machine AND first = :first"
+            f" AND term > :after ORDER BY term LIMIT {ROWS_AT_ONCE}",
+            machine=machine,
+            first=first,
+            after=after,
+        ):
+            for term, postings in rows:
+                counts = _unpacked(str(postings))
+                if numbers.isdisjoint(counts.numbers):
+                    continue
+                self._database.delete(POSTINGS, [(machine, term, first)])
+                left = _without(counts, numbers)
+                if left.numbers:
+                    row = (machine, term, first, len(left.numbers), _packed(left))
+                    self._database.insert(POSTINGS, [row])
+            after = str(rows[-1][0])
+
     def clear_some(self) -> int:
         """Delete some rows; 0 when none is left."""
         for table, columns in (
@@ -334,6 +369,14 @@ def _until(last: int, counts: TermCounts) -> TermCounts:
         return counts
     end = bisect_right(counts.numbers, last)
     return TermCounts(counts.numbers[:end], counts.counts[:end])
+
+
+def _without(counts: TermCounts, numbers: set[int]) -> TermCounts:
+    stay = [place for place, each in enumerate(counts.numbers) if each not in numbers]
+    return TermCounts(
+        array("I", (counts.numbers[place] for place in stay)),
+        array("I", (counts.counts[place] for place in stay)),
+    )
 
 
 def _document(row: Row) -> IndexedDocument:

@@ -398,6 +398,24 @@ class SqliteDatabase:
             if is_outermost:
                 self._execute("COMMIT")
 
+    @contextmanager
+    def erasing(self) -> Iterator[None]:
+        """Deleted rows are overwritten."""
+        with self._lock:
+            self._try("PRAGMA secure_delete = ON")
+            try:
+                yield
+            finally:
+                self._try("PRAGMA secure_delete = OFF")
+
+    def compact(self) -> None:
+        """Write the file anew; its unused pages hold earlier states of rows, and so does the log of writes."""
+        with self._lock:
+            # Words of a full-text index are marked as deleted first, and go when its parts are merged.
+            self._try("INSERT INTO search_index (search_index) VALUES ('optimize')")
+            self._try("VACUUM")
+            self._try("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def damage(self) -> list[str]:
         """What SQLite finds wrong with the file itself."""
         found = [str(sentence) for (sentence,) in self.rows(f"PRAGMA quick_check({DAMAGE_MAX})")]

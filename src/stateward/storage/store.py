@@ -5,8 +5,9 @@ the effects, and the heads of their lanes, in one transaction and for many recor
 reads. The store decides nothing; it refuses what does not fit.
 """
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from hashlib import sha256
@@ -47,6 +48,7 @@ from stateward.storage.lanes import LANES, LANES_GONE
 from stateward.storage.output_seals import stored_seals
 from stateward.storage.search import where
 
+SALT_BYTES = 16
 PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
 
 # In the order of the fields of `Record`.
@@ -85,7 +87,7 @@ TRANSITIONS = Table(
         "seq": "bigint", "record_id": "text", "version": "bigint", "machine": "text", "machine_version": "bigint",
         "source": "text", "target": "text", "event_id": "text", "at": "bigint", "actor": "text", "trigger": "text",
         "attempt": "bigint", "metadata": "json", "authority": "text", "epoch": "bigint", "record_hash": "text",
-        "prev_hash": "text", "hash": "text",
+        "prev_hash": "text", "hash": "text", "salt": "text",
     },
     key=("seq",),
 )  # fmt: skip
@@ -175,8 +177,11 @@ class ErrorGroup(msgspec.Struct, frozen=True, kw_only=True):
 class Store:
     """The records and their history. The transport shares its database, so that their writes join one transaction."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, *, random_bytes: Callable[[int], bytes] = os.urandom
+    ) -> None:
         self._database = database
+        self._random_bytes = random_bytes
         self._lane_count = 0  # fixed when a store is made, so it is read once
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -194,7 +199,7 @@ class Store:
         longer at the expected version raises `ConcurrentModification`, and nothing is written.
         """
         with self._database.transaction():
-            sealed = _seal_all(changes, epoch=self._epoch(changes))
+            sealed = _seal_all(changes, epoch=self._epoch(changes), random_bytes=self._random_bytes)
             # One row per record: from what its first change expects to what its last one leaves.
             finals: dict[str, Change] = {}
             for change in sealed:
@@ -760,14 +765,20 @@ def _dedupe_order(change: Change) -> tuple[str, str]:
     return change.record.machine, change.record.dedupe or ""
 
 
-def _seal_all(changes: Sequence[Change], *, epoch: int) -> list[Change]:
+def _seal_all(
+    changes: Sequence[Change], *, epoch: int, random_bytes: Callable[[int], bytes]
+) -> list[Change]:
     """Chain each transition to the one before it, also where that is in the same batch."""
     heads: dict[str, str] = {}
     sealed: list[Change] = []
-    for change in changes:
+    salts = random_bytes(SALT_BYTES * len(changes)).hex()  # one call for the whole batch
+    for place, change in enumerate(changes):
         record, transition, id_ = change.record, change.transition, change.record.id
         if transition is not None:
-            transition, record = seal(transition, record, epoch=epoch, head=heads.get(id_))
+            salt = salts[2 * SALT_BYTES * place : 2 * SALT_BYTES * (place + 1)]
+            transition, record = seal(
+                transition, record, epoch=epoch, head=heads.get(id_), salt=salt
+            )
             heads[id_] = record.head
         elif id_ in heads:
             record = replace(record, head=heads[id_])
@@ -824,7 +835,7 @@ def _transition_row(t: Transition) -> Row:
     return (
         t.record_id, t.version, t.machine, t.machine_version, t.source, t.target,
         None if t.event_id == derived else t.event_id, t.at, t.actor, t.trigger, t.attempt, _json(t.metadata),
-        t.authority, t.epoch, t.record_hash, t.prev_hash, t.hash,
+        t.authority, t.epoch, t.record_hash, t.prev_hash, t.hash, t.salt,
     )  # fmt: skip
 
 

@@ -160,6 +160,12 @@ BACKUP = Metric(
     kind="gauge",
     help="When the last backup set was completed, in seconds since 1970; 0: none is known.",
 )
+RETENTION = Metric(
+    name="stateward_retention_last_success_timestamp_seconds",
+    kind="gauge",
+    help="When the rules of retention were applied last, in seconds since 1970; 0: never.",
+)
+HOLDS = Metric(name="stateward_holds", kind="gauge", help="Records that nothing may be deleted of.")
 BUILD = Metric(
     name="stateward_build_info",
     kind="gauge",
@@ -170,7 +176,7 @@ BUILD = Metric(
 METRICS: tuple[Metric, ...] = (
     PROCESSING, WHOLE, RETRIES, TIMEOUTS, TRANSITIONS, ERRORS, LATENCY, RECORDS, QUEUE_DEPTH, QUEUE_AGE, STUCK, FLAGGED,
     WORKERS, WORK_RUNNING, EVENTS, LAG, WEBHOOKS, DELIVERIES_PENDING, DELIVERIES_AGE, DELIVERIES_DEAD, ATTEMPTS,
-    ATTEMPT_TIME, MAILS, ALERTS_PENDING, BACKUP, BUILD,
+    ATTEMPT_TIME, MAILS, ALERTS_PENDING, BACKUP, RETENTION, HOLDS, BUILD,
 )  # fmt: skip
 
 

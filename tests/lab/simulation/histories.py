@@ -15,11 +15,12 @@ from lab.checker import (
 )
 from lab.checker.laws import (
     GENESIS,
-    SEALED_OF_RECORD,
     SEALED_OF_TRANSITION,
     chained,
+    committed,
     root_of,
     sealed,
+    sealed_record,
 )
 from lab.simulation.plan import Plan, plan_of
 from lab.simulation.processes import Arena
@@ -131,9 +132,9 @@ def resealed(history: History) -> History:
     for entry in history.transitions:
         record_id = entry["record_id"]
         if entry is last[record_id] and record_id in records:
-            entry["record_hash"] = sealed(records[record_id], SEALED_OF_RECORD)
+            entry["record_hash"] = sealed_record(records[record_id], entry)
         entry["record_prev"] = heads.get(record_id, GENESIS)
-        entry["seal"] = heads[record_id] = sealed(entry, SEALED_OF_TRANSITION)
+        entry["seal"] = heads[record_id] = sealed(committed(entry), SEALED_OF_TRANSITION)
         entry["lane_prev"] = ends.get(entry["lane"], GENESIS)
         entry["lane_hash"] = ends[entry["lane"]] = chained(entry["lane_prev"], entry["seal"])
     for record_id, head in heads.items():

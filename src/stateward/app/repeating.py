@@ -1,0 +1,32 @@
+"""Chores that the service repeats in a thread beside its loop: they must not hold up any record."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+from stateward import telemetry
+from stateward.core.errors import StatewardError
+from stateward.settings import Settings
+
+RETRY_S = 900.0  # after a failure: often enough that a short outage costs no day, seldom enough for the log
+
+
+@contextmanager
+def repeated(name: str, act: Callable[[Settings], float], settings: Settings) -> Iterator[None]:
+    """Do `act` again and again, as long as this lasts; it says in how many seconds next."""
+    ending = Event()
+    Thread(target=_repeat, args=(name, act, settings, ending), name=name, daemon=True).start()
+    try:
+        yield
+    finally:
+        ending.set()
+
+
+def _repeat(name: str, act: Callable[[Settings], float], settings: Settings, ending: Event) -> None:
+    wait_s = 0.0
+    while not ending.wait(wait_s):
+        wait_s = RETRY_S
+        try:
+            wait_s = act(settings)
+        except (StatewardError, OSError) as error:
+            telemetry.log(name).error("it could not be done", reason=str(error))

@@ -1,0 +1,149 @@
+"""Rules of retention: what is deleted of records that ended long ago. Each run is an entry of the audit log."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from stateward import telemetry
+from stateward.core.errors import InvalidRequest
+from stateward.core.model import COORDINATOR, SECOND, Micros
+from stateward.engine.erasure import Eraser
+from stateward.engine.registry import MachineRegistry
+from stateward.settings import RetentionRule, Settings
+from stateward.storage.audit import AuditEntry, AuditLog
+from stateward.storage.erasure import Erasures
+
+DAY_S, HOUR_S = 86_400, 3600.0
+BATCH = 500
+APPLIED = "retention"
+EVERY = "*"
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    """What one rule did, or would do: how many records it deleted something of, and how many documents are gone."""
+
+    pipeline: str
+    status: str
+    older_than_days: float
+    delete: tuple[str, ...]
+    records: int
+    documents: int
+    refused: int
+
+
+class Retention:
+    """Applies the rules of the settings."""
+
+    def __init__(
+        self,
+        rules: Sequence[RetentionRule],
+        *,
+        eraser: Eraser,
+        erasures: Erasures,
+        registry: MachineRegistry,
+        audit: AuditLog,
+        clock: Callable[[], Micros],
+    ) -> None:
+        self._rules = rules
+        self._eraser = eraser
+        self._erasures = erasures
+        self._registry = registry
+        self._audit = audit
+        self._clock = clock
+
+    def run(
+        self,
+        *,
+        actor: str = COORDINATOR,
+        is_dry_run: bool = False,
+        progress: Callable[[str, int], None] = lambda *_: None,
+    ) -> list[Applied]:
+        """Apply every rule once. All are checked before the first one deletes anything."""
+        statuses = [self._statuses(rule) for rule in self._rules]
+        done = [
+            self._apply(rule, own, actor, is_dry_run=is_dry_run, progress=progress)
+            for rule, own in zip(self._rules, statuses, strict=True)
+        ]
+        if not is_dry_run:
+            told = {"rules": msgspec.to_builtins(done)}
+            entry = AuditEntry(at=self._clock(), actor=actor, verb=APPLIED, detail=told)
+            self._audit.add([entry])
+        return done
+
+    def last(self) -> Micros | None:
+        """When the rules were applied last."""
+        found = self._audit.entries(verb=APPLIED, limit=1)
+        return found[0].at if found else None
+
+    def _statuses(self, rule: RetentionRule) -> list[str]:
+        machine = self._registry.named(rule.pipeline)
+        final = [name for name, kind in machine.kind.items() if kind in ("terminal", "failed")]
+        if rule.status == EVERY:
+            return final
+        if rule.status not in final:
+            raise InvalidRequest(
+                f"retention: {rule.pipeline} has no final status {rule.status!r}; it has: {', '.join(final)}"
+            )
+        return [rule.status]
+
+    def _apply(
+        self,
+        rule: RetentionRule,
+        statuses: Sequence[str],
+        actor: str,
+        *,
+        is_dry_run: bool,
+        progress: Callable[[str, int], None],
+    ) -> Applied:
+        records = documents = refused = 0
+        reason = f"older than {rule.older_than_days:g} days"
+        for part in self._old(rule, statuses):
+            done = self._eraser.erase(
+                part, actor=actor, reason=reason, kinds=rule.delete, is_dry_run=is_dry_run
+            )
+            records += len(done.erased)
+            documents += done.documents
+            refused += len(done.refused)
+            progress(rule.pipeline, records)
+        return Applied(
+            pipeline=rule.pipeline,
+            status=rule.status,
+            older_than_days=rule.older_than_days,
+            delete=rule.delete,
+            records=records,
+            documents=documents,
+            refused=refused,
+        )
+
+    def _old(self, rule: RetentionRule, statuses: Sequence[str]) -> Iterator[list[str]]:
+        before = self._clock() - round(rule.older_than_days * DAY_S * SECOND)
+        for status in statuses:
+            after = ""
+            while part := self._erasures.old(
+                machine=self._registry.named(rule.pipeline).name,
+                status=status,
+                before=before,
+                kinds=rule.delete,
+                after=after,
+                limit=BATCH,
+            ):
+                yield part
+                after = part[-1]
+
+
+def apply_when_due(settings: Settings) -> float:
+    """Apply the rules if it is time; how many seconds until the next time."""
+    from stateward.app import App
+
+    with App(settings) as app:  # its own connection: the loop uses its one all the time
+        every = settings.retention.every_hours * HOUR_S
+        last = app.retention.last()
+        left = 0.0 if last is None else (last - app.clock()) / SECOND + every
+        if left > 0:
+            return left
+        done = app.retention.run()
+    log = telemetry.log("retention")
+    for each in done:
+        if each.records:
+            log.info("deleted by rule", **msgspec.to_builtins(each))
+    return every

@@ -1,0 +1,211 @@
+"""`erase` deletes what records held and keeps the proof, `retention` by rules; `hold` forbids it for a record."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.output import plural, write, write_table
+from stateward.engine.system import person
+
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.engine.erasure import Erased
+
+PAGE = 1000
+
+
+@click.command(
+    "erase",
+    cls=Command,
+    examples=[
+        "stateward erase UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --reason 'request 17 of the customer'",
+        "stateward erase --subject customer=4711 --reason 'request 17 of the customer' --yes",
+    ],
+)
+@click.argument("record_ids", metavar="[ID]...", nargs=-1)
+@click.option(
+    "--subject",
+    metavar="LABEL=VALUE",
+    help="All records that have this label: everything about one person, over all pipelines.",
+)
+@click.option(
+    "--reason",
+    metavar="TEXT",
+    required=True,
+    help="Why; it stays in the history, so name no person.",
+)
+@click.option(
+    "--no-compact",
+    is_flag=True,
+    help="Do not write the database anew: earlier states of rows may stay in unused parts of its files until that is "
+    "done. For large databases that are in use, since writers wait meanwhile.",
+)
+@click.option("--yes", is_flag=True, help="Do it. Without this it is only shown what would be.")
+@pass_context
+def erase(
+    context: CliContext,
+    *,
+    record_ids: tuple[str, ...],
+    subject: str | None,
+    reason: str,
+    no_compact: bool,
+    yes: bool,
+) -> Exit:
+    """Delete what records held, and keep the proof.
+
+    Deletes documents, items, derived files, logs, labels, file names, notes, messages, search entries and messages to
+    webhooks. A transition says who erased it, when, why and what kinds; the history still verifies, also with a
+    checkpoint that was made before. Records that are still under way are refused, and so are those on hold. Says where
+    copies may still be: backups, a mirrored ledger, exports.
+    """
+    if bool(record_ids) == (subject is not None):
+        raise click.UsageError("name records, or a person with --subject LABEL=VALUE")
+    with context.local_app() as app:
+        wanted = list(record_ids) if subject is None else _of_subject(app, subject)
+        done = app.eraser.erase(wanted, actor=person(), reason=reason, is_dry_run=not yes)
+        if done.erased and yes and not no_compact:
+            context.progress("the database is written anew")
+            app.database.compact()
+        copies = _copies(app)
+    if context.json:
+        from msgspec import to_builtins
+
+        context.emit({**to_builtins(done), "is_dry_run": not yes, "copies": copies})
+    else:
+        _tell(context, done, copies, is_dry_run=not yes)
+    return Exit.REFUSED if done.refused else Exit.OK
+
+
+def _of_subject(app: "App", subject: str) -> list[str]:
+    from stateward.core.query import parse_query
+    from stateward.engine.indexer import label_text
+
+    label, equals, value = subject.partition("=")
+    if not equals or not label or not value:
+        raise click.UsageError(f"--subject is LABEL=VALUE, not {subject!r}")
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+    query = parse_query(f'meta.{label}:"{quoted}"', now=app.clock())
+    found: list[str] = []
+    exact: list[str] = []
+    while page := app.records.find(query, after=found[-1] if found else "", limit=PAGE):
+        found += [each.id for each in page]
+        # A query may mean more than it says, such as a pattern; here too much would be gone for good.
+        exact += [each.id for each in page if label_text(each.labels.get(label)) == value]
+    return exact
+
+
+def _copies(app: "App") -> list[str]:
+    """Where what was erased may still be, which only people can change."""
+    settings = app.settings
+    known = [
+        ("the backup sets in", settings.backup.folder),
+        ("the ledger in", settings.ledger.mirror),
+    ]
+    found = [f"{what} {place}" for what, place in known if place is not None]
+    return [*found, "exports, and what webhooks and mail have delivered"]
+
+
+def _tell(context: CliContext, done: "Erased", copies: list[str], *, is_dry_run: bool) -> None:
+    for record_id, why in done.refused.items():
+        write(f"refused: {record_id}: {why}")
+    for record_id in done.erased:
+        write(record_id)
+    records = plural(len(done.erased), "record")
+    if is_dry_run:
+        context.say(f"{records} would be erased; nothing was: add --yes to do it")
+        return
+    context.say(f"{records} and {plural(done.documents, 'document')} erased; the proof stays")
+    if done.erased:
+        for each in copies:
+            context.say(f"may still hold it: {each}")
+
+
+@click.command(
+    "hold",
+    cls=Command,
+    examples=[
+        "stateward hold UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --reason 'case 12 O 34/26'",
+        "stateward hold UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --release --reason 'the case is closed'",
+        "stateward hold --list",
+    ],
+)
+@click.argument("record_id", metavar="[ID]", required=False)
+@click.option("--reason", metavar="TEXT", help="Why; it is recorded with who said so.")
+@click.option("--release", is_flag=True, help="Allow deletion again.")
+@click.option("--list", "is_list", is_flag=True, help="Show the records that are held.")
+@pass_context
+def hold(
+    context: CliContext, *, record_id: str | None, reason: str | None, release: bool, is_list: bool
+) -> None:
+    """Forbid to delete anything of a record.
+
+    Neither a rule of retention nor a request deletes it then. Who held or released it, when and why is in the audit
+    log.
+    """
+    if is_list == (record_id is not None):
+        raise click.UsageError("name a record, or say --list")
+    with context.local_app() as app:
+        if record_id is None:
+            from msgspec import to_builtins
+
+            from stateward.core.model import to_iso
+
+            held = app.eraser.holds()
+            if context.json:
+                context.emit([to_builtins(each) | {"at": to_iso(each.at)} for each in held])
+            else:
+                rows = [(each.record_id, to_iso(each.at), each.actor, each.reason) for each in held]
+                write_table(("record", "since", "by", "reason"), rows)
+            return
+        act = app.eraser.release if release else app.eraser.hold
+        done = act(record_id, actor=person(), reason=reason or "")
+    if context.json:
+        context.emit({"record_id": done.record_id, "is_held": not release})
+    else:
+        context.say(f"{record_id} {'may be deleted again' if release else 'is held'}")
+
+
+@click.command(
+    "retention",
+    cls=Command,
+    examples=["stateward retention", "stateward retention --yes"],
+)
+@click.option("--yes", is_flag=True, help="Do it. Without this it is only shown what would be.")
+@pass_context
+def retention(context: CliContext, *, yes: bool) -> None:
+    """Delete what is old, by the rules of the settings.
+
+    The rules are in `retention.rules`. `stateward up` and `stateward coordinator` apply them by themselves, as often as
+    `retention.every_hours` says.
+    """
+    with context.local_app() as app:
+        done = app.retention.run(
+            actor=person(),
+            is_dry_run=not yes,
+            progress=lambda what, count: context.progress(f"{what}: {count:,}"),
+        )
+    if context.json:
+        from msgspec import to_builtins
+
+        context.emit({"is_dry_run": not yes, "rules": to_builtins(done)})
+        return
+    rows = [
+        (
+            each.pipeline,
+            each.status,
+            f"{each.older_than_days:g} days",
+            ", ".join(each.delete),
+            each.records,
+        )
+        for each in done
+    ]
+    write_table(("pipeline", "status", "older than", "delete", "records"), rows)
+    total = sum(each.records for each in done)
+    if not done:
+        context.say("there are no rules: name some in retention.rules of the settings")
+    elif yes:
+        context.say(f"deleted of {plural(total, 'record')}; the proof stays")
+    else:
+        context.say(f"{plural(total, 'record')} would lose something; add --yes to do it")

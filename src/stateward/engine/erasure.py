@@ -1,0 +1,161 @@
+"""Erasing what records held: a transition says who, when, why and what, and everything else of it is deleted.
+
+One transaction for a batch: transitions, deleted rows, and last the files of documents that no other record names. A
+crash in between leaves either all of the rows, or a record whose file is gone already, which the same request erases.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
+
+import msgspec
+
+from stateward.blobs import ArtifactStore
+from stateward.core.erasure import KINDS, erase
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.model import Applied, Fields, Micros, to_iso
+from stateward.engine.coordinator import Coordinator
+from stateward.engine.registry import MachineRegistry
+from stateward.storage.audit import AuditEntry, AuditLog
+from stateward.storage.database import Database
+from stateward.storage.erasure import Erasures, Hold
+from stateward.storage.store import Store
+
+BATCH_MAX = 500
+HELD, RELEASED = "hold", "hold_released"
+
+
+class Erased(msgspec.Struct, frozen=True, kw_only=True):
+    """What an erasure did: the records, those that it refused with the reason, and how many documents are gone."""
+
+    erased: tuple[str, ...]
+    refused: dict[str, str]
+    documents: int
+
+
+class Eraser:
+    """Erases, and holds that forbid it."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: Store,
+        coordinator: Callable[[], Coordinator],
+        registry: MachineRegistry,
+        audit: AuditLog,
+        artifacts: ArtifactStore,
+        clock: Callable[[], Micros],
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._coordinator = coordinator
+        self._registry = registry
+        self._audit = audit
+        self._artifacts = artifacts
+        self._clock = clock
+        self._erasures = Erasures(database)
+
+    def erase(
+        self,
+        record_ids: Sequence[str],
+        *,
+        actor: str,
+        reason: str,
+        kinds: Collection[str] = KINDS,
+        facts: Fields | None = None,
+        is_dry_run: bool = False,
+    ) -> Erased:
+        """Erase these kinds of what the records hold; each record by itself is erased or refused."""
+        reason = reason.strip()
+        if not reason:
+            raise InvalidRequest("say why it is erased: the history keeps the reason")
+        unknown = set(kinds) - set(KINDS)
+        if unknown or not kinds:
+            raise InvalidRequest(f"what can be erased are: {', '.join(KINDS)}")
+        done: list[str] = []
+        refused: dict[str, str] = {}
+        documents = 0
+        wanted = list(dict.fromkeys(record_ids))
+        for start in range(0, len(wanted), BATCH_MAX):
+            part = wanted[start : start + BATCH_MAX]
+            around = nullcontext() if is_dry_run else self._database.erasing()
+            with around, self._store.transaction():
+                decided = self._decide(part, kinds, actor, reason, facts)
+                changes = [each.change for each in decided.values() if isinstance(each, Applied)]
+                refused |= {id_: each for id_, each in decided.items() if isinstance(each, str)}
+                done += [each.record.id for each in changes]
+                if changes and not is_dry_run:
+                    ids = [each.record.id for each in changes]
+                    digests = self._erasures.digests_of(ids, kinds)
+                    self._coordinator().commit_erasures(changes)
+                    self._erasures.delete(ids, kinds)
+                    documents += self._remove(digests - self._erasures.still_named(digests))
+        return Erased(erased=tuple(done), refused=refused, documents=documents)
+
+    def _decide(
+        self,
+        record_ids: Sequence[str],
+        kinds: Collection[str],
+        actor: str,
+        reason: str,
+        facts: Fields | None,
+    ) -> dict[str, Applied | str]:
+        records = self._store.load(record_ids, lock=True)
+        holds = self._erasures.holds(record_ids)
+        decided: dict[str, Applied | str] = {}
+        for id_ in record_ids:
+            record = records.get(id_)
+            if record is None:
+                decided[id_] = f"there is no record {id_}"
+            elif id_ in holds:
+                hold = holds[id_]
+                decided[id_] = f"{hold.actor} holds it since {to_iso(hold.at)}: {hold.reason}"
+            else:
+                machine = self._registry.exactly(record.machine, record.machine_version)
+                decision = erase(
+                    machine,
+                    record,
+                    kinds=kinds,
+                    actor=actor,
+                    reason=reason,
+                    now=self._clock(),
+                    facts=facts,
+                )
+                decided[id_] = decision if isinstance(decision, Applied) else decision.detail
+        return decided
+
+    def _remove(self, digests: Collection[str]) -> int:
+        return sum(self._artifacts.remove(each) for each in sorted(digests))
+
+    # Holds
+
+    def hold(self, record_id: str, *, actor: str, reason: str) -> Hold:
+        """Forbid to delete anything of a record, whatever rule or request says so."""
+        return self._note(record_id, HELD, actor, reason)
+
+    def release(self, record_id: str, *, actor: str, reason: str) -> Hold:
+        """Allow it again."""
+        return self._note(record_id, RELEASED, actor, reason)
+
+    def _note(self, record_id: str, verb: str, actor: str, reason: str) -> Hold:
+        if not reason.strip():
+            raise InvalidRequest("give a reason: it is recorded with who said so")
+        hold = Hold(record_id=record_id, at=self._clock(), actor=actor, reason=reason.strip())
+        with self._store.transaction():
+            if self._store.get(record_id) is None:
+                raise UnknownName("record", record_id)
+            is_changed = (
+                self._erasures.hold(hold) if verb == HELD else self._erasures.release(record_id)
+            )
+            if not is_changed:
+                state = "held already" if verb == HELD else "not held"
+                raise InvalidRequest(f"{record_id} is {state}")
+            entry = AuditEntry(
+                at=hold.at, actor=actor, verb=verb, record_id=record_id, reason=hold.reason
+            )
+            self._audit.add([entry])
+        return hold
+
+    def holds(self) -> list[Hold]:
+        """All records that are held, by id."""
+        return list(self._erasures.holds().values())

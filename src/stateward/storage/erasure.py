@@ -1,0 +1,202 @@
+"""Deletes what records held, and holds that forbid it. Who may do it, and the transition that says so, is not here."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from stateward.core.chain import ERASED, commitment
+from stateward.core.erasure import CONTENTS, DOCUMENTS, ITEMS, LOGS
+from stateward.core.model import Fields, Micros
+from stateward.storage.database import Database, Row, Table
+from stateward.storage.ranked import RankedIndex
+
+HOLDS = Table(
+    "holds",
+    {"record_id": "text", "at": "bigint", "actor": "text", "reason": "text"},
+    key=("record_id",),
+)
+# What of each kind is deleted by the id of its record.
+_ROWS = {
+    ITEMS: ("item_chunks", "derived_files", "saved_values", "search_texts", "search_documents"),
+    CONTENTS: (
+        "outputs", "effects", "dispositions", "deliveries", "alerts", "claims", "flag_decisions",
+        "pending_decisions", "search_texts", "search_documents",
+    ),
+}  # fmt: skip
+# By kind, whether a record still holds any of it.
+_HOLDING = {
+    DOCUMENTS: "artifact IS NOT NULL",
+    ITEMS: "CAST(outputs AS text) <> '{}'",
+    LOGS: "EXISTS (SELECT 1 FROM outputs o WHERE o.record_id = r.id AND o.log <> '')",
+    CONTENTS: "CAST(labels AS text) <> '{}' OR CAST(fields AS text) <> '{}'",
+}
+_METADATA = Table(
+    "transitions", {"seq": "bigint", "metadata": "json", "salt": "text"}, key=("seq",)
+)
+
+_decode = msgspec.json.Decoder(Fields).decode
+_encode = msgspec.json.encode
+
+
+class Hold(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing of this record may be deleted."""
+
+    record_id: str
+    at: Micros
+    actor: str
+    reason: str
+
+
+class Erasures:
+    """Deletions and holds, in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def delete(self, record_ids: Sequence[str], kinds: Collection[str]) -> None:
+        """Delete these kinds of what the records hold; inside the transaction that says so in their histories."""
+        if ITEMS in kinds or CONTENTS in kinds:
+            self._forget_search(record_ids)
+        for table in dict.fromkeys(name for kind in kinds for name in _ROWS.get(kind, ())):
+            self._run(f"DELETE FROM {table} WHERE", record_ids)
+        if CONTENTS in kinds:
+            self._delete_attempts_of_deliveries()
+            self._delete_mentions(record_ids)
+            self._erase_metadata(record_ids)
+            self._run("UPDATE records SET labels = '{}', dedupe = NULL WHERE", record_ids, "id")
+        if ITEMS in kinds:
+            self._run("UPDATE outputs SET facts = '{}', error_message = NULL WHERE", record_ids)
+        if LOGS in kinds:
+            self._run("UPDATE outputs SET log = '' WHERE", record_ids)
+        if DOCUMENTS in kinds:
+            self._run("UPDATE records SET artifact = NULL, dedupe = NULL WHERE", record_ids, "id")
+
+    def _run(self, begin: str, record_ids: Sequence[str], column: str = "record_id") -> None:
+        condition, params = self._database.among(column, list(record_ids))
+        self._database.run(f"{begin} {condition}", **params)
+
+    def _forget_search(self, record_ids: Sequence[str]) -> None:
+        """Words and vectors that can be found: an entry of an index is text of a document as well."""
+        RankedIndex(self._database).forget(record_ids)
+        self._run("UPDATE search_vectors SET record_id = '', vector = '' WHERE", record_ids)
+
+    def _delete_attempts_of_deliveries(self) -> None:
+        self._database.run(
+            "DELETE FROM delivery_attempts WHERE NOT EXISTS (SELECT 1 FROM deliveries d"
+            " WHERE d.webhook_id = delivery_attempts.webhook_id"
+            " AND d.message_id = delivery_attempts.message_id)"
+        )
+
+    def _delete_mentions(self, record_ids: Sequence[str]) -> None:
+        """Answers to requests and dead letters that name a record; both are few."""
+        for record_id in record_ids:
+            for table in ("answers", "dead_letters"):
+                self._database.run(
+                    f"DELETE FROM {table} WHERE body LIKE :named", named=f"%{record_id}%"
+                )
+
+    def _erase_metadata(self, record_ids: Sequence[str]) -> None:
+        self._database.flush()
+        condition, params = self._database.among("record_id", list(record_ids))
+        found = self._database.rows(
+            "SELECT seq, metadata, salt, record_id, version FROM transitions"
+            f" WHERE {condition} ORDER BY seq",
+            **params,
+        )
+        last = {row[3]: row[0] for row in found}  # the transition that says so itself stays
+        rows: list[Row] = [
+            (seq, _erased(str(metadata), None if salt is None else str(salt)), None)
+            for seq, metadata, salt, record_id, _ in found
+            if last[record_id] != seq
+        ]
+        seqs = [row[0] for row in rows]
+        self._database.update(_METADATA, rows, expected="seq", column=seqs)
+
+    # What still names an artifact
+
+    def digests_of(self, record_ids: Sequence[str], kinds: Collection[str]) -> set[str]:
+        """The artifacts that these kinds of the records name: documents, and derived files with the items."""
+        found: set[str] = set()
+        if DOCUMENTS in kinds:
+            found |= self._digests("artifact", "records", "id", record_ids)
+        if ITEMS in kinds:
+            found |= self._digests("sha256", "derived_files", "record_id", record_ids)
+        return found
+
+    def still_named(self, digests: Iterable[str]) -> set[str]:
+        """Those of these artifacts that a record or a derived file names."""
+        wanted = sorted(digests)
+        if not wanted:
+            return set()
+        return self._digests("artifact", "records", "artifact", wanted) | self._digests(
+            "sha256", "derived_files", "sha256", wanted
+        )
+
+    def _digests(self, what: str, table: str, column: str, among: Sequence[str]) -> set[str]:
+        condition, params = self._database.among(column, list(among))
+        found = self._database.rows(
+            f"SELECT DISTINCT {what} FROM {table} WHERE {condition} AND {what} IS NOT NULL",
+            **params,
+        )
+        return {str(digest) for (digest,) in found}
+
+    # What is old
+
+    def old(
+        self,
+        *,
+        machine: str,
+        status: str,
+        before: Micros,
+        kinds: Collection[str],
+        after: str,
+        limit: int,
+    ) -> list[str]:
+        """Records in a status since before that moment that still hold any of these kinds, by id, from one on."""
+        holding = " OR ".join(_HOLDING[kind] for kind in kinds)
+        found = self._database.rows(
+            "SELECT id FROM records r WHERE machine = :machine AND status = :status AND id > :after"
+            " AND entered_at < :before AND waiting IS NULL AND due_at IS NULL AND worker IS NULL"
+            f" AND ({holding}) AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.record_id = r.id)"
+            " ORDER BY id LIMIT :limit",
+            machine=machine,
+            status=status,
+            after=after,
+            before=before,
+            limit=limit,
+        )
+        return [str(record_id) for (record_id,) in found]
+
+    # Holds
+
+    def hold(self, hold: Hold) -> bool:
+        """Forbid to delete anything of a record; False if it is held already."""
+        (is_new,) = self._database.insert_new(HOLDS, [msgspec.structs.astuple(hold)])
+        return is_new
+
+    def release(self, record_id: str) -> bool:
+        """Allow it again; whether it was held."""
+        (was_held,) = self._database.delete(HOLDS, [(record_id,)])
+        return was_held
+
+    def holds(self, record_ids: Sequence[str] | None = None) -> dict[str, Hold]:
+        """The holds on these records, or all, by record."""
+        condition, params = (
+            ("TRUE", {})
+            if record_ids is None
+            else self._database.among("record_id", list(record_ids))
+        )
+        found = self._database.rows(
+            f"SELECT record_id, at, actor, reason FROM holds WHERE {condition} ORDER BY record_id",
+            **params,
+        )
+        return {
+            str(record_id): Hold(
+                record_id=str(record_id), at=int(at or 0), actor=str(actor), reason=str(reason)
+            )
+            for record_id, at, actor, reason in found
+        }
+
+
+def _erased(metadata: str, salt: str | None) -> str:
+    return _encode({ERASED: commitment(_decode(metadata), salt)}).decode()

@@ -1,0 +1,115 @@
+"""A backup and a restore that are killed at every step: what is there counts, and the next try brings all back."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.app.backup import Backup, sets_in
+from stateward.app.restore import restore
+from stateward.settings import Settings
+
+KILLED = 9
+# What changes a folder; opening a file counts where it may be written.
+CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.chmod"})
+
+
+def settings_at(folder: Path) -> Settings:
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "settings.yaml"
+    config.write_text(f"data: {folder}/data\nledger: {{mirror: {folder}/ledger}}\n")
+    return Settings.load(config, environ={})
+
+
+def is_killed(act: Callable[[], object], *, step: int) -> bool:
+    """Do it in a child that dies before its so many-th change of the disk; whether it came to that."""
+    child = os.fork()
+    if not child:
+        _die_at(step)
+        try:
+            act()
+        except BaseException:  # noqa: BLE001 - a child must never go on with the tests of its parent
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in (0, KILLED)
+    return code == KILLED
+
+
+def _die_at(step: int) -> None:
+    left = [step]
+
+    def hook(event: str, args: tuple[object, ...]) -> None:
+        is_change = event in CHANGES
+        if event == "open" and isinstance(args[2], int):
+            is_change = bool(args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+        if is_change:
+            left[0] -= 1
+            if not left[0]:
+                os._exit(KILLED)
+
+    sys.addaudithook(hook)
+
+
+def make_set(settings: Settings, folder: Path) -> None:
+    with App(settings) as app:
+        Backup(settings, folder, database=app.database, config=None, clock=app.clock).make()
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Settings:
+    """An installation with records, documents and a ledger."""
+    settings = settings_at(tmp_path / "own")
+    with App(settings) as app:
+        for number in range(2):
+            app.submit(f"Date;Amount\n2026-01-0{number + 1};1,00\n".encode(), machine="upload")
+        app.run_until_idle()
+    return settings
+
+
+@pytest.mark.long
+def test_a_backup_that_is_killed_at_any_step_leaves_no_set_or_a_whole_one(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder, step = tmp_path / "backup", 1
+    while is_killed(lambda: make_set(own, folder), step=step):
+        for made in sets_in(folder):
+            target = settings_at(tmp_path / f"restored-{step}")
+            assert restore(folder / "sets" / made.name, target).missing == ()
+        shutil.rmtree(folder / "sets", ignore_errors=True)
+        step += 1
+    assert step > 10
+
+    (made,) = sets_in(folder)
+    target = settings_at(tmp_path / "restored")
+    restore(folder / "sets" / made.name, target)
+    with App(target) as app:
+        assert app.admin.verify().findings == ()
+        assert app.admin.verify_documents() == []
+
+
+@pytest.mark.long
+def test_a_restore_that_is_killed_at_any_step_can_be_given_again(
+    own: Settings, tmp_path: Path
+) -> None:
+    make_set(own, tmp_path / "backup")
+    (made,) = sets_in(tmp_path / "backup")
+    place, step = tmp_path / "backup" / "sets" / made.name, 1
+    while True:
+        target = settings_at(tmp_path / f"restored-{step}")
+        was_killed = is_killed(lambda target=target: restore(place, target), step=step)  # type: ignore[misc]
+        if was_killed and not (target.store_path or Path()).exists():
+            restore(place, target)
+        with App(target) as app:
+            assert app.admin.verify().findings == ()
+            assert app.admin.verify_documents() == []
+            assert app.admin.verify().records == 2
+        if not was_killed:
+            break
+        step += 1
+    assert step > 5

@@ -1,0 +1,196 @@
+"""An erasure leaves nothing of a person's text, and a history that still verifies."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.core import chain
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.model import Record, Transition
+from stateward.engine.coordinator import Submission
+from stateward.engine.mirror import compare
+from stateward.ledger import Ledger
+from stateward.ledger.history_checkpoint import read_checkpoint
+from stateward.notifications import outbox
+from stateward.settings import Settings
+from stateward.storage import store
+from stateward.storage.ranked import RankedIndex
+from tests.app.conftest import Maker
+
+NAME, LABEL, NOTE, CELL = "quastenflosser", "sonnenblume", "nachtigall", "pustekuchen"
+WORDS = (NAME, LABEL, NOTE, CELL)
+ANNA = "person:anna"
+
+
+def submitted(app: App, number: int = 1, **labels: str) -> Record:
+    """A document that was read to its end, with words of a person in every place that has text."""
+    text = f"date;amount;text\n2026-01-0{number};12,50;{CELL}\n".encode()
+    given = {"who": LABEL, **labels}
+    done = app.submit(
+        text, machine="upload", name=f"{NAME}.csv", labels=given, actor=ANNA, reason=NOTE
+    )
+    app.run_until_idle()
+    return app.record(done.record.id)
+
+
+def bytes_of(folder: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in sorted(folder.rglob("*")) if each.is_file())
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[App]:
+    """An app with a mirrored ledger beside it, on a file whose bytes can be looked at."""
+    config = tmp_path / "settings.yaml"
+    config.write_text(f"data: {tmp_path}/data\nledger: {{mirror: '{tmp_path}/ledger'}}\n")
+    with App(Settings.load(config, environ={})) as app:
+        yield app
+
+
+def test_nothing_of_the_person_is_left_and_the_history_verifies(own: App, tmp_path: Path) -> None:
+    first, other = submitted(own), submitted(own, 2, who="another")
+    kept = read_checkpoint(own.admin.verify().checkpoint)
+    before = bytes_of(tmp_path / "data")
+    assert [word for word in WORDS if word.encode() not in before] == []
+
+    done = own.eraser.erase([first.id], actor=ANNA, reason="request 17")
+    own.eraser.erase([other.id], actor=ANNA, reason="request 18")
+    own.database.compact()
+
+    assert (done.erased, done.documents) == ((first.id,), 1)
+    verdict = own.admin.verify(kept=kept)
+    assert (verdict.findings, verdict.transitions) == ((), kept.count + 2)
+    assert own.admin.verify_documents() == []
+    after = bytes_of(tmp_path / "data")
+    assert [word for word in WORDS if word.encode() in after] == []
+    last = own.store.history(first.id)[-1]
+    assert (last.actor, last.trigger, last.source) == (ANNA, "record.erased", last.target)
+    assert last.metadata["reason"] == "request 17"
+    own.run_until_idle()
+    assert compare(own.store, tmp_path / "ledger").difference is None
+    with Ledger.open(tmp_path / "ledger", read_only=True, machine=None) as ledger:
+        assert list(ledger.replay()) == []
+
+
+def test_an_erasure_is_news_of_its_own_and_no_second_end(own: App) -> None:
+    record = submitted(own)
+    webhook = own.notifications.add("https://example.org/", events=["upload.*"], actor=ANNA)
+    own.eraser.erase([record.id], actor=ANNA, reason="request 17")
+
+    rows = own.database.rows(f"SELECT {outbox._CHANGE} FROM transitions ORDER BY seq")  # noqa: S608
+    told = [change.type for change, _ in outbox._matches(rows, [webhook])]
+
+    assert told == ["upload.erased"]
+
+
+def test_a_record_is_erased_on_every_database(make_app: Maker) -> None:
+    app = make_app("")
+    first, other = submitted(app), submitted(app, 2)
+    kept = read_checkpoint(app.admin.verify().checkpoint)
+
+    app.eraser.erase([first.id], actor=ANNA, reason="request 17")
+
+    app.database.compact()
+    assert app.admin.verify(kept=kept).findings == ()
+    erased = app.record(first.id)
+    assert (erased.labels, erased.artifact, erased.rest) == ({}, None, "erased")
+    assert erased.status == first.status
+    assert list(app.items(other.id))
+    assert app.outputs.attempts(first.id) == []
+    again = app.submit(b"date;amount;text\n2026-01-01;12,50;pustekuchen\n", machine="upload")
+    assert not again.is_duplicate
+
+
+def test_a_document_that_another_record_has_stays(make_app: Maker) -> None:
+    app = make_app("")
+    first = submitted(app)
+    (other,) = app.coordinator.submit(
+        [Submission(machine="upload", actor=ANNA, artifact=first.artifact, dedupe="another")]
+    )
+
+    done = app.eraser.erase([first.id], actor=ANNA, reason="request 17")
+
+    assert done.documents == 0
+    assert app.artifacts.holds(other.record.artifact or "")
+
+
+def test_what_is_under_way_held_or_unknown_is_refused(own: App) -> None:
+    held = submitted(own).id
+    running = own.submit(b"a;b\n1;2\n", machine="upload").record.id
+    own.eraser.hold(held, actor=ANNA, reason="case 12")
+
+    done = own.eraser.erase([running, held, "UL_none"], actor=ANNA, reason="request 17")
+
+    assert done.erased == ()
+    assert "cancel it first" in done.refused[running]
+    assert "case 12" in done.refused[held]
+    assert "no record" in done.refused["UL_none"]
+    own.eraser.release(held, actor=ANNA, reason="closed")
+    assert own.eraser.erase([held], actor=ANNA, reason="request 17").erased == (held,)
+    verbs = [each.verb for each in own.audit.entries(record_id=held)]
+    assert verbs == ["hold_released", "hold"]
+
+
+def test_holds_and_erasures_need_a_reason(own: App) -> None:
+    with pytest.raises(InvalidRequest, match="say why"):
+        own.eraser.erase(["UL_1"], actor=ANNA, reason=" ")
+    with pytest.raises(InvalidRequest, match="give a reason"):
+        own.eraser.hold("UL_1", actor=ANNA, reason="")
+    with pytest.raises(UnknownName):
+        own.eraser.hold("UL_1", actor=ANNA, reason="case")
+
+
+def test_metadata_that_no_transition_erased_is_found(own: App) -> None:
+    submitted(own)
+    own.database.run('UPDATE transitions SET metadata = \'{"erased":""}\', salt = NULL')
+
+    checks = {each.check for each in own.admin.verify().findings}
+
+    assert "erased" in checks
+
+
+def test_what_a_former_version_wrote_can_be_erased_too(
+    own: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsalted(
+        transition: Transition, record: Record, *, epoch: int, head: str | None, salt: str
+    ) -> tuple[Transition, Record]:
+        return chain.seal(transition, record, epoch=epoch, head=head)
+
+    with monkeypatch.context() as former:
+        former.setattr(store, "seal", unsalted)
+        record = submitted(own)
+    assert {each.salt for each in own.store.history(record.id)} == {None}
+    kept = read_checkpoint(own.admin.verify().checkpoint)
+
+    own.eraser.erase([record.id], actor=ANNA, reason="request 17")
+
+    assert own.admin.verify(kept=kept).findings == ()
+    assert own.store.history(record.id)[0].metadata == {"erased": ""}
+
+
+def test_a_dry_run_changes_nothing(own: App, tmp_path: Path) -> None:
+    record = submitted(own)
+
+    done = own.eraser.erase([record.id], actor=ANNA, reason="request 17", is_dry_run=True)
+
+    assert done.erased == (record.id,)
+    assert own.record(record.id) == record
+
+
+def test_a_term_that_only_an_erased_document_has_leaves_the_ranked_index(own: App) -> None:
+    index = RankedIndex(own.database)
+    own.database.run(
+        "INSERT INTO search_documents VALUES ('library', 1, 'R1', 's', 't', '{}'), ('library', 2, 'R2', 's', 't', '{}')"
+    )
+    own.database.run("INSERT INTO search_segments VALUES ('library', 1, 2, '')")
+    own.database.run(
+        "INSERT INTO search_postings VALUES ('library', 'both', 1, 2, 'AQAAAAIAAAABAAAAAQAAAA=='),"
+        " ('library', 'own', 1, 1, 'AQAAAAEAAAA=')"
+    )
+
+    index.forget(["R1"])
+
+    rows = own.database.rows("SELECT term, count, postings FROM search_postings")
+    assert rows == [("both", 1, "AgAAAAEAAAA=")]

@@ -1,0 +1,68 @@
+"""Erasing, holding and rules of retention from the command line."""
+
+from pathlib import Path
+
+from stateward.cli.exit_codes import Exit
+from tests.cli.shell import Shell
+
+
+def test_a_person_is_erased_over_all_records(demo: Shell) -> None:
+    reason = ("--reason", "request 17")
+    named = demo.json("status", demo.ids("status:normalized")[0])["labels"]["filename"]
+    subject = ("--subject", f"filename={named}")
+
+    shown = demo("erase", *subject, *reason)
+    done = demo.json("erase", *subject, *reason, "--yes")
+
+    assert shown.exit_code == 0
+    assert "would be erased; nothing was: add --yes" in shown.stderr
+    assert (done["is_dry_run"], len(done["erased"])) == (False, 1)
+    assert any("exports" in each for each in done["copies"])
+    assert demo("verify").exit_code == 0
+    assert demo("erase", "--subject", "filename=*", *reason).stdout == ""
+    assert demo("erase", *reason).exit_code == Exit.USAGE
+
+
+def test_what_is_held_is_refused_until_it_is_released(demo: Shell) -> None:
+    record_id = demo.ids("status:normalized")[0]
+    assert demo("hold", record_id, "--reason", "case 12").exit_code == 0
+
+    refused = demo("erase", record_id, "--reason", "request 17", "--yes")
+    listed = demo.json("hold", "--list")
+    released = demo("hold", record_id, "--release", "--reason", "closed")
+
+    assert refused.exit_code == Exit.REFUSED
+    assert "case 12" in refused.stdout
+    assert [each["record_id"] for each in listed] == [record_id]
+    assert released.exit_code == 0
+    assert demo("erase", record_id, "--reason", "request 17", "--yes").exit_code == 0
+
+
+def test_rules_of_retention_are_shown_before_they_are_applied(demo: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(
+        "retention:\n  rules:\n    - {pipeline: upload, older_than_days: 0.0000001, delete: [logs]}\n"
+    )
+    own = ("--config", str(config))
+
+    shown = demo.json(*own, "retention")
+    done = demo(*own, "retention", "--yes")
+
+    assert shown["is_dry_run"]
+    assert shown["rules"][0]["records"] > 0
+    assert f"deleted of {shown['rules'][0]['records']} records; the proof stays" in done.stderr
+    assert demo("verify").exit_code == 0
+    assert "there are no rules" in demo("retention").stderr
+
+
+def test_a_mirrored_ledger_with_an_erasure_is_sound(demo: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(f"ledger: {{mirror: '{tmp_path}/ledger'}}\n")
+    record_id = demo.ids("status:normalized")[0]
+    demo("erase", record_id, "--reason", "request 17", "--yes")
+    demo("--config", str(config), "up", "--until-idle")
+
+    done = demo("--config", str(config), "verify", str(tmp_path / "ledger"))
+
+    assert done.exit_code == 0, done.stdout
+    assert demo("verify", "--ledger", str(tmp_path / "ledger")).exit_code == 0
