@@ -40,6 +40,8 @@ def test_a_view_can_be_saved_and_forgotten(scene: Scene, page: Page) -> None:
     page.get_by_role("button", name="Save this view").click()
     page.get_by_label("Name of the view").fill("urgent trouble")
     page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("link", name="urgent trouble")).to_be_visible()
+    page.evaluate("localStorage.clear()")  # as in another browser: the service keeps it
     page.goto(scene.page("/records"))
     page.get_by_role("link", name="urgent trouble").click()
 
@@ -49,6 +51,29 @@ def test_a_view_can_be_saved_and_forgotten(scene: Scene, page: Page) -> None:
 
 
 @pytest.mark.long
+def test_a_list_is_sorted_by_the_head_of_a_column(scene: Scene, page: Page) -> None:
+    ids = [scene.submit(statement(2000 + n), name=f"sorted-{n}.csv") for n in range(3)]
+    for record_id, priority in zip(ids, (3, 9, 6), strict=True):
+        scene.rested(record_id)
+        scene.app.database.run(
+            "UPDATE records SET priority = :priority WHERE id = :id",
+            id=record_id,
+            priority=priority,
+        )
+    page.goto(scene.page("/records?q=sorted-"))
+    head = page.get_by_role("columnheader", name="Priority")
+    shown = page.locator("#records tbody tr td.num:first-of-type, #records tbody td.num").filter(
+        has_text=re.compile("^[369]$")
+    )
+
+    head.get_by_role("link").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    expect(shown).to_have_text(["9", "6", "3"])
+    head.get_by_role("link").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    expect(shown).to_have_text(["3", "6", "9"])
+
+
 def test_a_long_list_comes_in_pages(scene: Scene, page: Page) -> None:
     for number in range(60):
         scene.submit(statement(1000 + number), name=f"many-{number}.csv")

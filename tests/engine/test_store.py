@@ -5,10 +5,12 @@ from msgspec.structs import replace
 
 from stateward.core.chain import GENESIS
 from stateward.core.decide import begin, start
-from stateward.core.errors import ConcurrentModification
+from stateward.core.errors import ConcurrentModification, InvalidRequest, UnknownName
 from stateward.core.lanes import extend
 from stateward.core.model import Record
+from stateward.core.query import parse_query
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.storage.search import Order
 from stateward.storage.store import Pause, Store
 from stateward.testing.rig import START, Rig
 
@@ -137,3 +139,36 @@ def test_machines_are_remembered_as_they_were(rig: Rig) -> None:
 
     assert kept["upload"] == UPLOAD
     assert kept["contract"].pairs == rig.registry.named("contract").pairs
+
+
+def test_a_list_in_another_order_comes_in_pages_without_gaps(rig: Rig) -> None:
+    ids = [f"UL_{number}" for number in range(6)]
+    for record_id in ids:
+        a_new_record(rig.store, record_id)
+    for record_id, priority in zip(ids, (5, 9, 5, 1, 9, 5), strict=True):
+        rig.database.run(
+            "UPDATE records SET priority = :priority WHERE id = :id",
+            id=record_id,
+            priority=priority,
+        )
+    query = parse_query("", now=START)
+
+    for text in ("priority", "+priority", "status", "+submitted", "changed"):
+        order, after, seen = Order.parse(text), "", []
+        while page := rig.store.find(
+            query, names=rig.registry.query_names, after=after, limit=2, order=order
+        ):
+            seen += [each.id for each in page]
+            after = order.place(page[-1])
+        assert sorted(seen) == ids
+        if text.endswith("priority"):
+            falling = ["UL_4", "UL_1", "UL_5", "UL_2", "UL_0", "UL_3"]
+            assert seen == (falling[::-1] if order.is_rising else falling)
+
+
+def test_an_order_or_a_place_that_cannot_be_is_refused() -> None:
+    with pytest.raises(UnknownName, match="priority"):
+        Order.parse("id; DROP TABLE records")
+    for place in ("x", '["a"]', '[1e99,"b"]', f'[{2**70},"b"]'):
+        with pytest.raises(InvalidRequest, match="cursor"):
+            Order.parse("priority").condition(place)

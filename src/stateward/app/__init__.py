@@ -41,6 +41,7 @@ from stateward.storage.database import TOPIC_CHANGES
 from stateward.storage.idempotency import IdempotencyKeys
 from stateward.storage.keys import Keys
 from stateward.storage.outputs import Outputs
+from stateward.storage.saved_views import SavedViews
 from stateward.storage.sealing import SecretKeys
 from stateward.storage.sessions import Sessions
 from stateward.storage.store import Store
@@ -144,6 +145,7 @@ class App:
         self.secrets = SecretKeys(key_path(settings), is_new=self._has_no_sealed_secret)
         self.idempotency = IdempotencyKeys(self.database, secrets=self.secrets)
         self.sessions = Sessions(self.database)
+        self.saved_views = SavedViews(self.database)
         self.audit = AuditLog(self.database)
         self._shares_blobs = (
             settings.transport.blobs is not None or not settings.artifacts.is_folder

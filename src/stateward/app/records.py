@@ -19,6 +19,7 @@ from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import is_alive
 from stateward.storage.database import Wakeup
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Outputs
+from stateward.storage.search import NEWEST, Order
 from stateward.storage.store import ErrorGroup, Store
 from stateward.transport import Bus
 from stateward.workers.sdk import registered
@@ -187,9 +188,12 @@ class Records:
         check_names(query, kinds=words.kinds, stages=stages)
         return query
 
-    def find(self, query: Query, *, after: str = "", limit: int = 100) -> list[Record]:
-        """Records that match, newest first."""
-        return self._store.find(query, names=self._registry.query_names, after=after, limit=limit)
+    def find(
+        self, query: Query, *, after: str = "", limit: int = 100, order: Order = NEWEST
+    ) -> list[Record]:
+        """Records that match, newest first or in another order."""
+        names = self._registry.query_names
+        return self._store.find(query, names=names, after=after, limit=limit, order=order)
 
     def count(self, query: Query) -> dict[tuple[str, str], int]:
         """How many records match, by machine and status, in the order in which records pass the statuses."""

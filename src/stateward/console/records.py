@@ -1,6 +1,6 @@
 """Records: one query in the address, pages of rows, and acting on all that match after seeing how many that is."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -39,6 +39,8 @@ from stateward.server.paging import (
     write_cursor,
 )
 from stateward.storage.idempotency import Batch
+from stateward.storage.saved_views import SavedView
+from stateward.storage.search import NEWEST, Order
 
 ROWS = 50
 COUNTED_MAX = 10_000
@@ -46,10 +48,13 @@ COLUMNS_MAX = 5
 PAGE_IDS_MAX = 100
 CURSOR_CHARS_MAX = 4000
 
-QueryText = Annotated[str, QueryParameter(name="q", max_length=8000, required=False)]
+QUERY_CHARS_MAX = 8000
+
+QueryText = Annotated[str, QueryParameter(name="q", max_length=QUERY_CHARS_MAX, required=False)]
 CursorText = Annotated[
     str, QueryParameter(name="cursor", max_length=CURSOR_CHARS_MAX, required=False)
 ]
+SortText = Annotated[str, QueryParameter(name="sort", max_length=40, required=False)]
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +64,16 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     columns: list[str]
     next: str
     said: str = ""
+    sort: str = ""
+
+    def sorted_by(self, name: str) -> str:
+        """`descending`, `ascending` or none: how a column is sorted now."""
+        now = self.sort or NEWEST.by
+        return {name: "descending", f"+{name}": "ascending"}.get(now, "none")
+
+    def next_sort(self, name: str) -> str:
+        """What a press on a column's head asks for: falling first, then rising."""
+        return f"+{name}" if self.sorted_by(name) == "descending" else name
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,32 +85,38 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/records", opt={"right": "read"})
-async def records(request: Asked, q: QueryText = "", cursor: CursorText = "") -> Response[bytes]:
-    """The list; its query stands in the address."""
+async def records(
+    request: Asked, q: QueryText = "", cursor: CursorText = "", sort: SortText = ""
+) -> Response[bytes]:
+    """The list; its query and order stand in the address."""
     service, caller = service_of(request), caller_of(request)
-    listed = await service.broad.ask(lambda app: look(app, caller, q, cursor))
+    listed = await service.broad.ask(lambda app: look(app, caller, q, cursor, sort))
+    views_ = await service.quick.ask(lambda app: app.saved_views.of(caller.id))
     facts = {
+        "views": views_,
         "q": q,
         "cursor": cursor,
         "is_first": not cursor,
         "listed": listed,
         "counted_max": COUNTED_MAX,
-        "address": urlencode({"q": q}),
+        "address": urlencode({"q": q, **({"sort": sort} if sort else {})}),
     }
     status = 400 if listed.said else 200
     return await page(request, "records.html", facts, here="records", status=status)
 
 
 @get("/records/rows", opt={"right": "read"})
-async def rows(request: Asked, q: QueryText = "", cursor: CursorText = "") -> Response[bytes]:
+async def rows(
+    request: Asked, q: QueryText = "", cursor: CursorText = "", sort: SortText = ""
+) -> Response[bytes]:
     """The rows as they are now, for a list that stays open."""
     caller = caller_of(request)
-    listed = await service_of(request).broad.ask(lambda app: look(app, caller, q, cursor))
-    return fragment(request, "records_rows.html", {"listed": listed})
+    listed = await service_of(request).broad.ask(lambda app: look(app, caller, q, cursor, sort))
+    return fragment(request, "records_rows.html", {"listed": listed, "q": q})
 
 
 @get("/records/count", opt={"right": "read"})
-async def count(request: Asked, q: QueryText = "") -> Response[bytes]:
+async def count(request: Asked, q: QueryText = "", sort: SortText = "") -> Response[bytes]:
     """How many match; asked for after the list, which does not wait for it."""
     caller = caller_of(request)
 
@@ -106,20 +127,25 @@ async def count(request: Asked, q: QueryText = "") -> Response[bytes]:
     return fragment(request, "records_count.html", {"counted": found, "q": q})
 
 
-def look(app: App, caller: Caller, text: str, cursor: str) -> Listed:
+def look(app: App, caller: Caller, text: str, cursor: str, sort: str = "") -> Listed:
     """A page of the records that match."""
-    of = list_name("console", text, caller.machines)
+    order = Order.parse(sort) if sort else NEWEST
+    of = list_name("console", text, caller.machines, sort)
     at = read_cursor(cursor or None, of=of)
     try:
         query = app.records.query(text, now=None if at is None else at.at)
     except InvalidRequest as error:
         return Listed(rows=[], columns=[], next="", said=str(error))
     found = app.records.find(
-        within(query, caller.machines), after="" if at is None else at.after, limit=ROWS + 1
+        within(query, caller.machines),
+        after="" if at is None else at.after,
+        limit=ROWS + 1,
+        order=order,
     )
     following = ""
     if len(found) > ROWS:
-        following = write_cursor(Cursor(of=of, at=query.now, after=found[ROWS - 1].id))
+        place = order.place(found[ROWS - 1])
+        following = write_cursor(Cursor(of=of, at=query.now, after=place))
     columns = columns_of(app, query)
     rows = [
         (
@@ -131,7 +157,7 @@ def look(app: App, caller: Caller, text: str, cursor: str) -> Listed:
         )
         for record in found[:ROWS]
     ]
-    return Listed(rows=rows, columns=columns, next=following)
+    return Listed(rows=rows, columns=columns, next=following, sort=sort)
 
 
 def columns_of(app: App, query: Query) -> list[str]:
@@ -172,6 +198,39 @@ def counted(app: App, query: Query) -> Counted:
         for (machine, status), n in sorted(found.items(), key=lambda each: place(each[0]))
     ]
     return Counted(total=total - is_capped, is_more=is_capped, by_status=by_status)
+
+
+# Views of one's own
+
+
+@post("/records/views", opt={"right": "read"}, status_code=200)
+async def save_view(request: Asked) -> Response[bytes]:
+    """Save the query of a list under a name, for this key; the views as they are then."""
+    form = await request.form()
+    view = SavedView(name=str(form.get("name", "")), query=str(form.get("q", "")))
+    return await _changed_views(
+        request, lambda app, owner: app.saved_views.save(owner, view, now=app.clock())
+    )
+
+
+@post("/records/views/remove", opt={"right": "read"}, status_code=200)
+async def remove_view(request: Asked) -> Response[bytes]:
+    """Forget a view."""
+    name = str((await request.form()).get("name", ""))
+    return await _changed_views(request, lambda app, owner: app.saved_views.remove(owner, name))
+
+
+async def _changed_views(request: Asked, change: Callable[[App, str], None]) -> Response[bytes]:
+    owner, q = caller_of(request).id, str((await request.form()).get("q", ""))
+
+    def act(app: App) -> list[SavedView]:
+        if len(q) > QUERY_CHARS_MAX:
+            raise InvalidRequest(f"a query has at most {QUERY_CHARS_MAX} characters")
+        change(app, owner)
+        return app.saved_views.of(owner)
+
+    found = await service_of(request).writer.ask(act)
+    return fragment(request, "records_views.html", {"views": found, "q": q})
 
 
 # Acting on many
@@ -269,6 +328,8 @@ HANDLERS: list[Any] = [
     records,
     rows,
     count,
+    save_view,
+    remove_view,
     bulk_form,
     bulk_check,
     bulk_begin,

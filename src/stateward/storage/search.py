@@ -10,8 +10,12 @@ Nothing here executes a statement.
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Annotated
 
-from stateward.core.model import CANCELLED
+import msgspec
+
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.model import CANCELLED, Record, clean_text
 from stateward.core.query import (
     META,
     WORD,
@@ -53,6 +57,67 @@ _CLAIM_EXACTLY = {
     "waiting": "({kind} AND rest IS NULL OR waiting IS NOT NULL)",
     "running": "({kind} AND waiting IS NULL AND (rest IS NULL OR due_at IS NOT NULL))",
 }
+
+
+# What a list can be sorted by. Ids begin with the time of submission, and are what makes every order total.
+_SORTED_BY = {
+    "submitted": "id",
+    "changed": "entered_at",
+    "priority": "priority",
+    "retries": "retry_count",
+    "status": "status",
+    "pipeline": "machine",
+}
+SORTS = tuple(_SORTED_BY)
+
+
+class Order(msgspec.Struct, frozen=True):
+    """The order of a list: by a column, falling or rising, and by id where that is the same."""
+
+    by: str = "submitted"
+    is_rising: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Order":
+        """`changed` is falling, `+changed` rising; an unknown name is refused."""
+        name = text.removeprefix("+")
+        if name not in _SORTED_BY:
+            raise UnknownName("column to sort by", clean_text(name, chars_max=40), SORTS)
+        return cls(name, text.startswith("+"))
+
+    @property
+    def sql(self) -> str:
+        """What follows ORDER BY."""
+        way = "" if self.is_rising else " DESC"
+        column = _SORTED_BY[self.by]
+        return f"id{way}" if column == "id" else f"{column}{way}, id{way}"
+
+    def place(self, record: Record) -> str:
+        """Where a record stands in this order, as a text for `condition`."""
+        column = _SORTED_BY[self.by]
+        if column == "id":
+            return record.id
+        return msgspec.json.encode([getattr(record, column), record.id]).decode()
+
+    def condition(self, after: str) -> tuple[str, dict[str, object]]:
+        """What holds of the records behind a place; nothing at the beginning."""
+        if not after:
+            return "", {}
+        sign = ">" if self.is_rising else "<"
+        column = _SORTED_BY[self.by]
+        if column == "id":
+            return f" AND id {sign} :after", {"after": after}
+        try:
+            value, record_id = _decode_place(after)
+        except msgspec.MsgspecError:
+            raise InvalidRequest("the cursor is invalid; start the list again") from None
+        pair: dict[str, object] = {"after_value": value, "after": record_id}
+        return f" AND ({column}, id) {sign} (:after_value, :after)", pair
+
+
+NEWEST = Order()
+_Number = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]  # what both databases can compare
+_decode_place = msgspec.json.Decoder(tuple[_Number | str, str]).decode
 
 
 def where(

@@ -46,7 +46,7 @@ from stateward.storage.database import (
 )
 from stateward.storage.lanes import LANES, LANES_GONE
 from stateward.storage.output_seals import stored_seals
-from stateward.storage.search import where
+from stateward.storage.search import NEWEST, Order, where
 
 SALT_BYTES = 16
 PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
@@ -432,15 +432,21 @@ class Store:
     # Queries of people and programs
 
     def find(
-        self, query: Query, *, names: QueryNames, after: str = "", limit: int = 100
+        self,
+        query: Query,
+        *,
+        names: QueryNames,
+        after: str = "",
+        limit: int = 100,
+        order: Order = NEWEST,
     ) -> list[Record]:
-        """Records that match, newest first; `after` is the id of the last one seen."""
+        """Records that match, newest first or in another order; `after` is `order.place` of the last one seen."""
         condition, params = where(query, kinds=names.kinds, running=names.running)
-        cursor = " AND id < :after" if after else ""
+        cursor, place = order.condition(after)
         return self._records(
-            f"{condition}{cursor} ORDER BY id DESC LIMIT :limit",
+            f"{condition}{cursor} ORDER BY {order.sql} LIMIT :limit",
             **params,
-            **({"after": after} if after else {}),
+            **place,
             limit=min(limit, PAGE_MAX),
         )
 
