@@ -90,9 +90,9 @@ format: setup-dev ## lay out the code and mend what can be mended without though
 
 .PHONY: lock
 lock: setup-dev ## write requirements/ anew from pyproject.toml; UPGRADE=1 takes the newest versions
-	@$(LOCK) --output-file requirements/run.txt --extra all pyproject.toml
+	@$(LOCK) --output-file requirements/run.txt --constraints requirements/limits.in --extra all pyproject.toml
 	@$(LOCK) --output-file requirements/build.txt --constraints requirements/run.txt --group build
-	@$(LOCK) --output-file requirements/dev.txt --constraints requirements/run.txt \
+	@$(LOCK) --output-file requirements/dev.txt --constraints requirements/limits.in --constraints requirements/run.txt \
 	  --constraints requirements/build.txt --group dev --extra all pyproject.toml
 	@$(LOCK) --output-file requirements/uv.txt --constraints requirements/dev.txt --group uv
 	@$(LOCK) --output-file requirements/docs.txt --group docs
