@@ -247,6 +247,10 @@ class Transition(Document, frozen=True, kw_only=True):
     record_hash: str
     hash: str
     prev_hash: str
+    salt: Annotated[
+        str | UnsetType,
+        Meta(description="With it the hash can be computed from the metadata; gone when erased."),
+    ] = UNSET
 
 
 class History(Document, frozen=True, kw_only=True):

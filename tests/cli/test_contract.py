@@ -139,6 +139,13 @@ CALLS: dict[str, str] = {
     "clock show": "clock show",
     "clock confirm": "clock confirm --reason checked",
     "restore": "restore {set} --data {new}",
+    "erase": "erase {ok} --reason asked",
+    "retention": "retention",
+    "hold": "hold --list",
+    "audit list": "audit list",
+    "audit export": "audit export {new}",
+    "secrets rotate": "secrets rotate",
+    "secrets seal": "secrets seal",
 }
 STAYING = {
     "api",
@@ -322,7 +329,7 @@ def test_with_json_stdout_is_one_document(
 ) -> None:
     args = ["--json", *filled(path)] if place == "before" else [*filled(path), "--json"]
 
-    done = demo(*args)
+    done = demo(*args, stdin=b"a password\n" if path == "secrets seal" else None)
 
     assert done.exit_code in {0, 1}, done.stderr  # 1: doctor misses a worker
     assert done.stdout.count("\n") == 1  # pretty only on a terminal

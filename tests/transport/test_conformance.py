@@ -168,12 +168,14 @@ def test_what_was_leased_ahead_goes_back_when_a_consumer_drains(site: Site) -> N
     high, low = site.stream("high"), site.stream("low")
     own.publish(high, [message("first", rank=1)])
     own.publish(low, [message("second", rank=2)])
-    assert names(taken(own, [high, low], 1)) == ["first"]
+    # Which of the two comes first is no promise: an engine may have one of them here before the other.
+    (kept,) = names(taken(own, [high, low], 1))
 
     own.drain()
 
     other = channel(site.engine("other", lease_s=60), site)
-    assert names(taken(other, [high, low], 1)) == ["second"]
+    (given_back,) = names(taken(other, [high, low], 1))
+    assert {kept, given_back} == {"first", "second"}
 
 
 def test_what_is_no_message_is_buried_with_the_reason(site: Site) -> None:

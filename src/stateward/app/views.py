@@ -128,6 +128,7 @@ def transition_view(machine: Machine, transition: Transition) -> schemas.Transit
         record_hash=transition.record_hash,
         hash=transition.hash,
         prev_hash=transition.prev_hash,
+        salt=msgspec.UNSET if transition.salt is None else transition.salt,
     )
 
 
