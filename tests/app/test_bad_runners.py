@@ -7,8 +7,13 @@ import pytest
 from tests.app.conftest import Maker
 
 HOSTILE = Path(__file__).with_name("hostile.py")
+# What a runner does harms the same on either store.
+EITHER_STORE = pytest.mark.parametrize(
+    "store_url", ["sqlite", pytest.param("postgres", marks=pytest.mark.long)], indirect=True
+)
 
 
+@EITHER_STORE
 @pytest.mark.parametrize(
     ("deed", "status", "code"),
     [
@@ -45,6 +50,7 @@ def test_a_bad_runner_harms_only_its_own_record(
     assert attempt.error_code == code
 
 
+@pytest.mark.long
 def test_who_waits_behind_a_long_job_is_given_back_and_done_all_the_same(make_app: Maker) -> None:
     app = make_app(f"pipelines: ['{HOSTILE}']\nworker: {{processes: 1, prefetch: 4}}\n")
     slow = app.submit(b"sleep", machine="hostile").record
@@ -58,6 +64,7 @@ def test_who_waits_behind_a_long_job_is_given_back_and_done_all_the_same(make_ap
     assert app.admin.verify().is_sound
 
 
+@EITHER_STORE
 @pytest.mark.parametrize(
     ("recycle", "is_shared_by_one", "is_shared_by_all"),
     [("owner", True, False), ("always", False, False), ("jobs", True, True)],

@@ -19,6 +19,7 @@ def submitted(scene: Scene, text: str, name: str) -> str:
     return record_id
 
 
+@pytest.mark.long
 def test_a_flagged_result_is_corrected_from_its_queue(scene: Scene, page: Page) -> None:
     record_id = submitted(scene, AMBIGUOUS, "unclear.csv")
     page.goto(scene.page(f"/flags/{record_id}"))

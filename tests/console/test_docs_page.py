@@ -1,10 +1,12 @@
 """The page of the API in a browser: an operation is tried out, and nothing else is loaded or run."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.scene import Scene, statement
 
 
+@pytest.mark.long
 def test_an_operation_is_tried_out(scene: Scene, page: Page) -> None:
     record_id = scene.submit(statement(4000), name="tried.csv")
     scene.rested(record_id)

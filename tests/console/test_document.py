@@ -70,6 +70,7 @@ def test_a_picture_is_shown_beside_its_items_and_boxes_are_marked_in_pixels(
     assert abs(document["y"] - made["y"]) < 2
 
 
+@pytest.mark.long
 def test_characters_lines_and_rows_of_a_text_are_marked(gallery: Scene, page: Page) -> None:
     text = 'a 🙂 b\r\n"two\nlines",2\r\nlast'
     record_id = shown(

@@ -27,6 +27,7 @@ def sign_in(scene: Scene, page: Page, *, role: str, name: str = "anna") -> str:
     return key.id
 
 
+@pytest.mark.long
 def test_a_stranger_is_led_to_the_login_and_back(locked: Scene, page: Page) -> None:
     _, text = locked.app.admin.new_key("otto", role="operator")
     page.goto(locked.page("/records?q=is:failed"))

@@ -24,7 +24,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
         yield found
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+# Routes mind no database: PostgreSQL is left to `make test-long`, and to the suites of storage, engine and app.
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.long)])
 def any_api(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiClient]:
     """A service on each kind of database."""
     url = str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else None

@@ -266,6 +266,7 @@ DEFECTS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("defect", DEFECTS, ids=[each.breaks.__name__ for each in DEFECTS])
 def test_a_defect_in_the_engine_is_found(defect: Defect, monkeypatch: pytest.MonkeyPatch) -> None:
     arena = Arena()

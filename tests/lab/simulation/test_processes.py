@@ -24,6 +24,7 @@ def stateward(data: Path, *arguments: str, crash_at: str = "") -> subprocess.Com
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pypdfium2 as pdfium
+import pytest
 
 from stateward.app import App
 from stateward.definition.plugin import Content
@@ -12,6 +13,7 @@ from stateward.pipelines.statements.detection import detect as detect_statement
 SAMPLES = Path(__file__).parents[3] / "src/stateward/pipelines/documents/samples"
 
 
+@pytest.mark.long
 def test_a_receipt_ends_indexed_with_text_fields_and_a_searchable_pdf(tmp_path: Path) -> None:
     with App.embedded(tmp_path) as app:
         receipt = app.submit(

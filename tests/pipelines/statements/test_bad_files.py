@@ -83,6 +83,7 @@ def test_a_bad_file_ends_in_its_code(name: str, tmp_path: Path) -> None:
     assert len(error.message) > 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [a_bomb, a_lying_bomb], ids=["bomb", "lying bomb"])
 def test_a_sheet_that_would_inflate_too_far_is_not_opened(make: type, tmp_path: Path) -> None:
     read = read_bytes(tmp_path, make(), options={"inflated_bytes_max": 1_000_000})
