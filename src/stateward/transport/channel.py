@@ -178,6 +178,7 @@ class Channel:
         """Give back what was leased ahead; `receive` is not called any more."""
         waiting, self._heads = self._heads, []
         self.release(waiting)
+        self._engine.drain()
 
     def depth(self, stream: str) -> int:
         """How many messages of a stream are not settled."""

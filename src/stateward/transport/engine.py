@@ -72,6 +72,9 @@ class Engine(Protocol):
     def release(self, deliveries: Sequence[Delivery]) -> None:
         """Give messages back that were not begun, for another consumer to take at once."""
 
+    def drain(self) -> None:
+        """Give back what requests that are still open bring; `receive` is not called any more."""
+
     def bury(self, stream: str, parcel: Parcel) -> None:
         """Append a message to a stream of dead letters, which nothing consumes; the oldest give way."""
 

@@ -150,6 +150,14 @@ class JetStreamEngine:
         if deliveries:
             await self._client.flush(timeout=round(ANSWER_S))
 
+    def drain(self) -> None:
+        """Wait for the pulls that are open, which end by themselves, and refuse what they bring."""
+        self._run(self._drain())
+
+    async def _drain(self) -> None:
+        for task in [self._fetches.pop(stream) for stream in list(self._fetches)]:
+            await self._each(await task, "nak")
+
     def bury(self, stream: str, parcel: Parcel) -> None:
         """Append a dead letter."""
         self._run(self._bury(stream, parcel))

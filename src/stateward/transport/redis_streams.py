@@ -140,6 +140,9 @@ class RedisEngine:
         if deliveries:
             self._answer(give_back)
 
+    def drain(self) -> None:
+        """A request is answered before `receive` returns: none is open."""
+
     def bury(self, stream: str, parcel: Parcel) -> None:
         """Append a dead letter."""
         self._answer(lambda: self._redis.xadd(stream, {BODY: parcel.body}, maxlen=DEAD_LETTERS_MAX))
