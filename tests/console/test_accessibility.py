@@ -15,11 +15,6 @@ AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 PAGES = (
     "", "/records", "/records/{failed}", "/errors", "/review", "/ledger", "/operations", "/login",
 )  # fmt: skip
-QUICK = {
-    "",
-    "/records/{failed}",
-    "/review",
-}  # one page of each kind; the others and the dark ones are long
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -66,14 +61,12 @@ def faults(page: Page) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "theme"),
     [
-        *(
-            pytest.param(path, "light", marks=() if path in QUICK else pytest.mark.long)
-            for path in PAGES
-        ),
-        *(pytest.param(path, "dark", marks=pytest.mark.long) for path in PAGES if path != "/login"),
+        *((path, "light") for path in PAGES),
+        *((path, "dark") for path in PAGES if path != "/login"),
     ],
 )
 def test_axe_finds_nothing(

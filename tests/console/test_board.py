@@ -6,6 +6,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from tests.console.scene import BROKEN, Scene, statement
 
 
+@pytest.mark.long
 def test_a_dropped_statement_is_seen_to_its_end(scene: Scene, page: Page) -> None:
     page.goto(scene.page())
     done = page.locator("#chip-upload-normalized b")
@@ -42,6 +43,7 @@ def test_the_same_file_again_is_said_to_be_here(scene: Scene, page: Page) -> Non
     )
 
 
+@pytest.mark.long
 def test_what_cannot_be_a_statement_is_refused_with_a_sentence(scene: Scene, page: Page) -> None:
     page.goto(scene.page())
 

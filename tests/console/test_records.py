@@ -11,6 +11,7 @@ from tests.console.scene import BROKEN, Scene, statement
 from tests.waiting import wait_until
 
 
+@pytest.mark.long
 def test_the_query_stands_in_the_address_and_survives_a_reload(scene: Scene, page: Page) -> None:
     scene.rested(scene.submit(statement(800), name="needle-in-hay.csv"))
     page.goto(scene.page("/records"))
@@ -74,6 +75,7 @@ def test_a_list_is_sorted_by_the_head_of_a_column(scene: Scene, page: Page) -> N
     expect(shown).to_have_text(["3", "6", "9"])
 
 
+@pytest.mark.long
 def test_a_long_list_comes_in_pages(scene: Scene, page: Page) -> None:
     for number in range(60):
         scene.submit(statement(1000 + number), name=f"many-{number}.csv")
@@ -151,6 +153,7 @@ def test_picked_records_get_another_priority(scene: Scene, page: Page) -> None:
     )
 
 
+@pytest.mark.long
 def test_what_was_checked_is_done_and_nothing_that_was_chosen_since(
     scene: Scene, page: Page
 ) -> None:

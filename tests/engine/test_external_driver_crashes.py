@@ -85,7 +85,13 @@ def points_met(path: Path) -> Counter[Point]:
     return cut.seen
 
 
-@pytest.mark.parametrize("point", list(Point), ids=lambda point: point.label)
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param(point, id=point.label, marks=pytest.mark.long if number % 4 else ())
+        for number, point in enumerate(Point)
+    ],
+)
 def test_what_is_finished_is_not_done_again_wherever_the_process_was_cut(
     point: Point, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def test_the_wheel_holds_the_package_and_nothing_of_the_lab(wheel: Path) -> None
     assert tops == {"stateward", f"{wheel.name.partition('-py3')[0]}.dist-info"}
 
 
+@pytest.mark.long
 def test_the_first_example_of_the_readme_runs_with_no_extra(
     bare: Environment, tmp_path: Path
 ) -> None:
