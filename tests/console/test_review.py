@@ -11,7 +11,7 @@ from stateward.core.model import Fields
 from stateward.definition.display import ItemView
 from stateward.engine.answers import DecisionRequest
 from tests.console.conftest import UNDO_S
-from tests.console.scene import Scene, chromium, contract_pdf, contract_text, kill_browser
+from tests.console.scene import Scene, contract_pdf, contract_text
 from tests.waiting import wait_until
 
 POOR = b"Stromliefervertrag\n\nAnbieter: Stadtwerke Musterhausen AG\nVertragsbeginn: 01.04.2026\nKunde: "
@@ -243,28 +243,6 @@ def test_the_keys_of_a_page_are_listed(service: Scene, page: Page) -> None:
     expect(page.locator("#shortcuts")).to_contain_text("go to a page, a record or a search")
     page.keyboard.press("Escape")
     expect(page.locator("#dialog")).not_to_be_visible()
-
-
-@pytest.mark.long
-def test_no_decision_is_lost_with_twenty_browsers_that_are_killed(service: Scene) -> None:
-    ids = waiting(service, *(f"killed-{number}.txt" for number in range(20)))
-
-    for record_id in ids:
-        with chromium() as browser:
-            page = browser.new_page()
-            page.goto(service.page(f"/review/{record_id}"))
-            expect(page.locator(f"#work[data-claimed='{record_id}']")).to_be_visible()
-            page.keyboard.press("a")
-            expect(page.locator(f"[data-held='{record_id}']")).to_be_visible()
-            kill_browser(browser)
-
-    assert {each.record.id for each in service.app.reviews.pending() if each.pending} == set(ids)
-    assert {takes_effect(service, each) for each in ids} == {"completed"}
-    for each in ids:
-        decided = [
-            one for one in service.app.records.history(each) if one.trigger.endswith("approved")
-        ]
-        assert len(decided) <= 1
 
 
 @pytest.mark.long
