@@ -51,9 +51,6 @@ run: setup ## show Stateward at work on sample documents; at a terminal, then se
 
 .PHONY: test
 test: setup-dev ## run the tests; ARGS="tests/storage -k late" picks some
-	@# In a fresh clone each worker would compile every module by itself: two passes do that once for all of them.
-	@[ -d .pytest_cache ] || { for half in 'tests/[a-k]*' 'tests/[l-z]*'; do \
-	  $(BIN)/pytest -n 0 -q --collect-only $$half >/dev/null 2>&1 & done; wait; }
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: test-long

@@ -53,6 +53,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile | 
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of long tests alone, which cost much to collect, are not even opened where long tests are left out."""
+    is_left_out = config.option.markexpr == "not long" and collection_path.stem.endswith("_long")
+    return True if is_left_out else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     longest_first(items)
 

@@ -21,10 +21,6 @@ DOCS = Path(__file__).parents[2] / "docs" / "reference"
 EXAMPLES = 4
 # A query or a cursor that fits its pattern may still be none, a document may be no statement: that is no fault.
 LEFT_OUT = {"positive_data_acceptance", "ensure_resource_availability", "max_response_time"}
-# Not faults of the service: a query or a document that fits its pattern and means nothing is refused with a reason, and
-# the tester's own limit of time is for machines that do nothing else.
-NO_FAULTS = {"positive_data_acceptance", "max_response_time"}
-UNWELL = {"not_a_server_error"}
 
 load_all_checks()
 SCHEMA = schemathesis.openapi.from_dict(described())
@@ -50,9 +46,6 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
 CHECKED: list[Any] = [check for check in CHECKS.get_all() if check.__name__ not in LEFT_OUT]
 
 
-EVERY: list[Any] = [each for each in CHECKS.get_all() if each.__name__ not in NO_FAULTS]
-
-
 @SCHEMA.exclude(operation_id=STREAM).parametrize()
 @settings(
     max_examples=EXAMPLES,
@@ -76,28 +69,6 @@ def test_no_answer_is_undocumented_and_none_is_a_fault(
             each for each in CHECKED if not (is_unwell and each.__name__ == "not_a_server_error")
         ],
     )
-
-
-@pytest.mark.long
-@SCHEMA.exclude(operation_id=STREAM).parametrize()
-@settings(
-    max_examples=60,
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-    database=None,
-    derandomize=True,
-)
-def test_every_check_of_the_tester_finds_nothing(
-    case: schemathesis.Case[Any], asked: ApiClient
-) -> None:
-    answer = case.call(base_url=asked.url)
-
-    is_unwell = answer.status_code == 503 and case.operation.path.startswith(
-        ("/readyz", "/workflows")
-    )
-    checks = [each for each in EVERY if not (is_unwell and each.__name__ in UNWELL)]
-    case.validate_response(answer, checks=checks)
 
 
 def test_every_operation_is_described_whole() -> None:

@@ -1,0 +1,40 @@
+"""Every check of the tester of APIs, with many examples of every operation."""
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import CHECKS
+
+from tests.server.api_client import ApiClient
+from tests.server.test_openapi import SCHEMA, STREAM, asked
+
+__all__ = ["asked"]  # the fixture
+# Not faults of the service: a query or a document that fits its pattern and means nothing is refused with a reason, and
+# the tester's own limit of time is for machines that do nothing else.
+NO_FAULTS = {"positive_data_acceptance", "max_response_time"}
+UNWELL = {"not_a_server_error"}
+EVERY: list[Any] = [each for each in CHECKS.get_all() if each.__name__ not in NO_FAULTS]
+
+
+@pytest.mark.long
+@SCHEMA.exclude(operation_id=STREAM).parametrize()
+@settings(
+    max_examples=60,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    derandomize=True,
+)
+def test_every_check_of_the_tester_finds_nothing(
+    case: schemathesis.Case[Any], asked: ApiClient
+) -> None:
+    answer = case.call(base_url=asked.url)
+
+    is_unwell = answer.status_code == 503 and case.operation.path.startswith(
+        ("/readyz", "/workflows")
+    )
+    checks = [each for each in EVERY if not (is_unwell and each.__name__ in UNWELL)]
+    case.validate_response(answer, checks=checks)
