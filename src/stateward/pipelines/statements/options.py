@@ -70,6 +70,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         said = "" if name in known else f"the source type {name!r} is unknown and says nothing"
         given: dict[str, Json] = {"date_order": self.date_order, **known.get(name, {})}
         given |= {key: str(labels[key]) for key in LABELS if labels.get(key)}
+        given["is_order_said"] = bool(labels.get("date_order"))
         try:
             known_ones = [self.password, *self.passwords] if self.password else self.passwords
             given |= {"source_type": name, "passwords": list(known_ones)}

@@ -24,8 +24,9 @@ READERS = {
 
 # What a person can say about a file and only some formats ask for: a PDF has no columns to map, SWIFT marks its signs.
 TABLES = frozenset({"csv", "sheet", "html"})
+PRINTED = TABLES | {"pdf", "picture"}
 TEXTS = TABLES - {"sheet"} | {"ofx", "qif", "mt940", "bai2"}
-USED_BY = {"map": TABLES, "sign": TABLES, "decimal": TABLES | {"qif"}, "encoding": TEXTS}
+USED_BY = {"map": TABLES, "sign": PRINTED, "decimal": PRINTED | {"qif"}, "encoding": TEXTS}
 
 
 def _unused_hints(source: Source, format_: str) -> list[StatementProblem]:

@@ -15,7 +15,6 @@ def read(source: Source) -> StatementReading:
     failure = FatalFailure(f"no text was found on the picture; {ADVICE}", code=NO_TEXT)
     with recode(CODES):
         pages = photographed_page(source.path, failure)
-    hints = source.hints
-    reading = reading_of_scan(pages, is_card=hints.is_card, date_order=hints.date_order)
+    reading = reading_of_scan(pages, source.hints)
     reading.decisions[:0] = source.decisions
     return reading

@@ -20,6 +20,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     source_type: str = "auto"
     format: str = ""
     date_order: str = ""
+    is_order_said: bool = False  # of this one document: it wins over what its dates suggest
     decimal: str = ""
     sign: str = ""
     currency: str = ""
@@ -28,6 +29,9 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     map: str = ""  # columns by number: "date=1,amount=4"
     is_card: bool = False
     passwords: tuple[str, ...] = ()
+
+
+NO_HINTS = Hints()
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from lab.documents.statements.words import TONGUES
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import read_pdf
 from stateward.pipelines.statements.pdf.tokens import money_in
+from stateward.pipelines.statements.source import Hints
 from tests.pipelines.statements.pdf.judging import BANKS, bank, drawn, judged, known, sheet
 from tests.pipelines.statements.reading import read_file
 
@@ -241,7 +242,7 @@ def test_the_user_can_say_how_days_are_written_where_the_file_does_not(tmp_path:
     )
 
     (open_,) = read_pdf(path).sections
-    (said,) = read_pdf(path, date_order="mdy").sections
+    (said,) = read_pdf(path, hints=Hints(date_order="mdy")).sections
 
     assert open_.terms.date_order == ""
     assert said.terms.date_order == "mdy"
@@ -259,10 +260,41 @@ def test_who_says_that_it_is_a_card_is_believed(tmp_path: Path) -> None:
     )
 
     (account,) = read_pdf(path).sections
-    (card,) = read_pdf(path, is_card=True).sections
+    (card,) = read_pdf(path, hints=Hints(is_card=True)).sections
 
     assert account.terms.sign == "printed"
     assert card.terms.sign == "flipped"
+
+
+def test_what_is_said_of_one_pdf_is_heard(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        sheet(
+            [(40, "Date"), (110, "Description"), (-450, "Amount")],
+            [(40, "03/04/2025"), (110, "SHOP"), (-450, "1.250")],
+            [(40, "10/04/2025"), (110, "SHOP"), (-450, "5.750")],
+            [(40, "05/05/2025"), (110, "SHOP"), (-450, "2.000")],
+            [(40, "06/06/2025"), (110, "SHOP"), (-450, "3.000")],
+        ).pdf()
+    )
+    said = {
+        "sign": "flipped",
+        "decimal": ",",
+        "account": "A-1",
+        "currency": "CLP",
+        "date_order": "mdy",
+    }
+
+    plain = read_file(path)
+    read = read_file(path, labels=dict(said))
+
+    assert plain.dates[0] == "2025-04-03"  # only so in sequence
+    assert [(row["date"], row["amount"]) for row in read.canonicals][:2] == [
+        ("2025-03-04", "-1250"),
+        ("2025-10-04", "-5750"),
+    ]
+    assert {(row["account"], row["currency"]) for row in read.canonicals} == {("A-1", "CLP")}
+    assert "HINT_UNUSED" not in read.notes
 
 
 def test_days_and_months_that_nothing_tells_apart_are_not_guessed(tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from msgspec.structs import replace
-
 from stateward.core.errors import FatalFailure, MissingExtra
 from stateward.pipelines.kit.failures import (
     CORRUPT_FILE,
@@ -30,7 +28,6 @@ from stateward.pipelines.kit.pdf.pages import (
     require_text,
 )
 from stateward.pipelines.statements.model import (
-    ReadingTerms,
     RowPlace,
     StatementProblem,
     StatementReading,
@@ -55,7 +52,7 @@ from stateward.pipelines.statements.pdf.rows import (
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.tables import PdfTable, tables_of
 from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals
-from stateward.pipelines.statements.source import Source
+from stateward.pipelines.statements.source import NO_HINTS, Hints, Source
 
 __all__ = ["read", "read_pdf"]
 
@@ -126,8 +123,7 @@ def _read(source: Source, path: Path) -> StatementReading:
                 path,
                 password=password,
                 pages_max=source.bounds.pages_max,
-                is_card=hints.is_card,
-                date_order=hints.date_order,
+                hints=hints,
                 is_lenient=source.is_lenient,
             )
         except FatalFailure as error:
@@ -150,15 +146,10 @@ def read_pdf(
     *,
     password: str | None = None,
     pages_max: int = PAGES_MAX,
-    is_card: bool = False,
-    date_order: str = "",
+    hints: Hints = NO_HINTS,
     is_lenient: bool = False,
 ) -> StatementReading:
-    """The statements of one PDF.
-
-    `is_card` and `date_order` are hints of the user: that it is of a card, and how dates are written where the file
-    itself does not decide it. `is_lenient`: pages that cannot be read are left out and reported.
-    """
+    """The statements of one PDF. `is_lenient`: pages that cannot be read are left out and reported."""
     left_out: list[int] = []
     with recode(CODES):
         pages = list(
@@ -181,10 +172,9 @@ def read_pdf(
             scanned = scanned_pages(path, failure, password=password)
             if sum(page.chars for page in scanned) < chars_min:
                 raise
-            return reading_of_scan(scanned, is_card=is_card, date_order=date_order)
+            return reading_of_scan(scanned, hints)
     lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
-    assembler = _Assembler(pages, lines, margin, is_card=is_card, date_order=date_order)
-    reading = assembler.reading()
+    reading = _Assembler(pages, lines, margin, hints).reading()
     if damaged := count_damaged_streams(path):
         message = (
             f"{damaged} parts of the file are damaged, so text may be missing; download it again"
@@ -204,12 +194,10 @@ def read_pdf(
     return reading
 
 
-def reading_of_scan(
-    pages: Sequence[PdfPage], *, is_card: bool, date_order: str
-) -> StatementReading:
+def reading_of_scan(pages: Sequence[PdfPage], hints: Hints) -> StatementReading:
     """The statements of pages that OCR read: as those of a PDF, but what no balance proves is flagged."""
     lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
-    reading = _Assembler(pages, lines, margin, is_card=is_card, date_order=date_order).reading()
+    reading = _Assembler(pages, lines, margin, hints).reading()
     reading.format = "scan"
     reading.decisions.insert(0, f"{len(pages)} pages have no text: they were read by OCR")
     return reading
@@ -229,12 +217,9 @@ class _Assembler:
         pages: Sequence[PdfPage],
         lines: list[list[StatementLine]],
         margin: list[StatementLine],
-        *,
-        is_card: bool,
-        date_order: str,
+        hints: Hints,
     ) -> None:
-        self._is_card = is_card
-        self._date_order = date_order
+        self._hints = hints
         self._pages = len(pages)
         self._unreadable = [page.number for page in pages if page.is_picture]
         self._lines = [line for page in lines for line in page]
@@ -267,7 +252,8 @@ class _Assembler:
         """A statement without transactions: its closing balance must be its opening balance."""
         lines = [*self._lines, *self._margin]
         found = printed.facts_of(lines, 0)
-        draft = SectionDraft([], found, [], printed.period_of(lines), self._card(lines))
+        period = printed.period_of(lines)
+        draft = SectionDraft([], found, [], period, self._card(lines), hints=self._hints)
         tried = choose_reading(draft)
         if not tried.is_sound:
             raise FatalFailure(
@@ -384,22 +370,13 @@ class _Assembler:
             printed.is_bank(own),
             _is_thai(self._lines),
             any(table.heading.is_inferred for table in self._tables),
+            self._hints,
         )
         return self._build_section(number, draft, choose_reading(draft), own, shared)
 
     def _card(self, lines: Sequence[StatementLine]) -> int:
         """How likely this is a card statement (see `facts.card_strength`); a hint of the user decides."""
-        return CARD_SURE if self._is_card else printed.card_strength(lines)
-
-    def _terms(self, terms: ReadingTerms) -> ReadingTerms:
-        """The terms, with the date order that the user gave if the file leaves it open."""
-        if terms.date_order or not self._date_order:
-            return terms
-        why = {
-            **terms.why,
-            "date_order": f"{self._date_order}: the user says so, the file does not decide it",
-        }
-        return replace(terms, date_order=self._date_order, why=why)
+        return CARD_SURE if self._hints.is_card else printed.card_strength(lines)
 
     def _owner(self, line: StatementLine) -> int:
         """The number of the section that a line belongs to; -1 if it is before the first."""
@@ -436,8 +413,8 @@ class _Assembler:
         texts = [text for entry in draft.rows for text in entry.money.values()]
         self._report_doubts(tried)
         return StatementSection(
-            account=self._accounts[number] or printed.first_account([*own, *shared]),
-            currency=printed.currency_of([*own, *shared], texts),
+            account=self._account(number, [*own, *shared]),
+            currency=printed.currency_of([*own, *shared], texts) or self._hints.currency,
             opening=tried.opening.value if tried.opening else "",
             closing=tried.closing.value if tried.closing else "",
             opening_date=tried.opening.date if tried.opening else "",
@@ -445,9 +422,14 @@ class _Assembler:
             period_from=draft.period.start,
             period_to=draft.period.end,
             totals=whole_totals(tried, totals_of(draft.facts)),
-            terms=self._terms(tried.terms),
+            terms=tried.terms,
             rows=tried.rows,
         )
+
+    def _account(self, number: int, lines: Sequence[StatementLine]) -> str:
+        """The account of a section; what the user says can only be meant of the one that there is."""
+        said = self._hints.account if len(self._accounts) == 1 else ""
+        return said or self._accounts[number] or printed.first_account(lines)
 
     def _report_doubts(self, tried: TriedReading) -> None:
         """Report what the arithmetic of a section cannot prove."""
@@ -459,7 +441,7 @@ class _Assembler:
             self._problems.append(
                 StatementProblem(code="SIGN_UNPROVEN", message=tried.doubt, place=first)
             )
-        if doubt := contradicting_words(tried):
+        if not self._hints.sign and (doubt := contradicting_words(tried)):
             problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
             self._problems.append(problem)
         for entry in missing_dates(tried.drafts):

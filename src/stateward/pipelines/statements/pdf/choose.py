@@ -95,21 +95,29 @@ def _terms(draft: SectionDraft) -> ReadingTerms:
     step = len(draft.rows) // VOTERS_MAX + 1
     texts = [text for entry in draft.rows[::step] for text in entry.money.values()]
     texts += [fact.value for fact in draft.facts + draft.shared]
-    decimal = money.vote_decimal(texts)
+    decimal = money.vote_decimal(texts, usual=draft.hints.decimal or ".")
     printed = [entry.date for entry in draft.rows]
     printed = [text + "." if interpret.DAY_MONTH.fullmatch(text) else text for text in printed]
     around = [draft.period.start, draft.period.end, *(fact.date for fact in draft.facts)]
     order = dates.vote_order([*printed, *filter(None, around)])
     date_order, why = order.order, order.why
     era = order.era or (dates.BUDDHIST if draft.is_thai and _has_short_years(printed) else 0)
+    hints, said = draft.hints, draft.hints.date_order
     if not date_order or not _fits(printed, date_order, draft.period, era):
         date_order, era, why = _order_by_period(printed, draft.period, order, era)
+    if said and (hints.is_order_said or not date_order) and _is_readable(printed, said):
+        date_order, why = said, f"{said}: the user says so"
     return ReadingTerms(
         date_order=date_order,
         decimal=decimal.decimal,
         era=era,
         why={"decimal": decimal.why, "date_order": why},
     )
+
+
+def _is_readable(printed: Iterable[str], order: str) -> bool:
+    """Whether every date is one in this order: what the user says cannot make a thirteenth month."""
+    return all(dates.read_date(text, order, 0, dates.LEAP_YEAR) is not None for text in printed)
 
 
 def _has_short_years(printed: Iterable[str]) -> bool:
@@ -169,6 +177,7 @@ def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> Trie
     )
     chain = next((check for check in result.checks if check.name == "chain"), None)
     doubt = _doubt(reading, draft, lines, opening, is_chained=chain is not None and chain.holds)
+    doubt = "" if draft.hints.sign else doubt
     score = 2 * is_summed - 2 * (not is_summed and bool(opening and closing)) - unread
     score += 0 if chain is None else (2 if chain.holds else -2)
     return TriedReading(

@@ -11,6 +11,7 @@ from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.balance_pairs import balance_pairs
 from stateward.pipelines.statements.pdf.facts import PrintedPeriod
 from stateward.pipelines.statements.pdf.rows import DraftRow, PrintedFact
+from stateward.pipelines.statements.source import NO_HINTS, Hints
 
 
 class SectionDraft(msgspec.Struct):
@@ -24,6 +25,7 @@ class SectionDraft(msgspec.Struct):
     is_bank: bool = False  # words that only bank accounts have are printed
     is_thai: bool = False
     is_inferred: bool = False  # the roles of the money columns are inferred, not read from headings
+    hints: Hints = NO_HINTS
 
 
 class SignReading(msgspec.Struct):
@@ -40,12 +42,24 @@ def sign_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignRead
     drafts = draft.rows
     has_columns = any(vocab.DEBIT in e.money or vocab.CREDIT in e.money for e in drafts)
     has_amount = any(vocab.AMOUNT in e.money for e in drafts)
-    if has_columns and not has_amount:
+    if draft.hints.sign and drafts:
+        yield from _said_readings(
+            draft.hints.sign, draft, is_columns=has_columns and not has_amount
+        )
+    elif has_columns and not has_amount:
         yield from _column_readings(draft, terms)
     elif has_amount:
         yield from _amount_readings(draft, terms)
     else:
         yield SignReading("no row has an amount", "printed", "printed", as_printed)
+
+
+def _said_readings(sign: str, draft: SectionDraft, *, is_columns: bool) -> Iterator[SignReading]:
+    """The readings with the sign that the user gave; only whether balances are debts is left open."""
+    why = f"{sign}: the user says so"
+    make = swapped if is_columns and sign == "flipped" else as_printed
+    for balances in ("owed", "printed") if draft.card else ("printed", "owed"):
+        yield SignReading(why, "columns" if is_columns else sign, balances, make)
 
 
 def _column_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignReading]:
