@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stateward.workers import sandbox
-from stateward.workers.sandbox import Child, JobOrder
+from stateward.workers.child_attempt import JobOrder
+from stateward.workers.sandbox import Child
 from stateward.workers.sdk import Completed, Failed, Limits, Result
+from stateward.workers.spawning import reap_children
 from tests.waiting import wait_until
 
 HOSTILE = str(Path(__file__).parent / "hostile.py")
@@ -70,7 +71,7 @@ class ChildSlot:
     def close(self) -> None:
         for child in self.spawned:
             child.close(wait_s=10)
-        sandbox.reap_children()
+        reap_children()
 
 
 def an_order(runner: str, **order: Any) -> JobOrder:  # noqa: ANN401

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from stateward.workers.child_attempt import JobOrder
 from stateward.workers.confinement import Grants
-from stateward.workers.sandbox import BATCH_MAX, Child, ChildJob, JobOrder
+from stateward.workers.sandbox import BATCH_MAX, Child, ChildJob
 from stateward.workers.sdk import Completed, Failed, Limits, Result, UnsavedValues
 from tests.waiting import wait_until
 from tests.workers.children import (

@@ -105,7 +105,8 @@ def test_children_die_with_their_worker(tmp_path: Path) -> None:
             import time
             from pathlib import Path
             from stateward.workers.sdk import Limits
-            from stateward.workers.sandbox import Child, JobOrder
+            from stateward.workers.child_attempt import JobOrder
+            from stateward.workers.sandbox import Child
 
             child = Child.spawn([{HOSTILE!r}], limits=Limits(), scratch_root=Path("scratch"),
                                 now=lambda: 0)

@@ -8,7 +8,8 @@ import pytest
 
 from stateward.core.errors import FatalFailure, StoreFull, TransientFailure
 from stateward.core.files import DerivedFile
-from stateward.workers.sandbox import AttemptFiles, ChildJob
+from stateward.workers.child_attempt import AttemptFiles
+from stateward.workers.sandbox import ChildJob
 from stateward.workers.sdk import Completed, Failed, Job, Result
 from tests.workers.children import ChildSlot, an_order, only_item, wait_for
 from tests.workers.jobs import completed, failed

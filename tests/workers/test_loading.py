@@ -132,7 +132,8 @@ def test_the_runners_of_a_script_are_found_by_its_children(
             import time
             from pathlib import Path
             from stateward.workers.sdk import Limits, runner
-            from stateward.workers.sandbox import Child, JobOrder
+            from stateward.workers.child_attempt import JobOrder
+            from stateward.workers.sandbox import Child
 
             ANSWER = 42
 

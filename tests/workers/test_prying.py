@@ -16,8 +16,9 @@ import pytest
 
 from stateward.workers import confinement
 from stateward.workers.confinement import Grants
-from stateward.workers.sandbox import Child, reap_children
+from stateward.workers.sandbox import Child
 from stateward.workers.sdk import Completed, Failed, Limits
+from stateward.workers.spawning import reap_children
 from tests.workers.children import ChildSlot, an_order, only_item, wait_for
 
 PRYING = str(Path(__file__).parent / "prying.py")

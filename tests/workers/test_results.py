@@ -11,15 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.core.model import Fields
-from stateward.workers import sdk
-from stateward.workers.sdk import (
-    CHUNK_BYTES_MAX,
-    CHUNK_ITEMS_MAX,
-    Completed,
-    Job,
-    Outcome,
-    RunnerFunction,
-)
+from stateward.workers import json_values
+from stateward.workers.results import CHUNK_BYTES_MAX, CHUNK_ITEMS_MAX
+from stateward.workers.sdk import Completed, Job, Outcome, RunnerFunction
 from tests.workers.jobs import completed, failed, items, lines, run
 
 
@@ -221,7 +215,7 @@ JSON_VALUES = st.recursive(
 def test_items_come_out_as_they_went_in(given_items: list[dict[str, Any]]) -> None:
     result = completed(lambda job: given_items)
 
-    assert items(result) == sdk.cleaned(given_items)
+    assert items(result) == json_values.cleaned(given_items)
     assert result.count == len(given_items)
 
 

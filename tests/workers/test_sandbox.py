@@ -11,7 +11,8 @@ import pytest
 
 from stateward.workers import processes, sandbox
 from stateward.workers.confinement import Grants
-from stateward.workers.sdk import CHUNK_ITEMS_MAX, Completed, Failed, Limits
+from stateward.workers.results import CHUNK_ITEMS_MAX
+from stateward.workers.sdk import Completed, Failed, Limits
 from tests.waiting import wait_until
 from tests.workers.children import (
     MIB,

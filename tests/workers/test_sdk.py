@@ -10,15 +10,9 @@ import stateward.workers
 from stateward.core.errors import UnknownName
 from stateward.core.model import Fields
 from stateward.workers import sdk
-from stateward.workers.sdk import (
-    AttemptLog,
-    Completed,
-    Job,
-    Runner,
-    empty_folder,
-    registered,
-    runner,
-)
+from stateward.workers.attempt_log import AttemptLog
+from stateward.workers.job_files import empty_folder
+from stateward.workers.sdk import Completed, Job, Runner, registered, runner
 from tests.workers.jobs import NOW, Odd, a_job, completed, failed, items, lines, parse, run
 
 

@@ -25,8 +25,9 @@ from stateward.engine.flags import Flags
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.full_text import IndexedTransition
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
+from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.routes import route_of
-from stateward.workers.sdk import Completed, Failed, Job, Limits, Result, registered, run_runner
+from stateward.workers.sdk import Job, registered, run_runner
 from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of
 
 # A file without its lock is a little larger or smaller than with it; what limits uploads has let that one in.

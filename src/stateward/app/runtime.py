@@ -28,7 +28,8 @@ from stateward.storage.store import Store
 from stateward.transport import Bus
 from stateward.workers.layers import missing_protection
 from stateward.workers.pipeline import MAIN
-from stateward.workers.sdk import Limits, registered
+from stateward.workers.results import Limits
+from stateward.workers.sdk import registered
 from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
 
 SERVER_CLOCK = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"

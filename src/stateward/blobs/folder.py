@@ -103,7 +103,29 @@ class _Keeper(Protocol):
         """Store a complete, synced file under its hash; whether these bytes are new."""
 
 
-class Folder:
+class Receiving:
+    """Storing bytes that a caller has at hand, for every store that can receive them piece by piece."""
+
+    def receive(self, *, bytes_max: int) -> "Incoming":
+        """Start to receive bytes that come piece by piece."""
+        raise NotImplementedError
+
+    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
+        """Store these bytes. The limit is checked while they stream: a size that a client declares is no proof."""
+        with self.receive(bytes_max=bytes_max) as incoming:
+            for piece in pieces:
+                incoming.write(piece)
+            return incoming.keep()
+
+    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
+        """Store these bytes if that is their hash; None if they have another, and then nothing is stored."""
+        with self.receive(bytes_max=bytes_max) as incoming:
+            for piece in pieces:
+                incoming.write(piece)
+            return incoming.keep() if incoming.digest == digest else None
+
+
+class Folder(Receiving):
     """Artifacts in a folder of this machine."""
 
     def __init__(self, root: Path) -> None:
@@ -119,20 +141,6 @@ class Folder:
     def location(self) -> str:
         """The folder."""
         return str(self._root)
-
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
-        """Store these bytes. The limit is checked while they stream: a size that a client declares is no proof."""
-        with self.receive(bytes_max=bytes_max) as incoming:
-            for piece in pieces:
-                incoming.write(piece)
-            return incoming.keep()
-
-    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
-        """Store these bytes if that is their hash; None if they have another, and then nothing is stored."""
-        with self.receive(bytes_max=bytes_max) as incoming:
-            for piece in pieces:
-                incoming.write(piece)
-            return incoming.keep() if incoming.digest == digest else None
 
     def receive(self, *, bytes_max: int, keeper: _Keeper | None = None) -> "Incoming":
         """Start to receive bytes that come piece by piece; with a `keeper`, it takes them over instead."""

@@ -16,7 +16,7 @@ object that does not match is `ArtifactChanged`. Nothing here lists the bucket b
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property, partial
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stateward.blobs.folder import HEX_CHARS, Artifact, Folder, Incoming
+from stateward.blobs.folder import HEX_CHARS, Folder, Incoming, Receiving
 from stateward.core.errors import ArtifactChanged, ArtifactError, ArtifactsUnreachable
 from stateward.extras import missing_extra
 
@@ -65,7 +65,7 @@ class ObjectOptions(msgspec.Struct, frozen=True, kw_only=True):
     part_bytes: int = PART_BYTES
 
 
-class ObjectStorage:
+class ObjectStorage(Receiving):
     """Artifacts in a bucket, with copies of those that were used last in a folder of this machine."""
 
     def __init__(self, options: ObjectOptions, cache: Path) -> None:
@@ -80,20 +80,6 @@ class ObjectStorage:
     def location(self) -> str:
         """The URL of the bucket and prefix."""
         return self._options.url
-
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
-        """Store these bytes; durable in the bucket when this returns."""
-        with self.receive(bytes_max=bytes_max) as incoming:
-            for piece in pieces:
-                incoming.write(piece)
-            return incoming.keep()
-
-    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
-        """Store these bytes if that is their hash; None if they have another, and then nothing is stored."""
-        with self.receive(bytes_max=bytes_max) as incoming:
-            for piece in pieces:
-                incoming.write(piece)
-            return incoming.keep() if incoming.digest == digest else None
 
     def receive(self, *, bytes_max: int) -> Incoming:
         """Start to receive bytes that come piece by piece; nothing is sent before the last has come."""

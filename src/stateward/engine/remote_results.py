@@ -16,16 +16,9 @@ from stateward.core.files import DerivedFile, file_fault
 from stateward.core.model import Fields, Micros, Work, clean_text
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.transport.messages import FileReference, ResultMessage
+from stateward.workers.results import Failed, Limits, Outcome, Result
 from stateward.workers.routes import Routes, route_of
-from stateward.workers.sdk import (
-    Failed,
-    Job,
-    Limits,
-    Outcome,
-    Result,
-    Runner,
-    run_runner,
-)
+from stateward.workers.sdk import Job, Runner, run_runner
 
 BAD_RESULT = "BAD_RESULT"
 WORKER_LOST = "WORKER_LOST"

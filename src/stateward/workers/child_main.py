@@ -49,6 +49,7 @@ import msgspec
 from stateward.core.errors import TransientFailure
 from stateward.core.files import DerivedFile
 from stateward.core.model import Fields
+from stateward.workers.attempt_log import Log, tame_line
 from stateward.workers.confinement import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_NO_NEW_PRIVS,
@@ -57,23 +58,11 @@ from stateward.workers.confinement import (
     die_with,
     prctl,
 )
+from stateward.workers.failures import TRACEBACK_CHARS_MAX, describe
+from stateward.workers.job_files import DERIVED_FOLDER, FolderFiles, empty_folder
 from stateward.workers.processes import kill_descendants, tasks_of_user
-from stateward.workers.sdk import (
-    DERIVED_FOLDER,
-    TRACEBACK_CHARS_MAX,
-    Completed,
-    Failed,
-    FolderFiles,
-    Job,
-    Limits,
-    Log,
-    Result,
-    describe,
-    empty_folder,
-    registered,
-    run_runner,
-    tame_line,
-)
+from stateward.workers.results import Completed, Failed, Limits, Result
+from stateward.workers.sdk import Job, registered, run_runner
 from stateward.workers.spool import Spool
 
 # The path is set before our first import, because `-I` starts an interpreter without the worker's. It comes as an

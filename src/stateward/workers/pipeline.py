@@ -55,7 +55,8 @@ from stateward.workers.pipeline_parts import (
     StageOptions,
     producers_before,
 )
-from stateward.workers.sdk import Inputs, Job, Outcome, Runner, register, registered
+from stateward.workers.results import Outcome
+from stateward.workers.sdk import Inputs, Job, Runner, register, registered
 from stateward.workers.signature import read_signature
 
 PREFIX_CHARS_MAX = 8

@@ -14,7 +14,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypedDict, Type
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import TIMEOUT_DEFAULT_S, Guard, all_of
 from stateward.core.model import Json
-from stateward.workers.sdk import DONE, Job
+from stateward.workers.results import DONE
+from stateward.workers.sdk import Job
 from stateward.workers.signature import StageSignature
 
 Answer: TypeAlias = Literal["approved", "corrected", "rejected"]

@@ -13,7 +13,8 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from stateward.workers.items import PLAIN, ItemType, item_type, union_members
-from stateward.workers.sdk import Batch, Job, Outcome
+from stateward.workers.results import Batch, Outcome
+from stateward.workers.sdk import Job
 
 LISTS = (list, collections.abc.Sequence, collections.abc.Collection)
 

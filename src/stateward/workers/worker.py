@@ -49,25 +49,16 @@ from stateward.storage.outputs import (
 )
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
+from stateward.workers.attempt_log import AttemptLog
+from stateward.workers.child_attempt import SMALL_INPUT_CHARS, JobOrder
 from stateward.workers.confinement import Grants
 from stateward.workers.fetching import LOOK_S, Fetchable, Fetcher
+from stateward.workers.job_files import StoredFile, pieces_of_file
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
+from stateward.workers.results import Chunk, Completed, Died, Failed, Limits, Result
 from stateward.workers.routes import Routes, route_of
-from stateward.workers.sandbox import SMALL_INPUT_CHARS, Child, ChildJob, JobOrder
-from stateward.workers.sdk import (
-    AttemptLog,
-    Chunk,
-    Completed,
-    Died,
-    Failed,
-    Job,
-    Limits,
-    Result,
-    Runner,
-    StoredFile,
-    pieces_of_file,
-    run_runner,
-)
+from stateward.workers.sandbox import Child, ChildJob
+from stateward.workers.sdk import Job, Runner, run_runner
 
 IDLE_S = 3600.0  # the longest sleep, however long the heartbeat interval is
 # How long `close` waits for each supervisor to kill its processes and remove its scratch folder; what is left of
