@@ -122,6 +122,34 @@ def test_what_was_answered_is_not_asked_and_paid_for_again(
     assert np.array_equal(again, endpoint(embedder, batch=2).vectors(["a", "b", "c"]))
 
 
+def test_pieces_of_two_answers_are_never_mixed(
+    embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attempt that is killed while it saves an answer leaves some pieces of it behind."""
+    monkeypatch.setattr(
+        "stateward.pipelines.literature.embedding.endpoint.SAVED_BYTES_MAX", SIZE * 4
+    )
+
+    class Dying(Values):
+        def save(self, name: str, data: bytes) -> None:
+            if name.endswith("/1"):
+                raise SystemExit("killed")
+            super().save(name, data)
+
+    saved = Dying()
+    embedder.spoil = lambda answer: {
+        **answer, "data": [{**row, "embedding": row["embedding"][::-1]} for row in answer["data"]]
+    }  # fmt: skip
+    with pytest.raises(SystemExit):
+        endpoint(embedder).vectors(["a", "b"], saved)
+    embedder.spoil = lambda answer: answer
+    again = Values(saved)
+    told = endpoint(embedder).vectors(["a", "b"], again)
+
+    assert np.array_equal(endpoint(embedder).vectors(["a", "b"], again), told)
+    assert len(embedder.asked) == 2
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 302])
 def test_a_refusal_is_final_and_tells_no_key(embedder: Embedder, status: int) -> None:
     embedder.statuses = [status]

@@ -44,7 +44,7 @@ GONE = frozenset({404, 410})
 NOT_FOUND, REFUSED, SOURCE_BUSY = "NOT_FOUND", "SOURCE_REFUSED", "SOURCE_BUSY"
 SOURCE_ERROR, TRUNCATED, TOO_LARGE = "SOURCE_ERROR", "TRUNCATED", "TOO_LARGE"
 ADDRESS_REFUSED, TOO_MANY_REDIRECTS = "ADDRESS_REFUSED", "TOO_MANY_REDIRECTS"
-NOT_MODIFIED = "NOT_MODIFIED"
+NOT_MODIFIED, SAVED_ANSWER_DAMAGED = "NOT_MODIFIED", "SAVED_ANSWER_DAMAGED"
 PURPOSE = Purpose(
     what="papers are fetched", allow_setting="literature.fetch.allow", is_plain_http_allowed=True
 )
@@ -108,27 +108,37 @@ class Web:
         `conditions` are If-None-Match and If-Modified-Since of an earlier copy; what has not changed since is
         `NOT_MODIFIED`.
         """
-        name = f"get/{sha256(url.encode()).hexdigest()}"
+        name = f"answer/{sha256(url.encode()).hexdigest()}"
         saved = self._job.load(name)
         if saved is not None:
             known = msgspec.json.decode(saved, type=Received)
             self.received.append(known)
-            return b"".join(
-                self._job.load(f"{name}/{piece}") or b"" for piece in range(known.pieces)
-            )
+            return self._saved_body(name, known)
         pause = self._limits.pause_s if pause_s is None else pause_s
         final, reply = self._follow(url, pause, conditions or {})
         body = _body(reply, self._limits.bytes_max)
         received = self._describe(url, final, reply, body)
         for piece in range(received.pieces):
             self._job.save(
-                f"{name}/{piece}", body[piece * SAVED_BYTES_MAX : (piece + 1) * SAVED_BYTES_MAX]
+                _piece_name(name, received, piece),
+                body[piece * SAVED_BYTES_MAX : (piece + 1) * SAVED_BYTES_MAX],
             )
         self._job.save(
             name, msgspec.json.encode(received)
         )  # last: it says that all pieces are there
         self._job.log(f"got {len(body)} bytes from {received.url}", status=received.status)
         self.received.append(received)
+        return body
+
+    def _saved_body(self, name: str, known: Received) -> bytes:
+        body = b"".join(
+            self._job.load(_piece_name(name, known, piece)) or b"" for piece in range(known.pieces)
+        )
+        if sha256(body).hexdigest() != known.sha256:
+            raise FatalFailure(
+                f"the saved answer of {known.asked} is not what was received; add the paper again",
+                code=SAVED_ANSWER_DAMAGED,
+            )
         return body
 
     def _describe(self, url: str, final: str, reply: HttpReply, body: bytes) -> Received:
@@ -236,6 +246,11 @@ class Web:
             raise StageFailure(
                 f"{without_keys(url)} cannot be reached: {error}", code=SOURCE_ERROR
             ) from error
+
+
+def _piece_name(name: str, received: Received, piece: int) -> str:
+    """Named by the whole answer: an attempt that was killed between two pieces may have had another one."""
+    return f"{name}/{received.sha256[:32]}/{piece}"
 
 
 def without_keys(url: str) -> str:

@@ -80,7 +80,7 @@ class EmbeddingEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         body = msgspec.json.encode(
             {"model": self.model, "input": list(texts), "encoding_format": "float"}
         )
-        name = f"embedding/{sha256(self.base_url.encode() + body).hexdigest()}"
+        name = f"vectors/{sha256(self.base_url.encode() + body).hexdigest()}"
         known = _load(saved, name) if saved is not None else None
         if known is not None:
             return known
@@ -160,25 +160,43 @@ def _vectors(body: bytes, count: int) -> "Floats":
     return unit
 
 
+class _SavedVectors(msgspec.Struct, frozen=True, kw_only=True):
+    """What is saved last, and says that all pieces are there; they are named by the whole answer.
+
+    An attempt that was killed between two pieces may have had another answer to the same question.
+    """
+
+    rows: int
+    size: int
+    sha256: str
+
+    def piece(self, name: str, number: int) -> str:
+        return f"{name}/{self.sha256[:32]}/{number}"
+
+
 def _save(saved: Saved, name: str, vectors: "Floats") -> None:
-    """In pieces that are small enough; the size is saved last and says that all of them are there."""
+    """In pieces that are small enough."""
     data = vectors.astype("<f4").tobytes()
+    rows, size = vectors.shape
+    told = _SavedVectors(rows=rows, size=size, sha256=sha256(data).hexdigest())
     for number, start in enumerate(range(0, len(data), SAVED_BYTES_MAX)):
-        saved.save(f"{name}/{number}", data[start : start + SAVED_BYTES_MAX])
-    saved.save(name, msgspec.json.encode(vectors.shape))
+        saved.save(told.piece(name, number), data[start : start + SAVED_BYTES_MAX])
+    saved.save(name, msgspec.json.encode(told))
 
 
 def _load(saved: Saved, name: str) -> "Floats | None":
     import numpy as np
 
-    told = saved.load(name)
-    if told is None:
+    found = saved.load(name)
+    if found is None:
         return None
-    rows, size = msgspec.json.decode(told, type=tuple[int, int])
-    pieces = -(-rows * size * 4 // SAVED_BYTES_MAX)
-    data = b"".join(saved.load(f"{name}/{number}") or b"" for number in range(pieces))
-    found: Floats = np.frombuffer(data, dtype="<f4").reshape(rows, size)
-    return found
+    told = msgspec.json.decode(found, type=_SavedVectors)
+    pieces = -(-told.rows * told.size * 4 // SAVED_BYTES_MAX)
+    data = b"".join(saved.load(told.piece(name, number)) or b"" for number in range(pieces))
+    if sha256(data).hexdigest() != told.sha256:
+        raise _unusable("vectors that were saved and are damaged")
+    vectors: Floats = np.frombuffer(data, dtype="<f4").reshape(told.rows, told.size)
+    return vectors
 
 
 def _unusable(what: str) -> FatalFailure:
