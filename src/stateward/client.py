@@ -403,6 +403,18 @@ class Client:
         path = f"/records/{_part(record_id)}/advance"
         return self._post(path, {"reason": reason}, schemas.Record, key=idempotency_key)
 
+    def move(
+        self,
+        record_id: str,
+        event: str,
+        *,
+        reason: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> schemas.Record:
+        """Make a move that the machine of a record declares, by its event, such as `document.skipped`."""
+        return self._act(record_id, f"moves/{_part(event)}", reason, version, idempotency_key)
+
     def decide_flags(
         self,
         record_id: str,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stateward.app import App
+from stateward.app.doctor import checks
 from stateward.core.model import (
     SECOND,
     Applied,
@@ -121,6 +122,31 @@ def test_an_urgent_document_that_is_given_up_is_mailed_as_p2_with_its_name(
     assert "severity P2" in text
     assert "document statement.pdf" in text
     assert "priority 10 premium_user" in text
+
+
+@on_each_store
+def test_a_source_of_which_many_records_fail_is_mailed_once_and_seen_by_doctor(
+    make_app: Maker, clock: ManualClock
+) -> None:
+    with mail_server() as server:
+        app = make_app(mailing(server.port, ", email_on: [source]"), clock=clock)
+        labels = {"source_type": "scan"}
+        failed(app, count=9, code="SOURCE_BUSY", labels=labels)
+        failed(app, count=9, code="NOT_TEXT", labels={"source_type": "other"})
+        deliver(app)
+        assert server.mails == []
+        assert next(each for each in checks(app) if each.name == "sources").is_well
+        failed(app, code="NOT_TEXT", labels=labels)
+        deliver(app)
+        failed(app, code="NOT_TEXT", labels=labels)
+        deliver(app)
+        check = next(each for each in checks(app) if each.name == "sources")
+
+    (mail,) = server.mails
+    assert mail["Subject"] == "[Stateward] upload/scan source failing: SOURCE_BUSY"
+    assert "stateward list 'machine:upload source:scan error:SOURCE_BUSY'" in mail.get_content()
+    assert check.sentence == "upload/scan: 11 failed within an hour, mostly SOURCE_BUSY"
+    assert not check.is_well
 
 
 def test_without_an_address_nothing_is_mailed_and_effects_are_settled(make_app: Maker) -> None:

@@ -159,13 +159,24 @@ class Actions:
     # Moves that a machine declares
 
     def move(
-        self, event: str, record_ids: Sequence[str], *, actor: str, reason: str | None
+        self,
+        event: str,
+        record_ids: Sequence[str],
+        *,
+        actor: str,
+        reason: str | None,
+        machines: Sequence[str] = (),
+        version: int | None = None,
     ) -> list[Record | StatewardError]:
-        """Make a move of the machine (an entry of its `moves`), each record for itself; for each, its answer."""
+        """Make a move of the machine (an entry of its `moves`), each record for itself; for each, its answer.
+
+        With `version`, only of those that still have it; `machines` are those that the person may see, none means all.
+        """
         with self._store.transaction():
             found = self._store.load(record_ids, lock=True)
             answers: list[Record | StatewardError] = [
-                self._declares(each, found.get(each), event) for each in record_ids
+                self._declares(each, _visible(found.get(each), machines), event, version)
+                for each in record_ids
             ]
             places = [place for place, each in enumerate(answers) if isinstance(each, Record)]
             events = [
@@ -187,10 +198,12 @@ class Actions:
             return answers
 
     def _declares(
-        self, record_id: str, record: Record | None, event: str
+        self, record_id: str, record: Record | None, event: str, version: int | None
     ) -> Record | StatewardError:
         if record is None:
             return unknown_record(record_id)
+        if version not in (None, record.version):
+            return ConcurrentModification(record_id, expected=version)
         moves = {each.on for each in self._registry.of(record).moves}
         return record if event in moves else UnknownName("move", event, sorted(moves))
 
@@ -253,7 +266,8 @@ class Actions:
         machines: Sequence[str] = (),
         version: int | None = None,
     ) -> Record | StatewardError:
-        if record is None or (machines and record.machine not in machines):
+        record = _visible(record, machines)
+        if record is None:
             return unknown_record(record_id)
         if version not in (None, record.version):
             return ConcurrentModification(record_id, expected=version)
@@ -444,6 +458,11 @@ class _BulkCounter:
         )
 
 
+def _visible(record: Record | None, machines: Sequence[str]) -> Record | None:
+    """A record of one of these machines; none means all."""
+    return None if record is None or (machines and record.machine not in machines) else record
+
+
 def _not_a_person(actor: str) -> InvalidRequest:
     shown = clean_text(actor, chars_max=ACTOR_CHARS_SHOWN)
     return InvalidRequest(
@@ -453,7 +472,8 @@ def _not_a_person(actor: str) -> InvalidRequest:
 
 def _check(command: Command, record: Record | None) -> Record | StatewardError:
     """The record that a request is about, or why it cannot even be considered."""
-    if record is None or (command.machines and record.machine not in command.machines):
+    record = _visible(record, command.machines)
+    if record is None:
         return unknown_record(command.record_id)
     if command.version is not None and command.version != record.version:
         return ConcurrentModification(command.record_id, expected=command.version)

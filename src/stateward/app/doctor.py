@@ -12,10 +12,11 @@ from stateward.app.artifacts import FOLDER
 from stateward.app.feed import feed_of
 from stateward.app.secrets import state as secret_state
 from stateward.core.errors import StatewardError
-from stateward.core.model import SECOND, to_iso
+from stateward.core.model import SECOND, Micros, to_iso
 from stateward.engine.clock_guard import ADVICE
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
+from stateward.storage.failing_sources import failing_sources
 from stateward.storage.full_text import FullTextIndex
 from stateward.storage.last_backup import last_backup
 from stateward.workers.confinement import program_paths
@@ -66,11 +67,8 @@ def checks(app: App) -> Iterator[Check]:
     yield _runner_check(app)
     if not app.settings.transport.is_database:
         yield _transport_check(app)
-    overdue = len(
-        app.store.due(
-            app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND), limit=1000
-        )
-    )
+    late = round(2 * app.settings.worker.lease_seconds * SECOND)
+    overdue = len(app.store.due(app.clock() - late, limit=1000))
     yield Check(
         name="overdue",
         is_well=not overdue,
@@ -79,6 +77,7 @@ def checks(app: App) -> Iterator[Check]:
         if overdue
         else "",
     )
+    yield _source_check(app, late)
     pauses = app.store.pauses()
     yield Check(
         name="pauses",
@@ -107,6 +106,25 @@ def checks(app: App) -> Iterator[Check]:
             else "runners are held by the other layers only; a newer kernel has it",
         )
     yield from _program_checks(app)
+
+
+def _source_check(app: App, overdue_us: Micros) -> Check:
+    """Sources of documents that fail as a whole, or whose documents stand still."""
+    found = failing_sources(app.database, now=app.clock(), overdue_us=overdue_us)
+    failing = next((each for each in found if each.failed), None)
+    advice = ""
+    if failing is not None:
+        query = f"machine:{failing.machine} source:{failing.source_type} error:{failing.error_code}"
+        advice = f"stateward list '{query}', and see the source"
+    elif found:
+        advice = "see that a coordinator and workers run: stateward up"
+    return Check(
+        name="sources",
+        is_well=not found,
+        sentence="; ".join(f"{each.name}: {each.sentence}" for each in found)
+        or "none fails, and none stands still",
+        advice=advice,
+    )
 
 
 def _program_checks(app: App) -> Iterator[Check]:

@@ -67,6 +67,7 @@ TIMELINE_ROWS = 40
 ATTEMPTS_SHOWN = 40
 ITEM_ROWS = 100
 ACTS_SHOWN = 20
+VERBS = ("retry", "cancel", "priority")
 SAID = (
     "count",
     "error_code",
@@ -114,6 +115,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     can_place: bool
     can_correct: bool
     can_review: bool
+    moves: list[tuple[str, str]]
     max_retries: int
     stages: list[tuple[str, str, int]]
     pictures: Mapping[str, str]
@@ -172,6 +174,11 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         can_correct=bool(app.plugins.hints(found.machine))
         and (kind == "failed" or (kind == "terminal" and bool(found.outputs))),
         can_review=kind == "suspended" and found.status in machine.review_in,
+        moves=[
+            (each.on, each.to)
+            for each in machine.moves
+            if each.source == found.status and each.on not in (RETRY_REQUESTED, CANCEL_REQUESTED)
+        ],
         max_retries=machine.retry_of(found).max_retries,
         stages=_made(machine, found),
         pictures=pictures_of(found, app.records.files(found)),
@@ -265,16 +272,28 @@ def _said(transition: Transition) -> list[tuple[str, object]]:
 async def ask(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> Response[bytes]:
     """Why, before it is done."""
     caller = caller_of(request)
-    if verb not in ("retry", "cancel", "priority"):
-        raise UnknownName("action", clean_text(verb, chars_max=40))
-    found = await service_of(request).quick.ask(lambda app: seen(app, caller, record_id))
+
+    def look_(app: App) -> tuple[Record, str]:
+        """The record, and where a move of its machine leads."""
+        found = seen(app, caller, record_id)
+        if verb in VERBS:
+            return found, ""
+        moves = {
+            each.on: each.to for each in app.registry.of(found).moves if each.source == found.status
+        }
+        if verb not in moves:
+            raise UnknownName("action", clean_text(verb, chars_max=40), [*VERBS, *moves])
+        return found, moves[verb]
+
+    found, to = await service_of(request).quick.ask(look_)
     is_fifo = service_of(request).settings.machine(found.machine).is_fifo
-    return fragment(request, "ask.html", {"record": found, "verb": verb, "is_fifo": is_fifo})
+    facts = {"record": found, "verb": verb, "to": to, "is_fifo": is_fifo}
+    return fragment(request, "ask.html", facts)
 
 
 @post("/records/{record_id:str}/act/{verb:str}", opt={"right": "act"}, status_code=200)
 async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> Response[bytes]:
-    """Retry, cancel, or change the priority: exactly as the API does it."""
+    """Retry, cancel, change the priority, or make a move of the machine: exactly as the API does it."""
     form = await request.form()
     reason = clean_text(str(form.get("reason", "")).strip(), chars_max=2000) or None
     if verb == "priority":
@@ -286,12 +305,20 @@ async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
     elif verb in ("retry", "cancel"):
         answer = await _moved(request, "retry" if verb == "retry" else "cancel", record_id, reason)
     else:
-        raise UnknownName("action", clean_text(verb, chars_max=40))
+        wish = schemas.Ask(reason=reason)
+        answer = await operations.move_record(
+            request,
+            record_id,
+            verb,
+            ask=wish,
+            if_match=request.headers.get("if-match") or "*",
+            key=None,
+        )
     if answer.status >= 400:
         said = {"said": problem_text(answer)}
         return html("problem_line.html", said, status=answer.status)
     console_of(request).forget_badges()
-    done = {"retry": "It is tried again.", "cancel": "It is cancelled.", "priority": "Done."}[verb]
+    done = {"retry": "It is tried again.", "cancel": "It is cancelled."}.get(verb, "Done.")
     trigger = {"stateward:close": {}, "stateward:refresh": {}, "stateward:toast": {"value": done}}
     headers = {**HEADERS, "HX-Trigger": msgspec.json.encode(trigger).decode()}
     return Response(content=b"", headers=headers, media_type="text/html")

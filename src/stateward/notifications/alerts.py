@@ -1,9 +1,9 @@
 """Alerts for the administrator: what is worth one, and the queue from which they are sent by email.
 
 An alert is stored once per occurrence: a record that failed for good or is stuck, an open review, a webhook that cannot
-be delivered. Its id says what it is about, so that writing it again changes nothing. It is stored in the transaction
-that settles the effect it follows from, and sent until the mail server accepts it or a day of attempts is over: at
-least once, and a repeated email has the same Message-ID.
+be delivered, a source whose records fail together. Its id says what it is about, so that writing it again changes
+nothing. It is stored in the transaction that settles the effect it follows from, and sent until the mail server accepts
+it or a day of attempts is over: at least once, and a repeated email has the same Message-ID.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,8 +17,9 @@ from stateward.http_addresses import parse_url
 from stateward.notifications.endpoints import Webhook
 from stateward.notifications.outbox import change_of
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.failing_sources import failing_sources
 
-Topic: TypeAlias = Literal["exhausted", "failed", "stuck", "review", "webhook"]
+Topic: TypeAlias = Literal["exhausted", "failed", "stuck", "review", "webhook", "source"]
 
 EFFECTS_MAX = 500
 OVERDUE_MAX = 200
@@ -200,6 +201,33 @@ class AlertWriter:
                     at=int(due_at or 0),
                 )
                 for record_id, version, machine, status, due_at in found
+            ],
+            now=now,
+        )
+
+    def about_sources(self, *, now: Micros) -> None:
+        """One alert a day and source of which many records failed within an hour."""
+        if "source" not in self._topics:
+            return
+        found = failing_sources(
+            self._database, now=now, overdue_us=now
+        )  # stuck ones have their own
+        self._queue.add(
+            [
+                Alert.about(
+                    each.name,
+                    now // DAY,
+                    "source",
+                    machine=each.machine,
+                    facts={
+                        "error_code": each.error_code,
+                        "error_message": each.sentence,
+                        "source_type": each.source_type,
+                    },
+                    at=now,
+                )
+                for each in found
+                if each.failed
             ],
             now=now,
         )

@@ -40,6 +40,7 @@ WORDING: dict[Topic, tuple[str, str]] = {
     "stuck": ("stuck", "did not finish in time"),
     "review": ("needs review", "waits for a person to decide"),
     "webhook": ("webhook failing", "does not accept webhooks"),
+    "source": ("source failing", "is a source of which many records fail"),
 }
 
 
@@ -174,6 +175,12 @@ def _text(alert: Alert, addresses: EmailAddresses) -> str:
             f"look:    stateward webhook show {alert.record_id}",
             "         stateward webhook dead",
         ]
+    elif alert.topic == "source":
+        query = f"machine:{alert.machine} source:{facts['source_type']} error:{facts['error_code']}"
+        lines += [
+            f"look:    stateward list '{query}'",
+            f"retry:   stateward retry --query '{query}'",
+        ]
     else:
         if addresses.public_url:
             lines.append(f"open:    {addresses.public_url}/records/{alert.record_id}")
@@ -196,7 +203,8 @@ def _digest(alerts: Sequence[Alert], addresses: EmailAddresses) -> str:
     ]
     lines.append("")
     for each in alerts[:ALERTS_LISTED_MAX]:
-        link = f"  {addresses.public_url}/records/{each.record_id}" if addresses.public_url else ""
+        is_record = addresses.public_url and each.topic not in ("source", "webhook")
+        link = f"  {addresses.public_url}/records/{each.record_id}" if is_record else ""
         severity = f"{each.facts['severity']}: " if each.facts.get("severity") else ""
         said = f"{severity}{WORDING[each.topic][0]}"
         lines.append(f"{to_iso(each.created_at)}  {each.record_id}  {said}{link}")

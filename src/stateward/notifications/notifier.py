@@ -36,6 +36,7 @@ from stateward.telemetry.tracing import Spans, TracedAttempt
 POLL_S = 1.0  # what no wake-up announces is noticed after that: new endpoints, overdue records
 PACE_S = 0.02  # between two transactions: one serves everything that happened meanwhile
 PRUNE_EVERY_S = 3600.0
+SOURCES_EVERY_S = 300.0
 # On top of the timeout of a post, for what comes before and after it; then a delivery counts as abandoned.
 LEASE_MARGIN_S = 10.0
 # Of the pool, shared evenly by the endpoints that have something due; the rest is for the next endpoint, so that
@@ -111,7 +112,7 @@ class Notifier:
         self._finished: list[FinishedAttempt | FinishedEmail] = []
         self._is_draining = False
         # Ticks before which nothing happens: the next poll, transaction, check for overdue records and pruning.
-        self._poll_at = self._pace_at = self._overdue_at = self._prune_at = 0.0
+        self._poll_at = self._pace_at = self._overdue_at = self._prune_at = self._sources_at = 0.0
         self._is_paced = False
         self._processed = -1  # the last transition that is known to be processed
         self._next_at: Micros | None = None  # when the next attempt is due
@@ -195,6 +196,9 @@ class Notifier:
         if ticks >= self._overdue_at:
             self._overdue_at = ticks + self._options.overdue_every_s
             self._alerts.about_overdue(now=now, overdue_us=round(self._options.overdue_s * SECOND))
+        if ticks >= self._sources_at:
+            self._sources_at = ticks + SOURCES_EVERY_S
+            self._alerts.about_sources(now=now)
         self._is_stalled = False
         self._find_next()
         if ticks >= self._prune_at:

@@ -59,6 +59,7 @@ LOOK_PAUSE_S = (
     0.03  # changes come in bursts: one look after a burst instead of one after each change
 )
 CHUNKS_AT_ONCE = 4
+EVENT_CHARS_MAX = 100
 UPLOADED = "upload"  # the name of the log that says how a document came in, whatever its machine
 WAIT = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)(?:s)?")
 
@@ -416,6 +417,39 @@ async def act_on_record(
         return views.json_answer(view(app, record), headers={"ETag": views.etag(record.version)})
 
     return await write_once(request, once, Ask(command), answer)
+
+
+async def move_record(
+    request: Asked,
+    record_id: str,
+    event: str,
+    *,
+    ask: schemas.Ask | None,
+    if_match: str | None,
+    key: str | None,
+) -> Answer:
+    """Make a move that the machine of a record declares."""
+    caller = caller_of(request)
+    version = expected_version(service_of(request), if_match)
+    once = once_of(caller, request, key, (await request.body(), event, if_match or ""))
+
+    def act(app: App) -> Record | StatewardError:
+        (answer,) = app.actions.move(
+            clean_text(event, chars_max=EVENT_CHARS_MAX),
+            [record_id],
+            actor=caller.actor,
+            reason=None if ask is None else ask.reason,
+            machines=caller.machines,
+            version=version,
+        )
+        return answer
+
+    def answer(app: App, record: Record) -> Answer:
+        return views.json_answer(
+            views.record_view(app, record), headers={"ETag": views.etag(record.version)}
+        )
+
+    return await write_once(request, once, Call(act), answer)
 
 
 async def set_priority(

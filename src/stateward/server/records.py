@@ -141,6 +141,29 @@ async def advance(
     return reply(await operations.write_once(request, once, Call(act), answer))
 
 
+@post(
+    "/{record_id:str}/moves/{event:str}",
+    opt={"right": "act"},
+    status_code=200,
+    operation_id="moveRecord",
+    summary="Make a move that the state machine of a record declares",
+)
+async def move(
+    request: Asked,
+    record_id: FromPath[str],
+    event: FromPath[str],
+    data: OptionalAsk = None,
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response[schemas.Record]:
+    """By the event of one of the machine's `moves`, such as `document.skipped`; refused where it has none from here."""
+    return reply(
+        await operations.move_record(
+            request, record_id, event, ask=data, if_match=if_match, key=key
+        )
+    )
+
+
 @get(
     "/{record_id:str}/provenance",
     opt={"right": "read"},
@@ -245,7 +268,7 @@ async def errors(request: Asked) -> Response[schemas.Errors]:
 
 router = Router(
     path="/records",
-    route_handlers=[prioritise, explain, reprocess, advance, provenance],
+    route_handlers=[prioritise, explain, reprocess, advance, move, provenance],
     tags=["records"],
 )
 HANDLERS: list[Any] = [

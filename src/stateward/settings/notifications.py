@@ -43,12 +43,12 @@ class NotificationSettings(Section, frozen=True, kw_only=True):
         Email | None, Meta(description="The sender of email; null: `admin_email`.")
     ] = None
     email_on: Annotated[
-        tuple[Literal["exhausted", "failed", "stuck", "review", "webhook"], ...],
+        tuple[Literal["exhausted", "failed", "stuck", "review", "webhook", "source"], ...],
         Meta(
             description="What email is sent about: retries used up, failures that a retry cannot mend, timeouts, open "
-            "reviews, webhooks that cannot be delivered.",
+            "reviews, webhooks that cannot be delivered, sources of which many records fail within an hour.",
         ),
-    ] = ("exhausted", "failed", "stuck", "webhook")
+    ] = ("exhausted", "failed", "stuck", "webhook", "source")
     digest_over: Annotated[
         Count,
         Meta(

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from stateward.app import App
 from stateward.cli import cli
+from stateward.client import ApiProblem, Client
 from stateward.console import console
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields
@@ -194,6 +195,8 @@ def test_what_is_found_is_cited(library: Path) -> None:
 def test_the_service_and_its_console_search_the_same_index(library: Path) -> None:
     settings = settings_at(library)
     asked = ("search", "satiety", "--pipeline", "literature")
+    added = run(library, "literature", "add", "99000001", "--json").stdout
+    waiting = json.loads(added)["papers"][0]["id"]
     with Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server:
         far = run(library, "--server", server.url, *asked, "--filter", "year>=2000", "--json")
         cited = run(library, "--server", server.url, *asked, "--format", "bibtex")
@@ -201,6 +204,15 @@ def test_the_service_and_its_console_search_the_same_index(library: Path) -> Non
         query = "q=satiety&pipeline=literature&filter=year%3E%3D2000"
         page = web.get(f"{server.url}/console/search?{query}").text
         exported = web.get(f"{server.url}/console/search/export/ris?{query}").text
+        with Client(server.url) as client:
+            shown = web.get(f"{server.url}/console/records/{waiting}").text
+            ask = web.get(f"{server.url}/console/records/{waiting}/ask/document.skipped").text
+            for event in ("document.completed", "document.eaten"):
+                with pytest.raises(ApiProblem):
+                    client.move(waiting, event)
+            moved = client.move(waiting, "document.skipped", reason="not about soup", version=0)
+            with pytest.raises(ApiProblem):
+                client.move(waiting, "document.skipped", version=0)
 
     assert json.loads(far.stdout) == found(library, "satiety")
     assert cited.stdout.startswith("@article{roggen2022sourdough,")
@@ -209,6 +221,10 @@ def test_the_service_and_its_console_search_the_same_index(library: Path) -> Non
     for part in ("Why this result", "<mark>", "#place=", "/search/export/ris?"):
         assert part in page
     assert exported.startswith("TY  - JOUR")
+    assert "Move to skipped…" in shown
+    assert "Move to completed…" not in shown
+    assert "<code>document.skipped</code>" in ask
+    assert moved.status == "skipped"
 
 
 def test_a_collection_is_judged_by_its_relevant_documents(tmp_path: Path) -> None:
