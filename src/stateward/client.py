@@ -449,6 +449,12 @@ class Client:
             accept_flags=accept_flags,
             remember=remember,
         )
+        return self.reread(record_id, asked, idempotency_key=idempotency_key)
+
+    def reread(
+        self, record_id: str, asked: schemas.RereadRequest, *, idempotency_key: str | None = None
+    ) -> schemas.RereadAnswer:
+        """`reparse`, with all that can be asked for."""
         path = f"/records/{_part(record_id)}/reparse"
         return self._post(path, asked, schemas.RereadAnswer, key=idempotency_key)
 

@@ -137,6 +137,9 @@ class RereadRequest(Document, frozen=True, kw_only=True):
         bool,
         Meta(description="Whether to store a flagged result in place of one that is not."),
     ] = False
+    only_outdated: Annotated[
+        bool, Meta(description="Whether to leave alone what the readers of today have read.")
+    ] = False
 
 
 class RereadAnswer(Document, frozen=True, kw_only=True):
@@ -158,6 +161,9 @@ class RereadAnswer(Document, frozen=True, kw_only=True):
     learned: Annotated[
         list[str], Meta(description="What is remembered for other documents of the same layout.")
     ] = []
+    is_skipped: Annotated[
+        bool, Meta(description="Whether it was left alone, because it is not outdated.")
+    ] = False
 
 
 class Record(Document, frozen=True, kw_only=True):

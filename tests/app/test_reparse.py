@@ -76,16 +76,21 @@ def test_columns_and_signs_can_be_said(tmp_path: Path) -> None:
         assert rows[0]["description"] == "Shop"
 
 
-def test_the_command_shows_what_changes(flagged: tuple[Path, str]) -> None:
+def test_the_command_shows_what_changes_and_never_opens_a_document_itself(
+    flagged: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, record_id = flagged
     shell = Shell(folder)
+    for name in ("parse.read_statement", "raw_table.raw_table", "unlocking.unlock"):
+        monkeypatch.delattr(f"stateward.pipelines.statements.{name}")
 
     seen = shell("reparse", record_id, "--date-order", "mdy", "--dry-run")
-    done = shell("reparse", record_id, "--date-order", "mdy")
+    done = shell("reparse", record_id, "--date-order", "mdy", "--remember")
 
     assert seen.exit_code == done.exit_code == 0, done.stderr
     assert "+ 2026-01-02" in done.stdout
     assert "stored" in done.stderr
+    assert "learned from unclear.csv" in done.stderr
     assert shell.ids("is:flagged") == []
     assert shell.json("reparse", "--outdated") == []
     assert shell("reparse", record_id, "--sign", "maybe").exit_code == 2

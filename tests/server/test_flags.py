@@ -147,7 +147,7 @@ def test_the_client_decides(api: ApiClient) -> None:
     assert decided.flag_decision.action == "reject"
 
 
-def test_a_document_is_read_again_with_hints(api: ApiClient) -> None:
+def test_a_document_is_read_again_with_hints(api: ApiClient, tmp_path: Path) -> None:
     text = b"Date,Description,Amount\n01/02/2026,Shop purchase,-1.00\n03/04/2026,Salary,2.00\n"
     record_id = api.sent(text)
     api.work()
@@ -155,8 +155,13 @@ def test_a_document_is_read_again_with_hints(api: ApiClient) -> None:
     with Client(api.url) as client:
         seen = client.reparse(record_id, {"date_order": "mdy"}, is_preview=True)
         done = client.reparse(record_id, {"date_order": "mdy"})
+    far = ("--server", api.url)
+    shell = Shell(tmp_path)
+    again = shell.json(*far, "reparse", record_id, "--date-order", "mdy")
 
     assert (seen.is_stored, done.is_stored) == (False, True)
+    assert [row["outcome"] for row in again] == ["unchanged"]
+    assert shell.json(*far, "reparse", "--outdated") == []
     assert [row["date"] for row in done.added] == ["2026-01-02", "2026-03-04"]
     assert api.app.flags.counts() == {}
     unknown = api.post(f"/records/{record_id}/reparse", json={"hints": {"colour": "red"}})

@@ -181,7 +181,9 @@ class App:
         self.close()
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database, and the process in which documents were read again."""
+        if "editions" in self.__dict__:
+            self.editions.release()
         self.database.close()
 
     def _has_no_sealed_secret(self) -> bool:
@@ -350,7 +352,7 @@ class App:
     def editions(self) -> Editions:
         """Items of finished stages, made again."""
         from stateward.app.editions import Editions
-        from stateward.app.runtime import runner_limits
+        from stateward.app.runtime import build_single_jobs, runner_limits
 
         return Editions(
             records=self.records,
@@ -363,6 +365,8 @@ class App:
             index=self.indexer.replace,
             flags=self.flags,
             driver=self.external_driver,
+            jobs=build_single_jobs(self.settings, self.plugins, self.clock),
+            owners=self.store.submitters,
         )
 
     @cached_property

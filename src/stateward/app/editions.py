@@ -6,7 +6,7 @@ under a negative version, with the fact `edition_of` naming the version that it 
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from stateward.app.plugins import Plugins
 from stateward.app.records import Records, edition_version
 from stateward.blobs import ArtifactStore
-from stateward.core.errors import ConcurrentModification, InvalidRequest, StageFailure, UnknownName
+from stateward.core.errors import ConcurrentModification, InvalidRequest, UnknownName
 from stateward.core.machine import Stage
-from stateward.core.model import FLAGS, Fields, Micros, Record, clean_text
+from stateward.core.model import FLAGS, Fields, Json, Micros, Record, clean_text, timeout_message
 from stateward.core.view import flag_codes
 from stateward.definition.plugin import AUTO
 from stateward.engine.coordinator import Submitted
@@ -25,9 +25,11 @@ from stateward.engine.flags import Flags
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.full_text import IndexedTransition
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
+from stateward.workers.child_attempt import JobOrder
 from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.routes import route_of
 from stateward.workers.sdk import Job, registered, run_runner
+from stateward.workers.single_jobs import SingleJobs
 from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of
 
 # A file without its lock is a little larger or smaller than with it; what limits uploads has let that one in.
@@ -50,6 +52,8 @@ class Reread(msgspec.Struct, frozen=True, kw_only=True):
     """The record that processes a document that had failed with these hints."""
     learned: list[str] = []
     """What the pipelines remember for other documents like it."""
+    is_skipped: bool = False
+    """It was to be read only if an older reader had read it, and none had."""
 
     @property
     def is_changed(self) -> bool:
@@ -67,6 +71,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     found: Reread
     unlocked: bytes | None = None
     """The document without its lock, where a secret opened it."""
+    table: list[list[str]] | None = None
+    """The first rows of its table, if the hints are to be remembered for others like it."""
 
 
 class OtherHints(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +83,10 @@ class OtherHints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Editions:
-    """Runs stages of finished records again, in this process."""
+    """Runs stages of finished records again: in a sandboxed child, like a worker, and waits for it.
+
+    The child stays warm for the next record; who has done with it calls `release`.
+    """
 
     def __init__(
         self,
@@ -92,7 +101,11 @@ class Editions:
         index: Callable[[IndexedTransition], None],
         flags: Flags,
         driver: ExternalDriver,
+        jobs: SingleJobs,
+        owners: Callable[[Sequence[str]], dict[str, str]],
     ) -> None:
+        self._jobs = jobs
+        self._owners = owners
         self._flags = flags
         self._driver = driver
         self._readers = {name: at for plugin in plugins for name, at in plugin.readers.items()}
@@ -104,6 +117,10 @@ class Editions:
         self._plugins = plugins
         self._limits = limits
         self._clock = clock
+
+    def release(self) -> None:
+        """End the child process, if there is one."""
+        self._jobs.close()
 
     def rebuild(self, record_id: str, stage: str, *, actor: str) -> AttemptResult | None:
         """Make the items of a finished stage again from what the stages before it left.
@@ -138,20 +155,33 @@ class Editions:
         is_reset: bool = False,
         is_accepted: bool = False,
         is_remembered: bool = False,
+        only_outdated: bool = False,
     ) -> Reread:
         """Run all finished stages again, with other hints, and store what came out as new editions.
 
         The hints are stored with the editions, the secrets nowhere. With `is_preview` nothing is stored.
         """
-        reading = self.read(record_id, hints=hints, secrets=secrets, is_reset=is_reset)
-        if is_preview:
-            return reading.found
-        return self.store(
-            reading, actor=actor, is_accepted=is_accepted, is_remembered=is_remembered
+        reading = self.read(
+            record_id,
+            hints=hints,
+            secrets=secrets,
+            is_reset=is_reset,
+            is_remembered=is_remembered,
+            only_outdated=only_outdated,
         )
+        if is_preview or reading.found.is_skipped:
+            return reading.found
+        return self.store(reading, actor=actor, is_accepted=is_accepted)
 
     def read(
-        self, record_id: str, *, hints: Fields, secrets: Fields, is_reset: bool = False
+        self,
+        record_id: str,
+        *,
+        hints: Fields,
+        secrets: Fields,
+        is_reset: bool = False,
+        is_remembered: bool = False,
+        only_outdated: bool = False,
     ) -> Reading:
         """What comes out with these hints; nothing is stored. May take as long as the stages do.
 
@@ -160,6 +190,9 @@ class Editions:
         """
         record = self._records.get(record_id)
         self._check_hints(record, hints | secrets)
+        if only_outdated and not self.is_outdated(record):
+            found = replace(_nothing(record), is_skipped=True)
+            return Reading(record=record, hints=hints, results={}, found=found)
         if self._is_failed(record):
             return self._unread(record, hints, secrets)
         stages = self._finished(record)
@@ -184,7 +217,8 @@ class Editions:
         now = self._outputs.item_chunks(record.id, edition_version(self._outputs, record, last))
         found = _difference(record.id, last, list(now), results[last])
         found = replace(found, former_flags=self.flags_of(record))
-        return Reading(record=record, hints=in_force, results=results, found=found)
+        table = self._raw_table(record, labels) if is_remembered else None
+        return Reading(record=record, hints=in_force, results=results, found=found, table=table)
 
     def _unread(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
         """What can be done about a document that failed: other labels, or the document without its lock."""
@@ -192,23 +226,26 @@ class Editions:
             raise InvalidRequest(f"{record.id} failed, and no hint was given; retry it instead")
         unlocked = None
         if secrets and record.artifact is not None:
-            path = self._artifacts.path(record.artifact)
-            given = {name: str(value) for name, value in secrets.items()}
-            try:
-                unlocked = self._plugins.unlock(record.machine, path, given)
-            except StageFailure as error:
-                raise InvalidRequest(f"{record.id} cannot be read so: {error}") from error
-        found = Reread(
-            record_id=record.id,
-            stage="",
-            before=0,
-            after=0,
-            added=[],
-            removed=[],
-            flags=[],
-            is_stored=False,
-        )
+            unlocked = self._unlock(record, record.artifact, secrets)
+        found = _nothing(record)
         return Reading(record=record, hints=hints, results={}, found=found, unlocked=unlocked)
+
+    def _unlock(self, record: Record, artifact: str, secrets: Fields) -> bytes:
+        target = self._plugins.unlock_target(record.machine)
+        given = {name: str(value) for name, value in secrets.items()}
+        try:
+            found = self._look(record, artifact, target, given)
+        except InvalidRequest as error:
+            raise InvalidRequest(f"{record.id} cannot be read so: {error}") from error
+        if not isinstance(found, bytes):
+            raise InvalidRequest(f"{record.id} cannot be read so: it was not unlocked")
+        return found
+
+    def _look(
+        self, record: Record, artifact: str, target: str, given: dict[str, str]
+    ) -> Json | bytes:
+        owner = self._owners([record.id]).get(record.id, "")
+        return self._jobs.look(target, self._artifacts.path(artifact), given, owner=owner)
 
     def _succeed(self, reading: Reading, *, actor: str, reason: str | None = None) -> Submitted:
         """A record that processes a document that failed with other labels, or unlocked."""
@@ -234,13 +271,12 @@ class Editions:
         *,
         actor: str,
         is_accepted: bool = False,
-        is_remembered: bool = False,
     ) -> Reread:
         """Store what was read as new editions, if anything changed; a record that moved on meanwhile is refused.
 
         A result that is flagged where the one there is now is not would be wrong in silence: nothing leads to it from
-        the queue. It is stored only if the caller accepts that. With `is_remembered` the pipelines learn the hints for
-        other documents like it, unless the result is flagged.
+        the queue. It is stored only if the caller accepts that. Where it was read to be remembered, the pipelines learn
+        the hints for other documents like it, unless the result is flagged.
         """
         record, found = reading.record, reading.found
         if self._records.get(record.id).version != record.version:
@@ -259,24 +295,31 @@ class Editions:
         for stage, result in reading.results.items():
             self._store(record, stage, result, actor=actor, hints=reading.hints)
         self._decide(record, found, actor)
-        learned = self._learn(reading) if is_remembered and not found.flags else []
+        learned = [] if found.flags else self._learn(reading)
         return replace(found, is_stored=True, learned=learned)
 
     def raw_table(self, record: Record) -> list[list[str]] | None:
         """The first rows of the table of a document, as they are printed; None for what has none."""
-        if record.artifact is None:
+        return self._raw_table(record, record.labels | self.hints_of(record))
+
+    def _raw_table(self, record: Record, said: Fields) -> list[list[str]] | None:
+        target = self._plugins.raw_table_target(record.machine)
+        if record.artifact is None or not target:
             return None
-        said = record.labels | self.hints_of(record)
         hints = {name: str(value) for name, value in said.items()}
-        return self._plugins.raw_table(record.machine, self._artifacts.path(record.artifact), hints)
+        try:
+            found = self._look(record, record.artifact, target, hints)
+        except InvalidRequest:  # what is wrong with it, its record says
+            return None
+        return None if found is None else msgspec.convert(found, list[list[str]])
 
     def _learn(self, reading: Reading) -> list[str]:
         record = reading.record
-        if record.artifact is None:
+        if not reading.table:
             return []
         return self._plugins.learn(
             record.machine,
-            self._artifacts.path(record.artifact),
+            reading.table,
             {name: str(value) for name, value in reading.hints.items()},
             name=str(record.labels.get("filename") or record.id),
         )
@@ -454,19 +497,59 @@ class Editions:
         runner = registered().get(name)
         if runner is None:
             raise UnknownName("runner", name, registered())
-        job = Job(
+        path = None if record.artifact is None else self._artifacts.path(record.artifact)
+        options = {**options_of(self._plugins.runner_options, name), **(secrets or {})}
+        # The values that the attempt saved: an answer that was paid for then is not paid for again.
+        saved = StageSavedValues(self._outputs, record.id, stage.name, self._clock)
+        files = StageFiles(self._outputs, self._artifacts, record.id, before)
+        given = record.labels if labels is None else labels
+        if stage.isolation == "inline":
+            job = Job(
+                record_id=record.id,
+                stage=stage.name,
+                attempt=own,
+                labels=given,
+                path=path,
+                items=inputs,
+                options=options,
+                saved_values=saved,
+                files=files,
+            )
+            return run_runner(runner, job, limits=self._limits, sleep=time.sleep, now=self._clock)
+        order = JobOrder(
+            runner=name,
             record_id=record.id,
             stage=stage.name,
             attempt=own,
-            labels=record.labels if labels is None else labels,
-            path=None if record.artifact is None else self._artifacts.path(record.artifact),
+            timeout_s=stage.timeout_s,
+            timeout_message=timeout_message(stage.running, stage.timeout_s),
+            labels=given,
+            artifact_path=None if path is None else str(path),
             items=inputs,
-            options={**options_of(self._plugins.runner_options, name), **(secrets or {})},
-            # The values that the attempt saved: an answer that was paid for then is not paid for again.
-            saved_values=StageSavedValues(self._outputs, record.id, stage.name, self._clock),
-            files=StageFiles(self._outputs, self._artifacts, record.id, before),
+            options=options,
         )
-        return run_runner(runner, job, limits=self._limits, sleep=time.sleep, now=self._clock)
+        return self._jobs.run(
+            order,
+            owner=self._owners([record.id]).get(record.id, ""),
+            network=stage.network,
+            programs=stage.programs,
+            saved_values=saved,
+            files=files,
+        )
+
+
+def _nothing(record: Record) -> Reread:
+    """The answer where there is nothing to compare with."""
+    return Reread(
+        record_id=record.id,
+        stage="",
+        before=0,
+        after=0,
+        added=[],
+        removed=[],
+        flags=[],
+        is_stored=False,
+    )
 
 
 def _difference(record_id: str, stage: str, before: list[str], result: Completed) -> Reread:

@@ -33,6 +33,7 @@ from stateward.definition.plugin import (
     Resource,
     SourceType,
     item_view,
+    reference_of,
     resolve,
 )
 from stateward.settings import Settings
@@ -110,21 +111,18 @@ class Plugins:
             }
         return self._hints[machine]
 
-    def learn(self, machine: str, path: Path, hints: Mapping[str, str], *, name: str) -> list[str]:
+    def learn(
+        self, machine: str, rows: list[list[str]], hints: Mapping[str, str], *, name: str
+    ) -> list[str]:
         """Have the pipelines of a machine remember what a person said; what they learned."""
         own = [each for each in self._of(machine) if each.hints]
-        learned = [self.configured(each.name).learn(path, hints, name=name) for each in own]
+        learned = [self.configured(each.name).learn(rows, hints, name=name) for each in own]
         return [each for each in learned if each]
 
-    def raw_table(
-        self, machine: str, path: Path, hints: Mapping[str, str]
-    ) -> list[list[str]] | None:
-        """The first rows of a document's table, as they are printed; None for what has none."""
-        for plugin in self._of(machine):
-            if plugin.raw_table is not None and (found := resolve(plugin.raw_table)(path, hints)):
-                rows: list[list[str]] = found
-                return rows
-        return None
+    def raw_table_target(self, machine: str) -> str:
+        """The function that shows the first rows of a document's table as `module:name`; "" if none does."""
+        found = [each.raw_table for each in self._of(machine) if each.raw_table is not None]
+        return reference_of(found[0]) if found else ""
 
     def _of(self, machine: str) -> list[Plugin]:
         """The plug-ins that offer source types of a machine."""
@@ -134,13 +132,12 @@ class Plugins:
             if any(each.machine == machine for each in plugin.source_types)
         ]
 
-    def unlock(self, machine: str, path: Path, secrets: Mapping[str, str]) -> bytes:
-        """A document that was locked, without its lock; a `StageFailure` if the secrets are wrong."""
-        for plugin in self._of(machine):
-            if plugin.unlock is not None:
-                unlocked: bytes = resolve(plugin.unlock)(path, secrets)
-                return unlocked
-        raise InvalidRequest(f"no pipeline can unlock documents of the machine {machine}")
+    def unlock_target(self, machine: str) -> str:
+        """The function that opens locked documents as `module:name`."""
+        found = [each.unlock for each in self._of(machine) if each.unlock is not None]
+        if not found:
+            raise InvalidRequest(f"no pipeline can unlock documents of the machine {machine}")
+        return reference_of(found[0])
 
     # State machines and runners
 

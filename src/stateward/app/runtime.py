@@ -30,6 +30,7 @@ from stateward.workers.layers import missing_protection
 from stateward.workers.pipeline import MAIN
 from stateward.workers.results import Limits
 from stateward.workers.sdk import registered
+from stateward.workers.single_jobs import SingleJobConfig, SingleJobs
 from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
 
 SERVER_CLOCK = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
@@ -59,7 +60,6 @@ def build_worker(
     settling = database if is_apart else None
     if is_apart:
         database = open_database(settings, role=RUNNER_ROLE)
-    has_own = any(each.function.__module__ == MAIN for each in registered().values())
     return Worker(
         WorkerIdentity(name=name, host=host_name(), pid=pid, life=life),
         WorkerConfig(
@@ -69,7 +69,7 @@ def build_worker(
             inline_window=own.inline_window,
             heartbeat_s=own.heartbeat_seconds,
             scratch_root=own_scratch(settings.data_path.absolute() / "scratch", life=life),
-            imports=(*plugins.imports, *([MAIN] if has_own else [])),
+            imports=_imports(plugins),
             options=plugins.runner_options,
             routes=plugins.routes,
             offline=frozenset(plugins.offline_runners),
@@ -89,6 +89,29 @@ def build_worker(
         settling=settling,
         outputs=outputs,
     )
+
+
+def build_single_jobs(
+    settings: Settings, plugins: Plugins, clock: Callable[[], Micros]
+) -> SingleJobs:
+    """What runs single jobs of this process, with the limits of a worker."""
+    life = process_life(os.getpid())
+    config = SingleJobConfig(
+        limits=runner_limits(settings),
+        scratch_root=own_scratch(settings.data_path.absolute() / "scratch", life=life),
+        imports=_imports(plugins),
+        offline=frozenset(plugins.offline_runners),
+        recycle=settings.worker.recycle,
+        readable=settings.worker.readable,
+        hidden=hidden_paths(settings),
+    )
+    return SingleJobs(config, now=clock)
+
+
+def _imports(plugins: Plugins) -> tuple[str, ...]:
+    """What child processes import to find runners: the pipelines, and the script itself if it has any."""
+    has_own = any(each.function.__module__ == MAIN for each in registered().values())
+    return (*plugins.imports, *([MAIN] if has_own else []))
 
 
 def worker_name() -> str:

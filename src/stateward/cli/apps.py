@@ -207,6 +207,10 @@ class AppProtocol(Protocol):
 
     # Flagged results and reviews
 
+    def reread(self, record_id: str, asked: "schemas.RereadRequest") -> "schemas.RereadAnswer":
+        """Read a document again; what was read before stays as an earlier edition."""
+        ...
+
     def decide_flags(
         self, record_id: str, action: "FlagAction", *, reason: str | None
     ) -> "schemas.Record":

@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from stateward import schemas
 from stateward.app import App
 from stateward.app.actions import Bulk, BulkAction, Verb
@@ -303,6 +305,21 @@ class LocalApp(AppProtocol):
         return self._app.actions.resume(machine, stage)
 
     # Reviews
+
+    def reread(self, record_id: str, asked: schemas.RereadRequest) -> schemas.RereadAnswer:
+        """Read a document again."""
+        found = self._app.editions.reread(
+            self._whole(record_id),
+            hints=dict(asked.hints),
+            secrets=dict(asked.secrets),
+            actor=self._actor,
+            is_preview=asked.is_preview,
+            is_reset=asked.is_reset,
+            is_accepted=asked.accept_flags,
+            is_remembered=asked.remember,
+            only_outdated=asked.only_outdated,
+        )
+        return schemas.RereadAnswer(**msgspec.structs.asdict(found))
 
     def decide_flags(
         self, record_id: str, action: FlagAction, *, reason: str | None

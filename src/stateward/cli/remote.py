@@ -332,6 +332,12 @@ class RemoteApp(AppProtocol):
 
     # Reviews
 
+    def reread(self, record_id: str, asked: schemas.RereadRequest) -> schemas.RereadAnswer:
+        """Have the server read a document again."""
+        record_id = self._whole(record_id)
+        with translated(record_id):
+            return self._client.reread(record_id, asked)
+
     def decide_flags(
         self, record_id: str, action: FlagAction, *, reason: str | None
     ) -> schemas.Record:

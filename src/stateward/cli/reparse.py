@@ -4,7 +4,7 @@ What can be said is declared by the pipelines; each hint is an option here.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +14,10 @@ from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import plural, write
 
 if TYPE_CHECKING:
-    from stateward.app import App
-    from stateward.app.editions import Reread
+    from stateward.cli.apps import AppProtocol
     from stateward.core.model import Fields
     from stateward.definition.plugin import Hint
+    from stateward.schemas import RereadAnswer, RereadRequest
 
 SHOWN_MAX = 20
 LINE_CHARS_MAX = 160
@@ -103,21 +103,27 @@ def reparse(
     What changed is shown row by row. A flagged result that is no longer so leaves the queue. The hints of earlier
     corrections stay in force. A document that had failed is processed again, with the hints as labels.
     """
-    from stateward.cli.local import LocalApp
+    from stateward.schemas import RereadRequest
 
     if bool(ids) == bool(query or outdated):
         raise click.UsageError("name records, or give a --query or --outdated; one of the two")
     hints, secrets = _said(given)
+    asked = RereadRequest(
+        hints=hints,
+        secrets=secrets,
+        is_preview=dry_run,
+        is_reset=reset,
+        accept_flags=accept_flags,
+        remember=remember,
+        only_outdated=outdated,
+    )
     rows: list[dict[str, object]] = []
     worst = Exit.OK
-    with context.local_app() as app:
-        found = ids or tuple(each.id for each in LocalApp(app).find(query or ""))
+    with context.app() as app:
+        found = ids or tuple(each.id for each in app.find(query or ""))
         for record_id in found:
-            if outdated and not app.editions.is_outdated(app.records.get(record_id)):
-                continue
-            asked = Asked(hints, secrets, dry_run, reset, accept_flags, remember)
             row, code = _reparse(context, app, record_id, asked)
-            rows.append(row)
+            rows += [] if row is None else [row]
             worst = max(worst, code)
     if context.is_for_programs:
         context.emit_rows(rows)
@@ -126,22 +132,11 @@ def reparse(
     return worst
 
 
-class Asked(NamedTuple):
-    """How documents are to be read again."""
-
-    hints: "Fields"
-    secrets: "Fields"
-    is_preview: bool
-    is_reset: bool
-    is_accepted: bool
-    is_remembered: bool
-
-
-def _said(given: dict[str, str | Path | bool | None]) -> tuple["Fields", "Fields"]:
+def _said(given: dict[str, str | Path | bool | None]) -> tuple[dict[str, str], dict[str, str]]:
     """The hints that were given, and the secrets among them, which are read from files or asked for."""
     known = {hint.name: hint for hint in _hints()}
-    hints: Fields = {}
-    secrets: Fields = {}
+    hints: dict[str, str] = {}
+    secrets: dict[str, str] = {}
     for key, value in given.items():
         if key.startswith(ASK):
             if value:
@@ -169,22 +164,12 @@ def _first_line(path: Path) -> str:
 
 
 def _reparse(
-    context: CliContext, app: "App", record_id: str, asked: Asked
-) -> tuple[dict[str, object], Exit]:
+    context: CliContext, app: "AppProtocol", record_id: str, asked: "RereadRequest"
+) -> tuple[dict[str, object] | None, Exit]:
     from stateward.core.errors import StatewardError, StoreError
-    from stateward.engine.system import person
 
     try:
-        found = app.editions.reread(
-            record_id,
-            hints=asked.hints,
-            secrets=asked.secrets,
-            actor=person(),
-            is_preview=asked.is_preview,
-            is_reset=asked.is_reset,
-            is_accepted=asked.is_accepted,
-            is_remembered=asked.is_remembered,
-        )
+        found = app.reread(record_id, asked)
     except StoreError:
         raise
     except StatewardError as error:
@@ -194,6 +179,8 @@ def _reparse(
             "outcome": "refused",
             "error": problem(error).plain(),
         }, Exit.REFUSED
+    if found.is_skipped:
+        return None, Exit.OK
     outcome = _outcome(found, is_preview=asked.is_preview)
     if not context.is_for_programs:
         _show(context, found, outcome)
@@ -212,15 +199,16 @@ def _reparse(
     return row, Exit.FLAGGED if found.flags else Exit.OK
 
 
-def _outcome(found: "Reread", *, is_preview: bool) -> str:
+def _outcome(found: "RereadAnswer", *, is_preview: bool) -> str:
     if found.successor is not None:
         return "replaced"
     if not found.stage:  # it had failed: there is nothing to compare with
         return "readable"
-    return "unchanged" if not found.is_changed else "changed" if is_preview else "stored"
+    is_changed = found.added or found.removed or found.flags != found.former_flags
+    return "unchanged" if not is_changed else "changed" if is_preview else "stored"
 
 
-def _show(context: CliContext, found: "Reread", outcome: str) -> None:
+def _show(context: CliContext, found: "RereadAnswer", outcome: str) -> None:
     if found.successor is not None:
         context.say(f"replaced {found.record_id}, which had failed: {found.successor} is processed")
         return

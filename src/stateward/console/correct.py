@@ -74,9 +74,12 @@ async def correction(request: Asked, record_id: FromPath[str]) -> Response[bytes
     caller = caller_of(request)
 
     def look(app: App) -> CorrectionForm:
-        return form_of(app, seen(app, caller, record_id))
+        try:
+            return form_of(app, seen(app, caller, record_id))
+        finally:
+            app.editions.release()
 
-    found = await service_of(request).broad.ask(look)
+    found = await service_of(request).upload_thread().ask(look)
     return await page(request, "correct.html", {"it": found}, here="flags")
 
 

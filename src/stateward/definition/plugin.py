@@ -173,7 +173,7 @@ class ConfiguredPlugin(Generic[O_co]):
         """The model that ranked documents are embedded with, and the vector of a query; None without one."""
         return None
 
-    def learn(self, path: Path, hints: Mapping[str, str], *, name: str) -> str:
+    def learn(self, rows: list[list[str]], hints: Mapping[str, str], *, name: str) -> str:
         """Remember what a person said about a document called `name`, for others like it; "" if nothing was learned.
 
         What is learned reaches the runners as `job_options`.
@@ -386,7 +386,9 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     raw_table: "Callable[[Path, Mapping[str, str]], list[list[str]] | None] | Reference | None" = (
         None
     )
-    """The first rows of a document's table as they are printed, given the hints; None for what has no table."""
+    """The first rows of a document's table as they are printed, given the hints; None for what has no table.
+
+    It runs in a sandboxed process, as `unlock` does."""
     unlock: "Callable[[Path, Mapping[str, str]], bytes] | Reference | None" = None
     """A locked document as it is without its lock, given the secret hints; a `StageFailure` if they do not open it."""
     readers: dict[str, int] = {}
@@ -439,3 +441,8 @@ def _imported(reference: str) -> object:
 def resolve(value: T | Reference) -> T:
     """The object itself, imported if it was given by name."""
     return _imported(value) if isinstance(value, str) else value  # type: ignore[return-value]
+
+
+def reference_of(value: Callable[..., object] | Reference) -> Reference:
+    """The name by which another process imports a function: `module:name`."""
+    return value if isinstance(value, str) else f"{value.__module__}:{value.__qualname__}"

@@ -104,15 +104,21 @@ async def reread(
     def look(app: App) -> Reading:
         if not caller.covers(app.records.get(record_id).machine):
             raise unknown_record(record_id)
-        return app.editions.read(
-            record_id,
-            hints=dict(data.hints),
-            secrets=dict(data.secrets),
-            is_reset=data.is_reset,
-        )
+        try:
+            return app.editions.read(
+                record_id,
+                hints=dict(data.hints),
+                secrets=dict(data.secrets),
+                is_reset=data.is_reset,
+                is_remembered=data.remember and not data.is_preview,
+                only_outdated=data.only_outdated,
+            )
+        finally:
+            app.editions.release()  # a server is not to hold a process for what is asked for rarely
 
-    reading = await service_of(request).broad.ask(look)
-    if data.is_preview:
+    # By a thread that waits for slow things: other questions must not wait for a document.
+    reading = await service_of(request).upload_thread().ask(look)
+    if data.is_preview or reading.found.is_skipped:
         return _reread_answer(reading.found)
 
     def act(app: App) -> Reread:
@@ -120,7 +126,6 @@ async def reread(
             reading,
             actor=caller.actor,
             is_accepted=data.accept_flags,
-            is_remembered=data.remember,
         )
 
     # Without the secrets: a key is stored with a digest of what was asked.

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from stateward import schemas
 from stateward.app import App
 from stateward.app.actions import Command, Verb
-from stateward.app.editions import OtherHints
+from stateward.app.editions import OtherHints, Reading
 from stateward.app.views import attempt_view
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.files import SavedFile
@@ -130,7 +130,14 @@ async def _correction(
             f"duplicate: the same bytes are stored as {other.record.id}, and were not read with the {names} that came "
             "with them now; to read them again, the right to act is needed",
         )
-    reading = await service.broad.ask(lambda app: app.editions.read_other(other))
+
+    def look(app: App) -> Reading | None:
+        try:
+            return app.editions.read_other(other)
+        finally:
+            app.editions.release()
+
+    reading = await service.upload_thread().ask(look)
 
     def correct(app: App) -> Submitted:
         return app.editions.correct(other, reading, actor=caller.actor, reason=reason)

@@ -170,6 +170,12 @@ def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
     return options.get(runner.partition(".")[0], {}) if found is None else found
 
 
+def paths_in(options: Fields) -> list[str]:
+    """The files and folders that the options of a runner name."""
+    texts = [value for value in options.values() if isinstance(value, str)]
+    return [text for text in texts if text.startswith("/") and Path(text).exists()]
+
+
 class StageSavedValues:
     """The saved values of one stage of one record, in the database."""
 
@@ -663,12 +669,7 @@ class Worker:
 
     def _named_in_options(self) -> list[str]:
         """The files and folders that the settings name to runners, such as a folder of templates."""
-        found: list[str] = []
-        for runner in self._runners:
-            texts = [
-                value for value in self._config_options(runner).values() if isinstance(value, str)
-            ]
-            found += [text for text in texts if text.startswith("/") and Path(text).exists()]
+        found = [path for each in self._runners for path in paths_in(self._config_options(each))]
         return list(dict.fromkeys(found))
 
     def _is_for(self, child: Child, work: Work) -> bool:

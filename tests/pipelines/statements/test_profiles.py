@@ -8,6 +8,7 @@ import pytest
 from stateward.core.errors import DeclarationError
 from stateward.pipelines.statements.learning import learn, learned_profiles
 from stateward.pipelines.statements.profiles import ProfileFile, shipped_profiles
+from stateward.pipelines.statements.raw_table import raw_table
 from tests.pipelines.statements.reading import read_bytes
 
 AMEX = (
@@ -81,8 +82,9 @@ def test_what_was_said_about_a_table_without_headings_is_learned_by_its_shape(
     path.write_text("01/02/2026,Shop,1.00,9.99\n03/04/2026,Fuel,2.00,9.99\n")
     hints = {"map": "date=1,description=2,amount=3", "date_order": "mdy", "sign": "flipped"}
 
-    name = learn(file, path, hints, name="first.csv")
-    again = learn(file, path, {**hints, "sign": "printed"}, name="second.csv")
+    rows = raw_table(path, hints) or []
+    name = learn(file, rows, hints, name="first.csv")
+    again = learn(file, rows, {**hints, "sign": "printed"}, name="second.csv")
 
     assert (name, again) == ("learned from first.csv", "learned from second.csv")
     (profile,) = msgspec.convert(learned_profiles(file), ProfileFile).profiles
@@ -93,11 +95,10 @@ def test_what_was_said_about_a_table_without_headings_is_learned_by_its_shape(
 
 
 def test_there_is_nothing_to_learn_without_a_table_or_a_hint(tmp_path: Path) -> None:
-    path, file = tmp_path / "first.csv", tmp_path / "profiles.yaml"
-    path.write_bytes(b"%PDF-1.7\n")
+    file = tmp_path / "profiles.yaml"
 
-    assert learn(file, path, {"sign": "flipped"}, name="x") == ""
-    assert learn(file, path, {"account": "1"}, name="x") == ""
+    assert learn(file, [], {"sign": "flipped"}, name="x") == ""
+    assert learn(file, [["2026-01-05", "1.00"]], {"account": "1"}, name="x") == ""
     assert not file.exists()
 
 

@@ -17,7 +17,6 @@ from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.columns import column_map, find_layout, mapped_layout
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.profiles import ColumnProfile, ProfileFile
-from stateward.pipelines.statements.raw_table import raw_table
 
 PROFILES_MAX = 500
 LEARNED = ("map", "sign", "date_order", "decimal")
@@ -27,11 +26,10 @@ HEAD = (
 )
 
 
-def learn(file: Path, path: Path, hints: Mapping[str, str], *, name: str) -> str:
-    """Remember what the hints say about the table of a file; the name of its profile, "" if there is none."""
+def learn(file: Path, rows: Sequence[Sequence[str]], hints: Mapping[str, str], *, name: str) -> str:
+    """Remember what the hints say about a table, given by its first rows; the name of the profile, or ""."""
     said = {key: hints[key] for key in LEARNED if hints.get(key)}
-    rows = raw_table(path, hints) if said else None
-    if not rows:
+    if not said or not rows:
         return ""
     layout = mapped_layout(rows, said["map"]) if "map" in said else find_layout(rows)
     if layout is None:

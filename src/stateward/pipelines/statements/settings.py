@@ -127,12 +127,12 @@ class ConfiguredStatements(ConfiguredPlugin[StatementSettings]):
         """The same for both stages; what was learned meanwhile comes behind one's own profiles."""
         return {**self._job_options, "learned_profiles": self._learned()}
 
-    def learn(self, path: Path, hints: Mapping[str, str], *, name: str) -> str:
+    def learn(self, rows: list[list[str]], hints: Mapping[str, str], *, name: str) -> str:
         """Remember what was said about the columns of a table."""
         from stateward.pipelines.statements.learning import learn
 
         data = self.host.data
-        return "" if data is None else learn(data / LEARNED, path, hints, name=name)
+        return "" if data is None else learn(data / LEARNED, rows, hints, name=name)
 
     def _learned(self) -> Fields:
         """The profiles that were learned; read again only when their file has changed, because every job asks."""
