@@ -1,39 +1,25 @@
 """Whole applications: real files, real children, each kind of database."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stateward.app import App
-from stateward.settings import Settings
-
-Maker = Callable[..., App]
+from tests.apps import Maker, apps_on, fresh_store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a fresh store."""
-    if request.param == "postgres":
-        return str(request.getfixturevalue("postgres_url"))
-    return f"sqlite://{tmp_path}/app.db"
+    return fresh_store(request, tmp_path)
 
 
 @pytest.fixture
 def make_app(store_url: str, tmp_path: Path) -> Iterator[Maker]:
     """Apps on one store; more settings as YAML text."""
-    made: list[App] = []
-
-    def make(text: str = "", **parts: object) -> App:
-        config = tmp_path / f"config-{len(made)}.yaml"
-        config.write_text(f"data: {tmp_path}/data\nstore: {{url: '{store_url}'}}\n{text}")
-        settings = Settings.load(config, environ={})
-        made.append(App(settings, **parts))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make
-    for app in made:
-        app.close()
+    with apps_on(store_url, tmp_path, default="") as make:
+        yield make
 
 
 @pytest.fixture

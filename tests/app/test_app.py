@@ -21,7 +21,7 @@ from stateward.core.errors import (
 )
 from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
-from tests.app.conftest import Maker
+from tests.apps import Maker
 from tests.waiting import WAIT_S_MAX
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n2026-01-03;-3,00; Bread  roll\n"

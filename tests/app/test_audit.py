@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stateward.app import App
 from stateward.engine.system import make_private
 from stateward.storage.audit import AuditEntry, AuditHead
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 
 @pytest.fixture

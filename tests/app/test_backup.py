@@ -16,7 +16,7 @@ from stateward.app.restore import restore
 from stateward.core.errors import InvalidRequest, StoreMismatch
 from stateward.core.model import SECOND
 from stateward.settings import Settings
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 STATEMENT = b"Date;Text;Amount\n2026-01-05;Bakery;-1,00\n"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 # What a runner does harms the same on either store.

@@ -12,7 +12,7 @@ import pytest
 from stateward.app import App
 from stateward.core.errors import DeclarationError
 from stateward.settings import Settings
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 PIPELINE = f"pipelines: ['{Path(__file__).with_name('pictures.py')}']\n"
 SMALL = b"\x89PNG\r\n\x1a\nthe document"

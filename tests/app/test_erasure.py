@@ -17,7 +17,7 @@ from stateward.notifications import outbox
 from stateward.settings import Settings
 from stateward.storage import store
 from stateward.storage.ranked import RankedIndex
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 NAME, LABEL, NOTE, CELL = "quastenflosser", "sonnenblume", "nachtigall", "pustekuchen"
 WORDS = (NAME, LABEL, NOTE, CELL)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 NOTES = """
 from stateward.definition.display import Column, ItemView

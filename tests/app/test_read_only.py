@@ -14,7 +14,7 @@ from stateward.settings import Settings
 from stateward.storage.amcheck import index_damage
 from stateward.storage.postgres import PostgresDatabase
 from stateward.storage.sqlite import SqliteDatabase
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 
 def test_nothing_is_written_by_an_app_that_only_reads(make_app: Maker) -> None:

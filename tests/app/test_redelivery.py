@@ -10,7 +10,7 @@ import pytest
 
 from stateward.app import App
 from stateward.settings import Settings
-from tests.app.conftest import Maker
+from tests.apps import Maker
 from tests.waiting import wait_until
 
 MORTAL = Path(__file__).with_name("mortal.py")

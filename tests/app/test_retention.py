@@ -12,7 +12,7 @@ from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Micros
 from stateward.engine.system import steady_clock
 from stateward.settings import Settings
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 DAY: Micros = 86_400 * SECOND
 RULES = """

@@ -10,7 +10,7 @@ import pytest
 from stateward.app import App
 from stateward.app.plugins import Plugins
 from stateward.workers import confinement
-from tests.app.conftest import Maker
+from tests.apps import Maker
 
 PAYING = Path(__file__).with_name("paying.py")
 

@@ -8,10 +8,8 @@ import pytest
 from stateward.app import App
 from stateward.core.model import SECOND, Micros
 from stateward.engine.system import wall_clock
-from stateward.settings import Settings
+from tests.apps import Maker, apps_on, fresh_store
 from tests.waiting import wait_until
-
-Maker = Callable[..., App]
 
 
 class ManualClock:
@@ -36,32 +34,16 @@ LOOPBACK = "notifications: {webhook_allow: [127.0.0.1], webhook_timeout_seconds:
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"
 
 
-# For tests whose subject is what the database does: locks, cursors, races.
-on_each_store = pytest.mark.parametrize("store_url", ["sqlite", "postgres"], indirect=True)
-
-
 @pytest.fixture
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a fresh store: SQLite, unless a test asks for each."""
-    if getattr(request, "param", "sqlite") == "postgres":
-        return str(request.getfixturevalue("postgres_url"))
-    return f"sqlite://{tmp_path}/app.db"
+    return fresh_store(request, tmp_path)
 
 
 @pytest.fixture
 def make_app(store_url: str, tmp_path: Path) -> Iterator[Maker]:
     """Apps on one store; more settings as YAML text."""
-    made: list[App] = []
-
-    def make(text: str = LOOPBACK, **parts: object) -> App:
-        config = tmp_path / f"config-{len(made)}.yaml"
-        config.write_text(f"data: {tmp_path}/data\nstore: {{url: '{store_url}'}}\n{text}\n")
-        made.append(App(Settings.load(config, environ={}), **parts))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make
-    for app in made:
-        app.close()
+    with apps_on(store_url, tmp_path, default=LOOPBACK) as make:
+        yield make
 
 
 @pytest.fixture

@@ -10,14 +10,8 @@ from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND
-from tests.notifications.conftest import (
-    LOOPBACK,
-    STATEMENT,
-    Maker,
-    ManualClock,
-    deliver,
-    on_each_store,
-)
+from tests.apps import Maker, on_each_store
+from tests.notifications.conftest import LOOPBACK, STATEMENT, ManualClock, deliver
 from tests.notifications.deliveries import SLOWLY, only, opened
 from tests.notifications.receivers import Answer, Post, receiving
 

@@ -18,8 +18,9 @@ from stateward.engine.coordinator import Submission
 from stateward.notifications.alerts import Alert, plan_emails
 from stateward.notifications.email import EmailAddresses, Mailer, compose
 from stateward.transport import WorkerInfo
+from tests.apps import Maker, on_each_store
 from tests.notifications.certificates import Authority
-from tests.notifications.conftest import Maker, ManualClock, deliver, on_each_store
+from tests.notifications.conftest import ManualClock, deliver
 from tests.notifications.receivers import receiving
 from tests.notifications.smtp_server import mail_server
 

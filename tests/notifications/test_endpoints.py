@@ -7,7 +7,8 @@ import pytest
 
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, UnknownName
-from tests.notifications.conftest import LOOPBACK, Maker, ManualClock, deliver, on_each_store
+from tests.apps import Maker, on_each_store
+from tests.notifications.conftest import LOOPBACK, ManualClock, deliver
 from tests.notifications.deliveries import SLOWLY, opened
 from tests.notifications.receivers import Answer, receiving
 

@@ -5,7 +5,8 @@ from threading import Event
 import pytest
 
 from stateward.app import App
-from tests.notifications.conftest import LOOPBACK, Maker, ManualClock, deliver, on_each_store
+from tests.apps import Maker, on_each_store
+from tests.notifications.conftest import LOOPBACK, ManualClock, deliver
 from tests.notifications.deliveries import only, opened
 from tests.notifications.receivers import Answer, receiving
 from tests.waiting import wait_until

@@ -8,7 +8,8 @@ from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.app.secrets import rotate, seal_stored
 from stateward.core.errors import SecretUnreadable
-from tests.notifications.conftest import LOOPBACK, STATEMENT, Maker, deliver
+from tests.apps import Maker
+from tests.notifications.conftest import LOOPBACK, STATEMENT, deliver
 from tests.notifications.receivers import receiving
 from tests.server.api_client import serving, settings_at
 

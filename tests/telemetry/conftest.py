@@ -1,40 +1,24 @@
 """Whole applications with metrics on, on each kind of database."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stateward.app import App
-from stateward.settings import Settings
-
-Maker = Callable[..., App]
-
-on_each_store = pytest.mark.parametrize("store_url", ["sqlite", "postgres"], indirect=True)
+from tests.apps import Maker, apps_on, fresh_store
 
 
 @pytest.fixture
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a fresh store: SQLite, unless a test asks for each."""
-    if getattr(request, "param", "sqlite") == "postgres":
-        return str(request.getfixturevalue("postgres_url"))
-    return f"sqlite://{tmp_path}/app.db"
+    return fresh_store(request, tmp_path)
 
 
 @pytest.fixture
 def make_app(store_url: str, tmp_path: Path) -> Iterator[Maker]:
     """Apps on one store; more settings as YAML text."""
-    made: list[App] = []
-
-    def make(text: str = "profile: enterprise", **parts: object) -> App:
-        config = tmp_path / f"config-{len(made)}.yaml"
-        config.write_text(f"data: {tmp_path}/data\nstore: {{url: '{store_url}'}}\n{text}\n")
-        made.append(App(Settings.load(config, environ={}), **parts))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make
-    for app in made:
-        app.close()
+    with apps_on(store_url, tmp_path, default="profile: enterprise") as make:
+        yield make
 
 
 @pytest.fixture

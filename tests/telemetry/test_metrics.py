@@ -26,7 +26,7 @@ from stateward.telemetry.metrics import (
     exposition,
 )
 from stateward.transport import WorkerInfo
-from tests.telemetry.conftest import Maker, on_each_store
+from tests.apps import Maker, on_each_store
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"
 Samples = dict[tuple[str, ...], float]

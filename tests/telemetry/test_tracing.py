@@ -20,9 +20,9 @@ from stateward.telemetry.tracing import (
     trace_id,
     trace_of,
 )
+from tests.apps import Maker
 from tests.notifications.conftest import deliver
 from tests.notifications.receivers import receiving
-from tests.telemetry.conftest import Maker
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

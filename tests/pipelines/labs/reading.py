@@ -1,51 +1,26 @@
 """Running the stages of lab reports by themselves: no database, no coordinator, no child."""
 
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 import stateward.pipelines.labs.runners  # noqa: F401 - registers them
 from stateward.core.model import Json
-from stateward.workers.sdk import Completed, Failed, Job, Limits, Result, registered, run_runner
+from stateward.workers.sdk import Completed, Failed, Result
+from tests.pipelines.two_stages import JsonRow as Row
+from tests.pipelines.two_stages import a_job, rows_of, run
 
 KEY = "0123456789abcdef0123456789abcdef"
-Row = dict[str, Any]
-
-
-def run(runner: str, job: Job) -> Result:
-    return run_runner(
-        registered()[runner],
-        job,
-        limits=Limits(transient_attempts=1),
-        sleep=lambda _: None,
-        now=lambda: 0,
-    )
 
 
 def parsed(folder: Path, data: str | bytes, *, retry_count: int = 0, **options: Json) -> Result:
     path = folder / "report"
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     given: dict[str, Json] = {"patient_key": KEY, **options}
-    return run(
-        "labs.parse",
-        Job(record_id="T_1", stage="parse", path=path, options=given, retry_count=retry_count),
-    )
+    return run("labs.parse", a_job("parse", path, options=given, retry_count=retry_count))
 
 
 def normalized(result: Result) -> Result:
     assert isinstance(result, Completed), result
-    items = {"parse": [chunk.data for chunk in result.chunks]}
-    return run("labs.normalize", Job(record_id="T_1", stage="normalize", items=items))
-
-
-def rows_of(result: Result) -> list[Row]:
-    assert isinstance(result, Completed), result
-    found: list[Row] = []
-    for chunk in result.chunks:
-        value = msgspec.json.decode(chunk.data)
-        found += value if isinstance(value, list) else []
-    return found
+    return run("labs.normalize", a_job("normalize", None, parsed=result))
 
 
 def results(folder: Path, data: str | bytes, *, date_order: str = "") -> list[Row]:

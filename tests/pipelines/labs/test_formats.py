@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from stateward.core.model import Json
-from tests.pipelines.labs.reading import csv, hl7, normalized, one, parsed, results, rows_of
+from tests.pipelines.labs.reading import csv, hl7, normalized, one, parsed, results
+from tests.pipelines.two_stages import rows_of
 
 OBX = "OBX|1|NM|2345-7^Glucose^LN||{value}|{unit}|{range}|{flag}|||F|||20260309074000+0100"
 

@@ -7,7 +7,8 @@ import pytest
 
 from stateward.core.model import Json
 from stateward.workers.sdk import Failed
-from tests.pipelines.labs.reading import csv, failure, hl7, normalized, parsed, rows_of
+from tests.pipelines.labs.reading import csv, failure, hl7, normalized, parsed
+from tests.pipelines.two_stages import rows_of
 
 DEEP = '{"resourceType":"Bundle","entry":' + "[" * 100_000
 LAUGHS = """<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;">]>

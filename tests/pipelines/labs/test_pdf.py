@@ -10,7 +10,9 @@ from lab.documents.statements import broken
 from lab.documents.statements.paper import Paper
 from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
 from stateward.pipelines.labs.evaluate import judge_report
-from tests.pipelines.labs.reading import Row, failure, normalized, parsed, results, rows_of
+from tests.pipelines.labs.reading import failure, normalized, parsed, results
+from tests.pipelines.two_stages import JsonRow as Row
+from tests.pipelines.two_stages import rows_of
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

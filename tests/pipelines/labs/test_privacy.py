@@ -8,8 +8,9 @@ import pytest
 
 from lab.documents.statements.paper import Paper
 from stateward.workers.sdk import Completed, Job, Result
-from tests.pipelines.labs.reading import KEY, hl7, normalized, parsed, run
+from tests.pipelines.labs.reading import KEY, hl7, normalized, parsed
 from tests.pipelines.labs.test_formats import CDA, OBSERVATION
+from tests.pipelines.two_stages import run
 
 CANARY = "ZQXCANARY"
 HL7 = hl7(

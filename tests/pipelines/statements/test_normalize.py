@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from stateward.pipelines.statements.rules import CleaningRules, rules_of, shipped
-from stateward.workers.sdk import Completed
-from tests.pipelines.statements.reading import read_bytes, rows_of, run
+from tests.pipelines.statements.reading import read_bytes, run
+from tests.pipelines.two_stages import rows_of
 
 HEAD = "Date,Description,Amount,Currency,Balance,Account\n"
 JANUARY = (
@@ -59,11 +59,9 @@ def test_an_order_of_dates_that_is_given_later_is_used_when_rows_are_made_anew(
     path = tmp_path / "statement"
     path.write_text("Date,Description,Amount\n01/02/2026,a,-1.00\n")
     parsed = run("upload.parse", path)
-    assert isinstance(parsed, Completed)
-    chunks = {"parse": [chunk.data for chunk in parsed.chunks]}
 
-    open_ = run("upload.normalize", path, items=chunks)
-    told = run("upload.normalize", path, None, {"date_order": "dmy"}, items=chunks)
+    open_ = run("upload.normalize", path, parsed=parsed)
+    told = run("upload.normalize", path, None, {"date_order": "dmy"}, parsed=parsed)
 
     assert [row["date"] for row in rows_of(open_)] == [None]
     assert [row["date"] for row in rows_of(told)] == ["2026-02-01"]

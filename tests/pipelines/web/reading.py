@@ -1,24 +1,14 @@
 """Running the stages of web pages by themselves: no database, no coordinator, no child."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import stateward.pipelines.web.runners  # noqa: F401 - registers them
 from stateward.core.model import Json
-from stateward.workers.sdk import (
-    Completed,
-    Failed,
-    Job,
-    Limits,
-    Result,
-    SavedValues,
-    registered,
-    run_runner,
-)
+from stateward.workers.sdk import Failed, Job, Result, SavedValues
+from tests.pipelines import two_stages
+from tests.pipelines.two_stages import JsonRow, a_job, rows_of, run
 
-JsonRow = dict[str, Any]
 LONG = (
     "The committee met again in the afternoon and talked about the matter until the evening came. "
 )
@@ -34,20 +24,12 @@ def a_page(*sentences: str, language: str = "en", head: str = "") -> bytes:
     ).encode()
 
 
-class Read:
+class Read(two_stages.Read):
     """What became of one file."""
 
     def __init__(self, job: Job, parsed: Result, normalized: Result | None) -> None:
+        super().__init__(parsed, normalized)
         self.job = job
-        self.parsed = parsed
-        self.normalized = normalized
-
-    @property
-    def error(self) -> Failed:
-        for result in (self.parsed, self.normalized):
-            if isinstance(result, Failed):
-                return result
-        raise AssertionError("nothing failed")
 
     @property
     def pages(self) -> list[JsonRow]:
@@ -61,21 +43,9 @@ class Read:
     def facts(self) -> list[JsonRow]:
         return [row for row in rows_of(self.normalized) if row["kind"] != "page"]
 
-    @property
-    def notes(self) -> list[str]:
-        assert isinstance(self.normalized, Completed), self.normalized
-        notes = self.normalized.facts.get("notes") or []
-        assert isinstance(notes, list)
-        return [str(note).partition(":")[0] for note in notes]
-
     def text(self, place: str = "parse/page.txt") -> str:
         stage, _, name = place.partition("/")
         return self.job.file(stage, name).read_text("utf-8")
-
-
-def rows_of(result: Result | None) -> list[JsonRow]:
-    assert isinstance(result, Completed), result
-    return [row for chunk in result.chunks if chunk.count for row in json.loads(chunk.data)]
 
 
 def read(
@@ -89,31 +59,9 @@ def read(
     """Both stages over some bytes."""
     path = folder / "page"
     path.write_bytes(data)
-    job, parsed = _run(runner, "parse", path, options, saved=saved)
+    job = a_job("parse", path, options=options, saved=saved)
+    parsed = run(runner, job)
     if isinstance(parsed, Failed):
         return Read(job, parsed, None)
-    chunks = [chunk.data for chunk in parsed.chunks]
-    _, normalized = _run("web.normalize", "normalize", path, options, items={"parse": chunks})
-    return Read(job, parsed, normalized)
-
-
-def _run(
-    runner: str,
-    stage: str,
-    path: Path,
-    options: Mapping[str, Json] | None,
-    items: Mapping[str, list[str]] | None = None,
-    saved: SavedValues | None = None,
-) -> tuple[Job, Result]:
-    job = Job(
-        record_id="UL_1",
-        stage=stage,
-        path=path,
-        items=items,
-        options=dict(options or {}),
-        saved_values=saved,
-    )
-    limits = Limits(transient_attempts=1)
-    return job, run_runner(
-        registered()[runner], job, limits=limits, sleep=lambda _: None, now=lambda: 0
-    )
+    after = a_job("normalize", path, options=options, parsed=parsed)
+    return Read(job, parsed, run("web.normalize", after))
