@@ -139,7 +139,7 @@ load: setup-dev ## send uploads over HTTP steadily and in a burst, on PostgreSQL
 	  --burst $(or $(BURST),10000) $(if $(RATE)$(SECONDS)$(BURST),,--page docs/explanation/load.md)
 
 .PHONY: eval-statements
-eval-statements: setup-dev ## read exports of forty banks, and layouts that never existed; ARGS="--seed 5000 --count 2000"
+eval-statements: setup-dev ## read exports and PDFs of ninety banks, and layouts that never existed; ARGS="--seed 5000 --count 2000 --only pdf"
 	@$(BIN)/python -m lab.documents.banks.score $(ARGS)
 
 .PHONY: eval-literature

@@ -1,7 +1,8 @@
 """PDF written by hand: text at places, and nothing else. Enough for statements, and for files that are meant to break.
 
-Latin text is set in Helvetica, whose widths are known to every reader. Other scripts use a font that is named but not
-embedded, with a map from its glyphs to letters: it could not be printed well, but its text and its places are exact.
+Latin text is set in Helvetica, Times or Courier, whose widths are known to every reader. Other scripts use a font that
+is named but not embedded, with a map from its glyphs to letters: it could not be printed well, but its text and its
+places are exact. "mapped" sets Latin text in that font too, as most banks do that embed theirs.
 """
 
 import math
@@ -15,16 +16,51 @@ _HELVETICA = (
     "722 667 611 722 667 944 667 667 611 278 278 278 469 556 333 556 556 500 556 556 278 556 556 222 222 "
     "500 222 833 556 556 556 556 333 500 278 556 500 722 500 500 500 334 260 334 584"
 )
-_WIDTHS = {chr(32 + at): int(width) for at, width in enumerate(_HELVETICA.split())}
+_HELVETICA_BOLD = (
+    "278 333 474 556 556 889 722 238 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 "
+    "556 333 333 584 584 584 611 975 722 722 722 722 667 611 778 722 278 556 722 611 833 722 778 667 778 "
+    "722 667 611 722 667 944 667 667 611 333 278 333 584 556 333 556 611 556 611 556 333 611 611 278 278 "
+    "556 278 889 611 611 611 611 389 556 333 611 556 778 556 556 500 389 280 389 584"
+)
+_TIMES = (
+    "250 333 408 500 500 833 778 180 333 333 500 564 250 333 250 278 500 500 500 500 500 500 500 500 500 "
+    "500 278 278 564 564 564 444 921 722 667 667 722 611 556 722 722 333 389 722 611 889 722 722 556 722 "
+    "667 556 611 722 722 944 722 722 611 333 278 333 469 500 333 444 500 444 500 444 333 500 500 278 278 "
+    "500 278 778 500 500 500 500 333 389 278 500 500 722 500 500 444 480 200 480 541"
+)
+_FONTS = {"bold": "Helvetica-Bold", "times": "Times-Roman", "courier": "Courier"}
+
+
+def _table(widths: str) -> dict[str, int]:
+    return {chr(32 + at): int(width) for at, width in enumerate(widths.split())}
+
+
+_WIDTHS = _table(_HELVETICA)
+_WIDTHS_OF = {
+    "bold": _table(_HELVETICA_BOLD),
+    "times": _table(_TIMES),
+    "courier": dict.fromkeys(_WIDTHS, 600),
+}
 _OTHER = 556
 _WIDE = 1000
 A4 = (595.28, 841.89)
 LETTER = (612.0, 792.0)
 
 
-def width(text: str, size: float) -> float:
+def width(text: str, size: float, font: str = "") -> float:
     """How wide a text is set."""
+    if font in _WIDTHS_OF and _is_latin(text):
+        known, other = _WIDTHS_OF[font], 600 if font == "courier" else _OTHER
+        return sum(known.get(letter, other) for letter in text) * size / 1000
     return sum(_width(letter) for letter in text) * size / 1000
+
+
+def _is_latin(text: str) -> bool:
+    try:
+        text.encode("cp1252")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _width(letter: str) -> int:
@@ -49,6 +85,7 @@ class Paper:
         self._pages: list[list[str]] = []
         self._boxes: list[str] = []
         self._glyphs: dict[str, int] = {}
+        self._fonts: list[str] = []  # beside the first two, in the order of their first use
 
     @property
     def pages(self) -> int:
@@ -60,13 +97,23 @@ class Paper:
         self._pages.append([])
         self._boxes.append(extra)
 
-    def text(self, x: float, y: float, text: str, *, size: float = 9, angle: float = 0) -> float:
+    def text(
+        self, x: float, y: float, text: str, *, size: float = 9, angle: float = 0, font: str = ""
+    ) -> float:
         """Set a text that begins at x; gives where it ends."""
-        font, shown = self._encoded(text)
+        name, shown = self._encoded(text, font)
         for step in (0.0, 0.3) if self._is_doubled else (0.0,):
             matrix = self._matrix(x + step, y, math.radians(angle))
-            self._pages[-1].append(f"BT /{font} {size:g} Tf {matrix} Tm {shown} Tj ET")
-        return x + width(text, size)
+            self._pages[-1].append(f"BT /{name} {size:g} Tf {matrix} Tm {shown} Tj ET")
+        return x + width(text, size, font)
+
+    def letters(self, x: float, y: float, text: str, *, size: float = 9, font: str = "") -> float:
+        """Set a text letter by letter, each at its own place, and no blanks at all."""
+        for letter in text:
+            if letter != " ":
+                self.text(x, y, letter, size=size, font=font)
+            x += width(letter, size, font)
+        return x
 
     def _matrix(self, x: float, y: float, turn: float) -> str:
         """Where and how a text is set. A turned page is written upwards along its left edge."""
@@ -103,23 +150,31 @@ class Paper:
             self._wide_font(),
             stream(self._unicode(), is_packed=is_packed),
         ]
+        others = "".join(f" /F{3 + at} {6 + 2 * count + at} 0 R" for at in range(len(self._fonts)))
         for at in range(count):
-            fonts = "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >>"
+            fonts = f"/Resources << /Font << /F1 3 0 R /F2 4 0 R{others} >> >>"
             page = f"<< /Type /Page /Parent 2 0 R {fonts} /Contents {7 + 2 * at} 0 R {self._boxes[at]} >>"
             content = "\n".join(self._pages[at]).encode("cp1252")
             objects += [page.encode(), stream(content, is_packed=is_packed)]
+        for font in self._fonts:
+            objects.append(
+                f"<< /Type /Font /Subtype /Type1 /BaseFont /{_FONTS[font]} /Encoding /WinAnsiEncoding >>".encode()
+            )
         return objects
 
-    def _encoded(self, text: str) -> tuple[str, str]:
-        try:
-            plain = text.encode("cp1252").decode("cp1252")
-        except UnicodeEncodeError:
+    def _encoded(self, text: str, font: str) -> tuple[str, str]:
+        if font == "mapped" or not _is_latin(text):
             for letter in text:
                 self._glyphs.setdefault(letter, len(self._glyphs) + 1)
             return "F2", "<" + "".join(f"{self._glyphs[letter]:04X}" for letter in text) + ">"
+        plain = text
         for letter in "\\()":
             plain = plain.replace(letter, "\\" + letter)
-        return "F1", f"({plain})"
+        if not font:
+            return "F1", f"({plain})"
+        if font not in self._fonts:
+            self._fonts.append(font)
+        return f"F{3 + self._fonts.index(font)}", f"({plain})"
 
     def _wide_font(self) -> bytes:
         widths = " ".join(f"{code} [{_width(letter)}]" for letter, code in self._glyphs.items())
