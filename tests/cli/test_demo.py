@@ -57,6 +57,7 @@ def test_every_pipeline_with_samples_is_in_the_summary(told: str) -> None:
     expected = [plugin.name for plugin in installed_plugins() if plugin.demo.samples]
     assert len(expected) >= 2
     assert [name for name in expected if name not in rows or int(rows[name][1]) < 1] == []
+    assert "A search for idle mills at slack tides finds Tide mills and the price of" in summary
 
 
 @pytest.mark.long

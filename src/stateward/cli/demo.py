@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
+from functools import cached_property
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,8 @@ def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
         stories = [list(show.continue_story(folder)) for show in shows]
         if context.json:
             documents = [document for show in shows for document in show.documents()]
-            context.emit({"data": context.data, "documents": documents})
+            searches = [show.hit for show in shows if show.hit is not None]
+            context.emit({"data": context.data, "documents": documents, "searches": searches})
             return
         for show, story in zip(shows, stories, strict=True):
             show.tell(context)
@@ -141,7 +143,24 @@ class _Show:
         kinds = Counter(self._kind(record) for record in self.records)
         moving = kinds["ready"] + kinds["running"]
         counts = (kinds["terminal"], kinds["suspended"], kinds["failed"], moving)
-        return self.plugin.name, len(self.submitted), *(each or "" for each in counts)
+        found = "" if self.hit is None else self.hit["title"]
+        return self.plugin.name, len(self.submitted), *(each or "" for each in counts), found
+
+    @cached_property
+    def hit(self) -> "Fields | None":
+        """The best result of the search that the pipeline demonstrates."""
+        query = self.plugin.demo.search
+        if not query:
+            return None
+        machine = self.plugin.demo.samples[0].machine
+        hits = self._app.search.find(query, pipeline=machine, limit=1).hits
+        return {
+            "query": query,
+            "pipeline": machine,
+            "record_id": hits[0].record_id if hits else None,
+            "title": hits[0].title if hits else "nothing was found",
+            "snippet": "".join(each.text for each in hits[0].snippet) if hits else "",
+        }
 
     def documents(self) -> Iterator["Fields"]:
         """The same for programs."""
@@ -217,8 +236,21 @@ def _files(plugin: "Plugin") -> Iterator[tuple[str, "Traversable", "Sample"]]:
 
 def _tell_summary(shows: Sequence[_Show]) -> None:
     _head("All of them:")
-    columns = ("pipeline", "documents", "finished", "needs review", "failed", "in progress")
+    columns = (
+        "pipeline",
+        "documents",
+        "finished",
+        "needs review",
+        "failed",
+        "in progress",
+        "search",
+    )
     write_table(columns, [show.summary() for show in shows])
+    for show in shows:
+        if show.hit is not None:
+            write()
+            write(f"A search for {show.hit['query']} finds {show.hit['title']}:")
+            write(f"  {show.hit['snippet']}")
 
 
 def _tell_story(sentences: Sequence[str]) -> None:
@@ -255,6 +287,11 @@ def _tell_next(context: CliContext, shows: Sequence[_Show]) -> None:
         *(f"stateward items {each.id} --format csv" for each in finished[:1]),
         *(f"stateward logs {each.id}" for each in finished[:1]),
         "stateward errors",
+        *(
+            f"stateward search {quote(show.plugin.demo.search)} --pipeline {show.hit['pipeline']}"
+            for show in shows
+            if show.hit is not None
+        ),
         *(f"stateward machine graph {each}" for each in machines),
         "stateward verify",
         "stateward submit YOUR.pdf --wait",

@@ -27,6 +27,7 @@ SearchText = Annotated[str, QueryParameter(name="q", max_length=TEXT_CHARS_MAX, 
 
 
 SearchPipeline = Annotated[str, QueryParameter(name="pipeline", max_length=100, required=False)]
+Hybrid = Annotated[bool, QueryParameter(name="hybrid", required=False)]
 FilterText = Annotated[str, QueryParameter(name="filter", max_length=1000, required=False)]
 
 
@@ -58,12 +59,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankedChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """A pipeline that ranks its documents: its name, its title, what results can be filtered by, and their formats."""
+    """A pipeline that ranks its documents: its name, its title, what results can be filtered by, and their formats.
+
+    `is_hybrid`: its documents can be searched by meaning as well.
+    """
 
     name: str
     title: str
     filters: list[str]
     formats: list[str]
+    is_hybrid: bool
 
 
 @get("/search", opt={"right": "read"})
@@ -73,15 +78,18 @@ async def search(
     cursor: CursorText = "",
     pipeline: SearchPipeline = "",
     filters: FilterText = "",
+    is_hybrid: Hybrid = False,
 ) -> Response[bytes]:
     """What documents say; the query stands in the address."""
     service, caller = service_of(request), caller_of(request)
-    asked = SearchRequest(text=q, pipeline=pipeline, filters=tuple(filters.split()))
+    asked = SearchRequest(
+        text=q, pipeline=pipeline, filters=tuple(filters.split()), is_hybrid=is_hybrid
+    )
     found = Found(results=[])
     if q.strip():
         found = await service.broad.ask(lambda app: look(app, caller, asked, cursor))
     choices = await service.broad.ask(lambda app: ranked_choices(app, caller))
-    given = {"q": q, "pipeline": pipeline, "filter": filters}
+    given = {"q": q, "pipeline": pipeline, "filter": filters, "hybrid": "true" * is_hybrid}
     facts = {
         "searched": q,
         "found": found,
@@ -90,6 +98,7 @@ async def search(
         "choices": choices,
         "chosen": next((each for each in choices if each.name == pipeline), None),
         "filters": filters,
+        "is_hybrid": is_hybrid,
     }
     status = 400 if found.said else 200
     return await page(request, "search.html", facts, here="search", status=status)
@@ -103,6 +112,7 @@ def ranked_choices(app: App, caller: Caller) -> list[RankedChoice]:
             title=app.plugins.record_view(each.machine).title or each.machine,
             filters=list(each.filters),
             formats=[made.name for made in each.formats],
+            is_hybrid=bool(each.vectors) and app.plugins.configured(plugin.name).is_embedding,
         )
         for plugin in app.plugins
         for each in plugin.ranked
@@ -152,10 +162,13 @@ async def export(
     q: SearchText = "",
     pipeline: SearchPipeline = "",
     filters: FilterText = "",
+    is_hybrid: Hybrid = False,
 ) -> Response[Any]:
     """The best results in a format that their pipeline offers."""
     caller = caller_of(request)
-    asked = SearchRequest(text=q, pipeline=pipeline, filters=tuple(filters.split()))
+    asked = SearchRequest(
+        text=q, pipeline=pipeline, filters=tuple(filters.split()), is_hybrid=is_hybrid
+    )
     answer = await service_of(request).broad.ask(
         lambda app: formatted_page(app, caller, asked, form, limit=EXPORTED_MAX)
     )

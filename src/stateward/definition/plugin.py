@@ -169,6 +169,11 @@ class ConfiguredPlugin(Generic[O_co]):
         """Moves that records make by themselves under these settings, such as leaving out stages that are off."""
         return ()
 
+    @property
+    def is_embedding(self) -> bool:
+        """Whether documents get vectors under these settings, so that they can be searched by meaning."""
+        return False
+
     def embed_query(self, text: str) -> tuple[str, Sequence[float]] | None:
         """The model that ranked documents are embedded with, and the vector of a query; None without one."""
         return None
@@ -219,12 +224,14 @@ class Demonstration(msgspec.Struct, frozen=True, kw_only=True):
     """What `stateward demo` shows of a plug-in.
 
     `options` are laid over the plug-in's section of the settings; `{data}` in a text is the demo's own folder. `then`
-    continues the story when the samples were processed; it gives the sentences to tell.
+    continues the story when the samples were processed; it gives the sentences to tell. `search` is a query that must
+    find one of them then: its best result is shown.
     """
 
     samples: tuple[Sample, ...] = ()
     options: dict[str, Json] = {}
     then: "Callable[[DemoApp, Path], Iterable[str]] | Reference | None" = None
+    search: str = ""
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):

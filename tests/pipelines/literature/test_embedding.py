@@ -14,14 +14,17 @@ from msgspec.structs import replace
 from stateward.app import App
 from stateward.app.vectors import VectorFile
 from stateward.cli import cli
+from stateward.console import console
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields
 from stateward.pipelines.literature.embedding.install import MODELS, InstallableModel, install
 from stateward.pipelines.literature.embedding.model import SentenceModel
 from stateward.pipelines.literature.embedding.stage import OVERLAP, WORDS, pieces
 from stateward.pipelines.literature.embedding.wordpiece import WordPiece, words
+from stateward.server.http_server import Server
 from stateward.settings import Settings
 from stateward.storage.vectors import ItemVector, Vectors
+from tests import web
 from tests.pipelines.literature.articles import SAMPLES
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -173,6 +176,9 @@ def test_papers_are_embedded_confirmed_and_found_by_meaning(tmp_path: Path, tiny
         app.run_until_idle()
         states = {record.status for record in app.records.find(app.records.query(""))}
         history = [each.target for each in app.records.history(_first(app))]
+    with Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server:
+        query = "q=satiety&pipeline=literature&hybrid=true"
+        page = web.get(f"{server.url}/console/search?{query}").text
     hits = json.loads(run("search", "satiety", "--pipeline", "literature", "--hybrid", "--json"))
     words_only = json.loads(run("search", "satiety", "--pipeline", "literature", "--json"))
 
@@ -181,6 +187,9 @@ def test_papers_are_embedded_confirmed_and_found_by_meaning(tmp_path: Path, tiny
     assert len(hits) == 3 > len(words_only)
     assert "(meaning)" in {each["term"] for each in hits[0]["why"]}
     assert hits[0]["record_id"] == words_only[0]["record_id"]
+    assert page.count('<li data-record="LT_') == 3
+    assert 'name="hybrid" value="true" checked' in page
+    assert "alike in meaning" in page
 
 
 def _first(app: App) -> str:

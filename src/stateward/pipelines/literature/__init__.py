@@ -144,7 +144,9 @@ PLUGIN = Plugin(
             target="stateward.pipelines.literature.commands:literature",
         ),
     ),
-    demo=Demonstration(samples=(Sample(file="samples/*", machine=MACHINE),)),
+    demo=Demonstration(
+        samples=(Sample(file="samples/*", machine=MACHINE),), search="idle mills at slack tides"
+    ),
     evaluation=Evaluation(
         run="stateward.pipelines.literature.report:evaluation",
         doc="""Compare the papers of a folder with their truth.

@@ -197,6 +197,11 @@ class ConfiguredLiterature(ConfiguredPlugin[LiteratureSettings]):
         """A model of this machine needs no connection, so its process gets none."""
         return () if self.options.embed.base_url is not None else ("literature.embed",)
 
+    @property
+    def is_embedding(self) -> bool:
+        """With a model of this machine or an endpoint."""
+        return self.options.embed.is_set
+
     def embed_query(self, text: str) -> tuple[str, Sequence[float]] | None:
         """The vector of a query, by the model that papers are embedded with."""
         if not self.options.embed.is_set:
