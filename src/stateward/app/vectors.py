@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    Rows: TypeAlias = npt.NDArray[np.intp]
+
 ROWS_AT_ONCE = 2000
 ROWS_FOUND = 1000
+# Of the first answer, among which a query that is moved towards its best is asked again: comparing all rows twice would
+# take twice as long, and what a moved query finds is near to what it found before.
+ROWS_NEAR = 4000
+ROWS_LOOKED_UP = 250
 RECORDS_FOUND = 200
 FEEDBACK_SHARE = 0.6
 ROWS_MAX = 200_000  # that are compared one by one; more need an index of their own
@@ -44,19 +50,27 @@ class VectorFile:
         self._lock = folder / f"{machine}.lock"
         self._machine = machine
         self._vectors = vectors
+        self._map: tuple[_Note, npt.NDArray[np.float32]] | None = None
 
-    def best(self, asked: Sequence[float], *, limit: int) -> list[tuple[int, float]]:
-        """The rows that are most alike, with the cosine of their angle; the most alike first."""
+    def best(
+        self, asked: Sequence[float], *, limit: int, among: "Rows | None" = None
+    ) -> "tuple[Rows, npt.NDArray[np.float32]]":
+        """The rows that are most alike, with the cosine of their angle; the most alike first.
+
+        `among`: only of these.
+        """
         import numpy as np
 
         rows = self._mapped()
         if rows is None or rows.shape[1] != len(asked):
-            return []
+            return np.empty(0, np.intp), np.empty(0, np.float32)
+        if among is not None:
+            rows = rows[among]
         scores = rows @ np.asarray(asked, np.float32)
         count = min(limit, len(scores))
-        top = np.argpartition(scores, -count)[-count:]
+        top = np.sort(np.argpartition(scores, -count)[-count:])
         top = top[np.argsort(-scores[top], kind="stable")]
-        return [(int(each), float(scores[each])) for each in top]
+        return top if among is None else among[top], scores[top]
 
     def moved(
         self, asked: Sequence[float], numbers: Sequence[int], *, share: float
@@ -76,8 +90,14 @@ class VectorFile:
         note = self._up_to_date()
         if not note.rows:
             return None
-        shape = (note.rows, note.dimensions)
-        return np.memmap(self._data, np.float32, "r", shape=shape)
+        if self._map is None or self._map[0] != note:
+            shape = (note.rows, note.dimensions)
+            mapped = np.memmap(self._data, np.float32, "r", shape=shape)
+            self._map = (
+                note,
+                mapped.view(np.ndarray),
+            )  # whose rows are taken without a check of each
+        return self._map[1]
 
     # Bringing the copy up to date
 
@@ -155,6 +175,7 @@ class VectorSearch:
         self._folder = folder
         self._vectors = vectors
         self._embed = embed
+        self._files: dict[str, VectorFile] = {}
 
     def query(self, machine: str, text: str) -> "MeaningQuery":
         """One search in the documents of a machine."""
@@ -165,9 +186,12 @@ class VectorSearch:
                 " documentation of the pipeline"
             )
         model, asked = made
-        file = VectorFile(self._folder, machine, self._vectors)
+        if machine not in self._files:
+            self._files[machine] = VectorFile(self._folder, machine, self._vectors)
         return MeaningQuery(
-            asked, file=file, rows=lambda ids: self._vectors.rows(machine, ids, model=model)
+            asked,
+            file=self._files[machine],
+            records=lambda rows: self._vectors.records(machine, rows, model=model),
         )
 
 
@@ -179,22 +203,31 @@ class MeaningQuery:
         asked: Sequence[float],
         *,
         file: VectorFile,
-        rows: Callable[[Sequence[int]], Mapping[int, StoredVector]],
+        records: Callable[[Sequence[int]], Mapping[int, str]],
     ) -> None:
         self._asked = asked
         self._file = file
-        self._rows = rows
+        self._records = records
+        self._near: Rows | None = None
         self._best: dict[str, int] = {}
 
     def find(self) -> dict[str, float]:
         """The records that are most alike, with how alike their best piece is (-1 to 1)."""
-        found = self._file.best(self._asked, limit=ROWS_FOUND)
-        known = self._rows([row for row, _ in found])
+        near, scores = self._file.best(self._asked, limit=ROWS_NEAR, among=self._near)
+        self._near = near.copy()
+        self._near.sort()  # in the order of the file, which is read faster so
         alike: dict[str, float] = {}
-        for row, score in found:
-            if row in known and len(alike) < RECORDS_FOUND:
-                alike.setdefault(known[row].record_id, score)
-                self._best.setdefault(known[row].record_id, row)
+        for start in range(0, min(ROWS_FOUND, len(near)), ROWS_LOOKED_UP):
+            rows = near[start : start + ROWS_LOOKED_UP].tolist()
+            known = self._records(rows)
+            for row, score in zip(
+                rows, scores[start : start + ROWS_LOOKED_UP].tolist(), strict=True
+            ):
+                if row in known and len(alike) < RECORDS_FOUND:
+                    alike.setdefault(known[row], score)
+                    self._best.setdefault(known[row], row)
+            if len(alike) == RECORDS_FOUND:
+                break
         return alike
 
     def towards(self, record_ids: Sequence[str]) -> dict[str, float]:

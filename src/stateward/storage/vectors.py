@@ -97,18 +97,18 @@ class Vectors:
         )
         return [_stored(row) for row in found]
 
-    def rows(self, machine: str, ids: Sequence[int], *, model: str) -> dict[int, StoredVector]:
-        """Those of these rows that are of a model and not empty."""
+    def records(self, machine: str, ids: Sequence[int], *, model: str) -> dict[int, str]:
+        """The records of those of these rows that are of a model and not empty."""
         wanted = ", ".join(str(int(each)) for each in ids)
         if not wanted:
             return {}
         found = self._database.rows(
-            f"SELECT {_COLUMNS} FROM search_vectors WHERE machine = :machine AND id IN ({wanted})"
+            f"SELECT id, record_id FROM search_vectors WHERE machine = :machine AND id IN ({wanted})"
             " AND model = :model AND record_id <> ''",
             machine=machine,
             model=model,
         )
-        return {each.id: each for each in map(_stored, found)}
+        return {int(id_ or 0): str(record_id) for id_, record_id in found}
 
     def clear_some(self) -> int:
         """Delete some rows; 0 when none is left."""

@@ -210,21 +210,26 @@ def test_a_copy_of_vectors_follows_the_database(tmp_path: Path) -> None:
             ]  # fmt: skip
             vectors.replace("m", record_id, "embed", made)
 
-        assert file.best([1.0, 0.0], limit=5) == []
+        def best(*asked: float, limit: int = 9) -> list[tuple[int, float]]:
+            rows, scores = file.best(asked, limit=limit)
+            return list(zip(rows.tolist(), scores.tolist(), strict=True))
+
+        assert best(1.0, 0.0) == []
         put("a", (127, 0))
         put("b", (0, 127), (90, 90))
-        assert [row for row, _ in file.best([1.0, 0.0], limit=2)] == [0, 2]
+        assert [row for row, _ in best(1.0, 0.0, limit=2)] == [0, 2]
         put(
             "a", (0, 127)
         )  # embedded anew: the old row is emptied, and no longer found by its record
-        assert list(vectors.rows("m", range(9), model="x")) == [1, 2, 3]
-        assert len(file.best([1.0, 0.0], limit=9)) == 4
+        assert vectors.records("m", range(9), model="x") == {1: "b", 2: "b", 3: "a"}
+        assert len(best(1.0, 0.0)) == 4
+        assert file.best([1.0, 0.0], limit=1, among=np.array([1, 2]))[0].tolist() == [2]
         while vectors.clear_some():
             pass
         put("c", (127, 0))
-        assert file.best([0.0, 1.0], limit=9) == [(0, 0.0)]
+        assert best(0.0, 1.0) == [(0, 0.0)]
         (tmp_path / "search" / "m.f32").write_bytes(b"torn")
-        assert file.best([1.0, 0.0], limit=9) == [(0, 1.0)]
+        assert best(1.0, 0.0) == [(0, 1.0)]
 
 
 def test_hybrid_search_without_an_embedder_says_so(tmp_path: Path) -> None:

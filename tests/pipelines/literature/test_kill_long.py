@@ -213,7 +213,7 @@ def test_kills_under_load_lose_nothing_and_fetch_nothing_twice(
         assert set(pieces) == set(ids)
         assert len(set(pieces.values())) == 1
         file = VectorFile(Path(app.settings.data) / "search", "literature", vectors)
-        assert len(file.best([1.0] * SIZE, limit=10_000)) == len(rows)
+        assert len(file.best([1.0] * SIZE, limit=10_000)[0]) == len(rows)
         for number, record_id in enumerate(ids):
             hits = app.search.find(f"n{number}", pipeline="literature").hits
             assert [each.record_id for each in hits] == [record_id]
