@@ -98,13 +98,22 @@ class Paper:
         self._boxes.append(extra)
 
     def text(
-        self, x: float, y: float, text: str, *, size: float = 9, angle: float = 0, font: str = ""
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float = 9,
+        angle: float = 0,
+        font: str = "",
+        colour: str = "",
     ) -> float:
-        """Set a text that begins at x; gives where it ends."""
+        """Set a text that begins at x; gives where it ends. The colour is an operator of PDF: `1 g` is white."""
         name, shown = self._encoded(text, font)
+        ink = f"{colour} " if colour else ""
         for step in (0.0, 0.3) if self._is_doubled else (0.0,):
             matrix = self._matrix(x + step, y, math.radians(angle))
-            self._pages[-1].append(f"BT /{name} {size:g} Tf {matrix} Tm {shown} Tj ET")
+            self._pages[-1].append(f"BT {ink}/{name} {size:g} Tf {matrix} Tm {shown} Tj ET")
         return x + width(text, size, font)
 
     def letters(self, x: float, y: float, text: str, *, size: float = 9, font: str = "") -> float:

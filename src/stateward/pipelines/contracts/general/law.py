@@ -36,7 +36,7 @@ _GOVERNED = (
 )
 _CLAUSE = re.compile(
     rf"\b{_GOVERNED}\b(?:(?!\borganized\b|\bincorporated\b).){{0,260}}?\blaws?\s*(?:,\s*(?:and\s+)?[^,.;]{{0,60}},\s*)?"
-    rf"(?:\([^()]{{0,80}}\)\s*)?(?:and\s+\w+\s+)?(?:in\s+(?:force|effect)\s+)?(?:of|in|for)\s+{_STATE}{_PLACE}\b",
+    rf"(?:\([^()]{{0,80}}\)\s*)?(?:and\s+(?:decisions\s+of\s+the\s+courts|\w+)\s+)?(?:in\s+(?:force|effect)\s+)?(?:of|in|for)\s+{_STATE}{_PLACE}\b",
     re.IGNORECASE | re.DOTALL,
 )
 _ADJECTIVE_CLAUSE = re.compile(

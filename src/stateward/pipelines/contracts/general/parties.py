@@ -64,7 +64,8 @@ def parties_of(prose: Prose) -> list[Party]:
 
 
 def _compare_signatures(parties: list[Party], signed: list[PartyName]) -> list[Party]:
-    """None is certain where a company has signed that is not among the parties."""
+    """None is certain where a company has signed that is not among the parties, or with a longer name than it has."""
+    parties = [_compare_form(one, signed) for one in parties]
     strangers = [
         name
         for name in signed
@@ -79,6 +80,17 @@ def _compare_signatures(parties: list[Party], signed: list[PartyName]) -> list[P
         Party(one.name, min(one.confidence, UNSIGNED_MAX), f"{one.why}; {said}", UNSIGNED_MAX)
         for one in parties
     ]
+
+
+def _compare_form(party: Party, signed: list[PartyName]) -> Party:
+    """A party that signs with a legal form which the first sentence leaves out: one of the two is not its name."""
+    longer = [one for one in signed if one.is_company and one.key.startswith(party.name.key)]
+    if not longer or any(one.key == party.name.key for one in longer):
+        return party
+    said = f"it signs as {longer[0].value}"
+    return Party(
+        party.name, min(party.confidence, UNSIGNED_MAX), f"{party.why}; {said}", UNSIGNED_MAX
+    )
 
 
 def _agreement(prose: Prose, preamble: list[PartyMention]) -> list[PartyMention]:
