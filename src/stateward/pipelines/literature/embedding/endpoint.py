@@ -1,11 +1,10 @@
 """Vectors from an endpoint with OpenAI's `/v1/embeddings`, as many vendors and local servers have it.
 
 Nothing is retried here: a busy or silent endpoint fails the attempt, and the record is tried again as its machine says.
-What was answered is saved before it is used, so that the next attempt asks and pays only for the rest. The key is sent
-in one header and is in no message; redirects are not followed, because they would carry it to another host.
+What was answered is saved before it is used, so that the next attempt asks and pays only for the rest. The call itself
+is that of `kit.model_api`.
 """
 
-import ssl
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
@@ -13,15 +12,22 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from stateward.core.errors import FatalFailure, StageFailure
-from stateward.http_client import HttpReply, post
+from stateward.http_client import HttpReply
+from stateward.pipelines.kit.model_api import (
+    OK,
+    TRANSIENT,
+    AnswerTooLarge,
+    ModelApi,
+    NoAnswer,
+    UntrustedCertificate,
+    call,
+)
 from stateward.workers.sdk import SAVED_BYTES_MAX
 
 if TYPE_CHECKING:
     from stateward.pipelines.literature.embedding.model import Floats
 
 PATH = "/embeddings"
-OK = 200
-TRANSIENT = frozenset({408, 409, 425, 429, *range(500, 600)})
 BYTES_PER_VECTOR = 256 * 1024  # 4,096 numbers as text, and as much again for other fields
 EMBEDDER_REFUSED, EMBEDDER_BUSY = "EMBEDDER_REFUSED", "EMBEDDER_BUSY"
 EMBEDDER_ANSWER = "EMBEDDER_ANSWER"
@@ -89,28 +95,28 @@ class EmbeddingEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             _save(saved, name, found)
         return found
 
+    @property
+    def _api(self) -> ModelApi:
+        return ModelApi(
+            base_url=self.base_url,
+            key=self.key,
+            timeout_s=self.timeout_s,
+            ca_file=self.ca_file or "",
+        )
+
     def _ask(self, body: bytes, count: int) -> bytes:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        headers |= {"Accept-Encoding": "identity", "User-Agent": "stateward"}
-        if self.key:
-            headers["Authorization"] = f"Bearer {self.key}"
         try:
-            reply = post(
-                self.base_url.rstrip("/") + PATH,
-                body,
-                headers,
-                timeout_s=self.timeout_s,
-                body_bytes_max=count * BYTES_PER_VECTOR,
-                ca_file=self.ca_file,
-            )
-        except ssl.SSLCertVerificationError as error:
-            said = f"the certificate of {self.base_url} is not trusted: {error.verify_message}"
+            reply = call(self._api, PATH, body, answer_bytes_max=count * BYTES_PER_VECTOR)
+        except UntrustedCertificate as error:
+            said = f"the certificate of {self.base_url} is not trusted: {error}"
             raise FatalFailure(
                 f"{said}; see literature.embed.ca_file", code=EMBEDDER_REFUSED
             ) from None
-        except OSError as error:
-            said = f"the embedder at {self.base_url} did not answer: {type(error).__name__}"
+        except NoAnswer as error:
+            said = f"the embedder at {self.base_url} did not answer: {error}"
             raise StageFailure(said, code=EMBEDDER_BUSY) from None
+        except AnswerTooLarge:
+            raise _unusable("more bytes than its vectors can have") from None
         self._check(reply)
         return reply.body
 
@@ -122,12 +128,6 @@ class EmbeddingEndpoint(msgspec.Struct, frozen=True, kw_only=True):
             meaning = MEANINGS.get(reply.status, "it refused the request")
             said = f"the embedder at {self.base_url} answered {reply.status}: {meaning}"
             raise FatalFailure(said, code=EMBEDDER_REFUSED)
-        if reply.body_end == "limit":
-            raise _unusable("more bytes than its vectors can have")
-        if reply.body_end != "complete":
-            raise StageFailure(
-                f"the answer of {self.base_url} broke off ({reply.body_end})", code=EMBEDDER_BUSY
-            )
 
 
 class _Row(msgspec.Struct):
