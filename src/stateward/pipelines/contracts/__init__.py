@@ -45,7 +45,7 @@ PLUGIN = Plugin(
         RecordView(
             machine=MACHINE,
             title="Contracts",
-            accepts="PDF, DOCX, ODT, RTF, EML or text",
+            accepts="PDF, DOCX, ODT, RTF, EML, text or a photo",
             facts=("vertical", "provider"),
             confidence="final_confidence",
             pages="parse",

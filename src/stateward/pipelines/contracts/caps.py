@@ -31,6 +31,7 @@ HEADING_CHARS_MAX = 80
 HEADING_LINES = 25  # of the first page: further down a line of one word may be part of a table
 TEXT_CHARS_MAX = 200_000
 ONLY_PARTY_CAP = 70
+SCAN_CAP = 78  # of a value that OCR read: a digit may be another, and nothing proves it
 QUOTE_CHARS_MAX = 100
 OPEN, CLOSE = "⟦", "⟧"  # around the value, in the text that patterns with `is_marked` see
 PROSE_WORDS = (
@@ -114,7 +115,11 @@ def _capped(
 ) -> FoundValue:
     if field is None or not found.value or found.place is None:
         return found
-    around = surroundings(document.pages[found.place.page - 1], found.place.start, found.place.end)
+    place = found.place
+    page = document.pages[place.page - 1]
+    if page.is_scan:
+        found = lowered(found, SCAN_CAP, "its page is a scan, which was read by OCR")
+    around = surroundings(page, place.start, place.end)
     found = converted(found, field, around.before, around.behind)
     for each in caps:
         if _is_for(each.rule, field) and _holds(each, found, around, in_document):

@@ -149,7 +149,7 @@ def _judge(
     slug = truth.vertical
     document: TextDocument | None = None
     try:
-        document = read_document(path)
+        document = read_document(path, is_ocr=True)
         slug = slug or detect(document, rules)[0] or GENERAL
         extraction = extract(document, rules.vertical(slug), rules)
         verdict = validate_extraction(extraction, rules)

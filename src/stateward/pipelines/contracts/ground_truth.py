@@ -20,7 +20,19 @@ from stateward.pipelines.kit.ground_truth import (
     mapping,
 )
 
-SUFFIXES = (".pdf", ".docx", ".odt", ".rtf", ".eml", ".txt")
+SUFFIXES = (
+    ".pdf",
+    ".docx",
+    ".odt",
+    ".rtf",
+    ".eml",
+    ".txt",
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".tif",
+    ".tiff",
+)
 # A truth file of a contract may also have its name with `.json`.
 BESIDE_CONTRACTS = (*BESIDE, "{name}.json", "{stem}.json")
 GENERAL = "general"

@@ -78,12 +78,17 @@ def parse(job: Job) -> Outcome:
     if job.path is None:
         job.bytes()  # raises with the reason
         raise AssertionError
-    document = read_document(job.path, pages_max=options.pages_max, chars_max=options.chars_max)
+    document = read_document(
+        job.path, pages_max=options.pages_max, chars_max=options.chars_max, is_ocr=True
+    )
+    scanned = sum(page.is_scan for page in document.pages)
     about: Fields = {
         "format": document.format,
         "pages": len(document.pages),
         "chars": sum(len(page.text) for page in document.pages),
     }
+    if scanned:
+        about["scanned_pages"] = scanned
     job.log("the text was read", about=about)
     return Outcome(
         facts={"format": document.format, "pages": len(document.pages)},
@@ -98,7 +103,9 @@ def pieces_of(page: TextPage) -> list[TextPage]:
         return [page]
     starts = range(0, len(page.text), PIECE_CHARS)
     parts = [page.text[start : start + PIECE_CHARS] for start in starts]
-    return [TextPage(page.number, page.width, page.height, part) for part in parts]
+    return [
+        TextPage(page.number, page.width, page.height, part, is_scan=page.is_scan) for part in parts
+    ]
 
 
 def pages_of(pieces: Iterable[TextPage]) -> list[TextPage]:
@@ -112,7 +119,14 @@ def pages_of(pieces: Iterable[TextPage]) -> list[TextPage]:
         pages.append(
             first
             if is_whole
-            else TextPage(number, first.width, first.height, text, split_lines(text))
+            else TextPage(
+                number,
+                first.width,
+                first.height,
+                text,
+                split_lines(text),
+                is_scan=first.is_scan,
+            )
         )
     return pages
 

@@ -34,6 +34,7 @@ class TextPage(msgspec.Struct, frozen=True):
     text: str
     lines: list[TextLine] = []
     is_picture: bool = False  # it shows an image and hardly any text
+    is_scan: bool = False  # its text was read by OCR: letters may be mistaken for others
 
     def line_at(self, offset: int) -> int:
         """The index of the line that holds a character."""
@@ -41,7 +42,7 @@ class TextPage(msgspec.Struct, frozen=True):
 
 
 class TextDocument(msgspec.Struct, frozen=True):
-    """A whole document; `format` is "pdf", "docx", "odt", "rtf", "eml" or "text"."""
+    """A whole document; `format` is "pdf", "image", "docx", "odt", "rtf", "eml" or "text"."""
 
     format: str
     pages: list[TextPage]

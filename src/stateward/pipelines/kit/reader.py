@@ -1,5 +1,7 @@
 """A file becomes a document: PDF, DOCX, ODT, RTF, a mail or plain text, recognised by content and never by name.
 
+Scans and photos are read by OCR where a caller asks for it and its extra is installed.
+
 What cannot be read is refused with one of the codes of `failures` and a message that says what to do.
 """
 
@@ -14,14 +16,23 @@ from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import (
     EMPTY_DOCUMENT,
     ENCRYPTED,
+    NO_TEXT,
     TEXT_TOO_LARGE,
     TOO_MANY_PAGES,
     UNSUPPORTED_FORMAT,
 )
-from stateward.pipelines.kit.files import OLE, ZIP, foreign_file, is_binary, is_empty, is_pdf
+from stateward.pipelines.kit.files import (
+    OLE,
+    ZIP,
+    foreign_file,
+    is_binary,
+    is_empty,
+    is_pdf,
+    is_picture,
+)
 from stateward.pipelines.kit.mail import is_mail, read_mail
 from stateward.pipelines.kit.odt import is_odt, read_odt
-from stateward.pipelines.kit.pdf.text import read_pdf
+from stateward.pipelines.kit.pdf.text import ADVICE, read_pdf, scanned_text_page
 from stateward.pipelines.kit.rtf import is_rtf, rtf_text
 
 PAGES_MAX = 1000
@@ -45,9 +56,11 @@ def read_document(
     chars_max: int = CHARS_MAX,
     is_numbered: bool = False,
     is_attachment: bool = False,
+    is_ocr: bool = False,
 ) -> TextDocument:
     """The text of a file, or a refusal; `is_numbered` has the numbers of automatic lists of a DOCX.
 
+    `is_ocr` reads scans, photos, and pictures among the pages of a PDF; without it a photo is refused as no document.
     An attachment of a mail is not read as a mail again: a person looks at such a one.
     """
     with path.open("rb") as file:
@@ -55,8 +68,12 @@ def read_document(
     if is_empty(head):
         raise _empty()
     if is_pdf(head):
-        pages = read_pdf(path, password=password, pages_max=pages_max, chars_max=chars_max)
+        pages = read_pdf(
+            path, password=password, pages_max=pages_max, chars_max=chars_max, is_ocr=is_ocr
+        )
         return TextDocument("pdf", pages)
+    if is_ocr and is_picture(head):
+        return _photo(path)
     if is_mail(head) and not is_attachment:
         _check_size(path, MAIL_BYTES_MAX)
         return read_mail(
@@ -85,6 +102,14 @@ def read_document(
     if len("".join(text.split())) < CHARS_MIN:
         raise _empty()
     return text_document(text, kind=kind, pages_max=pages_max)
+
+
+def _photo(path: Path) -> TextDocument:
+    from stateward.pipelines.kit.pdf.scans import photographed_page
+
+    failure = FatalFailure(f"no text was found on the picture; {ADVICE}", code=NO_TEXT)
+    pages = photographed_page(path, failure)
+    return TextDocument("image", [scanned_text_page(page) for page in pages])
 
 
 def text_document(text: str, *, kind: str = "text", pages_max: int = PAGES_MAX) -> TextDocument:

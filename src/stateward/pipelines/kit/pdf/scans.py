@@ -3,7 +3,7 @@
 Letters may be mistaken for others: a caller proves what they say, or says that it is a scan.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,17 @@ def scanned_pages(
 ) -> list[PdfPage]:
     """The pages of a scanned PDF as OCR reads them; `failure` again without the extra, or without any text."""
     return _readable(_drawn_pages(path, password), failure)
+
+
+def pictured_pages(
+    path: Path, numbers: Sequence[int], *, password: str | None = None
+) -> list[PdfPage]:
+    """Pages of a PDF that are pictures, those in which OCR finds text; none without the extra."""
+    try:
+        found = list(_drawn_pages(path, password, numbers[:PAGES_MAX]))
+    except (MissingExtra, ImportError):
+        return []
+    return [page for page in found if page.words]
 
 
 def photographed_page(path: Path, failure: FatalFailure) -> list[PdfPage]:
@@ -55,17 +66,20 @@ def _recognizer() -> "Recognizer":
     return Recognizer()
 
 
-def _drawn_pages(path: Path, password: str | None) -> Iterator[PdfPage]:
+def _drawn_pages(
+    path: Path, password: str | None, numbers: Sequence[int] = ()
+) -> Iterator[PdfPage]:
+    """Those pages as OCR reads them; all of them without numbers."""
     import pypdfium2 as pdfium
 
     recognizer = _recognizer()
     with closing(pdfium.PdfDocument(path, password=password)) as document:
-        if len(document) > PAGES_MAX:
+        if not numbers and len(document) > PAGES_MAX:
             raise FatalFailure(
                 f"the scan has {len(document)} pages and the limit is {PAGES_MAX}; split it",
                 code=TOO_MANY_PAGES,
             )
-        for number in range(1, len(document) + 1):
+        for number in numbers or range(1, len(document) + 1):
             try:
                 with closing(document[number - 1]) as page:
                     width, height = page.get_size()
@@ -79,10 +93,13 @@ def _drawn_pages(path: Path, password: str | None) -> Iterator[PdfPage]:
 
 
 def _picture_page(path: Path) -> Iterator[PdfPage]:
-    from stateward.pipelines.kit.pictures import read_picture
+    from stateward.pipelines.kit.pictures import FIRST_FRAME_ONLY, read_picture
 
     with path.open("rb") as file:
         picture = read_picture(file, pixels_max=PIXELS_MAX)
+    if any(note.startswith(FIRST_FRAME_ONLY) for note in picture.notes):
+        # The other pages would be lost without a word.
+        raise FatalFailure("the picture has several pages; save it as PDF", code=TOO_MANY_PAGES)
     yield _read(_recognizer(), picture.image, 1, DPI / POINTS_PER_INCH)
 
 

@@ -12,7 +12,7 @@ from statistics import median
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.documents import Box, TextLine, TextPage
-from stateward.pipelines.kit.failures import CORRUPT_FILE, TEXT_TOO_LARGE
+from stateward.pipelines.kit.failures import CORRUPT_FILE, NO_TEXT, TEXT_TOO_LARGE
 from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import baseline_rows, is_touching
 from stateward.pipelines.kit.pdf.pages import (
@@ -38,8 +38,13 @@ ADVICE = "submit a PDF that contains text (run OCR on it, or ask for the origina
 Row = list[PdfWord]
 
 
-def read_pdf(path: Path, *, password: str | None, pages_max: int, chars_max: int) -> list[TextPage]:
-    """Every page of a PDF; a file without text, or with damaged parts, is refused."""
+def read_pdf(
+    path: Path, *, password: str | None, pages_max: int, chars_max: int, is_ocr: bool = False
+) -> list[TextPage]:
+    """Every page of a PDF; a file without text, or with damaged parts, is refused.
+
+    With `is_ocr` pages that are pictures are read by OCR, as far as its extra is installed.
+    """
     pages: list[PdfPage] = []
     chars = 0
     for page in read_pages(path, password=password, pages_max=pages_max):
@@ -55,8 +60,29 @@ def read_pdf(path: Path, *, password: str | None, pages_max: int, chars_max: int
             " get the file again from its source",
             code=CORRUPT_FILE,
         )
-    require_text(pages, chars_min=CHARS_PER_PAGE_MIN * len(pages), advice=ADVICE)
-    return [_text_page(page) for page in pages]
+    try:
+        require_text(pages, chars_min=CHARS_PER_PAGE_MIN * len(pages), advice=ADVICE)
+    except FatalFailure as failure:
+        if not is_ocr or failure.code != NO_TEXT:
+            raise
+        from stateward.pipelines.kit.pdf.scans import scanned_pages
+
+        scanned = scanned_pages(path, failure, password=password)
+        return [_text_page(page, is_scan=True) for page in scanned]
+    read = _read_pictures(path, pages, password) if is_ocr else {}
+    return [_text_page(read.get(page.number, page), is_scan=page.number in read) for page in pages]
+
+
+def _read_pictures(
+    path: Path, pages: Sequence[PdfPage], password: str | None
+) -> dict[int, PdfPage]:
+    """The pages among others that are pictures, as OCR reads them, by number."""
+    numbers = [page.number for page in pages if page.is_picture]
+    if not numbers:
+        return {}
+    from stateward.pipelines.kit.pdf.scans import pictured_pages
+
+    return {page.number: page for page in pictured_pages(path, numbers, password=password)}
 
 
 def reading_rows(words: Sequence[PdfWord], width: float) -> list[list[PdfWord]]:
@@ -64,7 +90,7 @@ def reading_rows(words: Sequence[PdfWord], width: float) -> list[list[PdfWord]]:
     return list(_reading_order(text_rows(words), width))
 
 
-def _text_page(page: PdfPage) -> TextPage:
+def _text_page(page: PdfPage, *, is_scan: bool = False) -> TextPage:
     parts: list[str] = []
     lines: list[TextLine] = []
     at = 0
@@ -74,7 +100,13 @@ def _text_page(page: PdfPage) -> TextPage:
         parts.append(text)
         at += len(text) + 1
     width, height = round(page.width, 1), round(page.height, 1)
-    return TextPage(page.number, width, height, "\n".join(parts), lines, page.is_picture)
+    text = "\n".join(parts)
+    return TextPage(page.number, width, height, text, lines, page.is_picture, is_scan)
+
+
+def scanned_text_page(page: PdfPage) -> TextPage:
+    """A page that OCR read, as text."""
+    return _text_page(page, is_scan=True)
 
 
 def text_rows(words: Sequence[PdfWord]) -> list[Row]:
