@@ -27,6 +27,10 @@ def test_a_checkpoint_accepts_what_has_grown_and_nothing_else(demo: Shell, tmp_p
     assert demo("verify", "--out", str(kept)).exit_code == 0
     changed.write_text(kept.read_text().replace("\n13\n", "\n12\n"))
     demo("retry", demo.ids("status:error")[0])
+    newer, proof = tmp_path / "newer.txt", tmp_path / "proof.json"
+    demo("verify", "--out", str(newer))
+    pair = ("verify", "--consistency", str(kept), str(newer))
+    assert demo(*pair, "--out", str(proof)).exit_code == 0
 
     grown, refused = (demo("verify", "--checkpoint", str(each)) for each in (kept, changed))
     with apsw.Connection(str(demo.data / "stateward.db")) as connection:
@@ -41,6 +45,15 @@ def test_a_checkpoint_accepts_what_has_grown_and_nothing_else(demo: Shell, tmp_p
     assert (emptied.exit_code, alone.exit_code) == (Exit.FOUND_PROBLEMS, Exit.OK)
     assert "the checkpoint counts 13" in emptied.stdout
     assert "there are documents that no record has" in alone.stderr
+    stranger = demo(*pair, "--proof", str(proof))
+    assert (stranger.exit_code, demo(*pair).exit_code) == (0, Exit.FOUND_PROBLEMS)
+    assert (
+        "14 transitions of the newer checkpoint have grown from 13 of the older one"
+        in stranger.stderr
+    )
+    backwards = demo(*pair[:2], str(newer), str(kept), "--proof", str(proof))
+    assert backwards.exit_code == Exit.FOUND_PROBLEMS
+    assert demo("verify", "--proof", str(proof)).exit_code == Exit.USAGE
 
 
 def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_path: Path) -> None:

@@ -15,15 +15,18 @@ from stateward.engine.history import (
     Progress,
     Verdict,
     check_documents,
+    checkpoint_of,
     export,
     verify,
 )
+from stateward.engine.history_tree import HistoryTree
 from stateward.engine.mirror import Comparison, compare, mirror_state
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
 from stateward.ledger import LedgerError, parse_signer
 from stateward.ledger.checkpoints import CheckpointSigner
-from stateward.ledger.history_checkpoint import HistoryCheckpoint, make_checkpoint
+from stateward.ledger.history_checkpoint import HistoryCheckpoint
+from stateward.ledger.history_proof import HistoryProof
 from stateward.storage.audit import (
     CLOCK_CONFIRMED,
     EXPORTED,
@@ -152,8 +155,16 @@ class Admin:
 
     def checkpoint(self) -> str:
         """The checkpoint of the history as it is now, signed if the settings name a key; nothing is verified."""
-        lanes, acts = self._store.lanes(), self._audit.head()
-        return make_checkpoint(lanes, audit=(acts.count, acts.hash), signer=self._signer())
+        return checkpoint_of(self._store, self._audit, signer=self._signer(), is_stored=True)
+
+    def prove(
+        self, old: HistoryCheckpoint, new: HistoryCheckpoint, *, is_stored: bool = True
+    ) -> HistoryProof:
+        """The proof that the history of one checkpoint has grown from that of another; it may fail when it is checked.
+
+        With `is_stored` False nothing is written, and more of the log is read.
+        """
+        return HistoryTree(self._store, self._audit, is_stored=is_stored).prove(old, new)
 
     def verify_documents(self, *, progress: Progress = lambda *_: None) -> list[Finding]:
         """Read every document of a record and compare its bytes with the hash that the history has of it."""

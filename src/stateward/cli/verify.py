@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         "stateward verify --documents",
         "stateward verify --out checkpoint.txt",
         "stateward verify --checkpoint /mnt/other/checkpoint.txt",
+        "stateward verify --consistency checkpoint.txt checkpoint-2.txt --out proof.json",
+        "stateward verify --consistency checkpoint.txt checkpoint-2.txt --proof proof.json",
         "stateward verify /media/copy --read-only",
         "stateward verify --ledger ledger/",
         "stateward verify ledger/ --checkpoint checkpoint.txt",
@@ -58,9 +60,24 @@ if TYPE_CHECKING:
     help="A checkpoint that was kept elsewhere: the history must be that one, or have grown from it.",
 )
 @click.option(
+    "--consistency",
+    "pair",
+    metavar="OLD NEW",
+    nargs=2,
+    type=click.Path(path_type=Path),
+    help="Two checkpoints: prove that the history of the second has grown from that of the first, without reading it.",
+)
+@click.option(
+    "--proof",
+    "proof_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --consistency: check this proof with the two checkpoints alone; no store is needed.",
+)
+@click.option(
     "--signed-by",
     metavar="KEY",
-    help="The public half of the key that must have signed that checkpoint.",
+    help="The public half of the key that must have signed the checkpoints that are named.",
 )
 @click.option(
     "--read-only",
@@ -72,7 +89,7 @@ if TYPE_CHECKING:
     "--out",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the checkpoint of a sound history to this file.",
+    help="Write the checkpoint of a sound history to this file, or with --consistency the proof.",
 )
 @pass_context
 def verify(
@@ -82,6 +99,8 @@ def verify(
     folder: Path | None,
     with_documents: bool,
     kept: Path | None,
+    pair: tuple[Path, Path] | None,
+    proof_file: Path | None,
     signed_by: str | None,
     read_only: bool,
     out: Path | None,
@@ -93,6 +112,8 @@ def verify(
     items and logs that attempts left, the audit log, and the database itself (SQLite's quick_check; amcheck where
     PostgreSQL has it); a change of any single field is found. Prints each finding, and the checkpoint of a sound
     history: kept elsewhere, it shows whether anything that it covers was rewritten. Work may go on meanwhile.
+    Of two checkpoints, --consistency proves that nothing that the older one covers was rewritten before the newer
+    one was made, without reading the history; the proof can be checked by others, who have no store.
 
     A LEDGER is a ledger directory or a file: what `ledger export` wrote, a delta beside its manifest, or the
     transitions.jsonl of `export history`. Reads every byte: the hash chain, each file against the manifest, each
@@ -101,8 +122,14 @@ def verify(
     """
     from msgspec import to_builtins
 
-    if signed_by is not None and kept is None:
+    if signed_by is not None and kept is None and pair is None:
         raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
+    if pair is not None or proof_file is not None:
+        if pair is None or folder is not None or with_documents or kept is not None:
+            raise click.UsageError(
+                "--consistency compares two checkpoints, by a --proof or a store"
+            )
+        return _consistency(context, place, pair, proof_file, signed_by, out, read_only)
     if place is not None and (place.is_file() or _is_ledger(place)):
         if folder is not None or out is not None or with_documents:
             sentence = "--ledger, --documents and --out are about a store, not about a ledger"
@@ -126,16 +153,42 @@ def verify(
         plain: dict[str, object] = {**to_builtins(verdict), "is_sound": is_sound}
         context.emit(plain if mirrored is None else {**plain, "ledger": mirrored})
     else:
-        for each in verdict.findings:
-            write(f"{each.where}: {each.check}: {each.sentence}")
-        if verdict.is_sound and out is None:
-            for line in verdict.checkpoint.splitlines():
-                write(line)
-        for sentence in _judgement(verdict, checkpoint):
-            context.say(sentence)
+        _tell(context, verdict, checkpoint, with_checkpoint=out is None)
         if mirrored is not None:
             _tell_mirrored(context, mirrored)
     return Exit.OK if is_sound else Exit.FOUND_PROBLEMS
+
+
+def _tell(
+    context: CliContext,
+    verdict: "Verification",
+    kept: "HistoryCheckpoint | None",
+    *,
+    with_checkpoint: bool,
+) -> None:
+    for each in verdict.findings:
+        write(f"{each.where}: {each.check}: {each.sentence}")
+    if verdict.is_sound and with_checkpoint:
+        for line in verdict.checkpoint.splitlines():
+            write(line)
+    for sentence in _judgement(verdict, kept):
+        context.say(sentence)
+
+
+def _check_flags(
+    pair: tuple[Path, Path] | None,
+    proof: Path | None,
+    signed_by: str | None,
+    *,
+    has_kept: bool,
+    is_alone: bool,
+) -> None:
+    if signed_by is not None and not has_kept and pair is None:
+        raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
+    if pair is None and proof is not None:
+        raise click.UsageError("--proof is about two checkpoints: name them with --consistency")
+    if pair is not None and not is_alone:
+        raise click.UsageError("--consistency compares two checkpoints, and nothing else")
 
 
 def _verified(
@@ -166,6 +219,43 @@ def _verified(
             found = replace(found, findings=(*found.findings, *faults))
         verdict = verification_view(found)
         return verdict, None if folder is None else _mirrored(context, own, folder)
+
+
+def _consistency(
+    context: CliContext,
+    place: Path | None,
+    pair: tuple[Path, Path],
+    proof_file: Path | None,
+    signed_by: str | None,
+    out: Path | None,
+    is_read_only: bool,
+) -> Exit:
+    """Prove it from the store, or check a proof that someone else made."""
+    from stateward.ledger.history_proof import inconsistencies, proof_text, read_proof
+
+    old, new = (_read_kept(each, signed_by) for each in pair)
+    if proof_file is not None:
+        proof = read_proof(proof_file.read_text("utf-8", "replace"))
+    else:
+        if place is not None:
+            _use_store(context, place)
+        is_read_only = is_read_only or _is_unwritable(context)
+        with context.local_app(is_read_only=is_read_only) as own:
+            proof = own.admin.prove(old, new, is_stored=not is_read_only)
+    found = list(inconsistencies(old, new, proof))
+    if out is not None and not found:
+        out.write_text(proof_text(proof), "utf-8")
+    if context.json:
+        context.emit({"is_consistent": not found, "findings": found})
+    elif found:
+        for sentence in found:
+            write(sentence)
+        context.say("this does not prove that the newer history has grown from the older one")
+    else:
+        context.say(
+            f"{plural(new.count, 'transition')} of the newer checkpoint have grown from {old.count:,} of the older one"
+        )
+    return Exit.FOUND_PROBLEMS if found else Exit.OK
 
 
 def _is_unwritable(context: CliContext) -> bool:

@@ -29,6 +29,7 @@ from stateward.core.verify import (
     by_record,
     check_record,
 )
+from stateward.engine.history_tree import HistoryTree, TreeCheck
 from stateward.ledger.checkpoints import CheckpointSigner
 from stateward.ledger.history_checkpoint import (
     HistoryCheckpoint,
@@ -101,11 +102,16 @@ def verify(
         findings += check_audit(store, audit, kept=None if kept is None else kept.audit)
     count = 0
     check = LogCheck(lanes, kept=() if kept is None else kept.lanes)
+    trees = TreeCheck(store, lanes, acts)
     for chunk in _log(store, until=until):
         findings += check.feed(chunk)
+        trees.feed(chunk)
         count += len(chunk)
         progress("log", count)
     findings += check.end(store.lanes())
+    if audit is not None and acts is not None:
+        trees.feed_acts(audit.hashes(0, acts.count))
+    findings += trees.findings()
     records = 0
     outputs = OutputCheck(store.output_seals())
     for record, history in _pairs(store, until=complete):
@@ -126,10 +132,30 @@ def verify(
         unsealed=outputs.unsealed,
         sealed_since=None if outputs.since is None else to_iso(outputs.since),
         checkpoint=make_checkpoint(
-            lanes, audit=None if acts is None else (acts.count, acts.hash), signer=signer
+            lanes,
+            audit=None if acts is None else (acts.count, acts.hash),
+            trees=trees.roots(),
+            signer=signer,
         ),
         findings=tuple(findings[:FINDINGS_MAX]),
     )
+
+
+def checkpoint_of(
+    store: Store,
+    audit: AuditLog,
+    *,
+    signer: CheckpointSigner | None,
+    is_stored: bool,
+    lanes: Sequence[Lane] | None = None,
+) -> str:
+    """The checkpoint of the history as it is now, or of these lanes; nothing is verified.
+
+    With `is_stored`, the hashes of the trees over it are stored, so that the next checkpoint reads only what is new.
+    """
+    acts, found = audit.head(), store.lanes() if lanes is None else lanes
+    roots = HistoryTree(store, audit, is_stored=is_stored).roots(found, acts)
+    return make_checkpoint(found, audit=(acts.count, acts.hash), trees=roots, signer=signer)
 
 
 def check_audit(
@@ -200,10 +226,10 @@ def export(
     """
     folder.mkdir(parents=True, exist_ok=True)
     lanes = store.lanes()
-    acts = None if audit is None else audit.head()
-    checkpoint = make_checkpoint(
-        lanes, audit=None if acts is None else (acts.count, acts.hash), signer=signer
-    )
+    checkpoints: list[Fields] = []
+    if signer is not None and audit is not None:
+        text = checkpoint_of(store, audit, signer=signer, is_stored=False, lanes=lanes)
+        checkpoints = [{"checkpoint": text}]
     files: dict[str, Iterator[Fields]] = {
         "transitions.jsonl": lane_lines(lanes, _log(store, until=store.last_seq())),
         "records.jsonl": (record_line(each) for each in store.walk()),
@@ -213,7 +239,7 @@ def export(
             for each in store.walk_dead_letters()
         ),
         "audit.jsonl": iter(()) if audit is None else map(audit_line, audit.walk()),
-        "checkpoints.jsonl": iter([{"checkpoint": checkpoint}] if signer else []),
+        "checkpoints.jsonl": iter(checkpoints),
     }
     counts = {name: _write(folder / name, lines, progress) for name, lines in files.items()}
     (folder / "anchor.json").write_bytes(_encode(anchor_line(lanes)) + b"\n")

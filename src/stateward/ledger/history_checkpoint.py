@@ -10,16 +10,22 @@ checked against it:
     lane 0 12 5f0c…
     lane 1 5 9a31…
     audit 3 77c2…
+    tree 0 c41b…
+    tree 1 02e7…
+    tree audit 9d50…
 
 A line is the number of a lane, how many transitions it has, and its head; `lane -1` is what was written before the
-store had lanes. The last one is the same of the audit log; checkpoints of former versions have none. The root is that
-of the Merkle tree (RFC 6962) whose leaves are the lines of the lanes in their order, and the signature covers all.
+store had lanes. `audit` is the same of the audit log. A line `tree` is the root of the Merkle tree over the hashes of
+the transitions of a lane, or of the entries of the audit log, as text in their order: by them it can be proved that
+one history has grown from another without reading either (`ledger.history_proof`). Checkpoints of former versions have
+no such lines, and older ones none of the audit log. The root is that of the Merkle tree (RFC 6962) whose leaves are the
+lines of the lanes in their order, and the signature covers all.
 
 Nothing here touches a disk.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -30,14 +36,19 @@ from stateward.ledger.merkle import MerkleSpan, leaf_hash
 
 HISTORY_ORIGIN = "stateward.local/history"
 """The name of a history that was not given one."""
+AUDIT = -2
+"""The audit log among the trees, whose others are numbered as their lanes."""
 _AUDIT = re.compile("audit (0|[1-9][0-9]{0,18}) ([0-9a-f]{64})")
 _LANE = re.compile("lane (-1|0|[1-9][0-9]{0,8}) (0|[1-9][0-9]{0,18}) ([0-9a-f]{64})")
+_TREE = re.compile("tree (audit|-1|0|[1-9][0-9]{0,8}) ([0-9a-f]{64})")
+_AUDIT_NAME = "audit"
 
 
 class HistoryCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint that was read: the lanes with their counts and heads, and the root over them in hex.
 
-    `audit` is count and head of the audit log; None in a checkpoint of a former version.
+    `audit` is count and head of the audit log, None in a checkpoint of a former version; `trees` are the roots of the
+    trees over the lanes and the audit log, in hex, all of them or none.
     """
 
     origin: str
@@ -45,6 +56,13 @@ class HistoryCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     lanes: tuple[Lane, ...]
     audit: tuple[int, str] | None = None
+    trees: Mapping[int, str] = {}
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """How long each lane is, and the audit log."""
+        sizes = {each.lane: each.count for each in self.lanes}
+        return sizes if self.audit is None else {**sizes, AUDIT: self.audit[0]}
 
 
 def lanes_root(lanes: Sequence[Lane]) -> bytes:
@@ -59,15 +77,17 @@ def make_checkpoint(
     lanes: Sequence[Lane],
     *,
     audit: tuple[int, str] | None = None,
+    trees: Mapping[int, str] | None = None,
     origin: str = HISTORY_ORIGIN,
     signer: CheckpointSigner | None = None,
 ) -> str:
-    """The text of a checkpoint of these lanes, and of an audit log with this count and head."""
+    """The text of a checkpoint of these lanes, of an audit log with this count and head, and of the trees over both."""
     count = sum(each.count for each in lanes)
     text = checkpoint_text(origin, size=count, root=lanes_root(lanes))
     text += "".join(f"{_lane_line(each)}\n" for each in lanes)
     if audit is not None:
         text += f"audit {audit[0]} {audit[1]}\n"
+    text += "".join(f"tree {log_name(log)} {root}\n" for log, root in (trees or {}).items())
     return text if signer is None else signer.sign(text)
 
 
@@ -75,24 +95,38 @@ def read_checkpoint(text: str) -> HistoryCheckpoint:
     """A checkpoint from its text; refused if its lines do not fit its root. Signatures are not checked."""
     origin, count, root = parse_checkpoint(text)
     lines = text.partition("\n\n")[0].rstrip("\n").split("\n")[3:]
-    audit = _AUDIT.fullmatch(lines[-1]) if lines else None
-    found = [_LANE.fullmatch(line) for line in (lines[:-1] if audit else lines)]
-    lanes = tuple(
+    lanes = [
         Lane(lane=int(each[1]), count=int(each[2]), head=each[3])
-        for each in found
+        for each in map(_LANE.fullmatch, lines)
         if each is not None
-    )
-    if not lanes or len(lanes) < len(found):
+    ]
+    audit = _AUDIT.fullmatch(lines[len(lanes)]) if len(lines) > len(lanes) else None
+    further = list(map(_TREE.fullmatch, lines[len(lanes) + (audit is not None) :]))
+    trees = {_log_number(each[1]): each[2] for each in further if each is not None}
+    if not lanes or len(trees) < len(further):
         raise InvalidRequest("this is no checkpoint of a history: it does not name its lanes")
     if lanes_root(lanes) != root or sum(each.count for each in lanes) != count:
         raise InvalidRequest("this checkpoint was changed: its lanes do not give its root")
-    return HistoryCheckpoint(
+    found = HistoryCheckpoint(
         origin=origin,
         count=count,
         root=root.hex(),
-        lanes=lanes,
+        lanes=tuple(lanes),
         audit=None if audit is None else (int(audit[1]), audit[2]),
+        trees=trees,
     )
+    if trees and found.trees.keys() != found.sizes.keys():
+        raise InvalidRequest("this checkpoint was changed: it has not a tree for each of its logs")
+    return found
+
+
+def log_name(log: int) -> str:
+    """The number of a lane, or `audit`."""
+    return _AUDIT_NAME if log == AUDIT else f"{log}"
+
+
+def _log_number(name: str) -> int:
+    return AUDIT if name == _AUDIT_NAME else int(name)
 
 
 def _lane_line(lane: Lane) -> str:

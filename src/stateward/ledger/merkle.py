@@ -1,4 +1,4 @@
-"""The Merkle tree over all lines (RFC 6962), and proofs that a line is in it.
+"""The Merkle tree over all lines (RFC 6962), and proofs that a line is in it, or that a tree has grown from another.
 
 Leaf i is the line with seq i + 1, without its newline: leaf = SHA-256(0x00 ‖ text), node = SHA-256(0x01 ‖ left ‖
 right). The two prefixes keep a node from being passed off as a leaf. The tree has nothing to do with the chain `h`
@@ -42,8 +42,8 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()
 
 
-def _subtree(hashes: list[bytes]) -> bytes:
-    """The root over a power of two of leaves."""
+def subtree_root(hashes: list[bytes]) -> bytes:
+    """The root over a power of two of leaves, or of subtrees of one size."""
     while len(hashes) > 1:
         pairs = zip(hashes[::2], hashes[1::2], strict=True)
         hashes = [sha256(b"\x01" + left + right).digest() for left, right in pairs]
@@ -74,7 +74,7 @@ class MerkleSpan:
         at = 0
         while at < len(leaves):
             if self.end % BLOCK_LEAVES == 0 and len(leaves) - at >= BLOCK_LEAVES:
-                self.add(_subtree(leaves[at : at + BLOCK_LEAVES]), BLOCK_LEVEL)
+                self.add(subtree_root(leaves[at : at + BLOCK_LEAVES]), BLOCK_LEVEL)
                 at += BLOCK_LEAVES
             else:
                 self.add(leaves[at])
@@ -112,17 +112,23 @@ class MerkleSpan:
         """A span from its hashes and its ends."""
         data, span = base64.b64decode(text), cls(start)
         at = 0
-        while span.end < end:
-            # The largest subtree that may start here (its size divides the position) and does not reach too far.
-            level = ((span.end & -span.end) or (end - span.end)).bit_length() - 1
-            while span.end + (1 << level) > end:
-                level -= 1
+        for _, level in subtrees_in(start, end):
             span._nodes.append((level, data[at : at + HASH_BYTES]))
             span.end += 1 << level
             at += HASH_BYTES
         if len(data) != at:
             raise InvalidRequest(f"a span over {start} to {end} has other hashes than these")
         return span
+
+
+def subtrees_in(start: int, end: int) -> Iterator[tuple[int, int]]:
+    """(first leaf, level) of the largest complete, aligned subtrees over leaves `start` to `end`, left to right."""
+    while start < end:
+        # The largest subtree that may start here (its size divides the position) and does not reach too far.
+        level = ((start & -start) or (end - start)).bit_length() - 1
+        level = min(level, (end - start).bit_length() - 1)
+        yield start, level
+        start += 1 << level
 
 
 class TileBuilder:
@@ -143,7 +149,7 @@ class TileBuilder:
 
     def _flush(self) -> None:
         is_block = len(self._leaves) == BLOCK_LEAVES
-        found = [_subtree(self._leaves)] if is_block else self._leaves
+        found = [subtree_root(self._leaves)] if is_block else self._leaves
         for hashed in found:
             self.span.add(hashed, BLOCK_LEVEL if is_block else 0)
         self.tiles += found
@@ -278,3 +284,58 @@ def proof_root(proof: InclusionProof) -> bytes | None:
         is_left = start <= proof.seq - 1
         hashed = node_hash(other, hashed) if is_left else node_hash(hashed, other)
     return hashed
+
+
+class ConsistencyProof(msgspec.Struct, frozen=True, kw_only=True):
+    """That the tree over `old` leaves is the beginning of the one over `new`: hashes of RFC 9162, 2.1.4, in base64."""
+
+    old: int
+    new: int
+    path: tuple[str, ...] = ()
+
+
+def consistency_stretches(old: int, new: int) -> list[tuple[int, int]]:
+    """The stretches [start, end) of leaves whose roots are the proof, in its order."""
+    found: list[tuple[int, int]] = []
+    start, end = 0, new
+    is_old_root = True  # what is left is the old tree itself, whose root who checks the proof has
+    while 0 < old < end:
+        middle = start + (1 << (end - start - 1).bit_length() - 1)
+        if old <= middle:
+            found.append((middle, end))
+            end = middle
+        else:
+            found.append((start, middle))
+            start, is_old_root = middle, False
+    if old > 0 and not is_old_root:
+        found.append((start, end))
+    return found[::-1]
+
+
+def is_consistent(proof: ConsistencyProof, *, old_root: bytes, new_root: bytes) -> bool:
+    """Whether the proof leads to both roots (RFC 9162, 2.1.4.2). An empty tree is the beginning of each."""
+    if not 0 <= proof.old <= proof.new:
+        return False
+    if proof.old in (0, proof.new):
+        is_start = old_root == EMPTY_ROOT if proof.old == 0 else old_root == new_root
+        return is_start and not proof.path
+    path = [base64.b64decode(each) for each in proof.path]
+    if proof.old & (proof.old - 1) == 0:
+        path.insert(0, old_root)
+    if not path:
+        return False
+    node, last = proof.old - 1, proof.new - 1
+    while node & 1:
+        node, last = node >> 1, last >> 1
+    before = after = path[0]
+    for each in path[1:]:
+        if last == 0:
+            return False
+        if node & 1 or node == last:
+            before, after = node_hash(each, before), node_hash(each, after)
+            while not node & 1 and node:
+                node, last = node >> 1, last >> 1
+        else:
+            after = node_hash(after, each)
+        node, last = node >> 1, last >> 1
+    return last == 0 and (before, after) == (old_root, new_root)

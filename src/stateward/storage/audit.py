@@ -201,6 +201,18 @@ class AuditLog:
                 seq = entry.seq or 0
                 yield entry
 
+    def hashes(self, after: int, until: int) -> Iterator[tuple[int, str]]:
+        """(place, hash) of the entries of the chain after this place and up to that one."""
+        while found := self._database.rows(
+            "SELECT seq, hash FROM audit_log WHERE seq > :after AND seq <= :until"
+            f" ORDER BY seq LIMIT {ENTRIES_MAX}",
+            after=after,
+            until=until,
+        ):
+            for seq, own in found:
+                after = int(seq or 0)
+                yield after, str(own)
+
     def faults(self, *, kept: AuditHead | None = None) -> list[str]:
         """What is wrong with the chain; `kept` is a head that was kept elsewhere, which it must have grown from."""
         head, last, count = self.head(), GENESIS, 0

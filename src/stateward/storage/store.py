@@ -44,6 +44,7 @@ from stateward.storage.database import (
     Table,
     log_end,
 )
+from stateward.storage.history_tree import TreeRows
 from stateward.storage.lanes import LANES, LANES_GONE
 from stateward.storage.output_seals import stored_seals
 from stateward.storage.search import NEWEST, Order, where
@@ -181,6 +182,7 @@ class Store:
         self, database: Database, *, random_bytes: Callable[[int], bytes] = os.urandom
     ) -> None:
         self._database = database
+        self.tree = TreeRows(database)
         self._random_bytes = random_bytes
         self._lane_count = 0  # fixed when a store is made, so it is read once
 
@@ -501,6 +503,20 @@ class Store:
             until=until,
             limit=limit,
         )
+
+    def log_hashes(self, after: int, until: int, *, chunk: int) -> Iterator[tuple[int, str, str]]:
+        """(seq, record, hash) of what can be seen of the log after this `seq` and up to that one."""
+        self._database.flush()
+        while found := self._database.rows(
+            "SELECT seq, record_id, hash FROM transitions WHERE seq > :after AND seq <= :until"
+            " ORDER BY seq LIMIT :chunk",
+            after=after,
+            until=until,
+            chunk=chunk,
+        ):
+            for seq, record_id, own in found:
+                after = int(seq or 0)
+                yield after, str(record_id), str(own)
 
     def walk(self, *, chunk: int = 1000) -> Iterator[Record]:
         """Every record, by id, a chunk at a time: a cursor would hold a transaction open for minutes."""
