@@ -66,9 +66,6 @@ def s12(case: Case) -> Iterator[Finding]:
     """What no retry can cure is not retried by the clock."""
     for entries in case.by_record.values():
         failed: Line | None = None
-        # Given up because there were no retries left, and taken up again because another tuning allows more.
-        if 0 in case.retries(entries[-1]):
-            continue
         for entry in entries:
             if entry["trigger"] == UPGRADED:
                 continue

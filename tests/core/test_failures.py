@@ -1,6 +1,7 @@
 """Failures: retries, resuming, exhaustion, reopening and cancelling."""
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.core.decide import decide
 from stateward.core.model import SECOND, Ignored, Notify
@@ -218,6 +219,19 @@ def test_what_no_retry_can_cure_waits_a_day_for_a_person_and_is_then_given_up_wi
     )  # fmt: skip
     assert (story.status, story.record.error_code) == ("rejected", "NOT_A_PDF")
     assert story.record.rest is None
+    assert story.findings() == []
+
+
+def test_what_no_retry_can_cure_is_given_up_even_if_retries_are_allowed_meanwhile() -> None:
+    story = a_contract("parsing_pdf")
+    retrying, never = story.machine, replace(story.machine.retry, max_retries=0)
+    story.machine = replace(retrying, retry=never)
+    story.fails("NOT_A_PDF", is_fatal=True)
+
+    story.machine = retrying
+    story.rings()
+
+    assert (story.status, story.record.rest) == ("rejected", None)
     assert story.findings() == []
 
 

@@ -614,7 +614,9 @@ def _arrive_failed(
     # Reopened by a person, or out of retries: the scheduler moves it on at once. In the second case the notification
     # waits for the state that it ends in, so that people hear of one failure once.
     if record.error_code is None or machine.is_exhausted(record):
-        return replace(record, due_at=now), ()
+        # Settings may allow more retries before it moves on: what none can cure is marked, so that it gets none.
+        is_fatal = not is_retryable and record.error_code not in (None, CANCELLED)
+        return replace(record, rest=FATAL if is_fatal else record.rest, due_at=now), ()
     if not is_retryable:
         return _arrive_fatal(machine, record, now)
     if machine.is_externally_driven(record):  # its driver decides whether to retry
