@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from lab.chaos.rounds import Outcome
+from lab.chaos.rounds import DEATH_CODES, Outcome
 
 BEGIN, END = "<!-- chaos: begin -->", "<!-- chaos: end -->"
 HEAD = "| fault | store | rounds | violations | records | refused submits | recovery p50 | max | bound |"
@@ -68,7 +68,8 @@ def _words(outcomes: Sequence[Outcome], command: str) -> list[str]:
         f"`{command}` on {datetime.now(UTC):%Y-%m-%d}: **{len(outcomes)} rounds, {found} violations**, "
         f"{sum(outcome.records for outcome in outcomes):,} records and "
         f"{sum(outcome.transitions for outcome in outcomes):,} transitions checked, in {hours:.0f} minutes on "
-        f"{machine()}.",
+        f"{machine()}. {sum(outcome.deaths for outcome in outcomes):,} of the records rest with "
+        f"{', '.join(f'`{code}`' for code in DEATH_CODES[:-1])} or `{DEATH_CODES[-1]}`.",
         "",
         table(outcomes),
     ]

@@ -58,6 +58,8 @@ SUBMIT_S_MAX = 60.0
 VIOLATIONS_MAX = 20
 LATE = (".timed_out",)
 LOST_CODES = ("WORKER_LOST",)
+DEATH_CODES = ("RUNNER_DIED", "RUNNER_NOT_LOADED", "WORKER_LOST")
+"""What a record rests with if the death of a process was taken for a failure of its document."""
 
 
 class Outcome(msgspec.Struct, kw_only=True):
@@ -71,6 +73,8 @@ class Outcome(msgspec.Struct, kw_only=True):
     transitions: int = 0
     refusals: int = 0
     affected: int = 0
+    deaths: int = 0
+    """Records that rest with one of `DEATH_CODES`."""
     recovery_s: float | None = None
     bound_s: float = 0.0
     took_s: float = 0.0
@@ -322,6 +326,7 @@ def _measure(outcome: Outcome, app: App, damage: Damage) -> None:
         and entry.at > damage.since
     ]
     outcome.affected = len(hit)
+    outcome.deaths = sum(each.error_code in DEATH_CODES for each in app.store.walk())
     if hit:
         outcome.recovery_s = (max(hit) - damage.since) / 1_000_000
 
