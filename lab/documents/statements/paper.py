@@ -6,6 +6,7 @@ places are exact. "mapped" sets Latin text in that font too, as most banks do th
 """
 
 import math
+import unicodedata
 import zlib
 from collections.abc import Iterable
 
@@ -121,7 +122,8 @@ class Paper:
         for letter in text:
             if letter != " ":
                 self.text(x, y, letter, size=size, font=font)
-            x += width(letter, size, font)
+            # An accent does not make a letter wider.
+            x += width(unicodedata.normalize("NFD", letter)[0], size, font)
         return x
 
     def _matrix(self, x: float, y: float, turn: float) -> str:

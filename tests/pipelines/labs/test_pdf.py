@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.documents.lab_pdfs.laboratories import LABORATORIES, Laboratory
+from lab.documents.lab_pdfs.laboratories import draw as draw_laboratory
 from lab.documents.labs import LAYOUTS, draw_report
 from lab.documents.statements import broken
 from lab.documents.statements.paper import Paper
@@ -25,6 +27,53 @@ def test_every_row_of_a_report_is_exact(tmp_path: Path, name: str) -> None:
 
     assert judged.wrong == ()
     assert judged.score.exact == 1
+
+
+@pytest.mark.parametrize("own", LABORATORIES, ids=lambda each: each.name)
+def test_every_row_of_a_drawn_report_is_exact(tmp_path: Path, own: Laboratory) -> None:
+    pdf, truth = draw_laboratory(own, 7)
+    path = tmp_path / "report.pdf"
+    path.write_bytes(pdf)
+
+    judged = judge_report(path, own.name, truth, now=lambda: 0)
+
+    assert judged.wrong == ()
+
+
+def test_a_marked_row_of_a_report_without_headings_is_read_and_an_odd_one_flagged(
+    tmp_path: Path,
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Sodium"), (300, "140"), (340, "mmol/L"), (430, "(136-145)")),
+        ((50, "Potassium"), (260, "*"), (300, "6.1"), (340, "mmol/L"), (430, "(3.5-5.1)")),
+        ((50, "Chloride"), (200, "again"), (300, "101"), (340, "mmol/L"), (430, "(98-107)")),
+    )
+
+    assert [(each["test"], each["printed"].get("flag", "")) for each in found[:2]] == [
+        ("Sodium", ""),
+        ("Potassium", "*"),
+    ]
+    assert "ROW_UNREAD" in found[2]["problems"]
+
+
+def test_words_below_a_number_are_no_part_of_it(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, ("Sodium", "140", "mmol/L", "136-145"), ("", "*** End Of Report ***", "", "")
+    )
+
+    assert [each["printed"]["value"] for each in found] == ["140"]
+
+
+def read_plain(folder: Path, *lines: tuple[tuple[float, str], ...]) -> list[Row]:
+    """Lines of texts at their places, below a letterhead."""
+    paper = Paper()
+    paper.page()
+    paper.text(50, 60, "Example Laboratory, a report of results for a test document, Mr. Example")
+    for at, line in enumerate(lines):
+        for x, text in line:
+            paper.text(x, 120 + 14 * at, text)
+    return results(folder, paper.pdf())
 
 
 def table(

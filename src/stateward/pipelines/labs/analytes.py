@@ -21,6 +21,10 @@ _QUALIFIERS = frozenset(
     "corrected adjusted fetal ratio quotient index antibody antibodies ab ak igg igm iga ige clearance".split()
 )  # fmt: skip
 _IN_SERUM = re.compile(r" (?:i|im|in) (?:s|p|ser|serum|plasma|blut|vollblut)$")
+# Plasma, serum and blood before a name; not of P-Amylase, S-100 or B-Lymphocytes, which are other tests.
+_PREFIX = re.compile(
+    r"(?:f?[PS]-(?!amyl|100|anca)|B-(?!lym|zell|cell|natri|typ|hcg))(?=\w)", re.IGNORECASE
+)
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _FILLERS = frozenset(
     (
@@ -146,6 +150,8 @@ def _spellings_of(name: str) -> Iterator[tuple[str, int]]:
         fold(re.sub(r"(?<=\w)- (?=[a-zäöüß])", "", name)),
         WITHOUT_BRACKETS,
     )  # Transferrin- sättigung
+    if found := _PREFIX.match(name):  # P-Glukos, as in Sweden
+        yield fold(name[found.end() :]), WITHOUT_FILLERS
     brackets = [fold(inside) for inside in _BRACKETS.findall(name)]
     if any(not _QUALIFIERS.isdisjoint(each.split()) for each in brackets):
         return  # Testosterone (free) is not testosterone, and CMV (IgG) not IgG

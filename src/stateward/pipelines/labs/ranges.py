@@ -30,7 +30,7 @@ _ABOVE = (
 _ONE = re.compile(
     rf"(?:(?P<below>{_BELOW})|(?P<above>{_ABOVE}))\s*(?P<number>{_SIGNED})", re.IGNORECASE
 )
-_TITRE = re.compile(r"(?P<sign><\s?=?|≤|bis|up to)\s*1\s?[:/]\s?(?P<number>[0-9]+)", re.IGNORECASE)
+_TITRE = re.compile(rf"(?P<sign>{_BELOW})\s*1\s?[:/]\s?(?P<number>[0-9]+)", re.IGNORECASE)
 # `bis 5` and `up to 5` include the limit; `< 5`, `unter 5` and `less than 5` do not.
 _EXCLUDING = frozenset(
     {"<", ">", "under", "unter", "below", "less than", "over", "über", "above", "more than", "greater than"}
@@ -82,7 +82,7 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
     if found := _TITRE.fullmatch(bare):
         return PrintedRange(
             kind="titre", high=Decimal(found["number"]), text=text,
-            is_high_open=found["sign"].strip() == "<",
+            is_high_open=_is_excluding(found["sign"]),
         )  # fmt: skip
     if (found := _TWO.match(bare)) is not None:
         read = _two_sided(found, bare, text, decimal)
@@ -125,12 +125,11 @@ def _two_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> Prin
 
 def _one_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> PrintedRange | None:
     rest = _rest(bare, found)
-    if not _is_unit_like(rest):
+    if not _is_unit_like(rest) or rest.startswith(":"):  # < 1:80 H is no limit of 1
         return None
     number, is_ambiguous = read_number(found["number"], decimal)
     is_below = found["below"] is not None
-    sign = (found["below"] or found["above"]).strip().lower()
-    is_open = sign in _EXCLUDING or sign.startswith(_EXCLUDING_STEMS)
+    is_open = _is_excluding(found["below"] or found["above"])
     return PrintedRange(
         kind="interval",
         low=None if is_below else number,
@@ -141,6 +140,11 @@ def _one_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> Prin
         unit=rest,
         is_ambiguous=is_ambiguous,
     )
+
+
+def _is_excluding(sign: str) -> bool:
+    bare = sign.strip().lower()
+    return bare in _EXCLUDING or bare.startswith(_EXCLUDING_STEMS)
 
 
 def _rest(bare: str, found: re.Match[str]) -> str:

@@ -35,6 +35,7 @@ def compact(printed: str) -> str:
     text = re.sub(r"^\(([^()]*)\)$|^\[([^\[\]]*)\]$", lambda m: m[1] or m[2] or "", text)
     # x10E3, x10^3, x10**3, 10*3 and 10 3 become 10*3.
     text = re.sub(r"^xe(?=[0-9])", "10e", text)  # x E9/L
+    text = re.sub(r"^x?10\(([0-9]{1,2})\)(?=/)", r"10*\1", text)  # x10(9)/L
     text = re.sub(r"^x?10(?:e|\^|\*\*?)?\+?([0-9]{1,2})(?=/|$)", r"10*\1", text)
     text = re.sub(r"/i$", "/l", text)  # as OCR reads U/l
     return text.replace("m²", "m2").replace("^2", "2").replace("^3", "3").rstrip(".")

@@ -1,7 +1,8 @@
 """Lab reports as text PDFs: rows by geometry.
 
 `headings` finds the lines that name columns, `layout` decides which words belong to which column, `rows` puts lines
-together into results, `cells` takes apart what one cell holds; `blocks` reads reports that have no table. A line that
+together into results, `cells` takes apart what one cell holds; `loose` reads lines outside of tables, and `blocks`
+reports that have no table. A line that
 looks like a result and cannot be read is given with ROW_UNREAD; it is never dropped.
 """
 

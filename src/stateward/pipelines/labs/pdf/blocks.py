@@ -76,7 +76,16 @@ def _first(pattern: re.Pattern[str], block: Sequence[PdfLine], group: str) -> st
 
 
 def _cell_texts(line: PdfLine) -> list[str]:
-    return [" ".join(word.text for word in cell) for cell in cells(line.words)]
+    """The cells of a line; what stands apart behind a label (`Resultado:   92   mg/dL`) is part of it."""
+    texts: list[str] = []
+    for cell in cells(line.words):
+        text = " ".join(word.text for word in cell)
+        is_value = bool(texts) and (":" not in text or texts[-1].endswith(":"))
+        if is_value and ":" in texts[-1]:
+            texts[-1] = f"{texts[-1]} {text}"
+        else:
+            texts.append(text)
+    return texts
 
 
 def _place(name: PdfLine, line: PdfLine) -> Place:

@@ -43,6 +43,8 @@ _GLUED = re.compile(
     r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|\([HLA]\))"
 )
 _LEADERS = re.compile(r"(?:\s?\.){4,}|_{4,}|…+")
+_DECORATION = re.compile(r"^\s*[-=*~]{2,}\s+|\s+[-=*~]{2,}\s*$")
+_DRAWN = re.compile(r"\s*[\[|][\s*|.xXo•\-–_=]*[\]|]$")
 _GRAPH = re.compile(r"[\[\]|()*xXo•.\-–—_=<>oO■□▪●○│┃]{3,}")
 
 
@@ -112,7 +114,10 @@ def _starts_number(word: str) -> bool:
 
 
 def _is_flagged_number(text: str) -> bool:
-    return re.fullmatch(r".*[0-9]\s?[*!↑↓▲▼+]+", text) is not None
+    if re.fullmatch(r".*[0-9]\s?[*!↑↓▲▼+]+", text) is not None:
+        return True
+    head, _, last = text.rpartition(" ")  # a titre may end in words, but `1:160 H` ends in a flag
+    return is_flag(last) and read_value(head).kind == "titre"
 
 
 def _taken_range(words: list[str]) -> str:
@@ -146,12 +151,14 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
     """Unit, range and flag, where one cell may hold parts of another."""
     flag = ""
     range_ = tidy(range_)
+    if (drawn := _DRAWN.search(range_)) and _is_limit(range_[: drawn.start()]):
+        range_ = range_[: drawn.start()]
     words = range_.split()
     if (
         len(words) > 1
         and is_flag(words[-1])
         and words[-1] not in "-+"
-        and read_range(" ".join(words[:-1])).kind == "interval"
+        and _is_limit(" ".join(words[:-1]))
     ):
         flag = words.pop()
         range_ = " ".join(words)
@@ -159,7 +166,7 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
         len(words) > 1
         and is_flag(words[0])
         and words[0] not in "-+<>"
-        and read_range(" ".join(words[1:])).kind == "interval"
+        and _is_limit(" ".join(words[1:]))
     ):
         flag = flag or words.pop(0)
         range_ = " ".join(words)
@@ -179,6 +186,11 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
             return bare, "", flag
         unit, range_ = _unit_before_range(range_)
     return unit, range_, flag
+
+
+def _is_limit(text: str) -> bool:
+    """Whether a text is a range of numbers or of titres."""
+    return read_range(text).kind in ("interval", "titre")
 
 
 def _split_unit(text: str) -> tuple[str, str] | None:
@@ -205,6 +217,7 @@ def _unit_before_range(range_: str) -> tuple[str, str]:
 
 def without_leaders(text: str) -> str:
     """A name without the dots that lead to its value."""
+    text = _DECORATION.sub("", text)
     return (
         tidy(_LEADERS.sub(" ", text)).rstrip(" .:")
         if _LEADERS.search(text)

@@ -17,6 +17,7 @@ GAP_MAX = 1.2  # of the height, between two words of one heading
 SHARE_MIN = 0.55  # of the words of a heading line that headings explain
 BETWEEN_MAX = 8  # letters between a label and its date: `am`, `le`, `time`
 NEARBY = 12.0  # points
+JOINED_MAX = 3  # lines between the dates of columns and their units
 LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
 DATE = re.compile(
     r"(?<![\w.,/-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})"
@@ -55,6 +56,26 @@ def headings_of(line: PdfLine) -> list[Heading]:
             for each in headings
         ]
     return headings
+
+
+def joined_headings(page: Sequence[PdfLine]) -> Iterator[tuple[int, list[Heading]]]:
+    """Headings over several lines: dates of columns, and below them units and range; by the line that ends them."""
+    for at, line in enumerate(page):
+        dates = [each for each in _explained(line) if each.role == "date"]
+        if len(dates) < 2:
+            continue
+        for below in range(at + 1, min(at + 1 + JOINED_MAX, len(page))):
+            others = _explained(page[below])
+            if others and {each.role for each in others} <= {"unit", "range", "flag", "test"}:
+                yield below, sorted([*dates, *others], key=lambda each: each.x0)
+                break
+
+
+def _explained(line: PdfLine) -> list[Heading]:
+    """The headings of a line that is made of hardly anything else."""
+    found = list(_matched(line))
+    is_heading = sum(count for _, count in found) >= SHARE_MIN * len(line.words)
+    return [heading for heading, _ in found] if is_heading else []
 
 
 def is_table(headings: Sequence[Heading]) -> bool:

@@ -22,13 +22,20 @@ from stateward.pipelines.labs.pdf.cells import (
     split_value,
     without_leaders,
 )
-from stateward.pipelines.labs.pdf.headings import Heading, continues_heading, headings_of
+from stateward.pipelines.labs.pdf.headings import (
+    Heading,
+    continues_heading,
+    headings_of,
+    joined_headings,
+)
 from stateward.pipelines.labs.pdf.layout import Layout, cells, layouts_of
+from stateward.pipelines.labs.pdf.loose import loose, loose_row
+from stateward.pipelines.labs.pdf.row import Row, is_administrative, name_of, strip_footnotes
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.table import iso_date
 from stateward.pipelines.labs.units import candidates, convert, is_known_unit
 from stateward.pipelines.labs.values import read_value, vote_decimal
-from stateward.pipelines.labs.words import LINES, PENDING_WORDS, SECTIONS, fold, specimen_of
+from stateward.pipelines.labs.words import PENDING_WORDS, SECTIONS, fold, specimen_of
 
 NEAR = 1.8  # of the height: a line that continues the one above is not farther below
 REMARK_NEAR = 2.6
@@ -42,30 +49,12 @@ SUPERSCRIPT = 0.8  # of the height of a line: a smaller number behind a name is 
 NAME_CHARS_MAX = 120
 COMMENT_CHARS_MAX = 2000
 SECTION_WORDS_MAX = 7
+# Flags that no name ends with; B and C do not count, because vitamins do.
+FLAGS_APART = frozenset({"H", "L", "HH", "LL", "*", "**", "+", "++", "-", "--", "!", "↑", "↓"})
 VALUE_ROLES = ("value", "in_range", "out_of_range")
 _OPEN_END = re.compile(r"(?:[,/(\-–]|\b(?:and|und|et|y|of|de|der|in|im|mit|with))$", re.IGNORECASE)
 
 Lines = Sequence[PdfLine]
-
-
-class Row(msgspec.Struct):
-    """A result in the making."""
-
-    name: str
-    page: int
-    base: float
-    height: float
-    x0: float
-    words: list[PdfWord]
-    texts: dict[str, str]
-    values: list[tuple[str, str]]  # a value and its date, "" where the report has one date
-    flag: str = ""
-    section: str = ""
-    comment: str = ""
-    is_unread: bool = False
-    start: float = 0.0  # the baseline of its first line
-    gap_below: float = 0.0  # to the next line
-    has_colon: bool = False
 
 
 class Block(msgspec.Struct):
@@ -88,12 +77,16 @@ def observations_of(
             headings = block.headings or headings
             section = block.title or section
             if not headings:
-                rows += filter(None, (_loose(line) for line in block.body))
+                rows += filter(None, (loose(line) for line in block.body))
                 continue
+            rows = [row for row in rows if not row.is_loose or not row.is_unread]
             for layout in layouts_of(headings, block.body):
                 table = _Table(layout, section, is_certain=bool(block.headings))
                 rows += table.read(block.body)
                 section = table.section
+    if all(row.is_unread for row in rows if row.is_loose):
+        rows = [row for row in rows if not row.is_loose]  # a letterhead, and no report
+    strip_footnotes(rows)
     decimal = vote_decimal(
         text
         for row in rows
@@ -110,8 +103,9 @@ def _blocks(page: Lines, before: list[Heading]) -> Iterator[Block]:
     """The tables of a page. Lines above the first heading belong to the table of the page before, or to none."""
     block = Block([], [])
     last: PdfLine | None = None
-    for line in page:
-        found = headings_of(line)
+    joined = dict(joined_headings(page))
+    for at, line in enumerate(page):
+        found = headings_of(line) or joined.get(at, [])
         if found:
             title = _title_above(block.body)
             if block.body:
@@ -183,6 +177,9 @@ class _Table:
             if (sign := self._flag_before_value(cell, parts)) and not mark_apart:
                 mark_apart = sign
                 continue
+            if placed and not mark_apart and self._is_flag_beside_name(cell, parts):
+                mark_apart = cell[0].text
+                continue
             for at, found in parts.items():
                 placed.setdefault(at, []).extend(found)
         texts: dict[str, str] = {}
@@ -233,6 +230,10 @@ class _Table:
         return (
             text if is_sign and roles <= {"specimen", "method", "local_code", "code", "lab"} else ""
         )
+
+    def _is_flag_beside_name(self, cell: list[PdfWord], parts: dict[int, list[PdfWord]]) -> bool:
+        """Whether a cell in the column of names, apart from the name, is the flag of the value that follows."""
+        return len(cell) == 1 and set(parts) == {self._name_at} and cell[0].text in FLAGS_APART
 
     @property
     def _name_at(self) -> int:
@@ -323,10 +324,12 @@ class _Table:
             or range_kind in ("interval", "titre", "conditional")
             or (range_kind == "ordinal" and kind != "unread")
         )
-        if _is_administrative(row.name) and not (has_more or is_name(row.name)):
+        if is_administrative(row.name) and not (has_more or is_name(row.name)):
             return False
         if kind == "unread":
             return has_more or is_name(row.name)
+        if not has_more and self._rows and self._is_small_note(self._rows[-1], row):
+            return False
         if kind in NUMERIC or kind == "ordinal":
             is_far = bool(self._rows) and row.base - self._rows[-1].base > FAR * row.height
             return (self._is_certain and not is_far) or has_more or is_name(row.name)
@@ -338,6 +341,11 @@ class _Table:
             and len(text.split()) <= 8
             and len(row.name.split()) <= 6
         )
+
+    @staticmethod
+    def _is_small_note(last: Row, row: Row) -> bool:
+        """Whether a line in small print has a colon inside: `Method: photometry, Cobas 8000`."""
+        return ": " in row.name and row.height < SMALL_PRINT * last.height
 
     def _is_aligned(self, row: Row) -> bool:
         """Whether the value begins or ends where other values do."""
@@ -370,7 +378,10 @@ class _Table:
         is_text = read_value(split_value(text).value).kind in ("text", "unread", "none")
         if last is not None and row.base - last.base < NEAR * last.height * 1.5 and is_text:
             value, date = last.values[0]
-            last.values[0] = (f"{value} {text}", date)
+            if is_result(split_value(value).value):  # a number does not go on as words
+                last.comment = f"{last.comment} {text}".strip()[:COMMENT_CHARS_MAX]
+            else:
+                last.values[0] = (f"{value} {text}", date)
             last.words += row.words
             return
         if (
@@ -406,7 +417,7 @@ class _Table:
         if last is not None and row.x0 > last.x0 - 2 and self._is_small_print(last, row):
             last.comment = f"{last.comment} {name_of(row)}".strip()[:COMMENT_CHARS_MAX]
             last.base = row.base
-        elif not _is_administrative(row.name):
+        elif not is_administrative(row.name):
             self._held = row
 
     @staticmethod
@@ -490,7 +501,7 @@ class _Table:
         ):
             last.comment = f"{last.comment} {text}".strip()[:COMMENT_CHARS_MAX]
             last.base = row.base
-        found = _loose_row(row.words, row.page, row.base, row.height)
+        found = loose_row(row.words, row.page, row.base, row.height)
         if found is not None and found.is_unread:
             found.section = self.section
             self._rows.append(found)
@@ -554,11 +565,6 @@ def _value_and_unit(row: Row) -> tuple[Decimal | None, str]:
     return read_value(parts.value).number, unit or parts.unit
 
 
-def name_of(row: Row) -> str:
-    """All words of a line."""
-    return " ".join(word.text for word in row.words)
-
-
 def _is_remark(name: str) -> bool:
     """Whether a text explains values: it has a colon inside, a comparison or a range."""
     return re.search(r":.|[<>≤≥]|[0-9]\s*[-–]\s*[0-9]", name) is not None
@@ -566,12 +572,6 @@ def _is_remark(name: str) -> bool:
 
 def _is_section(name: str) -> bool:
     return fold(name) in SECTIONS or name.endswith(":")
-
-
-def _is_administrative(name: str) -> bool:
-    """Whether a line is about the patient, the laboratory or the paper, and no result."""
-    folded = f"{fold(name)} "
-    return any(folded.startswith(f"{word} ") for word in LINES)
 
 
 def _observations(row: Row, order: str, collected: str) -> Iterator[Observation]:
@@ -624,49 +624,3 @@ def _place(row: Row) -> Place:
         round(max(word.x1 for word in words), 1), round(max(word.bottom for word in words), 1),
     )  # fmt: skip
     return Place(page=row.page, box=box)
-
-
-# Outside of tables
-
-
-def _loose(line: PdfLine) -> Row | None:
-    found = _loose_row(line.words, line.page, line.base, line.height)
-    return None if found is None or found.is_unread else found
-
-
-def _loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -> Row | None:
-    """A line without headings as a result: a known name, then a number with a known unit or a range."""
-    parts = [" ".join(word.text for word in cell) for cell in cells(words)]
-    if len(parts) < 2:
-        return None
-    name = without_leaders(parts[0])
-    at = next(
-        (n for n, text in enumerate(parts[1:], start=1) if is_result(split_value(text).value)), 0
-    )
-    if not at or _is_administrative(name):
-        return None
-    value = split_value(parts[at])
-    unit, range_, flag = value.unit, value.range, value.flag
-    for text in parts[at + 1 :]:
-        if not flag and is_flag(text):  # before units: H is an hour, and L a litre
-            flag = text
-        elif not unit and is_known_unit(text):
-            unit = text
-        elif not range_ and read_range(text).kind == "interval":
-            range_ = text
-    is_numeric = read_value(value.value).kind in NUMERIC
-    if not (is_known_unit(unit) or range_) or not is_numeric or not re.search(r"[^\W\d]{2}", name):
-        return None
-    row = Row(
-        name,
-        page,
-        base,
-        height,
-        words[0].x0,
-        list(words),
-        {"unit": unit, "range": range_},
-        [(value.value, "")],
-    )
-    row.flag = flag
-    row.is_unread = at > 1 or not is_name(name)
-    return row

@@ -1,0 +1,67 @@
+"""Results outside of tables: lines that no heading stands above."""
+
+import re
+from collections.abc import Sequence
+
+from stateward.pipelines.kit.pdf.lines import PdfLine
+from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.pdf.cells import (
+    NUMERIC,
+    is_flag,
+    is_result,
+    split_value,
+    without_leaders,
+)
+from stateward.pipelines.labs.pdf.layout import cells
+from stateward.pipelines.labs.pdf.row import Row, is_administrative
+from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.values import read_value
+
+
+def loose(line: PdfLine) -> Row | None:
+    """A line as a result, if it looks like one."""
+    found = loose_row(line.words, line.page, line.base, line.height)
+    if found is not None:
+        found.is_loose = True
+    return found
+
+
+def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -> Row | None:
+    """A line without headings as a result: a known name, then a number with a known unit or a range."""
+    parts = [" ".join(word.text for word in cell) for cell in cells(words)]
+    if len(parts) < 2:
+        return None
+    name = without_leaders(parts[0])
+    at = next(
+        (n for n, text in enumerate(parts[1:], start=1) if is_result(split_value(text).value)), 0
+    )
+    if not at or is_administrative(name):
+        return None
+    value = split_value(parts[at])
+    unit, range_, flag = value.unit, value.range, value.flag
+    for text in parts[at + 1 :]:
+        if not flag and is_flag(text):  # before units: H is an hour, and L a litre
+            flag = text
+        elif not unit and is_known_unit(text):
+            unit = text
+        elif not range_ and read_range(text).kind in ("interval", "titre"):
+            range_ = text
+    is_numeric = read_value(value.value).kind in NUMERIC
+    if not (is_known_unit(unit) or range_) or not is_numeric or not re.search(r"[^\W\d]{2}", name):
+        return None
+    row = Row(
+        name,
+        page,
+        base,
+        height,
+        words[0].x0,
+        list(words),
+        {"unit": unit, "range": range_},
+        [(value.value, "")],
+    )
+    marks = [text for text in parts[1:at] if is_flag(text)]
+    row.flag = flag or next(iter(marks), "")
+    row.is_unread = at > 1 + len(marks) or not is_name(name)
+    return row

@@ -1,0 +1,54 @@
+"""A result in the making: the cells of a line, before they are taken apart."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.words import LINES, fold
+
+_FOOTNOTE = re.compile(r"(?P<name>.*[^\W\d].*?)0[1-9]")
+
+
+class Row(msgspec.Struct):
+    """A result in the making."""
+
+    name: str
+    page: int
+    base: float
+    height: float
+    x0: float
+    words: list[PdfWord]
+    texts: dict[str, str]
+    values: list[tuple[str, str]]  # a value and its date, "" where the report has one date
+    flag: str = ""
+    section: str = ""
+    comment: str = ""
+    is_unread: bool = False
+    start: float = 0.0  # the baseline of its first line
+    gap_below: float = 0.0  # to the next line
+    has_colon: bool = False
+    is_loose: bool = False  # found without headings
+
+
+def name_of(row: Row) -> str:
+    """All words of a line."""
+    return " ".join(word.text for word in row.words)
+
+
+def is_administrative(name: str) -> bool:
+    """Whether a line is about the patient, the laboratory or the paper, and no result."""
+    folded = f"{fold(name)} "
+    return any(folded.startswith(f"{word} ") for word in LINES)
+
+
+def strip_footnotes(rows: Sequence[Row]) -> None:
+    """Take the number of the laboratory off names that it is glued to (`RBC01`), where that explains one of them."""
+    glued = [(row, found) for row in rows if (found := _FOOTNOTE.fullmatch(row.name))]
+    if not any(is_name(found["name"]) and not is_name(row.name) for row, found in glued):
+        return
+    for row, found in glued:
+        if not is_name(row.name):
+            row.name = found["name"].rstrip()
