@@ -106,8 +106,9 @@ def settled(page: Page) -> None:
     page.wait_for_load_state("load")
     for text in ("loading…", "counting…", "drawing…"):
         page.get_by_text(text).first.wait_for(state="detached")
+    if page.locator("[data-pdf]").count():
+        page.locator("[data-pdf][data-drawn]").first.wait_for()
     if page.locator(".review [data-pdf]").count():
-        page.locator(".sheet[data-drawn=yes]").first.wait_for()
         page.locator(".field[data-field=monthly_rate-0] input").focus()
         page.locator(".mark.on").wait_for()
 

@@ -8,6 +8,7 @@ from tests.console.scene import BROKEN, Scene, statement
 
 @pytest.mark.long
 def test_a_dropped_statement_is_seen_to_its_end(scene: Scene, page: Page) -> None:
+    scene.rested(scene.submit(statement(699), name="earlier.csv"))
     page.goto(scene.page())
     done = page.locator("#chip-upload-normalized b")
     before = int((done.text_content() or "0").replace(",", ""))
@@ -166,3 +167,14 @@ def test_a_file_of_any_kind_is_recognised_and_sent_where_it_belongs(
     expect(page.locator("#sending li", has_text="noise.bin")).to_have_attribute(
         "data-state", "refused"
     )
+
+
+@pytest.mark.long
+def test_pipelines_without_records_take_one_line(scene: Scene, page: Page) -> None:
+    scene.rested(scene.submit(statement(990), name="the-only-one.csv"))
+    page.goto(scene.page())
+
+    expect(page.locator("#card-upload")).to_be_visible()
+    expect(page.locator("#card-images")).to_have_count(0)
+    page.locator("#idle").get_by_role("link", name="images").click()
+    expect(page).to_have_url(scene.page("/records?q=machine:images"))

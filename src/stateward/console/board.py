@@ -132,7 +132,7 @@ def look(app: App, caller: Caller) -> Board:
     found = app.store.load(ids)
     return Board(
         kinds=[kind for card in cards if card.takes_files for kind in _kinds(card)],
-        cards=sorted(cards, key=lambda card: (not card.takes_files, not card.total)),
+        cards=sorted(cards, key=lambda card: not card.total),
         newest=[row_of(app, found[each]) for each in ids if each in found],
         now=app.clock(),
         activity_since=since,

@@ -46,7 +46,7 @@ document.addEventListener("DOMContentLoaded", () => {
       legend: { show: false },
       cursor: { show: true, y: false, points: { show: false } },
       hooks: { setCursor: [(plot) => hint(element, name, plot)] },
-      padding: [6, 6, 0, 0],
+      padding: [6, 22, 0, 0], // the last label of the axis is centred on its tick
       scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(1e-3, max || 1) * 1.1] } },
     }, data, element);
     charts.set(element, { plot, theme: document.documentElement.dataset.theme });
