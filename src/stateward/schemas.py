@@ -390,6 +390,16 @@ class SearchHit(Document, frozen=True, kw_only=True):
             description="Of a ranked document: its best passages, of which `snippet` is the first."
         ),
     ] = []
+    same_as: Annotated[
+        list[str],
+        Meta(
+            description="Of a ranked document: other records of the same one, which are not shown again."
+        ),
+    ] = []
+    canonical: Annotated[
+        str | None,
+        Meta(description="Of a document that has several records: the one that was indexed first."),
+    ] = None
     why: Annotated[
         list[SearchReason],
         Meta(description="Of a ranked document: what made up its score, the most first."),

@@ -98,6 +98,10 @@ class RankedSearch:
         shown = list(islice(search.results(), offset, offset + limit + 1))
         return shown[:limit], len(shown) > limit
 
+    def same_documents(self, machine: str) -> list[list[str]]:
+        """Groups of records whose documents are the same; in each, the canonical one first."""
+        return self._index.names.shared(machine)
+
     def formatted(self, ranked: RankedText, made: ResultFormat, ids: Sequence[str]) -> str:
         """Results, by their records, in another format."""
         records = self._store.load(ids)
@@ -154,9 +158,13 @@ class _Search:
         hits = search.reordered(self._terms, candidates)
         if self._vectors is not None:
             hits = self._hybrid(self._vectors, search, candidates, hits)
+        shown: set[str] = set()
         for hit in hits:
+            if self._known[hit.number].record_id in shown:
+                continue
             result = self._result(hit)
             if result is not None:
+                shown.update(result.same_as)
                 yield result
 
     def _hybrid(
@@ -284,6 +292,7 @@ class _Search:
         passages: Sequence[schemas.SearchPassage],
     ) -> schemas.SearchHit:
         best = passages[0] if passages else None
+        same = self._index.names.same_as(record.machine, record.id)
         return schemas.SearchHit(
             record_id=record.id,
             machine=record.machine,
@@ -298,6 +307,8 @@ class _Search:
             created_at=to_iso(record.created_at),
             facts=document.facts,
             passages=list(passages),
+            same_as=[each for each in same if each != record.id],
+            canonical=same[0] if len(same) > 1 else None,
             why=[
                 schemas.SearchReason(term=term, share=share)
                 for term, share in hit.terms[:TERMS_SHOWN]

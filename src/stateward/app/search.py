@@ -140,6 +140,10 @@ class Search:
         text = self._ranked.formatted(ranked, made, [hit.record_id for hit in hits])
         return text, made.media_type
 
+    def same_documents(self, machine: str) -> list[list[str]]:
+        """Groups of records of a machine whose documents are the same; in each, the canonical one first."""
+        return [] if self._ranked is None else self._ranked.same_documents(machine)
+
     def _candidates(
         self, wanted: TextQuery, query: Query, *, below: int | None
     ) -> list[FoundPassage]:

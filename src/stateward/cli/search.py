@@ -136,6 +136,8 @@ def _write(hits: Sequence["SearchHit"]) -> None:
             write(f"  {passage.id}{_where(passage.where)}: {_marked(passage.snippet)}")
         if hit.why:
             write(f"  why: {', '.join(f'{each.term} {each.share:.3f}' for each in hit.why)}")
+        if hit.same_as:
+            write(f"  also as {', '.join(hit.same_as)}; canonical is {hit.canonical}")
         if hit.facts:
             write(f"  {', '.join(f'{name} {value}' for name, value in hit.facts.items())}")
 

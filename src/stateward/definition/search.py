@@ -33,11 +33,16 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 
 class RankedDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A document for the index: how it is called, its text by field, and what results can be filtered by."""
+    """A document for the index: how it is called, its text by field, and what results can be filtered by.
+
+    `names` are `scheme:value`: identifiers, and `title:` with what else tells it from others of that title. Documents
+    that share one are the same, and a search shows one of them.
+    """
 
     title: str
     texts: dict[str, str]
     facts: dict[str, Json] = {}
+    names: tuple[str, ...] = ()
 
 
 class ResultFormat(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,6 +89,7 @@ class RankedIndexer:
             title=made.title,
             facts=made.facts,
             texts=made.texts,
+            names=made.names,
         )
 
     def _add_vectors(self, machine: str, output: OutputPlace) -> None:

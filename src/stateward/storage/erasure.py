@@ -17,10 +17,10 @@ HOLDS = Table(
 )
 # What of each kind is deleted by the id of its record.
 _ROWS = {
-    ITEMS: ("item_chunks", "derived_files", "saved_values", "search_texts", "search_documents"),
+    ITEMS: ("item_chunks", "derived_files", "saved_values", "search_texts", "search_documents", "search_names"),
     CONTENTS: (
         "outputs", "effects", "dispositions", "deliveries", "alerts", "claims", "flag_decisions",
-        "pending_decisions", "search_texts", "search_documents",
+        "pending_decisions", "search_texts", "search_documents", "search_names",
     ),
 }  # fmt: skip
 # By kind, whether a record still holds any of it.

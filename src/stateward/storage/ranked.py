@@ -28,6 +28,7 @@ from stateward.core.ranking import (
 )
 from stateward.core.stemming import stem
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.document_names import DocumentNames
 
 JOINED = 8  # so many segments of about one size are joined
 LARGEST = 4096  # documents of a segment that is joined with no other
@@ -65,6 +66,7 @@ class DocumentToIndex(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     facts: Fields
     texts: dict[str, str]
+    names: tuple[str, ...] = ()
 
 
 class IndexedDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +84,7 @@ class RankedIndex:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.names = DocumentNames(database)
 
     # Writing; the caller holds the lock of the cursor
 
@@ -101,6 +104,8 @@ class RankedIndex:
                 for number, each in enumerate(documents, first)
             ],
         )
+        for each in documents:
+            self.names.replace(machine, each.record_id, each.stage, each.names)
         made = segment((each.texts for each in documents), ranking, first=first)
         self._write(machine, made)
         self._join(machine)
@@ -125,6 +130,7 @@ class RankedIndex:
 
     def remove(self, record_id: str, stage: str) -> int:
         """Forget the document that a record has from a stage; how many there were."""
+        self.names.remove(record_id, stage)
         return self._database.run(
             "DELETE FROM search_documents WHERE record_id = :record_id AND stage = :stage",
             record_id=record_id,
@@ -172,6 +178,7 @@ class RankedIndex:
             ("search_postings", "machine, term, first"),
             ("search_segments", "machine, first"),
             ("search_documents", "machine, number"),
+            ("search_names", "machine, name, record_id, stage"),
         ):
             cleared = self._database.run(
                 f"DELETE FROM {table} WHERE ({columns}) IN"

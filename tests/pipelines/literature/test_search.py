@@ -227,6 +227,46 @@ def test_the_service_and_its_console_search_the_same_index(library: Path) -> Non
     assert moved.status == "skipped"
 
 
+def test_a_paper_with_several_records_is_shown_once(tmp_path: Path) -> None:
+    def a_paper(title: str, *, doi: str = "", pmid: str = "", year: int = 2001) -> bytes:
+        ids = f'<article-id pub-id-type="doi">{doi}</article-id>' if doi else ""
+        ids += f'<article-id pub-id-type="pmid">{pmid}</article-id>' if pmid else ""
+        return (
+            f"<article><front><article-meta>{ids}"
+            f"<title-group><article-title>{title}</article-title></title-group>"
+            f"<pub-date><year>{year}</year></pub-date><abstract><p>Marmalade {doi}{pmid}.</p></abstract>"
+            "</article-meta></front></article>"
+        ).encode()
+
+    title = "On the storing of marmalade"
+    papers = [
+        a_paper(title, doi="10.5555/A", pmid="11"),
+        a_paper("The same by its DOI", doi="10.5555/a"),
+        a_paper("ON THE STORING of  Marmalade."),  # the same by title and year
+        a_paper("The yearly report on marmalade", doi="10.5555/b"),
+        a_paper("The yearly report on marmalade", doi="10.5555/d"),  # another one: its DOI says so
+        a_paper(title, year=2002),
+        a_paper("Editorial", doi="10.5555/c"),
+        a_paper("Editorial", pmid="12"),
+    ]
+    with App.embedded(tmp_path) as app:
+        ids = [app.submit(each, machine="literature").record.id for each in papers]
+        app.run_until_idle()
+        hits = {
+            each.record_id: each
+            for each in app.search.find("marmalade", pipeline="literature").hits
+        }
+        groups = app.search.same_documents("literature")
+        told = json.loads(run(tmp_path, "literature", "duplicates", "--json").stdout)
+
+    assert len(hits) == 6
+    (shown,) = (each for each in hits.values() if each.same_as)
+    assert {shown.record_id, *shown.same_as} == set(ids[:3])
+    (group,) = groups
+    assert (set(group), shown.canonical) == (set(ids[:3]), group[0])
+    assert [(row["canonical"], row["same"]) for row in told] == [(group[0], group[1:])]
+
+
 def test_a_collection_is_judged_by_its_relevant_documents(tmp_path: Path) -> None:
     documents = "".join(
         f"<doc><docno>{number}</docno><title>{title}</title><text>{title} {text}</text></doc>"

@@ -113,6 +113,7 @@ PLUGIN = Plugin(
             document="stateward.pipelines.literature.finding:paper_document",
             text="stateward.pipelines.literature.finding:block_text",
             ranking="stateward.pipelines.literature.finding:RANKING",
+            version=2,
             vectors="embed",
             filters={
                 "year": "number",

@@ -14,6 +14,7 @@ from stateward.cli.plugin_api import (
     CliContext,
     Exit,
     Group,
+    cut,
     pass_context,
     plural,
     write,
@@ -270,6 +271,32 @@ def _metadata_of(app: "App", record_id: str) -> object:
             f"{record_id} is no paper that was read; it is {record.status} of {record.machine}"
         )
     return app.records.about(record_id, stage)["metadata"]
+
+
+@literature.command(
+    "duplicates",
+    is_listing=True,
+    examples=["stateward literature duplicates", "stateward literature duplicates --jsonl"],
+)
+@pass_context
+def duplicates(context: CliContext) -> None:
+    """List papers that have several records.
+
+    They share a DOI, PMID, PMCID, arXiv or NCT number, or their title and year while no identifier says otherwise. The
+    record that was indexed first is the canonical one; a search shows one of them, with the others.
+    """
+    with context.local_app() as app:
+        groups = app.search.same_documents(MACHINE)
+        titles = {each[0]: str(app.record(each[0]).fields.get("title") or "") for each in groups}
+    if context.is_for_programs:
+        context.emit_rows(
+            {"canonical": first, "same": rest, "title": titles[first]} for first, *rest in groups
+        )
+        return
+    write_table(
+        ("canonical", "the same", "title"),
+        [(first, ", ".join(rest), cut(titles[first])) for first, *rest in groups],
+    )
 
 
 @literature.command("ir", examples=["stateward literature ir LT_01h2k3"])

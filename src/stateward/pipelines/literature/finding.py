@@ -1,12 +1,15 @@
 """What a paper is to a search: its text by field, what results can be filtered by, and its citation."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from stateward.core.model import Fields, Json
 from stateward.core.ranking import RankedField, Ranking
+from stateward.core.text_search import fold
 from stateward.definition.search import RankedDocument
+from stateward.pipelines.literature.identifiers import SCHEMES, match_key
 from stateward.pipelines.literature.paper import Metadata
 
 # Chosen on the Cranfield queries 1 to 112.
@@ -18,6 +21,7 @@ RANKING = Ranking(
         RankedField("body", 0.5, 0.75),
     ),
 )
+TITLE_CHARS_MIN = 20  # shorter ones, such as Editorial, are those of many papers
 _FIELD_OF = {"title": "title", "abstract": "abstract", "heading": "headings"}
 
 
@@ -33,7 +37,18 @@ def paper_document(about: Fields, blocks: Iterable[Fields]) -> RankedDocument:
         title=paper_title(metadata),
         texts={name: "\n".join(parts) for name, parts in texts.items()},
         facts=_facts(metadata),
+        names=tuple(_names(metadata)),
     )
+
+
+def _names(metadata: Metadata) -> Iterator[str]:
+    """By which a paper is known: its identifiers, and its title with the year where both tell it from others."""
+    for scheme in SCHEMES:
+        if value := metadata.ids.get(scheme):
+            yield f"{scheme}:{match_key(scheme, value)}"
+    title = " ".join(re.findall(r"\w+", fold(metadata.title)))
+    if metadata.year is not None and len(title) >= TITLE_CHARS_MIN:
+        yield f"title:{metadata.year} {title}"
 
 
 def block_text(block: Fields) -> str:
