@@ -9,8 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError, Fault
-from stateward.definition import yaml_source
-from stateward.definition.yaml_source import read_python, read_yaml
+from stateward.definition import plain_values
+from stateward.definition.plain_values import read_python
+from stateward.definition.yaml_text import read_yaml
 from tests.definition.yaml_values import SOURCE, Colour, values
 
 yaml_like = st.text(st.sampled_from("ab:- \n\t[]{},&*!|>'\"%#?@`<~.0123e+_\\Ux\u2028\ufeff\x85"))
@@ -237,11 +238,11 @@ def test_a_text_that_unfolds_without_end_is_refused_quickly() -> None:
 
     (fault,) = faults_of(bomb)
 
-    assert f"more than {yaml_source.NODES_MAX} values" in fault
+    assert f"more than {plain_values.NODES_MAX} values" in fault
 
 
 def test_depth_is_limited_however_it_is_reached() -> None:
-    levels = yaml_source.DEPTH_MAX
+    levels = plain_values.DEPTH_MAX
     chain = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, levels + 5))
 
     assert read("[" * levels + "]" * levels)
@@ -250,8 +251,8 @@ def test_depth_is_limited_however_it_is_reached() -> None:
 
 
 def test_length_and_the_number_of_faults_are_limited() -> None:
-    assert "longer than" in faults_of("x" * (yaml_source.TEXT_CHARS_MAX + 1))[0]
-    assert len(faults_of("- .nan\n" * 1000)) == yaml_source.FAULTS_MAX
+    assert "longer than" in faults_of("x" * (plain_values.TEXT_CHARS_MAX + 1))[0]
+    assert len(faults_of("- .nan\n" * 1000)) == plain_values.FAULTS_MAX
 
 
 # Values given in Python

@@ -11,8 +11,10 @@ from msgspec import Meta
 from msgspec import inspect as kinds
 
 from stateward.core.errors import DeclarationError, Fault
-from stateward.definition import yaml_source
-from stateward.definition.yaml_source import Document, convert, read_python, read_yaml
+from stateward.definition import plain_values, yaml_source
+from stateward.definition.plain_values import Document, read_python
+from stateward.definition.yaml_source import convert
+from stateward.definition.yaml_text import read_yaml
 from tests.definition.yaml_values import SOURCE, Colour, values
 
 
@@ -195,7 +197,7 @@ def test_the_number_of_faults_is_limited_here_too() -> None:
     value, faults = convert(document, Machine)
 
     assert value is None
-    assert len(faults) == yaml_source.FAULTS_MAX
+    assert len(faults) == plain_values.FAULTS_MAX
 
 
 def test_a_value_that_only_msgspec_understands_is_judged_by_it() -> None:
@@ -250,7 +252,7 @@ def test_no_sentence_repeats_a_password_or_fills_the_screen() -> None:
 
 
 def test_odd_keys_are_shown_on_one_line() -> None:
-    assert yaml_source.format_path(("a", 0, "b\nc", 1, 2)) == "a[0].'b\\nc'[1][2]"
+    assert plain_values.format_path(("a", 0, "b\nc", 1, 2)) == "a[0].'b\\nc'[1][2]"
 
 
 def test_types_are_described_in_plain_english() -> None:

@@ -4,14 +4,14 @@ import enum
 
 from hypothesis import strategies as st
 
-from stateward.definition import yaml_source
+from stateward.definition import plain_values
 
 SOURCE = "machine.yaml"
 
 scalars = (
     st.none()
     | st.booleans()
-    | st.integers(yaml_source.INT_MIN, yaml_source.INT_MAX)
+    | st.integers(plain_values.INT_MIN, plain_values.INT_MAX)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text()
     | st.sampled_from(["yes", "No", "on", "012", "08", "1:30", "1e3", "1.5e3", "0x1F", "0o17", "~"])

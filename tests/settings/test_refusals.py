@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError
-from stateward.definition import discovery, yaml_source
+from stateward.definition import discovery, plain_values
 from stateward.settings import Settings, load, masked, sources
 from tests.settings.config_files import NOTHING, UPLOAD_STATES, load_text
 
@@ -171,7 +171,7 @@ def test_a_wrong_argument_is_refused_by_name() -> None:
 def test_a_profile_of_our_own_that_is_broken_is_refused_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    broken = yaml_source.read_python({"worker": 5}, source="broken.yaml")
+    broken = plain_values.read_python({"worker": 5}, source="broken.yaml")
     monkeypatch.setattr(load, "profile_layers", lambda *_: [broken])
 
     with pytest.raises(DeclarationError, match="worker must be a mapping, not 5"):

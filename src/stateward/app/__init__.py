@@ -129,7 +129,6 @@ class App:
         self.new_id = new_id
         self._is_runner = is_runner
         self.plugins = Plugins(settings, [*pipelines, *machines], clock=clock)
-        self.plugins.load_runners()
         self._machines = tune(settings, list(self.plugins.machines.values()))
         is_remote = is_runner and not settings.transport.is_database
         if settings.store_path is not None and not (is_read_only or is_remote):
@@ -259,6 +258,7 @@ class App:
             registry=self.registry,
             new_wakeup=lambda: self.database.wakeup(TOPIC_CHANGES),
             flag_decisions=self.flags.decisions,
+            has_runner=lambda name: name in self.plugins.runners,
             clock=self.clock,
         )
 

@@ -21,7 +21,6 @@ from stateward.storage.full_text import FullTextIndex
 from stateward.storage.last_backup import last_backup
 from stateward.workers.confinement import program_paths
 from stateward.workers.layers import sandbox_layers
-from stateward.workers.sdk import registered
 
 DISK_FREE_MIN = 512 * 2**20
 MIRROR_LATE_S = 60.0
@@ -416,7 +415,7 @@ def _clock_check(app: App) -> Check:
 
 
 def _runner_check(app: App) -> Check:
-    loaded = registered()
+    loaded = app.plugins.runners
     missing = [
         stage.runner
         for machine in app.registry.newest.values()

@@ -28,7 +28,7 @@ from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
 from stateward.workers.child_attempt import JobOrder
 from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.routes import route_of
-from stateward.workers.sdk import Job, registered, run_runner
+from stateward.workers.sdk import Job, run_runner
 from stateward.workers.single_jobs import SingleJobs
 from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of
 
@@ -494,9 +494,9 @@ class Editions:
             for name in before
         }
         name = self._runner_name(record, stage, labels)
-        runner = registered().get(name)
+        runner = self._plugins.runners.get(name)
         if runner is None:
-            raise UnknownName("runner", name, registered())
+            raise UnknownName("runner", name, self._plugins.runners)
         path = None if record.artifact is None else self._artifacts.path(record.artifact)
         options = {**options_of(self._plugins.runner_options, name), **(secrets or {})}
         # The values that the attempt saved: an answer that was paid for then is not paid for again.

@@ -7,7 +7,7 @@ configured when they are first needed, so that a command that needs none waits f
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -38,6 +38,11 @@ from stateward.definition.plugin import (
 )
 from stateward.settings import Settings
 from stateward.workers.routes import RunnerRoute
+
+if TYPE_CHECKING:
+    from stateward.workers.sdk import (
+        Runner,  # with the whole kit, which most commands can do without
+    )
 
 # Below this, a pipeline only says that it could read the document: any text may be a paper. A person may choose it.
 CONFIDENCE_MIN = 20
@@ -77,6 +82,7 @@ class Plugins:
         self._clock = clock
         self.loaded: Sequence[LoadedPlugin] = discovery.plugins(settings.pipelines, given)
         self._configured: dict[str, ConfiguredPlugin[Any]] = {}
+        self._has_runners = False
         self._hints: dict[str, dict[str, Hint]] = {}
 
     def __iter__(self) -> Iterator[Plugin]:
@@ -156,9 +162,15 @@ class Plugins:
             raise UnknownName("machine", "", self.machines)
         return offered[-1]
 
-    def load_runners(self) -> None:
-        """Import the modules that register runners."""
-        discovery.load_runners(self.loaded)
+    @property
+    def runners(self) -> "Mapping[str, Runner]":
+        """Every runner by name; the modules that register them are imported when one is first asked for."""
+        from stateward.workers.sdk import registered
+
+        if not self._has_runners:
+            discovery.load_runners(self.loaded)
+            self._has_runners = True
+        return registered()
 
     @property
     def imports(self) -> list[str]:

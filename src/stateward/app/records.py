@@ -22,7 +22,6 @@ from stateward.storage.outputs import EDITION_OF, AttemptResult, Outputs
 from stateward.storage.search import NEWEST, Order
 from stateward.storage.store import ErrorGroup, Store
 from stateward.transport import Bus
-from stateward.workers.sdk import registered
 
 if TYPE_CHECKING:
     from stateward.engine.flags import FlagDecision
@@ -44,6 +43,7 @@ class Records:
         registry: MachineRegistry,
         new_wakeup: Callable[[], Wakeup],
         flag_decisions: "Callable[[Iterable[Record]], Mapping[str, FlagDecision]]",
+        has_runner: Callable[[str], bool],
         clock: Callable[[], Micros],
     ) -> None:
         self._store = store
@@ -52,6 +52,7 @@ class Records:
         self._registry = registry
         self._new_wakeup = new_wakeup
         self._flag_decisions = flag_decisions
+        self._has_runner = has_runner
         self._clock = clock
         self._wakeups: list[Wakeup] = []
 
@@ -274,7 +275,7 @@ class Records:
             pause_reason=None if pause is None else pause.reason,
             workers_able=len(able),
             workers_free=free,
-            is_runner_installed=stage.runner in registered(),
+            is_runner_installed=self._has_runner(stage.runner),
             ahead=self._store.count_ahead(record),
             is_coordinated=now - record.entered_at < WAIT_STEP_S * SECOND,
         )

@@ -14,7 +14,6 @@ from stateward.transport.channel import Channel
 from stateward.transport.connect import connect
 from stateward.transport.inbox import Inbox
 from stateward.transport.messages import CLASSES, results_stream, work_stream
-from stateward.workers.sdk import registered
 
 if TYPE_CHECKING:
     from stateward.app.plugins import Plugins
@@ -92,7 +91,7 @@ def build_relay(
         database=database,
         checker=ResultChecker(
             limits=runner_limits(settings),
-            runners=registered(),
+            runners=plugins.runners,
             routes=plugins.routes,
             artifacts=artifacts,
             clock=clock,
@@ -159,7 +158,7 @@ class RemoteEnd:
 
 def work_streams(settings: Settings, plugins: Plugins) -> list[str]:
     """The streams of all stages that the runners of this process can do."""
-    known = registered()
+    known = plugins.runners
     return [
         work_stream(machine.name, stage.name, each, prefix=settings.transport.prefix)
         for machine in plugins.machines.values()

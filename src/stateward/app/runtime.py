@@ -29,7 +29,6 @@ from stateward.transport import Bus
 from stateward.workers.layers import missing_protection
 from stateward.workers.pipeline import MAIN
 from stateward.workers.results import Limits
-from stateward.workers.sdk import registered
 from stateward.workers.single_jobs import SingleJobConfig, SingleJobs
 from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
 
@@ -81,7 +80,7 @@ def build_worker(
         ),
         database=database,
         bus=Bus(database),
-        runners=registered(),
+        runners=plugins.runners,
         artifacts=artifacts,
         clock=clock,
         sleep=time.sleep,
@@ -110,7 +109,7 @@ def build_single_jobs(
 
 def _imports(plugins: Plugins) -> tuple[str, ...]:
     """What child processes import to find runners: the pipelines, and the script itself if it has any."""
-    has_own = any(each.function.__module__ == MAIN for each in registered().values())
+    has_own = any(each.function.__module__ == MAIN for each in plugins.runners.values())
     return (*plugins.imports, *([MAIN] if has_own else []))
 
 

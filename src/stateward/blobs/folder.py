@@ -9,7 +9,6 @@ crash leaves at most a file in `incoming` that the next sweep removes.
 """
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
@@ -144,6 +143,8 @@ class Folder(Receiving):
 
     def receive(self, *, bytes_max: int, keeper: _Keeper | None = None) -> "Incoming":
         """Start to receive bytes that come piece by piece; with a `keeper`, it takes them over instead."""
+        import tempfile  # with four compression libraries, which a command that reads does without
+
         try:
             self._incoming.mkdir(parents=True, exist_ok=True)
             descriptor, name = tempfile.mkstemp(dir=self._incoming)

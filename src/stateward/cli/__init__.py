@@ -5,6 +5,8 @@ goes to stdout and words go to stderr; `context` holds what all commands share, 
 things look.
 """
 
+import gc
+
 import click
 
 from stateward import __version__
@@ -16,93 +18,121 @@ Job queue, retries, human review and a tamper-evident history. The options below
 after the command.
 """
 
-# In the order in which people meet them, each with the module and the name of its code.
-COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
+# In the order in which people meet them, each with the module and the name of its code, and with what the help says of
+# it: the first sentence of its own help (a test compares them), so that `--help` imports none of them.
+COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     (
         "Documents",
         {
-            "submit": "submit:submit",
-            "watch": "watch:watch",
-            "status": "records:status",
-            "list": "records:list_",
-            "search": "search:search",
-            "history": "records:history",
-            "provenance": "records:provenance",
-            "explain": "records:explain",
-            "logs": "records:logs",
-            "items": "records:items",
-            "files": "files:files",
-            "file": "files:file",
-            "duplicates": "duplicates:duplicates",
-            "errors": "records:errors",
-            "counts": "records:counts",
+            "submit": ("submit:submit", "Submit documents, one record each."),
+            "watch": ("watch:watch", "Submit every file that appears in a folder, once."),
+            "status": ("records:status", "Show where records are and what is known of them."),
+            "list": ("records:list_", "List records, newest first."),
+            "search": ("search:search", "Search what documents say."),
+            "history": (
+                "records:history",
+                "Show everything that happened to a record, oldest first.",
+            ),
+            "provenance": (
+                "records:provenance",
+                "Print the history of a record in the format of other tools.",
+            ),
+            "explain": (
+                "records:explain",
+                "Say why a record is where it is, and what to do about it.",
+            ),
+            "logs": ("records:logs", "Show what runners wrote while they worked on a record."),
+            "items": ("records:items", "Print the rows that a stage produced."),
+            "files": ("files:files", "List the files that stages derived from a document."),
+            "file": ("files:file", "Write a derived file."),
+            "duplicates": (
+                "duplicates:duplicates",
+                "Show items that stand in more than one record.",
+            ),
+            "errors": ("records:errors", "Show why records failed, grouped by cause."),
+            "counts": ("records:counts", "Count records by machine and status."),
         },
     ),
     (
         "Actions",
         {
-            "retry": "actions:retry",
-            "cancel": "actions:cancel",
-            "set-priority": "actions:set_priority",
-            "reprocess": "review:reprocess",
-            "advance": "review:advance",
-            "review": "review:review",
-            "flag": "flags:flag",
-            "pause": "actions:pause",
-            "resume": "actions:resume",
-            "rebuild": "rebuild:rebuild",
-            "reparse": "reparse:reparse",
+            "retry": ("actions:retry", "Try failed records again from the step that failed."),
+            "cancel": ("actions:cancel", "Stop records where they are."),
+            "set-priority": ("actions:set_priority", "Set the priority of records."),
+            "reprocess": (
+                "review:reprocess",
+                "Process the document of a record that has ended again.",
+            ),
+            "advance": ("review:advance", "Let records go on."),
+            "review": ("review:review", "Decide what waits for a person."),
+            "flag": ("flags:flag", "Decide about results that are wrong or incomplete."),
+            "pause": (
+                "actions:pause",
+                "Stop handing out work of a machine, or of one of its stages.",
+            ),
+            "resume": ("actions:resume", "Hand out work again that was paused."),
+            "rebuild": (
+                "rebuild:rebuild",
+                "Make the rows of finished records anew, by today's rules.",
+            ),
+            "reparse": ("reparse:reparse", "Read documents again, with hints or by newer readers."),
         },
     ),
     (
         "State machines",
         {
-            "machine": "machines:machine",
+            "machine": ("machines:machine", "Look at machines, draw them, check declarations."),
         },
     ),
     (
         "Notifications",
         {
-            "webhook": "webhooks:webhook",
+            "webhook": ("webhooks:webhook", "Tell other programs when records change."),
         },
     ),
     (
         "Verification and evaluation",
         {
-            "verify": "verify:verify",
-            "export": "verify:export",
-            "doctor": "verify:doctor",
-            "bench": "bench:bench",
-            "eval": "evaluate:eval_",
+            "verify": (
+                "verify:verify",
+                "Check everything there is to check: a store, or a ledger.",
+            ),
+            "export": ("verify:export", "Write items or the history as plain files."),
+            "doctor": ("verify:doctor", "Look for what is wrong with this installation."),
+            "bench": ("bench:bench", "Measure what a record costs on this machine."),
+            "eval": ("evaluate:eval_", "Measure how well documents are read whose truth is known."),
         },
     ),
     (
         "Ledgers",
         {
-            "ledger": "ledger:ledger",
+            "ledger": ("ledger:ledger", "Write, query, verify and maintain a ledger of documents."),
         },
     ),
     (
         "Running",
         {
-            "up": "up:up",
-            "api": "up:api",
-            "coordinator": "up:coordinator",
-            "worker": "up:worker",
-            "notifier": "up:notifier",
-            "key": "keys:key",
-            "feed": "feed:feed",
-            "clock": "clock:clock",
-            "secrets": "secrets:secrets",
-            "audit": "audit:audit",
-            "backup": "backup:backup",
-            "restore": "backup:restore",
-            "erase": "erasure:erase",
-            "hold": "erasure:hold",
-            "retention": "erasure:retention",
-            "demo": "demo:demo",
-            "settings": "config:settings",
-            "completion": "completion:completion",
+            "up": ("up:up", "Run coordinator, worker, notifier and HTTP in this process."),
+            "api": ("up:api", "Run the HTTP API, and nothing else."),
+            "coordinator": ("up:coordinator", "Run a coordinator and the clock, without a worker."),
+            "worker": ("up:worker", "Run a worker, without a coordinator."),
+            "notifier": ("up:notifier", "Run what delivers webhooks and mail, and nothing else."),
+            "key": ("keys:key", "Create, list and revoke keys of the HTTP API and console."),
+            "feed": ("feed:feed", "Look at the change feed, and have it sent again."),
+            "clock": ("clock:clock", "Look at and confirm the clock of this machine."),
+            "secrets": ("secrets:secrets", "Encrypt stored secrets: their keys, and passwords."),
+            "audit": ("audit:audit", "Who did and read what: the audit log."),
+            "backup": (
+                "backup:backup",
+                "Back up database, documents, ledger and settings as one set.",
+            ),
+            "restore": ("backup:restore", "Bring a backup set back into an empty data folder."),
+            "erase": ("erasure:erase", "Delete what records held, and keep the proof."),
+            "hold": ("erasure:hold", "Forbid to delete anything of a record."),
+            "retention": ("erasure:retention", "Delete what is old, by the rules of the settings."),
+            "demo": ("demo:demo", "Process the sample documents of every pipeline."),
+            "settings": ("config:settings", "Show the settings that hold, and all that there are."),
+            "completion": ("completion:completion", "Print the script for completion in a shell."),
         },
     ),
 )
@@ -126,4 +156,9 @@ click.version_option(__version__, prog_name="stateward", message="%(prog)s %(ver
 def main() -> None:
     """The `stateward` command."""
     hold_streams()
-    cli.main(prog_name="stateward")
+    try:
+        cli.main(prog_name="stateward")
+    finally:
+        # The process ends, and Python would first look for garbage in all that was imported: a quarter of the time
+        # of a short command. What is frozen is not looked at; exit handlers run as ever.
+        gc.freeze()

@@ -365,12 +365,12 @@ class Root(Group):
         self,
         name: str,
         *,
-        sections: Sequence[tuple[str, Mapping[str, str]]],
+        sections: Sequence[tuple[str, Mapping[str, tuple[str, str]]]],
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
         super().__init__(name, **how)
         self.sections = sections
-        self._modules = {name: where for _, own in sections for name, where in own.items()}
+        self._modules = {name: where for _, own in sections for name, (where, _) in own.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of the sections, not of the alphabet; those of plug-ins last."""
@@ -389,12 +389,9 @@ class Root(Group):
         """The commands under the heading that they belong to."""
         further = _visible_plugin_commands()
         width = formatter.width - max(map(len, self.list_commands(ctx))) - 6
-        for heading, names in self.sections:
-            commands = [self.get_command(ctx, name) for name in names]
+        for heading, own in self.sections:
             with formatter.section(heading):
-                formatter.write_dl(
-                    [(str(each.name), each.get_short_help_str(width)) for each in commands if each]
-                )
+                formatter.write_dl([(name, _shorten(doc, width)) for name, (_, doc) in own.items()])
         if further:
             with formatter.section("Pipelines"):
                 formatter.write_dl([(each.name, each.doc) for each in further])
@@ -432,6 +429,11 @@ class Root(Group):
         super().format_epilog(ctx, formatter)
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(int(code)), code.meaning) for code in Exit])
+
+
+def _shorten(doc: str, width: int) -> str:
+    """The help of a command as click shortens it in a list."""
+    return click.Command(None, help=doc).get_short_help_str(width)
 
 
 def _visible_plugin_commands() -> "list[PluginCommand]":

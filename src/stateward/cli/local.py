@@ -1,15 +1,15 @@
 """A Stateward in this process, for commands: an `App` that answers with the documents of the HTTP API."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from stateward import schemas
-from stateward.app import App
-from stateward.app.actions import Bulk, BulkAction, Verb
 from stateward.app.views import (
     attempt_view,
     diagnosis_view,
@@ -33,9 +33,13 @@ from stateward.cli.apps import (
 from stateward.core.errors import InvalidRequest, StatewardError, UnknownName
 from stateward.core.model import Micros, from_iso
 from stateward.definition.plugin import AUTO
-from stateward.engine.answers import DecisionRequest
-from stateward.engine.flags import FlagAction
 from stateward.engine.system import person
+
+# What a command does not call it need not wait for.
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.app.actions import Bulk, BulkAction, Verb
+    from stateward.engine.flags import FlagAction
 
 PAGE = 200
 
@@ -353,6 +357,8 @@ class LocalApp(AppProtocol):
         self, record_id: str, action: str, *, corrected: Corrections, notes: str | None
     ) -> schemas.Record:
         """Answer a review."""
+        from stateward.engine.answers import DecisionRequest
+
         record_id = self._whole(record_id)
         deciding = DecisionRequest(
             record_id=record_id,

@@ -35,7 +35,7 @@ def at(settings: "Settings", *, host: str | None, port: int | None) -> "Settings
     """The settings, with what the options say of the address."""
     from msgspec.structs import replace
 
-    from stateward.definition.yaml_source import read_python
+    from stateward.definition.plain_values import read_python
 
     said = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     if not said:

@@ -18,7 +18,6 @@ from stateward.server.auth import (
     caller_of,
     service_of,
 )
-from stateward.workers.sdk import registered
 
 NEWEST_ROWS = 14
 CANCELLED_NAME = "cancelled"
@@ -184,7 +183,7 @@ def _card(
         doc=machine.doc,
         title=view.title or f"Documents for {machine.name}",
         accepts=view.accepts,
-        takes_files=any(stage.runner in registered() for stage in machine.stages),
+        takes_files=any(stage.runner in app.plugins.runners for stage in machine.stages),
         source_types=list(app.plugins.source_types(machine.name).values()),
         chips=chips,
         total=sum(chip.count for chip in chips),

@@ -22,7 +22,8 @@ The hash of a transition binds its own record's past only. What binds all record
 (`core.lanes`), whose next value is made of this hash and the value before it.
 """
 
-import json
+from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 
 import msgspec
@@ -41,9 +42,6 @@ ERASED = "erased"  # the only key of metadata that was erased; its value is the 
 
 # msgspec sorts keys and writes compact UTF-8 several times as fast as `json`, on a path that every transition takes.
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_encode_slowly = json.JSONEncoder(
-    separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
-).encode
 _PLAIN = frozenset({str, int, bool, type(None)})
 
 
@@ -165,7 +163,16 @@ def _as_json_writes(values: Fields) -> Fields | msgspec.Raw:
     # documented format is that of `json`. Floats are rare, so only values that hold one take the slow encoder.
     if _PLAIN.issuperset(map(type, values.values())):  # nearly always true, and quick to test
         return values
-    return msgspec.Raw(_encode_slowly(values).encode()) if _has_fraction(values) else values
+    return msgspec.Raw(_slow_encoder()(values).encode()) if _has_fraction(values) else values
+
+
+@cache
+def _slow_encoder() -> Callable[[object], str]:
+    from json import JSONEncoder  # which a command that reads records does without
+
+    return JSONEncoder(
+        separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
+    ).encode
 
 
 def _has_fraction(value: Json) -> bool:

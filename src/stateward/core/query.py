@@ -13,7 +13,6 @@ a query matches. It knows no database; `storage.search` turns a query into SQL.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Literal, NoReturn, TypeAlias, cast
 
 import msgspec
@@ -461,6 +460,8 @@ def _refuse(written: str, sentence: str) -> NoReturn:
 
 
 def _near(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(name.lower(), list(known), n=2)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 

@@ -29,12 +29,8 @@ from stateward.core.machine import (
 )
 from stateward.core.model import Json
 from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, Retry
-from stateward.definition.yaml_source import (
-    Document,
-    convert,
-    read_python,
-    read_yaml,
-)
+from stateward.definition.plain_values import Document, read_python
+from stateward.definition.yaml_source import convert
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EARLIER_VERSION = re.compile(r"[1-9][0-9]{0,17}")
@@ -114,6 +110,8 @@ class MachineDeclared(msgspec.Struct, frozen=True, kw_only=True):
 
 def from_yaml(text: str, *, source: str, runners: Iterable[str] | None = None) -> Machine:
     """The machine that a YAML text declares; `runners`, if given, are the only ones that it may name."""
+    from stateward.definition.yaml_text import read_yaml  # with PyYAML, which `declare` needs not
+
     document, renamed = _with_current_keys(read_yaml(text, source=source))
     for fault in renamed:
         warnings.warn_explicit(f"{fault.path}: {fault.sentence}", FutureWarning, source, fault.line)

@@ -9,10 +9,8 @@ import importlib
 import importlib.util
 import re
 import sys
-import traceback
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +18,7 @@ import msgspec
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import Machine
+from stateward.definition import compiled
 from stateward.definition.entry_points import EntryPoint, entry_points
 from stateward.definition.plugin import ENTRY_POINTS, Plugin, ProvidesPlugin, resolve
 
@@ -97,7 +96,7 @@ def machines(plugin: Plugin) -> tuple[Machine, ...]:
 @lru_cache(maxsize=256)
 def machine_file(package: str, file: str) -> Machine:
     """The state machine that a YAML file of a package declares."""
-    return _machine_text((files(package) / file).read_text("utf-8"), source=f"{package}/{file}")
+    return compiled.machine_file(package, file, source=f"{package}/{file}")
 
 
 def load_runners(found: Sequence[LoadedPlugin]) -> None:
@@ -210,6 +209,8 @@ def _line_of(error: Exception, file: str) -> int:
     """The line of a file that an error comes from; 0 if it comes from elsewhere."""
     if isinstance(error, SyntaxError):
         return error.lineno or 0
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == file), 0)
 

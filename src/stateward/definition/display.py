@@ -5,7 +5,6 @@ command line, CSV files and the API read the same declaration. What is not decla
 values in, text out.
 """
 
-import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -223,6 +222,8 @@ def harmless(text: str) -> str:
 
 
 def _csv_line(cells: Iterable[str]) -> str:
+    import csv  # with a dozen regular expressions, for lists that are read by programs
+
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(cells)
     return text.getvalue()

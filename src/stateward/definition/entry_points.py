@@ -5,6 +5,7 @@ a sixth of what a short command cost. It is asked only where a path is an archiv
 """
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -47,18 +48,29 @@ def entry_points(group: str, paths: Iterable[str] | None = None) -> list[EntryPo
 
 
 def _installed(folder: str, group: str) -> Iterator[tuple[str, list[EntryPoint]]]:
+    # No `Path` for each: an environment has hundreds of distributions, and every command looks at all of them.
     try:
-        folders = sorted(each for each in Path(folder).iterdir() if each.suffix in SUFFIXES)
+        with os.scandir(folder or ".") as entries:
+            found = sorted((each.name, each.path) for each in entries if _is_distribution(each))
     except OSError:  # a path that is not there is no fault: Python's own list has some
         return
-    for each in folders:
-        name, _, version = each.stem.partition("-")
-        try:
-            text = (each / FILE).read_text("utf-8")
-        except (OSError, UnicodeDecodeError):
-            text = ""
+    for full_name, place in found:
+        name, _, version = full_name.rpartition(".")[0].partition("-")
+        text = _text(f"{place}/{FILE}")
         version = version.partition("-")[0]  # an .egg-info may name the Python version as well
         yield _normal(name), list(_points(text, group, f"{name} {version}".strip()))
+
+
+def _is_distribution(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(SUFFIXES)
+
+
+def _text(place: str) -> str:
+    try:
+        with open(place, encoding="utf-8") as file:  # noqa: PTH123 - see above
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _archived(path: str, group: str) -> Iterator[tuple[str, list[EntryPoint]]]:
@@ -75,6 +87,8 @@ def _archived(path: str, group: str) -> Iterator[tuple[str, list[EntryPoint]]]:
 
 
 def _points(text: str, group: str, origin: str) -> Iterator[EntryPoint]:
+    if group not in text:
+        return
     section = ""
     for line in map(str.strip, text.splitlines()):
         if line.startswith("[") and line.endswith("]"):

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 from msgspec import inspect as kinds
 
-from stateward.definition import yaml_source
+from stateward.definition import plain_values, yaml_source
 
 MIB = 1024 * 1024
 # 30 days: longer than any wait that makes sense here, short enough that a misplaced zero is noticed.
@@ -36,7 +36,7 @@ Email: TypeAlias = Annotated[str, Meta(pattern=r"\A[^@\s]+@[^@\s]+\Z", title="an
 # started (see `sources`).
 FilePath: TypeAlias = Annotated[str, Meta(min_length=1, extra={"is_path": bool})]
 
-Problem: TypeAlias = tuple[yaml_source.Path, str]
+Problem: TypeAlias = tuple[plain_values.Path, str]
 """A place in the settings, relative to its section, and what is wrong there."""
 
 
@@ -48,6 +48,11 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     short_form: ClassVar[str] = ""
     """The key that a text in place of the whole section sets."""
 
+    @classmethod
+    def declared_as(cls) -> "type[Section]":
+        """The type whose fields a settings file can say."""
+        return cls
+
     def problems(self) -> Iterator[Problem]:
         """What is well-formed and still impossible, in this section without those inside it."""
         yield from ()
@@ -56,7 +61,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
         """The same with the sections inside it."""
         yield from self.problems()
         for name in self.__struct_fields__:
-            for path, section in _sections(type(self), name, getattr(self, name)):
+            for path, section in _sections(self.declared_as(), name, getattr(self, name)):
                 for inner, sentence in section.all_problems():
                     yield (*path, *inner), sentence
 
@@ -135,7 +140,7 @@ def repeated(names: Iterable[str]) -> list[str]:
 
 def _sections(
     type_: type[Section], name: str, value: object
-) -> Iterator[tuple[yaml_source.Path, Section]]:
+) -> Iterator[tuple[plain_values.Path, Section]]:
     """The sections that a field holds, each with its place in a file."""
     match value:
         case Section():
@@ -145,8 +150,8 @@ def _sections(
                 if isinstance(each, Section):
                     yield (name, place), each
         case dict() if value:
-            kind = next(field.type for field in fields(type_) if field.name == name)
-            if (keys := yaml_source.key_form(kind)) is None:
+            kind = next((field.type for field in fields(type_) if field.name == name), None)
+            if kind is None or (keys := yaml_source.key_form(kind)) is None:
                 return
             for own, each in value.items():
                 if isinstance(each, Section):

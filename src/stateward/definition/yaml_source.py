@@ -1,86 +1,35 @@
-"""Read declarations and settings: YAML text or Python values become Structs, or a list of every fault with its line.
+"""Make Structs of declarations and settings, or a list of every fault with its line.
 
-`read_yaml` makes plain values that remember their lines, `read_python` does the same for values given in Python, and
-`convert` makes Structs of either. This module must never open a file, guess what was meant, stop at the first fault
-if it can go on, or repeat a password in a message.
-
-Only a subset of YAML is read, chosen to hold no surprises. Only `true` and `false` are booleans; `null`, `~` and an
-empty value are null; numbers are decimal, with digits on both sides of a point and a sign in an exponent. Everything
-else is text: `yes`, `012`, `1:30`, `1e3`, `0x1F`, `2024-01-31`, `1 2`. (No number here is text to PyYAML, so whatever
-PyYAML writes reads back equal.)
+`convert` compares plain values (`plain_values`), which YAML text (`yaml_text`) and Python values become, with a type.
+This module must never open a file, guess what was meant, stop at the first fault if it can go on, or repeat a password
+in a message.
 """
 
-import math
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Hashable, Iterable
 from functools import lru_cache
-from typing import Any, NoReturn, TypeAlias, TypeGuard, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar
 
 import msgspec
-import yaml
 from msgspec import inspect as kinds
 
-from stateward.core.errors import DeclarationError, Fault
+from stateward.core.errors import Fault
+from stateward.definition.plain_values import (
+    FAULTS_MAX,
+    Document,
+    Path,
+    TooManyFaults,
+    count_of,
+    quote_value,
+    quote_word,
+    resolve_scalar,
+    value_at,
+)
 
-TEXT_CHARS_MAX = 1_000_000
-NODES_MAX = 50_000
-DEPTH_MAX = 50
-FAULTS_MAX = 200
-INT_MIN, INT_MAX = -(2**63), 2**63 - 1
-SHOWN_CHARS_MAX = 60
-KEYS_SHOWN_MAX = 40
 FORMS_CACHED_MAX = 64
-# The limits above bound the time and memory that a hostile or mistaken file can cost; real ones are far below them.
+KEYS_SHOWN_MAX = 40
 
-Path: TypeAlias = tuple[str | int, ...]
 T = TypeVar("T")
-
-
-class Document(msgspec.Struct, frozen=True):
-    """A plain value (null, booleans, numbers, text, lists, mappings) and where its parts stand."""
-
-    source: str
-    value: object
-    lines: dict[Path, int]
-
-    def line(self, *path: str | int) -> int:
-        """The line of a part, or of the nearest part around it that has one."""
-        for end in range(len(path), -1, -1):
-            if path[:end] in self.lines:
-                return self.lines[path[:end]]
-        return 0
-
-    def has(self, *path: str | int) -> bool:
-        """Whether the document says anything at that place."""
-        return _value_at(self.value, path) is not msgspec.NODEFAULT
-
-    def fault(self, path: Path, sentence: str) -> Fault:
-        """A fault of the part at `path`."""
-        line = self.line(*path)
-        return Fault(source=self.source, line=line, path=format_path(path), sentence=sentence)
-
-
-def read_yaml(text: str, *, source: str) -> Document:
-    """One YAML document as a plain value; raises `DeclarationError` with every fault that can be found."""
-    # libyaml is ten times as fast, but its words for what is wrong are others: the parser in Python has the last one.
-    composer = _Composer(text, source=source, loader=_QUICK_LOADER)
-    value = composer.compose()
-    if composer.faults:
-        composer = _Composer(text, source=source, loader=yaml.SafeLoader)
-        value = composer.compose()
-    if composer.faults:
-        raise DeclarationError(composer.faults)
-    return Document(source=source, value=value, lines=composer.lines)
-
-
-def read_python(value: object, *, source: str) -> Document:
-    """The same for a value given in Python: a plain copy of it, all of it on line 0."""
-    copier = _Copier(source)
-    copy = copier.copy(value)
-    if copier.faults:
-        raise DeclarationError(copier.faults)
-    return Document(source=source, value=copy, lines={})
 
 
 def convert(document: Document, type_: type[T], *, at: Path = ()) -> tuple[T | None, list[Fault]]:
@@ -93,7 +42,7 @@ def convert(document: Document, type_: type[T], *, at: Path = ()) -> tuple[T | N
     if not document.has(*at):
         return None, [document.fault(at, f"{_describe_path(at)} is missing")]
     walk = _Walk(document)
-    shaped = walk.shape(type_info(type_), _value_at(document.value, at), at)  # type: ignore[arg-type]
+    shaped = walk.shape(type_info(type_), value_at(document.value, at), at)  # type: ignore[arg-type]
     if walk.faults:
         return None, sorted(walk.faults, key=lambda fault: fault.line)
     try:
@@ -106,34 +55,6 @@ def convert(document: Document, type_: type[T], *, at: Path = ()) -> tuple[T | N
 def type_info(type_: Hashable) -> kinds.Type:
     """What msgspec knows of a type; taking a section apart takes a millisecond, and every field asks for it."""
     return kinds.type_info(type_)
-
-
-def format_path(path: Path) -> str:
-    """A path as people read it: `webhooks.endpoints[0].url`."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            text += ("." if text else "") + _quote_word(part)
-    return text
-
-
-def quote_value(value: object) -> str:
-    """A value as a sentence quotes it: short, on one line, without the credentials of a URL."""
-    match value:
-        case None | bool():
-            return _CONSTANT_WORDS[value]
-        case str():
-            return repr(_shorten(re.sub(r":.*@", ":***@", value, flags=re.DOTALL)))
-        case int() | float():
-            return str(value)
-        case list() | tuple():
-            return f"a list of {_count_of(len(value), 'item')}"
-        case Mapping():
-            return "a mapping"
-        case _:
-            return f"a Python {type(value).__name__}"
 
 
 def describe_type(kind: kinds.Type) -> str:
@@ -158,7 +79,7 @@ def describe_type(kind: kinds.Type) -> str:
         case kinds.ListType() | kinds.VarTupleType() | kinds.SetType() | kinds.FrozenSetType():
             return f"a list{_describe_length(kind, 'item')}{_describe_items(kind.item_type)}"
         case kinds.TupleType():
-            return f"a list of exactly {_count_of(len(kind.item_types), 'item')}"
+            return f"a list of exactly {count_of(len(kind.item_types), 'item')}"
         case _:
             return _TYPE_WORDS.get(type(kind), "a value")
 
@@ -169,7 +90,6 @@ def join_choices(words: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-_CONSTANT_WORDS: dict[object, str] = {None: "null", True: "true", False: "false"}
 _TYPE_WORDS: dict[type[kinds.Type], str] = {
     kinds.BoolType: "true or false",
     kinds.NoneType: "null",
@@ -178,18 +98,6 @@ _TYPE_WORDS: dict[type[kinds.Type], str] = {
     kinds.DateTimeType: "a date and time such as 2024-01-31T08:30:00Z",
     kinds.DateType: "a date such as 2024-01-31",
 }
-
-
-def _quote_word(text: str) -> str:
-    return _shorten(text) if text.isprintable() else quote_value(text)
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARS_MAX else f"{text[: SHOWN_CHARS_MAX - 1]}…"
-
-
-def _count_of(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _describe_bounds(kind: kinds.IntType | kinds.FloatType) -> str:
@@ -212,297 +120,17 @@ _Many: TypeAlias = kinds.ListType | kinds.VarTupleType | kinds.SetType | kinds.F
 def _describe_length(kind: kinds.StrType | _Many, noun: str) -> str:
     shortest, longest = kind.min_length, kind.max_length
     if shortest is not None and longest is not None:
-        return f" of {shortest} to {_count_of(longest, noun)}"
+        return f" of {shortest} to {count_of(longest, noun)}"
     if shortest is not None:
-        return f" of at least {_count_of(shortest, noun)}"
-    return "" if longest is None else f" of at most {_count_of(longest, noun)}"
+        return f" of at least {count_of(shortest, noun)}"
+    return "" if longest is None else f" of at most {count_of(longest, noun)}"
 
 
 def _describe_items(kind: kinds.Type) -> str:
     return "" if isinstance(kind, kinds.AnyType) else f", each item {describe_type(kind)}"
 
 
-# Plain values. Numbers are limited to what JSON and every database can hold.
-
-
-class _TooManyFaults(Exception):
-    """Stop looking: FAULTS_MAX is reached, or the value is too large to go on."""
-
-
-class _Copier:
-    """Makes a plain copy of a value with a limit on its size, and keeps every fault it meets."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.line = 0
-        self.nodes = 0
-        self.faults: list[Fault] = []
-
-    def copy(self, value: object) -> object:
-        try:
-            return self.value(value, ())
-        except _TooManyFaults:
-            return None
-
-    def value(self, value: object, path: Path) -> object:
-        self.count(path)
-        match value:
-            case None | bool():
-                return value
-            case str():
-                return self.text(str.__str__(value), path)
-            case int():
-                return self.whole(int(value), path)
-            case float():
-                return self.number(float(value), path)
-            case list() | tuple():
-                return [self.value(each, (*path, place)) for place, each in enumerate(value)]
-            case Mapping():
-                keys = ((self.key(key, path), each) for key, each in value.items())
-                return {key: self.value(each, (*path, key)) for key, each in keys}
-        self.refuse(path, f"{quote_value(value)} is not a plain value")
-        return None
-
-    def text(self, text: str, path: Path) -> str:
-        if not _is_unicode(text):
-            self.refuse(path, f"{quote_value(text)} contains a lone surrogate")
-        return text
-
-    def whole(self, number: int, path: Path) -> int:
-        if not INT_MIN <= number <= INT_MAX:
-            self.refuse(path, "the number is too large: it needs more than 64 bits")
-        return number
-
-    def number(self, number: float, path: Path) -> float:
-        if not math.isfinite(number):
-            self.refuse(path, "the number must be finite")
-        return number
-
-    def key(self, key: object, path: Path) -> str:
-        """Text that names a part of a mapping."""
-        if isinstance(key, str):
-            return self.text(str.__str__(key), path)
-        cure = "" if isinstance(key, list | tuple | Mapping) else "; put it in quotes"
-        self.refuse(path, f"a key must be text, not {quote_value(key)}{cure}")
-        return "?"
-
-    def count(self, path: Path) -> None:
-        self.nodes += 1
-        if self.nodes > NODES_MAX:
-            self.give_up(path, f"it contains more than {NODES_MAX} values")
-        if len(path) > DEPTH_MAX:
-            self.give_up((), f"it is nested more than {DEPTH_MAX} levels deep")
-
-    def refuse(self, path: Path, sentence: str) -> None:
-        fault = Fault(source=self.source, line=self.line, path=format_path(path), sentence=sentence)
-        self.faults.append(fault)
-        if len(self.faults) >= FAULTS_MAX:
-            raise _TooManyFaults
-
-    def give_up(self, path: Path, sentence: str) -> NoReturn:
-        self.refuse(path, sentence)
-        raise _TooManyFaults
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-# YAML. PyYAML's parser gives events without recursing, so deep nesting cannot exhaust the stack; what the events mean
-# is decided here, because PyYAML's own constructor would turn `no` into False and forget the lines.
-
-_Event: TypeAlias = Any
-_Loader: TypeAlias = Any
-_QUICK_LOADER: _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_CORE = "tag:yaml.org,2002:"
-_TAG_TYPES: dict[str, type] = {
-    f"{_CORE}str": str,
-    f"{_CORE}int": int,
-    f"{_CORE}float": float,
-    f"{_CORE}bool": bool,
-    f"{_CORE}null": type(None),
-}
-_CONSTANT_SCALARS: dict[str, object] = {
-    "": None,
-    "~": None,
-    "null": None,
-    "true": True,
-    "false": False,
-}
-_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
-_FRACTION = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+([eE][-+][0-9]+)?", re.ASCII)
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_INT_CHARS_MAX = 20
-_HINTS = {
-    "'\\t'": "indent with spaces, not with tabs",
-    "mapping values are not allowed here": "text that holds a colon and a space needs quotes",
-}
-
-
-class _Composer(_Copier):
-    """Builds plain values from the events of one YAML text; `lines` says where each began."""
-
-    def __init__(self, text: str, *, source: str, loader: _Loader) -> None:
-        super().__init__(source)
-        self._loader = loader
-        self.lines: dict[Path, int] = {}
-        self._text = text
-        self._anchors: dict[str, object] = {}
-        self._events: Iterator[_Event] = iter(())
-
-    def compose(self) -> object:
-        """The value of the only document; what is wrong is in `faults`."""
-        try:
-            if len(self._text) > TEXT_CHARS_MAX:
-                self.give_up((), f"it is longer than {TEXT_CHARS_MAX} characters")
-            self._events = yaml.parse(self._text, Loader=self._loader)
-            return self._root()
-        except _TooManyFaults:
-            pass
-        except yaml.MarkedYAMLError as error:
-            self._add_syntax_fault(error)
-        except yaml.reader.ReaderError as error:
-            self.line = self._text.count("\n", 0, error.position) + 1
-            self._add_fault(f"the character U+{int(error.character):04X} may not be in YAML")
-        except (ValueError, OverflowError):  # PyYAML lets chr() and int() fail by themselves
-            self._add_fault("it contains an invalid escape or version number")
-        return None
-
-    def _root(self) -> object:
-        value = None
-        documents = 0
-        for event in self._events:
-            self.line = event.start_mark.line + 1
-            if isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    self.give_up((), "it contains several documents; keep one per file")
-            elif isinstance(event, yaml.NodeEvent):
-                value = self._node(event, ())
-        return value
-
-    def _next(self) -> _Event:
-        event = next(self._events)
-        self.line = event.start_mark.line + 1
-        return event
-
-    def _node(self, event: _Event, path: Path) -> object:
-        self.lines.setdefault(path, self.line)
-        if isinstance(event, yaml.AliasEvent):
-            return self._resolve_alias(str(event.anchor), path)
-        value = self._compose_value(event, path)
-        # An anchor is known only once its value is complete, so that no value can contain itself.
-        if event.anchor is not None:
-            self._anchors[event.anchor] = value
-        return value
-
-    def _resolve_alias(self, anchor: str, path: Path) -> object:
-        if anchor in self._anchors:
-            return self.value(self._anchors[anchor], path)
-        self.refuse(path, f"the alias *{_quote_word(anchor)} is not defined before it is used")
-        return None
-
-    def _compose_value(self, event: _Event, path: Path) -> object:
-        if isinstance(event, yaml.ScalarEvent):
-            return self.value(self._scalar(event, path), path)
-        self.count(path)
-        if isinstance(event, yaml.SequenceStartEvent):
-            self._check_tag(event.tag, "seq", path)
-            return self._sequence(path)
-        self._check_tag(event.tag, "map", path)
-        return self._mapping(path)
-
-    def _check_tag(self, tag: str | None, word: str, path: Path) -> None:
-        if tag not in (None, "!", _CORE + word):
-            self._refuse_tag(tag, path)
-
-    def _refuse_tag(self, tag: str, path: Path) -> None:
-        word = tag.replace(_CORE, "!!")
-        self.refuse(path, f"the tag {_quote_word(word)} is not supported; write the plain value")
-
-    def _sequence(self, path: Path) -> list[object]:
-        items: list[object] = []
-        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
-            items.append(self._node(event, (*path, len(items))))
-        return items
-
-    def _mapping(self, path: Path) -> dict[str, object]:
-        mapping: dict[str, object] = {}
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
-            key = self._key(event, path)
-            place = (*path, key)
-            if key in mapping:
-                first = self.lines[place]
-                self.refuse(place, f"the key {quote_value(key)} is already used on line {first}")
-            self.lines.setdefault(place, self.line)
-            mapping[key] = self._node(self._next(), place)
-        return mapping
-
-    def _key(self, event: _Event, path: Path) -> str:
-        if not isinstance(event, yaml.ScalarEvent):
-            return self.key(self._node(event, (*path, "?")), path)
-        self.count(path)
-        if event.value == "<<" and not event.style:
-            self.refuse(path, "the merge key << is not supported; write the keys out")
-        return self.key(self._scalar(event, path), path)
-
-    def _scalar(self, event: yaml.ScalarEvent, path: Path) -> object:
-        text: str = event.value
-        if event.tag is None:
-            return _resolve_scalar(text) if not event.style else text
-        if event.tag == "!":
-            return text
-        return self._resolve_tag(event.tag, text, path)
-
-    def _resolve_tag(self, tag: str, text: str, path: Path) -> object:
-        type_ = _TAG_TYPES.get(tag)
-        if type_ is None:
-            self._refuse_tag(tag, path)
-        if type_ is None or type_ is str:
-            return text
-        value = _resolve_scalar(text)
-        if type_ is float and type(value) is int:
-            return float(value)
-        if type(value) is not type_:
-            self.refuse(path, f"{quote_value(text)} does not match its tag")
-        return value
-
-    def _add_syntax_fault(self, error: yaml.MarkedYAMLError) -> None:
-        self.line = error.problem_mark.line + 1 if error.problem_mark else self.line
-        problem = " ".join(part for part in (error.context, error.problem) if part)
-        cures = [cure for sign, cure in _HINTS.items() if sign in problem]
-        self._add_fault(": ".join(["this is not valid YAML", problem, *cures]))
-
-    def _add_fault(self, sentence: str) -> None:
-        self.faults.append(Fault(source=self.source, line=self.line, path="", sentence=sentence))
-
-
-def _resolve_scalar(text: str) -> object:
-    """What text without quotes means."""
-    if text in _CONSTANT_SCALARS:
-        return _CONSTANT_SCALARS[text]
-    if _INTEGER.fullmatch(text):
-        # Python refuses to read thousands of digits; more than 20 are too many in any case.
-        return int(text) if len(text) <= _INT_CHARS_MAX else INT_MAX + 1
-    if _FRACTION.fullmatch(text):
-        return float(text)
-    return math.inf if _NOT_FINITE.fullmatch(text) else text
-
-
 # Structs. The walk finds every fault and explains it in words; msgspec, which stops at the first, has the last word.
-
-
-def _value_at(value: object, at: Path) -> object:
-    for key in at:
-        parts = dict(enumerate(value)) if isinstance(value, list) else value
-        if not isinstance(parts, dict) or key not in parts:
-            return msgspec.NODEFAULT
-        value = parts[key]
-    return value
 
 
 class _Walk:
@@ -515,13 +143,13 @@ class _Walk:
     def shape(self, kind: kinds.Type, value: object, path: Path) -> object:
         try:
             return self.value(kind, value, path)
-        except _TooManyFaults:
+        except TooManyFaults:
             return None
 
     def refuse(self, path: Path, sentence: str) -> None:
         self.faults.append(self._document.fault(path, sentence))
         if len(self.faults) >= FAULTS_MAX:
-            raise _TooManyFaults
+            raise TooManyFaults
 
     def value(self, kind: kinds.Type, value: object, path: Path) -> object:
         match (_without_metadata(kind), value):
@@ -538,7 +166,7 @@ class _Walk:
         return value
 
     def _mismatch(self, kind: kinds.Type, value: object, path: Path) -> None:
-        is_number_as_text = isinstance(value, str) and not isinstance(_resolve_scalar(value), str)
+        is_number_as_text = isinstance(value, str) and not isinstance(resolve_scalar(value), str)
         found = f"the text {quote_value(value)}" if is_number_as_text else quote_value(value)
         self.refuse(path, f"{_describe_path(path)} must be {describe_type(kind)}, not {found}")
 
@@ -658,16 +286,18 @@ def _describe_path(path: Path) -> str:
     return (
         f"item {last + 1} of {_describe_path(tuple(before))}"
         if isinstance(last, int)
-        else _quote_word(last)
+        else quote_word(last)
     )
 
 
 def _unknown_key(key: str, kind: kinds.StructType) -> str:
+    from difflib import get_close_matches
+
     known = [key_form(field.type) or field.encode_name for field in kind.fields]
     near = get_close_matches(key, known, n=1, cutoff=0.7)
     if near:
-        return f"{_quote_word(key)} is not a known key; did you mean {near[0]}?"
-    return f"{_quote_word(key)} is not a known key; known are {', '.join(known[:KEYS_SHOWN_MAX])}"
+        return f"{quote_word(key)} is not a known key; did you mean {near[0]}?"
+    return f"{quote_word(key)} is not a known key; known are {', '.join(known[:KEYS_SHOWN_MAX])}"
 
 
 def _may_match(kind: kinds.Type, value: object) -> bool:

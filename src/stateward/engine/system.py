@@ -4,16 +4,13 @@ Nothing here knows a record. Code that needs the time of day is given a clock, w
 tests and the simulation can give it another.
 """
 
-import getpass
 import os
 import resource
-import socket
 import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from shutil import rmtree
 
 from stateward.core.model import PERSON, SECOND, Micros
 from stateward.transport import WorkerInfo
@@ -83,6 +80,8 @@ steady_clock = SteadyClock()
 
 def person() -> str:
     """The actor of a command: the user who runs it."""
+    import getpass
+
     try:
         return PERSON + getpass.getuser()
     except (KeyError, OSError):  # a container often runs under a uid that has no name
@@ -98,7 +97,9 @@ def own_scratch(root: Path, *, life: str) -> Path:
     for folder in root.glob("*-*") if root.is_dir() else ():
         pid, _, its_life = folder.name.partition("-")
         if pid.isdecimal() and process_life(int(pid)) != its_life:
-            rmtree(folder, ignore_errors=True)
+            import shutil  # with four compression libraries, which few commands need
+
+            shutil.rmtree(folder, ignore_errors=True)
     return root / f"{os.getpid()}-{life}"
 
 
@@ -106,8 +107,8 @@ def host_name() -> str:
     """This machine since its last boot. A pid means something only within that: a reboot gives the same pids again."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        return f"{socket.gethostname()}/{boot}"
-    return socket.gethostname()
+        return f"{os.uname().nodename}/{boot}"
+    return os.uname().nodename
 
 
 def process_life(pid: int) -> str:

@@ -24,7 +24,8 @@ from msgspec.structs import replace
 
 from stateward.core.errors import DeclarationError, Fault, InvalidRequest
 from stateward.core.model import Fields, Json, clean_text
-from stateward.definition.yaml_source import convert, read_yaml
+from stateward.definition.yaml_source import convert
+from stateward.definition.yaml_text import read_yaml
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     COUNT_MAX,

@@ -5,18 +5,15 @@ The state machine defines both; the enum only gives its states a type. Nothing h
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from importlib.resources import files
 from operator import attrgetter
 
 from stateward.core.errors import InvalidRequest, InvalidTransition
 from stateward.core.machine import RETRY_REQUESTED, Machine, Stage
 from stateward.core.model import PERSON
-from stateward.definition.declare import from_yaml
+from stateward.definition.compiled import machine_file
 from stateward.ledger.record import LedgerLine
 
-DOCUMENT_MACHINE = from_yaml(
-    (files(__package__) / "document.yaml").read_text("utf-8"), source="document.yaml"
-)
+DOCUMENT_MACHINE = machine_file(__package__, "document.yaml", source="document.yaml")
 
 
 class LedgerState(StrEnum):

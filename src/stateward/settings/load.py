@@ -15,10 +15,10 @@ from msgspec.structs import asdict
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.failpoints import CrashAt
-from stateward.definition import discovery, yaml_source
+from stateward.definition import discovery, plain_values, yaml_source
+from stateward.definition.plain_values import Document
 from stateward.definition.plugin import Plugin, resolve
 from stateward.definition.section import Problem, Section, mapping_of
-from stateward.definition.yaml_source import Document
 from stateward.settings.describe import SettingDescription, describe
 from stateward.settings.feed import FeedSettings
 from stateward.settings.machines import MachineSettings, RecordSettings
@@ -51,7 +51,7 @@ from stateward.settings.storage import (
 from stateward.settings.transport import TransportSettings
 
 DATABASE = "stateward.db"
-VARIABLES: dict[str, yaml_source.Path] = {
+VARIABLES: dict[str, plain_values.Path] = {
     "STATEWARD_PROFILE": ("profile",),
     "STATEWARD_DATA": ("data",),
     "STATEWARD_STORE_URL": ("store", "url"),
@@ -165,7 +165,7 @@ class Settings(Declared, frozen=True, kw_only=True):
                 warnings.warn_explicit(said, FutureWarning, fault.source, fault.line)
         layers += variable_layers(variables, _variables(type_, variables))
         if profile is not None:
-            layers.append(yaml_source.read_python({"profile": profile}, source="--profile"))
+            layers.append(plain_values.read_python({"profile": profile}, source="--profile"))
         # First each layer alone, so that a fault names the layer; then what they say together.
         _raise_any(chain.from_iterable(yaml_source.convert(each, type_)[1] for each in layers))
         below = profile_layers(_declared(layers, type_).profile, plugins)
@@ -182,6 +182,11 @@ class Settings(Declared, frozen=True, kw_only=True):
         )
         _raise_any(settings.fault(path, sentence) for path, sentence in settings.all_problems())
         return settings
+
+    @classmethod
+    def declared_as(cls) -> type[Section]:
+        """What a file can say; taking a type apart takes milliseconds, and `Declared` has been."""
+        return Declared
 
     def options_of(self, plugin: Plugin) -> Section:
         """The section of a pipeline; its defaults where nothing is said."""
@@ -227,7 +232,7 @@ class Settings(Declared, frozen=True, kw_only=True):
         problems = section.state_problems(machine_name, list(states), is_own=is_own)
         return [self.fault((key, *path), sentence) for path, sentence in problems]
 
-    def fault(self, path: yaml_source.Path, sentence: str) -> Fault:
+    def fault(self, path: plain_values.Path, sentence: str) -> Fault:
         """A fault of what stands at `path`, with the source and line of the topmost layer that speaks of it."""
         for end in range(len(path), 0, -1):
             for layer in reversed(self.layers):
@@ -282,7 +287,7 @@ def _spoken_of(
 
 def _variables(
     type_: type[Declared], variables: Mapping[str, str]
-) -> Mapping[str, yaml_source.Path]:
+) -> Mapping[str, plain_values.Path]:
     if _NEVER_OPTIONS.issuperset(_own(variables)):
         return VARIABLES
     return {**VARIABLES, **dict(variables_in(type_))}
@@ -304,6 +309,8 @@ def _declared_type(plugins: tuple[Plugin, ...]) -> type[Declared]:
             raise DeclarationError([Fault(source=plugin.name, line=0, path="", sentence=said)])
         type_: type[Section] = resolve(plugin.options)
         sections.append((plugin.name, type_, type_()))
+    if not sections:
+        return Declared
     made = defstruct("Declared", sections, bases=(Declared,), frozen=True, kw_only=True)
     return cast("type[Declared]", made)
 
@@ -312,7 +319,9 @@ def _declared(layers: Iterable[Document], type_: type[Declared]) -> Declared:
     value: object = {}
     for layer in layers:
         value = _merged(value, layer.value)
-    declared, faults = yaml_source.convert(yaml_source.read_python(value, source="settings"), type_)
+    declared, faults = yaml_source.convert(
+        plain_values.read_python(value, source="settings"), type_
+    )
     if declared is None:
         raise DeclarationError(faults)
     return declared

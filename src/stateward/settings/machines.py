@@ -5,7 +5,6 @@ the declaration of the machine rules.
 """
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from typing import Annotated, Literal
 
 import msgspec
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 
 from stateward.core.query import PRIORITY_CLASSES
 from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, Retry
-from stateward.definition import yaml_source
+from stateward.definition import plain_values
 from stateward.definition.section import (
     PLAIN_ADDRESS,
     FilePath,
@@ -181,7 +180,7 @@ class Endpoint(Section, frozen=True, kw_only=True):
     def problems(self) -> Iterator[Problem]:
         """A password in a URL would end up in logs."""
         if not is_plain_address(self.url):
-            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {yaml_source.quote_value(self.url)}"
+            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {plain_values.quote_value(self.url)}"
 
 
 class Webhooks(Section, frozen=True, kw_only=True):
@@ -237,11 +236,13 @@ class RecordSettings(Section, frozen=True, kw_only=True):
                 yield ("states",), f"states must be those of the machine {machine_name} ({said})"
         for path, state in self._named_states():
             if state not in states:
+                from difflib import get_close_matches
+
                 near = get_close_matches(state, states, n=1)
                 cure = f"did you mean {near[0]}?" if near else f"its states are {', '.join(states)}"
                 yield path, f"the machine {machine_name} has no state {state}; {cure}"
 
-    def _named_states(self) -> Iterator[tuple[yaml_source.Path, str]]:
+    def _named_states(self) -> Iterator[tuple[plain_values.Path, str]]:
         if isinstance(self.timeout_monitoring, TimeoutMonitoring):
             for state in self.timeout_monitoring.timeouts_s:
                 yield ("timeout_monitoring", f"{state}_timeout_seconds"), state

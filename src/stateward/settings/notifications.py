@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from stateward.definition import yaml_source
+from stateward.definition import plain_values
 from stateward.definition.section import (
     PLAIN_ADDRESS,
     Count,
@@ -115,7 +115,7 @@ class NotificationSettings(Section, frozen=True, kw_only=True):
                 said = "a host, *.domain, IP address or network (such as 10.0.0.0/8)"
                 yield (
                     ("webhook_allow", place),
-                    f"an entry must be {said}, not {yaml_source.quote_value(allowed)}",
+                    f"an entry must be {said}, not {plain_values.quote_value(allowed)}",
                 )
         if self.public_url is not None and not is_plain_address(self.public_url):
             yield ("public_url",), f"public_url must be {PLAIN_ADDRESS}"

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from stateward.definition import yaml_source
+from stateward.definition import plain_values
 from stateward.definition.section import (
     MIB,
     PLAIN_ADDRESS,
@@ -125,7 +125,7 @@ class ApiSettings(Section, frozen=True, kw_only=True):
             try:
                 ip_network(text, strict=False)
             except ValueError:
-                quoted = yaml_source.quote_value(text)
+                quoted = plain_values.quote_value(text)
                 yield ("trusted_proxies",), f"trusted_proxies names addresses, not {quoted}"
 
 
@@ -141,4 +141,4 @@ class ServerSettings(Section, frozen=True, kw_only=True):
     def problems(self) -> Iterator[Problem]:
         """The key has a setting of its own."""
         if self.url is not None and not is_plain_address(self.url):
-            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {yaml_source.quote_value(self.url)}"
+            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {plain_values.quote_value(self.url)}"

@@ -6,7 +6,6 @@ what it cannot read.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -15,10 +14,11 @@ from msgspec import inspect as kinds
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.failpoints import CrashAt
-from stateward.definition import yaml_source
+from stateward.definition import plain_values, yaml_source
+from stateward.definition.compiled import document_file
+from stateward.definition.plain_values import Document
 from stateward.definition.plugin import Plugin
 from stateward.definition.section import Section, extra_of, fields
-from stateward.definition.yaml_source import Document
 
 # A settings file has some hundred lines; whatever is larger was given by mistake and is not read into memory.
 FILE_BYTES_MAX = 4_000_000
@@ -34,16 +34,18 @@ def profile_layers(name: ProfileName, plugins: Iterable[Plugin]) -> list[Documen
     folders += [(plugin.package, plugin.profiles) for plugin in plugins if plugin.profiles]
     layers = []
     for package, folder in folders:
-        file = resources.files(package) / folder / f"{name}.yaml"
-        if file.is_file():
-            source = f"{package.replace('.', '/')}/{folder}/{name}.yaml"
-            layers.append(yaml_source.read_yaml(file.read_text("utf-8"), source=source))
+        file = f"{folder}/{name}.yaml"
+        source = f"{package.replace('.', '/')}/{file}"
+        if (layer := document_file(package, file, source=source)) is not None:
+            layers.append(layer)
     return layers
 
 
 def file_layer(path: Path, type_: type[Section]) -> tuple[Document, list[Fault]]:
     """A settings file with the present names of its keys and whole paths, and a warning for each former key."""
-    document = yaml_source.read_yaml(_text(path), source=str(path))
+    from stateward.definition.yaml_text import read_yaml  # with PyYAML; most have no settings file
+
+    document = read_yaml(_text(path), source=str(path))
     update = _Update(document, path.parent)
     value = (
         {} if document.value is None else update.value(yaml_source.type_info(type_), document.value)
@@ -53,7 +55,7 @@ def file_layer(path: Path, type_: type[Section]) -> tuple[Document, list[Fault]]
 
 
 def variable_layers(
-    variables: Mapping[str, str], paths: Mapping[str, yaml_source.Path]
+    variables: Mapping[str, str], paths: Mapping[str, plain_values.Path]
 ) -> list[Document]:
     """The variables that are set (an empty one counts as unset), each at the place where a file would say it."""
     layers = []
@@ -63,13 +65,13 @@ def variable_layers(
             continue
         for key in reversed(path):
             value = {key: value}
-        layers.append(yaml_source.read_python(value, source=name))
+        layers.append(plain_values.read_python(value, source=name))
     return layers
 
 
 def variables_in(
-    type_: type[msgspec.Struct], at: yaml_source.Path = ()
-) -> Iterator[tuple[str, yaml_source.Path]]:
+    type_: type[msgspec.Struct], at: plain_values.Path = ()
+) -> Iterator[tuple[str, plain_values.Path]]:
     """The variables that fields below a section name (`Meta(extra={"variable": ...})`), each with its place."""
     for field in fields(type_):
         place = (*at, field.name)
@@ -121,9 +123,9 @@ class _Update:
         self.warnings: list[Fault] = []
         self._document = document
         self._folder = folder
-        self._renamed: dict[yaml_source.Path, str] = {}
+        self._renamed: dict[plain_values.Path, str] = {}
 
-    def value(self, kind: kinds.Type, value: object, path: yaml_source.Path = ()) -> object:
+    def value(self, kind: kinds.Type, value: object, path: plain_values.Path = ()) -> object:
         is_path = extra_of(kind).get("is_path")
         match kind, value:
             case kinds.Metadata(), str() if callable(is_path):
@@ -145,12 +147,12 @@ class _Update:
                 return [self.value(inner, each, (*path, at)) for at, each in enumerate(value)]
         return value
 
-    def present(self, path: yaml_source.Path) -> yaml_source.Path:
+    def present(self, path: plain_values.Path) -> plain_values.Path:
         """A place in the file, by the present names of its keys."""
         return tuple(self._renamed.get(path[: at + 1], key) for at, key in enumerate(path))
 
     def _section(
-        self, kind: kinds.StructType, value: dict[str, object], path: yaml_source.Path
+        self, kind: kinds.StructType, value: dict[str, object], path: plain_values.Path
     ) -> dict[str, object]:
         former: Mapping[str, str] = getattr(kind.cls, "former_keys", {})
         updated: dict[str, object] = {}

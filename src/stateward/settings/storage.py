@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
-from stateward.definition import yaml_source
+from stateward.definition import plain_values
 from stateward.definition.section import (
     MIB,
     PLAIN_ADDRESS,
@@ -198,7 +198,7 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
         """What has a scheme is an address; anything else is a folder."""
         for place, target in enumerate(self.checkpoint_destinations):
             if "://" in target and not is_plain_address(target):
-                said = f"{PLAIN_ADDRESS}, or a folder, not {yaml_source.quote_value(target)}"
+                said = f"{PLAIN_ADDRESS}, or a folder, not {plain_values.quote_value(target)}"
                 yield ("checkpoint_destinations", place), f"a destination must be {said}"
 
 
@@ -292,5 +292,5 @@ class AnchorSettings(Section, frozen=True, kw_only=True):
         """What has a scheme is an address; anything else is a folder."""
         for place, target in enumerate(self.destinations):
             if "://" in target and not is_plain_address(target):
-                said = f"{PLAIN_ADDRESS}, or a folder, not {yaml_source.quote_value(target)}"
+                said = f"{PLAIN_ADDRESS}, or a folder, not {plain_values.quote_value(target)}"
                 yield ("destinations", place), f"a destination must be {said}"

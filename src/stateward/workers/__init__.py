@@ -1,22 +1,27 @@
 """Runners: the author's kit, the children that foreign code runs in, the worker that feeds them.
 
-Authors need `stateward.workers.sdk` (whose names stand here too) and nothing else. A runner never
-sees a status, a store or a secret: it gets a `Job` and gives items, an `Outcome` or an error.
+Authors need `stateward.workers.sdk` (whose names stand here too) and nothing else. A runner never sees a status, a
+store or a secret: it gets a `Job` and gives items, an `Outcome` or an error.
+
+A name is looked up when it is first used: most commands import something below and need no kit.
 """
 
-from stateward.workers.sdk import (
-    Chunk,
-    Completed,
-    Failed,
-    Job,
-    Limits,
-    Outcome,
-    Result,
-    Runner,
-    registered,
-    run_runner,
-    runner,
-)
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stateward.workers.sdk import (
+        Chunk,
+        Completed,
+        Failed,
+        Job,
+        Limits,
+        Outcome,
+        Result,
+        Runner,
+        registered,
+        run_runner,
+        runner,
+    )
 
 __all__ = [
     "Chunk",
@@ -31,3 +36,13 @@ __all__ = [
     "run_runner",
     "runner",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every name for one that exists
+
+    def __getattr__(name: str) -> object:
+        """A name of the kit."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from stateward.workers import sdk
+
+        return getattr(sdk, name)

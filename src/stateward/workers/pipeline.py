@@ -36,8 +36,8 @@ from stateward.core.machine import Machine
 from stateward.core.model import Fields, Json
 from stateward.core.retry import Retry
 from stateward.definition.declare import NAME, build
+from stateward.definition.plain_values import Document
 from stateward.definition.plugin import Plugin
-from stateward.definition.yaml_source import Document
 from stateward.workers.items import PLAIN, ItemType, Model
 from stateward.workers.pipeline_parts import (
     ANSWERS,

@@ -17,7 +17,9 @@ import msgspec
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.model import Fields
-from stateward.definition.yaml_source import Document, convert, read_yaml
+from stateward.definition.plain_values import Document
+from stateward.definition.yaml_source import convert
+from stateward.definition.yaml_text import read_yaml
 
 PLACES = frozenset({"vertical", "provider", "fields"})
 TEXT_CHARS_MAX = 20_000

@@ -17,7 +17,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from stateward.core.errors import DeclarationError, Fault, UnknownName
-from stateward.definition.yaml_source import Document, convert, read_yaml
+from stateward.definition.plain_values import Document
+from stateward.definition.yaml_source import convert
+from stateward.definition.yaml_text import read_yaml
 
 FILES_MAX = 200
 FILE_BYTES_MAX = 1_000_000

@@ -12,7 +12,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from stateward.core.errors import DeclarationError
-from stateward.definition.yaml_source import Document, convert, read_yaml
+from stateward.definition.plain_values import Document
+from stateward.definition.yaml_source import convert
+from stateward.definition.yaml_text import read_yaml
 from stateward.pipelines.contracts.switching import period_of
 from stateward.pipelines.kit.money import typed_number
 

@@ -1,7 +1,7 @@
 """Numbered SQL files, forward only; a folder per engine. They are read here and run by the engines."""
 
 from hashlib import sha256
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 
@@ -21,7 +21,7 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
 
 def migrations(engine: str) -> list[Migration]:
     """All steps of an engine in order; numbers start at 1 and have no gaps."""
-    folder = files(__name__) / engine
+    folder = Path(__file__).parent / engine
     steps = [
         Migration(number=int(file.name[:4]), name=file.name[5:-4], sql=file.read_text("utf-8"))
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
