@@ -134,8 +134,8 @@ ledger-bench: setup-dev ## measure the ledger beside SQLite, LMDB and plain file
 	@$(BIN)/python -m lab.bench.ledger docs/explanation/ledger-speed.md $(if $(LARGE),--large)
 
 .PHONY: load
-load: setup-dev ## send uploads over HTTP steadily and in a burst, on PostgreSQL, into docs/explanation/load.md; RATE=100 SECONDS=60 BURST=10000
-	@$(BIN)/python -m lab.load --rate $(or $(RATE),100) --seconds $(or $(SECONDS),60) \
+load: setup-dev ## send uploads over HTTP steadily and in a burst, on PostgreSQL, into docs/explanation/load.md; RATE=150 SECONDS=60 BURST=10000
+	@$(BIN)/python -m lab.load --rate $(or $(RATE),150) --seconds $(or $(SECONDS),60) \
 	  --burst $(or $(BURST),10000) $(if $(RATE)$(SECONDS)$(BURST),,--page docs/explanation/load.md)
 
 .PHONY: eval-statements

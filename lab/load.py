@@ -1,8 +1,8 @@
 """`make load`: uploads over HTTP at a steady rate and in a burst, on PostgreSQL, with one process for each role.
 
 It uploads small statements, reads some of them meanwhile, waits until all have ended, and measures: records lost, time
-from submission to end, response times, processor time and memory of the processes. The results become a page of the
-documentation, as they are.
+from submission to end, response times, processor time and memory of each process, that of the worker's children and of
+the database server apart. The results become a page of the documentation, as they are.
 """
 
 import argparse
@@ -30,6 +30,9 @@ from stateward.settings import Settings
 
 SENDERS = 12  # connections: enough to keep the API busy, few enough to leave the cores to it
 READ_EVERY_S = 0.02
+WARM_UP = (
+    60  # uploads before anything is counted: children start, modules are imported, plans are made
+)
 END_S = 600.0  # what has not ended by then is reported as not ended
 FLAT_MIB = 32  # caches and pools may fill; more than that in a burst of 10,000 would be a leak
 BOUNDARY = b"stateward-load"
@@ -59,6 +62,7 @@ class Figures(msgspec.Struct, kw_only=True):
     end_ms: list[float] = []
     memory_mib: dict[str, tuple[int, int]] = {}
     cpu_ms: dict[str, float] = {}
+    """Per upload, of each process; `children` are the worker's, `PostgreSQL` is the whole server."""
 
 
 def run(*, rate: float, count: int, processes: int) -> Figures:
@@ -81,15 +85,17 @@ def run(*, rate: float, count: int, processes: int) -> Figures:
         }
         port = int(roles["api"][1].rpartition(":")[2])
         _wait_until_ready(port)
-        before = {role: _memory_mib(child.pid) for role, (child, _) in roles.items()}
-        spent = {role: _cpu_s(child.pid) for role, (child, _) in roles.items()}
-        _send(figures, port)
+        pids = {role: child.pid for role, (child, _) in roles.items()}
         with App(settings) as app:
-            _wait_until_ended(app, figures)
+            _warm_up(app, port)
+            before = {role: _memory_mib(pid) for role, pid in pids.items()}
+            spent = _cpu_s(pids, server.pid)
+            _send(figures, port)
+            _wait_until_ended(app, figures.sent + WARM_UP)
+            used = _cpu_s(pids, server.pid)
             _count(app, figures)
         figures.cpu_ms = {
-            role: (_cpu_s(child.pid) - spent[role]) * 1000 / max(1, figures.sent)
-            for role, (child, _) in roles.items()
+            each: (used[each] - spent[each]) * 1000 / max(1, figures.sent) for each in used
         }
         figures.memory_mib = {
             role: (before[role], _memory_mib(child.pid, "VmHWM"))
@@ -140,9 +146,17 @@ def _get_status(port: int, path: str) -> int:
         connection.close()
 
 
-def _send(figures: Figures, port: int) -> None:
+def _warm_up(app: App, port: int) -> None:
+    """Uploads that are not counted; they differ from all that are."""
+    first = Figures(rate=0.0, count=WARM_UP, post_ms=[], get_ms=[])
+    _send(first, port, number_from=-WARM_UP)
+    assert first.sent == WARM_UP, f"only {first.sent} of {WARM_UP} uploads were accepted"
+    _wait_until_ended(app, WARM_UP)
+
+
+def _send(figures: Figures, port: int, *, number_from: int = 0) -> None:
     lock, ids, is_over = threading.Lock(), list[str](), threading.Event()
-    numbers = iter(range(figures.count))
+    numbers = iter(range(number_from, number_from + figures.count))
     began = time.monotonic()
 
     def send() -> None:
@@ -200,24 +214,25 @@ def _form(number: int) -> bytes:
     ) % (BOUNDARY, BOUNDARY, number, rows, BOUNDARY)
 
 
-def _wait_until_ended(app: App, figures: Figures) -> None:
+def _wait_until_ended(app: App, count: int) -> None:
     deadline = time.monotonic() + END_S
     while time.monotonic() < deadline:
         counts = app.store.counts()
         ended = sum(n for (_, status), n in counts.items() if status in ("normalized", "error"))
-        if ended >= figures.sent:
+        if ended >= count:
             return
         time.sleep(0.5)
 
 
 def _count(app: App, figures: Figures) -> None:
     counts = app.store.counts()
-    figures.ended = counts.get(("upload", "normalized"), 0)
+    figures.ended = counts.get(("upload", "normalized"), 0) - WARM_UP
     figures.failed = counts.get(("upload", "error"), 0)
-    figures.lost = figures.sent - sum(counts.values())
+    figures.lost = figures.sent + WARM_UP - sum(counts.values())
     found = app.database.rows(
         "SELECT t.at - r.created_at FROM transitions t JOIN records r ON r.id = t.record_id"
-        " WHERE t.target = 'normalized'"
+        " WHERE t.target = 'normalized' ORDER BY r.created_at DESC LIMIT :count",
+        count=max(0, figures.ended),
     )
     figures.end_ms = [int(str(took)) / 1000 for (took,) in found]
 
@@ -228,24 +243,36 @@ def _memory_mib(pid: int, what: str = "VmRSS") -> int:
     return int(next(line.split()[1] for line in lines if line.startswith(what))) // 1024
 
 
-def _cpu_s(pid: int) -> float:
-    """Processor time of a process and its descendants, those that have ended included."""
-    parents: dict[int, list[int]] = {}
-    times: dict[int, int] = {}
+def _cpu_s(roles: dict[str, int], server: int) -> dict[str, float]:
+    """Processor time so far: of each role alone, of the worker's children, of the database server with its own."""
+    times, children = _processes()
+    tick_s = 1 / os.sysconf("SC_CLK_TCK")
+
+    def below(pid: int) -> float:
+        """That of its children and theirs; of those that have ended, what their parent was told."""
+        own = sum(below(each) + times[each][0] for each in children.get(pid, []) if each in times)
+        return own + times.get(pid, (0.0, 0.0))[1]
+
+    found = {role: times[pid][0] for role, pid in roles.items()}
+    found["children"] = below(roles["worker"])
+    found["PostgreSQL"] = times[server][0] + below(server)
+    return {each: ticks * tick_s for each, ticks in found.items()}
+
+
+def _processes() -> tuple[dict[int, tuple[float, float]], dict[int, list[int]]]:
+    """Ticks of every process and of its ended children, and who is whose child."""
+    times: dict[int, tuple[float, float]] = {}
+    children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:
             continue  # it ended meanwhile
         own = int(stat.parent.name)
-        parents.setdefault(int(fields[1]), []).append(own)
-        times[own] = sum(int(each) for each in fields[11:15])  # utime, stime, cutime, cstime
-    ticks, left = 0, [pid]
-    while left:
-        one = left.pop()
-        ticks += times.get(one, 0)
-        left += parents.get(one, [])
-    return ticks / os.sysconf("SC_CLK_TCK")
+        children.setdefault(int(fields[1]), []).append(own)
+        user, system, ended_user, ended_system = map(int, fields[11:15])
+        times[own] = (user + system, ended_user + ended_system)
+    return times, children
 
 
 def page(steady: Figures, burst: Figures | None) -> str:
@@ -257,7 +284,8 @@ def page(steady: Figures, burst: Figures | None) -> str:
         "coordinator` and `stateward worker` as separate processes, on a separate PostgreSQL with full durability: "
         "first at a steady rate, then, on a new database, as many as the API accepts. Client, database and service "
         "share one machine.\n\n"
-        f"This run: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; the load average "
+        f"The first {WARM_UP} uploads of each run are not counted. This run: "
+        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; the load average "
         f"of the machine was {load[0]:.1f} at the end, other programs included.\n\n"
         f"{_table(steady, burst)}\n\n{_targets(steady, burst)}\n"
     )
@@ -276,7 +304,7 @@ def _table(steady: Figures, burst: Figures | None) -> str:
 
 def _column(figures: Figures) -> dict[str, str]:
     memory = ", ".join(f"{role} {a} → {b}" for role, (a, b) in figures.memory_mib.items())
-    cpu = ", ".join(f"{role} {each:.1f} ms" for role, each in figures.cpu_ms.items())
+    cpu = ", ".join(f"{each} {took:.2f}" for each, took in figures.cpu_ms.items())
     rate = figures.sent / figures.sending_s
     asked = (
         f"{figures.rate:g} uploads/s for {figures.count / figures.rate:g} s" if figures.rate else ""
@@ -291,25 +319,32 @@ def _column(figures: Figures) -> dict[str, str]:
         "from submission to `normalized`": _percentiles(figures.end_ms),
         "`POST /uploads`": _percentiles(figures.post_ms),
         "`GET /uploads/{id}` meanwhile": _percentiles(figures.get_ms),
-        "processor time per upload": cpu,
+        "processor time per upload (ms)": f"{cpu}; all but the database {_total_ms(figures):.2f}",
         "memory (MiB resident, before → maximum)": memory,
     }
 
 
 def _targets(steady: Figures, burst: Figures | None) -> str:
     """The targets, and whether this run met them."""
+    worker = steady.cpu_ms["worker"] + steady.cpu_ms["children"]
     targets = {
-        "100 uploads/s for 60 s": steady.rate >= 100
+        "150 uploads/s for 60 s": steady.rate >= 150
         and steady.count >= 60 * steady.rate
-        and steady.sent / steady.sending_s >= 99,
+        and steady.sent / steady.sending_s >= 0.99 * steady.rate,
         "nothing lost, refused or failed": not any(
             (each.lost, each.refused, each.failed) != (0, 0, 0) for each in (steady, burst) if each
         ),
-        "p99 from submission to `normalized` under 5 s": _quantile(steady.end_ms, 0.99) < 5000,
-        "p99 of `GET /uploads/{id}` under 25 ms": _quantile(steady.get_ms, 0.99) < 25,
+        "p99 from submission to `normalized` under 2 s": _quantile(steady.end_ms, 0.99) < 2000,
+        "p99 of `GET /uploads/{id}` under 15 ms": _quantile(steady.get_ms, 0.99) < 15,
+        "at most 5 ms of processor time per upload, without the database": _total_ms(steady) <= 5,
+        "at most 1.5 ms of it in the API": steady.cpu_ms["api"] <= 1.5,
+        "at most 3 ms of it in the worker and its children": worker <= 3,
     }
     if burst is not None:
         targets["10,000 uploads in a burst all end"] = burst.ended >= 10_000
+        targets["at least 400 uploads/s are accepted in the burst"] = (
+            burst.sent / burst.sending_s >= 400
+        )
         targets[f"no process grows by more than {FLAT_MIB} MiB in the burst"] = all(
             most - before <= FLAT_MIB for before, most in burst.memory_mib.values()
         )
@@ -317,12 +352,17 @@ def _targets(steady: Figures, burst: Figures | None) -> str:
         f"- {target}: {'met' if is_met else '**not met** in this run'}"
         for target, is_met in targets.items()
     ]
-    busy = sum(steady.cpu_ms.values()) * 100 / 1000
+    busy = _total_ms(steady) * 100 / 1000
     return (
         "The targets, on two otherwise idle cores:\n\n"
         + "\n".join(lines)
-        + f"\n\nAt 100 uploads/s the three processes use {busy:.1f} cores, without the database."
+        + f"\n\nAt 100 uploads/s the processes use {busy:.1f} cores, without the database."
     )
+
+
+def _total_ms(figures: Figures) -> float:
+    """Processor time per upload of all our processes."""
+    return sum(took for each, took in figures.cpu_ms.items() if each != "PostgreSQL")
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
@@ -340,7 +380,7 @@ def _percentiles(values: Sequence[float]) -> str:
 def main() -> None:
     """Parse the options, run, print the page."""
     parser = argparse.ArgumentParser(description="Uploads at a steady rate, on PostgreSQL.")
-    parser.add_argument("--rate", type=float, default=100.0)
+    parser.add_argument("--rate", type=float, default=150.0)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--burst", type=int, default=10_000, help="uploads at once; 0: none")
     parser.add_argument("--processes", type=int, default=2)
