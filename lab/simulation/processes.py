@@ -45,7 +45,7 @@ from stateward.storage.database import (
 )
 from stateward.storage.lanes import LANES
 from stateward.storage.outputs import Outputs, result_event
-from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.sqlite import MEMORY, PipeWakeup, SqliteDatabase
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
@@ -71,11 +71,50 @@ class Crash(BaseException):
         self.point = point
 
 
+class FlagWakeup(PipeWakeup):
+    """A wake-up that is a set in memory: no process sleeps here, and a history would make hundreds of system calls."""
+
+    def __init__(self, topics: Iterable[str], *, on_close: Callable[[PipeWakeup], None]) -> None:
+        self._topics = frozenset(topics)
+        self._told: set[str] = set()
+        self._leave = on_close
+        self._is_open = True
+
+    def notify(self, topics: Iterable[str]) -> None:
+        """Ring for those of the topics that are listened to."""
+        self._told |= self._topics.intersection(topics)
+
+    def clear(self) -> frozenset[str]:
+        """Forget what rang."""
+        told, self._told = self._told, set()
+        return frozenset(told)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether anything rang; time passes only where the world says so."""
+        return bool(self._told)
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._is_open:
+            self._is_open = False
+            self._leave(self)
+
+
+class ArenaDatabase(SqliteDatabase):
+    """The store in memory, with wake-ups in memory."""
+
+    def wakeup(self, *topics: str) -> PipeWakeup:
+        """A wake-up for these topics."""
+        wakeup = FlagWakeup(topics, on_close=self._wakeups.remove)
+        self._wakeups.append(wakeup)
+        return wakeup
+
+
 class Arena:
     """One database in memory for many histories, one after the other: emptying it is faster than a new one."""
 
     def __init__(self) -> None:
-        self.database = SqliteDatabase(MEMORY)
+        self.database = ArenaDatabase(MEMORY)
         # Without this SQLite plans a statement anew whenever a parameter changes: a third of the time here.
         self.database._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
