@@ -84,6 +84,7 @@ class Plugins:
         self._configured: dict[str, ConfiguredPlugin[Any]] = {}
         self._has_runners = False
         self._hints: dict[str, dict[str, Hint]] = {}
+        self._types: dict[str, dict[str, SourceType]] = {}
 
     def __iter__(self) -> Iterator[Plugin]:
         return (each.plugin for each in self.loaded)
@@ -237,11 +238,11 @@ class Plugins:
 
     def source_types(self, machine: str) -> dict[str, SourceType]:
         """The source types of a machine by name, `auto` first; none if it takes documents of any name."""
-        own = [each for _, each in self._all_source_types if each.machine == machine]
-        if not own:
-            return {}
-        auto = SourceType(name=AUTO, machine=machine, title="Detected from the content")
-        return {each.name: each for each in (auto, *own)}
+        if machine not in self._types:  # every upload asks, several times
+            own = [each for _, each in self._all_source_types if each.machine == machine]
+            auto = SourceType(name=AUTO, machine=machine, title="Detected from the content")
+            self._types[machine] = {each.name: each for each in (auto, *own)} if own else {}
+        return self._types[machine]
 
     def detect(
         self, machine: str, path: Path, *, source_type: str = "", name: str = ""

@@ -9,11 +9,11 @@ crash leaves at most a file in `incoming` that the next sweep removes.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import msgspec
 
@@ -21,6 +21,10 @@ from stateward.core.errors import ArtifactChanged, ArtifactError, InvalidRequest
 
 PIECE_BYTES = 1 << 20  # read at once: files of any size cost this much memory
 HEX_CHARS = 64  # of a SHA-256
+NAME_BYTES = 16  # of chance in the name of a file that is being received: no two are alike
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+T = TypeVar("T")
 
 
 class TooLarge(InvalidRequest):
@@ -143,14 +147,12 @@ class Folder(Receiving):
 
     def receive(self, *, bytes_max: int, keeper: _Keeper | None = None) -> "Incoming":
         """Start to receive bytes that come piece by piece; with a `keeper`, it takes them over instead."""
-        import tempfile  # with four compression libraries, which a command that reads does without
-
+        path = self._incoming / os.urandom(NAME_BYTES).hex()
         try:
-            self._incoming.mkdir(parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=self._incoming)
+            descriptor = _in_folder(path, lambda: os.open(path, NEW_FILE, 0o600))
         except OSError as error:
             raise _unwritable(self._root, error) from error
-        return Incoming(keeper or self, descriptor, Path(name), bytes_max=bytes_max)
+        return Incoming(keeper or self, descriptor, path, bytes_max=bytes_max)
 
     def adopt(self, incoming: Path, digest: str) -> bool:
         """Link a complete, synced file to its name; whether these bytes are new.
@@ -159,11 +161,12 @@ class Folder(Receiving):
         replace the file and report nothing.
         """
         place = self.place(digest)
-        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.parent.name not in self._settled:
+            place.parent.mkdir(parents=True, exist_ok=True)
         incoming.chmod(0o440)  # before it has its name: an artifact is never writable
         is_new = True
         try:
-            os.link(incoming, place)
+            _in_folder(place, lambda: os.link(incoming, place))
         except FileExistsError:
             is_new = False
         # Also if the name existed: the process that made it may have crashed before the entry was durable.
@@ -314,6 +317,15 @@ def pieces_of(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while piece := file.read(PIECE_BYTES):
             yield piece
+
+
+def _in_folder(path: Path, make: Callable[[], T]) -> T:
+    """Make a file; its folder first, if there is none: nearly always there is."""
+    try:
+        return make()
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return make()
 
 
 def _sync_folder(folder: Path) -> None:

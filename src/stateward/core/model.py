@@ -306,5 +306,8 @@ def from_iso(text: str) -> Micros:
 
 def clean_text(text: str, *, chars_max: int) -> str:
     """Text that both databases can store: without NUL and lone surrogates, and bounded."""
-    safe = text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
+    # Nearly all texts are ASCII without NUL, and are safe as they are.
+    safe = text
+    if not text.isascii() or "\x00" in text:
+        safe = text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
     return safe if len(safe) <= chars_max else safe[: chars_max - 1] + "…"

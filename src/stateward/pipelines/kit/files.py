@@ -1,11 +1,13 @@
 """What a file is by its first bytes. Names and media types may be wrong; content is not."""
 
+import re
+
 PDF_WITHIN = 1024  # a PDF may have other bytes before its header
 ZIP, OLE = b"PK", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 SAMPLE_CHARS = 4096
 CONTROL_SHARE_MAX = 0.02  # of a sample: text with more control characters is binary data
-# Line and page ends, the end-of-file mark of CP/M, and the separators that SWIFT messages are framed with.
-_TEXT_CONTROLS = frozenset("\t\n\r\f\x1a\x1c\x1d\x1e\x01\x02\x03\x04")
+# All but line and page ends, the end-of-file mark of CP/M, and the separators that SWIFT messages are framed with.
+_CONTROLS = re.compile(r"[\x00\x05-\x08\x0b\x0e-\x19\x1b\x1f]")
 
 _IMAGE = "an image; submit the document as a file that contains text"
 _ARCHIVE = "{} archive; extract it and submit what is inside"
@@ -50,5 +52,4 @@ def foreign_file(head: bytes) -> str:
 def is_binary(text: str) -> bool:
     """Whether a decoded text is no text: too many control characters in its first part."""
     sample = text[:SAMPLE_CHARS]
-    controls = sum(c < " " and c not in _TEXT_CONTROLS for c in sample)
-    return controls > CONTROL_SHARE_MAX * len(sample)
+    return len(_CONTROLS.findall(sample)) > CONTROL_SHARE_MAX * len(sample)

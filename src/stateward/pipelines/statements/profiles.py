@@ -5,7 +5,7 @@ It never overrules what the file shows: a sign that balances or words refute is 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
@@ -17,6 +17,7 @@ from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.headings import simplify
 from stateward.pipelines.statements.layout import ColumnLayout
 
+HEADINGS_CACHED_MAX = 512
 EXTRA_MAX = 12  # columns that a bank may add without changing the others
 SHAPE_ROWS = 50
 HEADING_WITHIN = 40
@@ -50,8 +51,9 @@ def find_profile(
     layout: ColumnLayout, body: Sequence[Cells], own: Mapping[str, Json]
 ) -> ColumnProfile | None:
     """The profile of a table: one's own before those that ship; of several, the one with the most headings."""
+    there = tuple(simplify(name) for name in layout.headings if name.strip())
     for profiles in (_own(own), shipped_profiles()):
-        found = [each for each in profiles if _matches(each, layout, body)]
+        found = [each for each in profiles if _matches(each, there, layout, body)]
         if found:
             return max(found, key=lambda each: len(each.headings))
     return None
@@ -75,19 +77,26 @@ def _is_mapped(profile: ColumnProfile, rows: Sequence[Cells]) -> bool:
     return bool(rows) and all(_fits(profile.shape, cells) for cells in rows)
 
 
-def _matches(profile: ColumnProfile, layout: ColumnLayout, body: Sequence[Cells]) -> bool:
+def _matches(
+    profile: ColumnProfile, there: tuple[str, ...], layout: ColumnLayout, body: Sequence[Cells]
+) -> bool:
     if profile.headings:
-        there = [simplify(name) for name in layout.headings if name.strip()]
-        wanted = [simplify(name) for name in profile.headings]
+        wanted = _simplified(tuple(profile.headings))
         is_near = len(there) - len(wanted) <= EXTRA_MAX
         # Few headings are those of many banks: then nothing may be added to them.
-        return is_near and set(wanted) <= set(there) and (len(wanted) > 3 or there == wanted)
+        return is_near and set(there).issuperset(wanted) and (len(wanted) > 3 or there == wanted)
     return (
         layout.body_at == 0
         and (not layout.is_headed or bool(profile.columns))
         and bool(body)
         and all(_fits(profile.shape, cells) for cells in body[:SHAPE_ROWS])
     )
+
+
+@lru_cache(maxsize=HEADINGS_CACHED_MAX)
+def _simplified(headings: tuple[str, ...]) -> tuple[str, ...]:
+    """Every table is compared with the headings of every profile: they are simplified once."""
+    return tuple(simplify(name) for name in headings)
 
 
 def _fits(shape: str, cells: Cells) -> bool:
