@@ -313,6 +313,8 @@ def _skewed(world: World) -> bool:
 def _wake_lost(world: World) -> bool:
     for process in world.running():
         process.listen_no_more()
+        if process.worker is not None:
+            process.worker.is_deaf = True
     world.note("wake-ups are lost")
     return True
 

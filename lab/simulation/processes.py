@@ -302,6 +302,8 @@ class SimulatedWorker(Worker):
         self._outcome = outcome
         self._ask_at: dict[Key, Micros] = {}
         self._beat_due: Micros = 0
+        self.is_deaf = False
+        """Whether a ring may have been lost since it last looked; a real worker looks every second all the same."""
         loaded: dict[str, object] = dict.fromkeys(runners)
         super().__init__(
             WorkerIdentity(name=process.alias, host="here", pid=process.life, life=""),
@@ -331,6 +333,7 @@ class SimulatedWorker(Worker):
     def _is_told(self) -> bool:
         """It looks for work in every turn: what it was told, the turn has already forgotten."""
         self._wakeup.clear()
+        self.is_deaf = False
         return True
 
     def _run_inline(self) -> None:

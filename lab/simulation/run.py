@@ -148,6 +148,7 @@ class Life:
         self._cut: dict[tuple[str, str], None] = {}
         self._triples: dict[tuple[str, str, str], None] = {}
         self._entered: dict[str, None] = {}
+        self._former = {new: old for old, new in world.plan.shape.newer.upgrades[1].items()}
         self._followed = 0
         self._crashes = 0
         self._struck_at: int | None = None
@@ -285,9 +286,7 @@ class Life:
 
     def _named(self, state: str) -> str:
         """States by the names of the first version."""
-        newer = self._plan.shape.newer
-        old = {new: old for old, new in newer.upgrades[1].items()}
-        return f"{newer.name}.{old.get(state, state)}"
+        return f"{self._plan.shape.newer.name}.{self._former.get(state, state)}"
 
     # The scheduler
 
@@ -484,13 +483,18 @@ def _round(world: World, *, is_first: bool = False) -> bool:
     due_at = world.due_at()
     is_busy = False
     for process in world.running():
-        is_awake = process.is_wanted(due_at) or (is_first and process.is_coordinator)
+        is_awake = process.is_wanted(due_at) or (is_first and _looks_unasked(process))
         if is_awake and not _is_spare(world, process):
             world.steps += 1
             is_busy |= bool(world.act(process, "turns", process.turn))
             if process.is_coordinator:
                 world.looked()
     return is_busy
+
+
+def _looks_unasked(process: Process) -> bool:
+    """Whether it looks for work within a second although nothing rang: a ring may have been lost."""
+    return process.is_coordinator or (process.worker is not None and process.worker.is_deaf)
 
 
 def _is_spare(world: World, process: Process) -> bool:

@@ -53,6 +53,11 @@ def test_a_record_that_waits_in_its_running_state_is_not_taken_for_lost(seed: in
     assert simulate(seed).violations == []
 
 
+def test_a_worker_whose_rings_were_lost_looks_by_itself() -> None:
+    """A real one looks every second. Here it did not, and what waited for its place was called lost."""
+    assert simulate(400_367).violations == []
+
+
 def test_a_seed_gives_the_same_trace_to_the_byte_whatever_ran_before() -> None:
     arena = Arena()
     first = [simulate(seed, arena).trace for seed in (7, 8, 9)]
