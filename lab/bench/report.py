@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import apsw
 
+from lab.bench import transports
+from lab.bench.runs import PEERS
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import to_iso
 from stateward.engine.system import wall_clock
@@ -21,6 +23,8 @@ from stateward.testing.bench.rows import Row, StoreName
 
 FSYNCS = 50
 FLOOR_AIM = 3.0
+APART_AIM = 1.5
+APART_P50_MS = 10.0
 
 
 class Aims(NamedTuple):
@@ -60,7 +64,7 @@ class Table:
 
     def find(self, system: str, store: StoreName, mode: str, isolation: str = "") -> Row | None:
         """The row; our own default isolation where none is named."""
-        own = isolation or ("process" if system == "ours" else "")
+        own = isolation or ("process" if system.startswith("ours") else "")
         return self._row.get((system, store, mode, own))
 
     def ratio(self, row: Row | None, *, to: str) -> float | None:
@@ -72,7 +76,24 @@ class Table:
 
     def aims(self) -> list[Aim]:
         """Every aim with what was measured."""
-        return [aim for key, aims in AIMS.items() for aim in self._aims_on(*key, aims)]
+        own = [aim for key, aims in AIMS.items() for aim in self._aims_on(*key, aims)]
+        return [*own, *self._aims_apart()]
+
+    def _aims_apart(self) -> Iterator[Aim]:
+        """Those of engines that carry work to workers of their own, beside the database that does."""
+        store: StoreName = "postgres"
+        for system in transports.SYSTEMS[1:]:
+            burst = self.find(system, store, "burst")
+            idle = self.find(system, store, "idle")
+            name = f"{NAMES[store]}, {system}"
+            yield _at_most(
+                f"{name}: at most {APART_AIM:g} {TIMES} the CPU of workers over the database",
+                self.ratio(burst, to=transports.SYSTEMS[0]), APART_AIM, "{:.2f} " + TIMES,
+            )  # fmt: skip
+            yield _at_most(
+                f"{name}: one record at a time, p50 at most {APART_P50_MS:g} ms",
+                idle.p50_ms if idle else None, APART_P50_MS, "{:.1f} ms",
+            )  # fmt: skip
 
     def _aims_on(self, store: StoreName, isolation: str, aims: Aims) -> Iterator[Aim]:
         burst = self.find("ours", store, "burst", isolation)
@@ -106,6 +127,12 @@ class Table:
             f"{name}: at least {aims.less_than_dbos:g} {TIMES} less CPU than DBOS in a burst",
             None if share is None else 1 / share, aims.less_than_dbos, "{:.0f} " + TIMES,
         )  # fmt: skip
+        for peer in (each for each, on in PEERS if on == store):
+            for row, when in ((burst, "in a burst"), (idle, "one at a time")):
+                yield _at_most(
+                    f"{name}: less CPU than {peer} {when}",
+                    self.ratio(row, to=peer), 1.0, "{:.2f} " + TIMES,
+                )  # fmt: skip
 
 
 def _at_least(sentence: str, found: float | None, limit: float, shape: str) -> Aim:

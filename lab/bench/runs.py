@@ -5,13 +5,14 @@ PostgreSQL is a durable server started for the occasion. Each job has an empty s
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import psycopg
 
+from lab.bench import transports
 from lab.postgres import Cluster, MissingPostgres, cluster
 from stateward.core.errors import StatewardError
 from stateward.testing.bench.jobs import Job, Reading
@@ -40,8 +41,14 @@ PEERS: dict[tuple[str, StoreName], int] = {
     ("DBOS", "postgres"): 500,
     ("PgQueuer", "postgres"): 2_000,
 }
-SYSTEMS = (*OWN, *dict.fromkeys(name for name, _ in PEERS))
-MODULES = {"ours": "lab.bench.modes", "floor": "lab.bench.floor"}
+# Workers apart are for those who have outgrown one file.
+APART_ON: StoreName = "postgres"
+SYSTEMS = (*OWN, *dict.fromkeys(name for name, _ in PEERS), *transports.SYSTEMS)
+MODULES = {
+    "ours": "lab.bench.modes",
+    "floor": "lab.bench.floor",
+    **dict.fromkeys(transports.SYSTEMS, transports.__name__),
+}
 PEER_MODULE = "lab.bench.peers"
 ALL_SOURCES = (*SOURCES, str(Path(__file__).parents[2]))
 
@@ -71,7 +78,8 @@ def rows(plan: Plan, *, tell: Tell = lambda _: None) -> Iterator[Row]:
                     yield from _rows(plan, where, mode, tell)
         except MissingPostgres as missing:
             for system in plan.systems:
-                if system in OWN or (system, store) in PEERS:
+                is_apart = system in transports.SYSTEMS and store == APART_ON
+                if system in OWN or (system, store) in PEERS or is_apart:
                     yield Row(system=system, store=store, mode="", records=0, note=str(missing))
 
 
@@ -108,6 +116,24 @@ def _rows(plan: Plan, where: "Place", mode: str, tell: Tell) -> Iterator[Row]:
         load = os.getloadavg()[0]
         row = Row(system=system, store=store, mode=mode, records=few, load=round(load, 1))
         yield row_of(row, [_try_peer(plan, where, system, mode, few)])
+    if store == APART_ON:
+        apart = [each for each in plan.systems if each in transports.SYSTEMS]
+        yield from _rows_apart(where, apart, mode, min(count, transports.RECORDS_MAX), tell)
+
+
+def _rows_apart(
+    where: "Place", systems: Sequence[str], mode: str, count: int, tell: Tell
+) -> Iterator[Row]:
+    """Coordinator and workers in processes of their own, over each transport."""
+    isolation = ISOLATIONS[0]
+    for system in systems:
+        tell(f"{system} on {where.store}, {mode}, {count} records")
+        row = Row(
+            system=system, store=where.store, mode=mode, isolation=isolation, records=count,
+            settings=transports.SETTINGS[system], load=round(os.getloadavg()[0], 1),
+        )  # fmt: skip
+        found = _try(where, system, mode, count, sys.executable, isolation=isolation)
+        yield row_of(row, [found])
 
 
 def _try_peer(

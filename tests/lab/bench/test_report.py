@@ -62,19 +62,37 @@ def test_aims_are_reached_missed_or_not_measured() -> None:
         a_row("ours", 0.2, records_per_s=5000.0, **ours),
         a_row("floor", 0.1),
         a_row("DBOS", 10.0),
+        a_row("Huey", 1.0),
         a_row("ours", 2.0, mode="idle", p50_ms=1.0, **ours),
+        a_row("DBOS", 10.0, mode="idle"),
+        a_row("Huey", 3.0, mode="idle"),
     ]
     bad = [
         a_row("ours", 0.8, records_per_s=10.0, **ours),
         a_row("floor", 0.1),
-        a_row("DBOS", 10.0),
+        a_row("DBOS", 0.7),
+        a_row("Huey", 0.7),
         a_row("ours", 9.0, mode="idle", p50_ms=21.0, **ours),
+        a_row("DBOS", 8.0, mode="idle"),
+        a_row("Huey", 8.0, mode="idle"),
     ]
 
-    assert verdicts(good) == [True] * 6
-    assert verdicts(bad) == [False] * 6
-    assert verdicts(good, "SQLite, inline") == [None] * 6
-    assert verdicts(good, "PostgreSQL, process") == [None] * 6
+    assert verdicts(good) == [True] * 10
+    assert verdicts(bad) == [False] * 10
+    assert verdicts(good, "SQLite, inline") == [None] * 10
+    assert verdicts(good, "PostgreSQL, process") == [None] * 10
+
+
+def test_workers_over_an_engine_are_compared_with_workers_over_the_database() -> None:
+    over = {"store": "postgres", "isolation": "process"}
+    rows = [
+        a_row("ours, 2 workers", 2.0, **over),
+        a_row("ours, 2 workers over Redis", 2.5, **over),
+        a_row("ours, 2 workers over Redis", 9.0, mode="idle", p50_ms=11.0, **over),
+    ]
+
+    assert verdicts(rows, "PostgreSQL, ours, 2 workers over Redis") == [True, False]
+    assert verdicts(rows, "PostgreSQL, ours, 2 workers over NATS") == [None, None]
 
 
 def test_the_table_has_a_line_for_each_row() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from lab.bench import runs
+from lab.bench import runs, transports
 from lab.bench.runs import Plan, rows
 from lab.postgres import MissingPostgres, find_programs
 from stateward.testing.bench import rows as bench_rows
@@ -77,8 +77,26 @@ def test_without_postgres_its_rows_say_so(monkeypatch: pytest.MonkeyPatch) -> No
 
     found = list(rows(Plan(stores=("postgres",))))
 
-    assert {row.system for row in found} == {"ours", "floor", "DBOS", "PgQueuer"}
+    assert {row.system for row in found} == {
+        "ours",
+        "floor",
+        "DBOS",
+        "PgQueuer",
+        *transports.SYSTEMS,
+    }
     assert {row.note for row in found} == {"there is none"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("system", transports.SYSTEMS)
+def test_workers_apart_are_measured_over_every_transport(system: str) -> None:
+    if transports.ENGINES[system][1]() is None:
+        pytest.skip("its server is not installed")
+    with runs.place("sqlite") as where, where.job(system, "burst", 5) as job:
+        found = runs.measured(job._replace(isolation="process"))
+
+    assert (found.records, found.server_s) == (5, 0.0)
+    assert found.own_s > 0
 
 
 def test_a_measurement_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,146 @@
+"""Stateward with a coordinator here and two worker processes beside it, over the database or over an engine.
+
+The workers are `stateward worker` processes; over an engine they have no database. They and the engine are
+children of the process that measures, so that their CPU time counts.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+
+from lab.brokers import Broker, nats_broker, nats_program, redis_broker, redis_program
+from stateward import __version__
+from stateward.app import App
+from stateward.settings import Settings
+from stateward.testing.bench import product
+from stateward.testing.bench.jobs import WARM_UP, Job, Meter, Reading, reading
+from stateward.testing.bench.product import (
+    LAST,
+    durability,
+    latencies_s,
+    machine_name,
+    submit_and_wait,
+    submit_records,
+)
+
+WORKERS = 2
+READY_S = 120.0
+DONE_S = 600.0
+LOOK_S = 0.02
+RECORDS_MAX = 2_000
+# What each is called in the table, how its server is started, where that is, and how durable it is.
+ENGINES: dict[str, tuple[Callable[[], Broker] | None, Callable[[], str | None], str]] = {
+    "ours, 2 workers": (None, lambda: "", ""),
+    "ours, 2 workers over Redis": (redis_broker, redis_program, "Redis: appendfsync everysec"),
+    "ours, 2 workers over NATS": (nats_broker, nats_program, "NATS: JetStream on disk"),
+}
+SYSTEMS = tuple(ENGINES)
+SETTINGS = {
+    "ours, 2 workers": "coordinator and workers apart",
+    "ours, 2 workers over Redis": "coordinator and workers apart; transport: redis",
+    "ours, 2 workers over NATS": "coordinator and workers apart; transport: nats",
+}
+CONFIG = """\
+data: {data}
+store: {{url: "{url}"}}
+transport: {{url: "{transport}"}}
+pipelines: [{pipelines}]
+"""
+
+
+def measure(job: Job) -> Reading:
+    """A burst, or one record after the other."""
+    make, program, how = ENGINES[job.system]
+    if program() is None:
+        raise RuntimeError("not measured: its server is not installed; `make setup-dev` brings it")
+    with ExitStack() as stack:
+        broker = stack.enter_context(make() if make is not None else nullcontext())
+        transport = "database:" if broker is None else broker.url
+        settings = _settings(job, transport)
+        app = stack.enter_context(App(settings))
+        stack.enter_context(_running_coordinator(app))
+        stack.enter_context(_workers(job, transport))
+        client = stack.enter_context(App(settings))
+        _warm_up(client, job)
+        if job.mode == "burst":
+            meter = Meter(job.server)
+            ids = submit_records(client, job.records, isolation=job.isolation)
+            _wait_for(client, job, len(ids) + WARM_UP * WORKERS)
+            spent, waits = meter.spent(), latencies_s(client, ids)
+        else:
+            meter = Meter(job.server)
+            waits = [submit_and_wait(client, isolation=job.isolation) for _ in range(job.records)]
+            spent = meter.spent()
+        said = "; ".join(filter(None, (durability(client), how)))
+        note = f"{WORKERS} worker processes, one coordinator"
+        return reading(job, spent, waits, version=__version__, durability=said, note=note)
+
+
+def _settings(job: Job, transport: str) -> Settings:
+    config = Path(job.folder) / "stateward.yaml"
+    config.write_text(
+        CONFIG.format(
+            data=f"{job.folder}/data",
+            url=job.url or "sqlite:",
+            transport=transport,
+            pipelines=product.__name__,
+        )
+    )
+    return Settings.load(config, environ={})
+
+
+@contextmanager
+def _running_coordinator(app: App) -> Iterator[None]:
+    with app.node(is_worker=False) as node:
+        thread = threading.Thread(target=node.run, name="coordinator")
+        thread.start()
+        try:
+            yield
+        finally:
+            node.stop()
+            thread.join()
+
+
+@contextmanager
+def _workers(job: Job, transport: str) -> Iterator[None]:
+    config = Path(job.folder) / "stateward.yaml"
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "stateward", "--config", str(config), "worker"]
+    if transport != "database:":
+        command += ["--transport", transport, "--blobs", f"{job.folder}/data/artifacts"]
+    with (Path(job.folder) / "workers.log").open("w") as log:
+        started = [
+            subprocess.Popen(command, env=variables, stdout=log, stderr=log) for _ in range(WORKERS)
+        ]
+    try:
+        yield
+    finally:
+        for each in started:
+            each.terminate()
+        for each in started:
+            each.wait(READY_S)
+
+
+def _warm_up(client: App, job: Job) -> None:
+    """Until both are there, and have run something: their children start, which is not what a record costs."""
+    until = time.monotonic() + READY_S
+    while len(client.bus.workers()) < WORKERS:
+        if time.monotonic() > until:
+            log = (Path(job.folder) / "workers.log").read_text(errors="replace")
+            raise RuntimeError(f"the workers did not come: {log[-300:]}")
+        time.sleep(LOOK_S)
+    submit_records(client, WARM_UP * WORKERS, isolation=job.isolation)
+    _wait_for(client, job, WARM_UP * WORKERS)
+
+
+def _wait_for(client: App, job: Job, count: int) -> None:
+    until = time.monotonic() + DONE_S
+    while client.store.counts().get((machine_name(job.isolation), LAST), 0) < count:
+        if time.monotonic() > until:
+            raise RuntimeError(f"not all of {count} records were done in {DONE_S:g} s")
+        time.sleep(LOOK_S)
