@@ -75,6 +75,7 @@ _NUMERIC = re.compile(
     re.ASCII,
 )
 _COMPACT = re.compile(r"([0-9]{8})(?:[0-9]{4}(?:[0-9]{2})?(?:\.[0-9]{1,6})?)?(?:\s*\[.{0,12}\])?Z?")
+_GLUED = re.compile(r"([^\W\d_]{3})([0-9]{2})")  # MAR01
 _SHORT = re.compile(r"[0-9]{6}", re.ASCII)
 _TOKENS = re.compile(r"[0-9]+|[^\W\d_]+(?:[.\u0e00-\u0e7f]*[\u0e00-\u0e7f])?")
 _TIME_TAIL = re.compile(
@@ -137,6 +138,8 @@ def split_date(text: str) -> DateParts | None:
         return _compact(found[1])
     if _SHORT.fullmatch(text):
         return DateParts((int(text[:2]), int(text[2:4]), int(text[4:])), "", "", 2)
+    if found := _GLUED.fullmatch(text):
+        return _named(f"{found[1]} {found[2]}")
     return _named(text)
 
 

@@ -284,6 +284,9 @@ class _Assembler:
             builder.begin_table(direction_of(named) or direction_of(*reversed(titles)))
             for part, parsed in table.parts:
                 builder.add(part, parsed, table.row_layout)
+            if len(table.parts) > 1:
+                builder.finish()
+                builder.context = _below_rows(table.lines)
         builder.finish()
 
     def _is_skipped(self, table: PdfTable, context: Sequence[StatementLine]) -> bool:
@@ -444,6 +447,10 @@ class _Assembler:
         if not self._hints.sign and (doubt := contradicting_words(tried)):
             problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
             self._problems.append(problem)
+        is_open = any(table.heading.has_open_dates for table in self._tables)
+        if is_open and any(row.value_date not in ("", row.date) for row in tried.rows):
+            message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"
+            self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         for entry in missing_dates(tried.drafts):
             self._problems.append(
                 StatementProblem(
@@ -458,6 +465,7 @@ class _Assembler:
     def _report_unread(self, free: Sequence[StatementLine]) -> None:
         """Report lines that look like rows but belong to none."""
         facts = {(fact.page, fact.line) for fact in self._builder.facts}
+        facts |= self._builder.day_balances
         count = 0
         for line in free:
             at = (line.page, line.number)
@@ -483,6 +491,12 @@ class _Assembler:
                     place=RowPlace(number),
                 )
             )
+
+
+def _below_rows(lines: Sequence[StatementLine]) -> list[StatementLine]:
+    """The lines below the last one with an amount: the title of the next table."""
+    last = max((at for at, line in enumerate(lines) if line.money), default=-1)
+    return list(lines[last + 1 :])
 
 
 def digits_of(value: str) -> str:

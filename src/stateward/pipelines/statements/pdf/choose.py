@@ -34,6 +34,7 @@ PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
 VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
 SEQUENCE_MIN = 4  # different days whose sequence shows the date order; fewer are in order by chance
+DAYS_SLACK = 2
 DAYS_LATE = 10  # how far outside of the printed period a booking may lie
 
 
@@ -61,11 +62,9 @@ def choose_reading(draft: SectionDraft) -> TriedReading:
         for reading in sign_readings(choice, terms):
             signed = replace(terms, sign=reading.sign, balances=reading.balances)
             tried.append(_try(choice, reading, signed))
-            if tried[-1].is_sound:
-                break
-        if tried[-1].is_sound:
+        if any(one.is_sound for one in tried):
             break
-    best = max(tried, key=lambda one: (one.is_sound, one.score))
+    best = _best(tried, draft)
     why = {**best.terms.why, "sign": best.sign_reading.why}
     if len(tried) > 1:
         others = [one for one in tried if one is not best]
@@ -73,6 +72,45 @@ def choose_reading(draft: SectionDraft) -> TriedReading:
         why["tried"] = f"also tried: {results}"
     best.terms = replace(best.terms, why=why)
     return best
+
+
+def _best(tried: Sequence[TriedReading], draft: SectionDraft) -> TriedReading:
+    """The sound reading that signs and words speak for; where none is sound, the one that fails least.
+
+    A debt adds up like a deposit with all signs turned, so what adds up is no proof of its signs.
+    """
+    sound = [one for one in tried if one.is_sound]
+    if len(sound) == 1 or (sound and not draft.rows):
+        return sound[0]
+    rivals = sound or [one for one in tried if one.score == max(each.score for each in tried)]
+    return max(rivals, key=lambda one: _evidence(one, draft))
+
+
+def _evidence(tried: TriedReading, draft: SectionDraft) -> tuple[int, ...]:
+    """What speaks for the signs of a reading, the strongest first: printed signs, words, what is usual."""
+    lines, unread = _values(tried.rows, tried.terms)
+    if unread:
+        return (-2, 0, 0)
+    plus = [
+        line.amount > 0
+        for line, entry in zip(lines, tried.drafts, strict=True)
+        if _has_plus(entry.money.get(vocab.AMOUNT, ""))
+    ]
+    signs = 0 if not plus else 1 if all(plus) else -1
+    votes = count_votes(
+        [
+            (evidence_of([row.description]), line.amount > 0)
+            for row, line in zip(tried.rows, lines, strict=True)
+        ]
+    )
+    words = -1 if votes.is_refuted else 1 if votes.strong_agree > votes.strong_against else 0
+    is_usual = (tried.terms.balances == "owed") == bool(draft.card)
+    return (signs, words, int(is_usual))
+
+
+def _has_plus(text: str) -> bool:
+    """Whether a plus is printed beside an amount: no bank prints one beside what went out."""
+    return text.startswith("+") or text.endswith("+")
 
 
 def _row_choices(draft: SectionDraft) -> Iterator[list[DraftRow]]:
@@ -133,13 +171,42 @@ def _order_by_period(
     """The one order (and era) in which all dates lie in the period; the vote if there is none."""
     for tried in (era, dates.BUDDHIST) if not era else (era,):
         fits = [order for order in dates.ORDERS if _fits(printed, order, period, tried)]
+        if len(fits) > 1:  # a booking may be late, but it need not be
+            inside = [o for o in fits if _fits(printed, o, period, tried, days_late=DAYS_SLACK)]
+            fits = inside or fits
+        if len(fits) > 1 and all(map(_names_month, printed)):
+            shortest = min(fits, key=lambda order: _length(period, order, tried))
+            return (
+                shortest,
+                tried,
+                "the dates name their months; the period is read as the shortest",
+            )
         if len(fits) == 1:
             name = dates.ORDER_NAMES[fits[0]]
             return fits[0], tried, f"{name}: only then are the dates in sequence inside the period"
     return vote.order, era, vote.why
 
 
-def _fits(printed: Sequence[str], order: str, period: PrintedPeriod, era: int) -> bool:
+def _names_month(text: str) -> bool:
+    """Whether a date shows its own order, as `5 Dec` does."""
+    found = dates.split_date(text)
+    return found is not None and bool(found.order)
+
+
+def _length(period: PrintedPeriod, order: str, era: int) -> int:
+    """The days of a period that is read in an order; 0 if only one end is printed."""
+    start, end = (dates.read_date(text, order, era) for text in (period.start, period.end))
+    return 0 if start is None or end is None else (end - start).days
+
+
+def _fits(
+    printed: Sequence[str],
+    order: str,
+    period: PrintedPeriod,
+    era: int,
+    *,
+    days_late: int = DAYS_LATE,
+) -> bool:
     """Whether every date, read in this order, lies in the period; or is in sequence, where no period is known."""
     ends = [dates.read_date(text, order, era) for text in (period.start, period.end) if text]
     texts = list(printed)
@@ -157,7 +224,7 @@ def _fits(printed: Sequence[str], order: str, period: PrintedPeriod, era: int) -
         for text, day in zip(texts, days, strict=True)
     ]
     return start <= end and all(
-        day is not None and dates.is_near(day, start, end, days=DAYS_LATE) for day in full
+        day is not None and dates.is_near(day, start, end, days=days_late) for day in full
     )
 
 

@@ -5,8 +5,9 @@ roles of the columns; their positions come from the amounts below, because amoun
 are not.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 import msgspec
 
@@ -30,7 +31,7 @@ HEADING_LINES_MAX = 3
 HEADING_GAP_MAX = 2.1  # of the height, between lines of one heading
 KNOWN_MIN = 0.55  # share of the cells of a heading that must be known names
 COLUMNS_MAX = 24
-SPLIT_GAP = 0.4  # of the height: the least gap between two names within one cell
+SPLIT_GAP = 0.3  # of the height: the least gap between two names within one cell
 CENTS_MIN = 0.7  # share of numbers with two decimals above which other numbers are no amounts
 DATE_NEAR = 22.0  # points: how far from its heading a date may begin
 EDGE_NEAR = 3.0  # points: amounts whose edges are this close are in one column
@@ -41,6 +42,7 @@ UNDER_MIN = 0.25  # share of cells below an unknown name that must be dates or a
 TEXT_GAP = 0.75  # of the height: a number this close behind a word is part of the text
 
 
+_GLUED = re.compile(r"([^\W\d_]{2,}\.)([^\W\d_]{3,})")
 NO_FIGURES = vocab.DATE_ROLES | {vocab.MARK, vocab.CURRENCY}
 
 
@@ -65,6 +67,10 @@ class TableHeading(msgspec.Struct):
     has_cents: bool = False  # nearly all amounts below it print two decimals
     has_day_months: bool = True  # dates below it may be written 02.10
     is_inferred: bool = False  # roles of its money columns are inferred, not read
+    has_open_dates: bool = (
+        False  # beside its dates stand others, of which no name says what they are
+    )
+    has_day_lines: bool = False  # dates stand on lines of their own, above the rows of their day
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -112,6 +118,8 @@ def parts_of(heading: TableHeading) -> list[TableHeading]:
                     heading.has_cents,
                     heading.has_day_months,
                     heading.is_inferred,
+                    heading.has_open_dates,
+                    heading.has_day_lines,
                 )
                 for part in range(count)
             ]
@@ -192,6 +200,7 @@ def _mostly_day_months(lines: Sequence[StatementLine]) -> bool:
 def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
     """Give columns with an unknown or ambiguous name a role by what is printed below them."""
     unknown: list[TableColumn] = []
+    dated: list[TableColumn] = []
     for column in heading.columns:
         if column.role and not _is_doubtful(heading, column):
             continue
@@ -201,9 +210,12 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
         if figures > days and figures >= UNDER_MIN * len(under):
             unknown.append(column)
         elif days and days >= UNDER_MIN * len(under):
-            column.role = vocab.VALUE_DATE if heading.has({vocab.DATE}) else vocab.DATE
+            dated.append(column)
+            is_value = column.role == vocab.VALUE_DATE or heading.has({vocab.DATE})
+            column.role = vocab.VALUE_DATE if is_value else vocab.DATE
     if not heading.has(vocab.AMOUNT_ROLES) and not unknown:
-        unknown = [column for column in heading.columns if vocab.is_maybe_amount(column.text)][:1]
+        maybe = [column for column in heading.columns if vocab.is_maybe_amount(column.text)]
+        unknown = [column for column in maybe if column not in dated][:1]
     for column, role in zip(unknown, _missing_roles(heading, len(unknown)), strict=True):
         column.role = role
         heading.is_inferred |= role in vocab.AMOUNT_ROLES and len(unknown) > 1
@@ -335,6 +347,9 @@ def _text_distance(columns: Sequence[TableColumn], number: int, token: WordSpan)
     end = min(nexts, default=float("inf"))
     if token.x0 >= column.x0 - 3 and token.x1 < end - 2:
         return 2.0 if column.role != vocab.REFERENCE else 0.5
+    is_number = column.role in (vocab.REFERENCE, vocab.CHECK) and token.text.isdigit()
+    if is_number and abs(token.x1 - column.x1) <= EDGE_NEAR:
+        return 0.5  # right-aligned below its heading
     return REACH_MAX
 
 
@@ -343,11 +358,24 @@ def _split_cells(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
     split: list[PdfCell] = []
     for cell in cells:
         words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
+        words = [part for word in words for part in _unglued(word)]
         if len(words) < 2 or vocab.is_exact_heading(cell.text):
             split.append(cell)
         else:
             split.extend(_known_names(words) or [cell])
     return split
+
+
+def _unglued(word: PdfWord) -> Iterator[PdfWord]:
+    """A word that is two, because narrow columns print their names without a gap: `Amt.Closing`."""
+    found = _GLUED.fullmatch(word.text)
+    if found is None:
+        yield word
+        return
+    at = word.x0 + (word.x1 - word.x0) * len(found[1]) / len(word.text)
+    gap = SPLIT_GAP * (word.bottom - word.top)
+    yield msgspec.structs.replace(word, text=found[1], x1=at - gap)
+    yield msgspec.structs.replace(word, text=found[2], x0=at)
 
 
 def _known_names(words: Sequence[PdfWord]) -> list[PdfCell]:

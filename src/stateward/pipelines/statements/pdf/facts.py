@@ -26,7 +26,9 @@ LABEL_WORDS_MAX = 12  # a line with more words is prose
 TITLE_WORDS_MAX = 8
 PERIOD_WORDS_MAX = 18
 UNDER_LINES_MAX = 3
+STACKED_GAP_MAX = 1.7  # of the height, between two lines of one label
 UNDER_GAP_MAX = 3.2  # of the height, between a label and the value below it
+IBAN_CHARS_MIN = 15  # those of Norway; shorter ones are numbers of taxes
 ACCOUNT_DIGITS_MIN = 5  # fewer are the number of a branch or a page
 
 # Amounts of a card statement that are no balances: minimum payment, limit, average.
@@ -37,7 +39,12 @@ _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3
 _NUMBER = re.compile(r"(?:[0-9Xx*•.]{1,6}[- ]?){1,8}[0-9]{2,}")
 _MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
 _FIGURES = re.compile(r"[0-9]+(?:[.,'’ ][0-9]+)*")
-_BESIDE_AMOUNT = re.compile(r"[A-Z]{3}|[^\w\s.,'()+-]")
+_BESIDE_AMOUNT = re.compile(r"[A-Z]{1,2}\$|[A-Z]{3}|[^\w\s.,'()+-]")
+# An amount with its rate: `USD 45.52 @ 1.2713`, `45,00 USD Kurs 1,0845`.
+_ABROAD = re.compile(
+    r"@|\b[A-Z]{3} ?[0-9][0-9.,']* [^0-9]{0,12}[0-9]+[.,][0-9]{3,6}\b"
+    r"|[.,][0-9]{2} ?[A-Z]{3} .{0,16}[0-9]+[.,][0-9]{3,6}\b"
+)
 _IN_LINE = re.compile(r"\b[A-Z]{3}\b|[€£₹฿₩₽₺]")
 # Phrases that only card statements print: minimum payment, payment due date.
 STRONG_CARD = (
@@ -66,7 +73,7 @@ def _line_facts(
 ) -> Iterator[PrintedFact]:
     cells = cells_of(line)
     money = [token for token in line.money if _is_value(token)]
-    labels = [(cell, *_label(cell, line)) for cell in cells]
+    labels = [(cell, *_stacked_label(lines, at, cell, line)) for cell in cells]
     for number, (cell, kind, phrase, date) in enumerate(labels):
         if not kind:
             continue
@@ -80,6 +87,22 @@ def _line_facts(
                 else value
             )
             yield PrintedFact(kind, value, phrase, line.page, line.number, date, section)
+
+
+def _stacked_label(
+    lines: Sequence[StatementLine], at: int, cell: PdfCell, line: StatementLine
+) -> tuple[str, str, str]:
+    """The label of a cell, alone or with the cell below it: boxes print `Beginning` over `balance`."""
+    found = _label(cell, line)
+    if found[0] or line.money or at + 1 >= len(lines) or not any(map(str.isalpha, cell.text)):
+        return found
+    below = lines[at + 1]
+    if below.page != line.page or below.base - line.base > STACKED_GAP_MAX * line.height:
+        return found
+    under = [each for each in cells_of(below) if min(each.x1, cell.x1) > max(each.x0, cell.x0)]
+    if below.money or len(under) != 1:
+        return found
+    return _label_of(vocab.simplify(f"{cell.text} {under[0].text}"), "")
 
 
 def _is_value(token: WordSpan) -> bool:
@@ -100,6 +123,11 @@ def _label(cell: PdfCell, line: StatementLine) -> tuple[str, str, str]:
         return "", "", ""
     found = dates_in(words)
     date = next((token.text for token in found if dates.has_year(token.text)), "")
+    return _label_of(text, date)
+
+
+def _label_of(text: str, date: str) -> tuple[str, str, str]:
+    """The kind of fact that a simplified text labels, the phrase, and the date."""
     if _NO_BALANCE.search(text) or vocab.NOT_BOOKED.find(text):
         return "", "", ""
     for kind, labels in vocab.TOTAL_LABELS.items():
@@ -108,9 +136,15 @@ def _label(cell: PdfCell, line: StatementLine) -> tuple[str, str, str]:
     for kind in (vocab.OPENING, vocab.CLOSING):
         if phrase := vocab.BALANCE_LABELS[kind].find(text):
             return kind, phrase, date
-    if date and (phrase := vocab.DATED_BALANCES.prefix(text)):
+    if date and (phrase := vocab.DATED_BALANCES.prefix(text) or _dated_balance_in(text)):
         return DATED, phrase, date
     return "", "", ""
+
+
+def _dated_balance_in(text: str) -> str:
+    """The phrase of a dated balance further back in a label: `Your July balance as of Jul 31, 2026`."""
+    phrase = vocab.DATED_BALANCES.find(text)
+    return phrase if " " in phrase else ""  # a lone word may be of anything
 
 
 def _value_behind(money: Iterable[WordSpan], cell: PdfCell, end: float, kind: str) -> str:
@@ -140,7 +174,8 @@ def _value_under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: s
             return ""
         for token in line.money:
             is_under = min(token.x1, cell.x1) - max(token.x0, cell.x0) > 0
-            if is_under and (has_decimals(token.text) or kind in _COUNTS):
+            is_right = token.text.isdigit() if kind in _COUNTS else has_decimals(token.text)
+            if is_under and is_right:
                 return token.text
     return ""
 
@@ -255,7 +290,7 @@ def first_account(lines: Iterable[StatementLine]) -> str:
 def _account(line: StatementLine) -> str:
     if len(line.words) > LABEL_WORDS_MAX + 4:
         return ""
-    if iban := _IBAN.search(line.text):
+    if (iban := _IBAN.search(line.text)) and len(iban[0].replace(" ", "")) >= IBAN_CHARS_MIN:
         return _iban(iban[0])
     if not vocab.ACCOUNTS.find(vocab.simplify(line.text)):
         return ""
@@ -320,12 +355,18 @@ def currency_of(lines: Iterable[StatementLine], texts: Iterable[str]) -> str:
     """The currency printed with the amounts, else the one named most often in the lines."""
     counts = Counter(code for text in texts for code in _currencies(_BESIDE_AMOUNT, text))
     if not counts:
-        counts = Counter(code for line in lines for code in _currencies(_IN_LINE, line.text))
+        # Neither small print nor a purchase abroad says what the account is in.
+        heads = [
+            line
+            for line in lines
+            if len(line.words) <= LABEL_WORDS_MAX and not _ABROAD.search(line.text)
+        ]
+        counts = Counter(code for line in heads for code in _currencies(_IN_LINE, line.text))
     return max(counts, key=lambda code: counts[code]) if counts else ""
 
 
 def _currencies(pattern: re.Pattern[str], text: str) -> Iterator[str]:
     for word in pattern.findall(text):
-        code = SYMBOLS.get(word, word if word in CURRENCY_CODES else "")
+        code = SYMBOLS.get(word.lower(), word if word in CURRENCY_CODES else "")
         if code:
             yield code

@@ -19,6 +19,8 @@ from stateward.pipelines.statements.pdf.tokens import (
 
 DATE_REACH = 22.0  # points: how far left of its heading a date may begin
 DATE_REACH_INSIDE = 9.0  # the same, where another column is to its left
+RIGHT_NEAR = 3.0  # points: how far from the right edge of its heading a right-aligned date may end
+DAY_LINE_WORDS_MAX = 7
 TEXT_REACH = 4.0  # points: how far left of its heading a text may begin
 
 _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
@@ -49,6 +51,8 @@ class ParsedLine(msgspec.Struct, gc=False):
 def parse_line(heading: TableHeading, line: StatementLine) -> ParsedLine:
     """The words of a line in the columns of a heading."""
     words = line.words
+    if heading.has_day_lines and (day := labelled_day(line)):
+        return ParsedLine(line, day, "", {}, {}, "", "", "", "", "", 0.0)
     found = _dates(heading, words)
     used = {at for token in found.values() for at in range(token.start, token.end)}
     placed = place_amounts(heading, line, used)
@@ -84,7 +88,7 @@ def _years(heading: TableHeading, parsed: ParsedLine) -> set[int]:
 def _dates(heading: TableHeading, words: Sequence[PdfWord]) -> dict[str, WordSpan]:
     """The dates of a line by role; the first column of dates is the date unless it is a value date."""
     columns = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
-    has_date = any(column.role == vocab.DATE for column in columns)
+    has_date = heading.has_day_lines or any(column.role == vocab.DATE for column in columns)
     found: dict[str, WordSpan] = {}
     at = 0
     if not columns:
@@ -93,10 +97,14 @@ def _dates(heading: TableHeading, words: Sequence[PdfWord]) -> dict[str, WordSpa
     for column in columns:
         role = column.role if has_date else vocab.DATE
         token = _date_under(heading, column, words, at)
-        role = vocab.VALUE_DATE if role in found else role
-        if token is not None and role not in found:
-            found[role] = token
+        if token is not None:
             at = token.end
+            if role in found and vocab.is_transaction_date(column.text):
+                found[vocab.VALUE_DATE] = found.pop(
+                    role
+                )  # when it was bought goes before when it was booked
+            role = vocab.VALUE_DATE if role in found else role
+            found.setdefault(role, token)
     if not has_date and vocab.DATE not in found and vocab.VALUE_DATE in found:
         found[vocab.DATE] = found.pop(vocab.VALUE_DATE)
     return found
@@ -126,11 +134,29 @@ def _date_under(
     found = [
         token
         for at in span
-        if column.x0 - reach <= words[at].x0 < end
+        if (column.x0 - reach <= words[at].x0 < end or _ends_under(words[at], column))
         and (token := date_at(words, at)) is not None
         and (heading.has_day_months or not DAY_MONTH.fullmatch(token.text) or at)
     ]
     return min(found, key=lambda token: abs(token.x0 - column.x0), default=None)
+
+
+def _ends_under(word: PdfWord, column: TableColumn) -> bool:
+    """Whether a word is right-aligned with a heading."""
+    return abs(word.x1 - column.x1) <= RIGHT_NEAR
+
+
+def labelled_day(line: StatementLine) -> str:
+    """The date of a line that prints nothing else but what kind of date it is: `Booking date: 02.07.2026`."""
+    if len(line.words) > DAY_LINE_WORDS_MAX:
+        return ""
+    for at in range(1, len(line.words)):
+        token = date_at(line.words, at)
+        if token is not None:
+            label = " ".join(word.text for word in line.words[:at])
+            is_day = token.end == len(line.words) and vocab.heading_role(label) == vocab.DATE
+            return token.text if is_day and vocab.is_exact_heading(label) else ""
+    return ""
 
 
 def text_start(heading: TableHeading) -> float:

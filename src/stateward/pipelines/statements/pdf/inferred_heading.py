@@ -7,6 +7,7 @@ from which of them are filled together, and accepted only if the statement adds 
 from collections import Counter
 from collections.abc import Sequence
 
+from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import (
     EDGE_NEAR,
@@ -14,9 +15,17 @@ from stateward.pipelines.statements.pdf.columns import (
     TableHeading,
     is_in_text,
 )
-from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, date_at, has_decimals
+from stateward.pipelines.statements.pdf.tokens import (
+    StatementLine,
+    WordSpan,
+    date_at,
+    has_decimals,
+    is_date,
+)
 
 ROWS_MIN = 2
+DATED_MIN = 0.6  # of the rows that have any date: a column of dates is filled in most of them
+DATE_WIDTH = 18.0  # points: no two columns of dates begin closer
 SHARE_MIN = 0.08  # of the rows: fewer share an edge by chance
 COLUMNS_MAX = 4
 
@@ -44,6 +53,57 @@ def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
     for role, edge in zip(_roles(rows, edges), edges, strict=True):
         columns.append(TableColumn(role, edge - 20, edge, "", edge))
     return TableHeading(first.page, first.number - 1, first.number - 1, columns, is_inferred=True)
+
+
+def unnamed_dates(heading: TableHeading, lines: Sequence[StatementLine]) -> list[TableColumn]:
+    """Columns of dates below a heading that does not name them: most rows have a date there, in a cell of its own.
+
+    Beside a named column of booking dates they are value dates, and the other way round.
+    """
+    places = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
+    rows = [
+        [cell for cell in cells_of(line) if is_date(cell.text)]
+        for line in lines
+        if any(has_decimals(token.text) for token in line.money)
+    ]
+    rows = [cells for cells in rows if cells]
+    if len(rows) < ROWS_MIN:
+        return []
+    count = Counter(round(cell.x0) for cells in rows for cell in cells)
+    found: list[TableColumn] = []
+    for x0, times in count.most_common():
+        near = times + count[x0 - 1] + count[x0 + 1]
+        others = [*places, *found]
+        if near < DATED_MIN * len(rows) or any(abs(x0 - each.x0) < DATE_WIDTH for each in others):
+            continue
+        width = max(cell.x1 for cells in rows for cell in cells if abs(cell.x0 - x0) <= 1) - x0
+        if any(abs(x0 + width - each.x1) <= EDGE_NEAR for each in others):
+            continue  # right-aligned below a name that is there
+        has_date = any(each.role == vocab.DATE for each in others)
+        found.append(
+            TableColumn(vocab.VALUE_DATE if has_date else vocab.DATE, float(x0), x0 + width, "")
+        )
+    return found
+
+
+def unnamed_amounts(heading: TableHeading, lines: Sequence[StatementLine]) -> list[TableColumn]:
+    """Columns of amounts below a heading that names none of them, inferred from the rows."""
+    rows = [
+        (line, token, _figures(line, token)) for line in lines if (token := date_at(line.words, 0))
+    ]
+    rows = [row for row in rows if row[2]]
+    known = [column.x1 for column in heading.columns if column.role == vocab.BALANCE]
+    edges = [
+        edge
+        for edge in _edges([figures for _, _, figures in rows])
+        if all(abs(edge - x1) > 2 * EDGE_NEAR for x1 in known)
+    ]
+    if len(rows) < ROWS_MIN or not edges:
+        return []
+    return [
+        TableColumn(role, edge - 20, edge, "", edge)
+        for role, edge in zip(_roles(rows, edges), edges, strict=True)
+    ]
 
 
 def _figures(line: StatementLine, token: WordSpan) -> list[WordSpan]:

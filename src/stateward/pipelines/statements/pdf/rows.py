@@ -27,8 +27,16 @@ from stateward.pipelines.statements.pdf.tokens import StatementLine, dates_in
 CONTINUED_GAP_MAX = 2.0  # of the line height: text further below does not belong to the row
 DISTANT_LINES_MAX = 4  # between the first line of a row and its amount
 LINES_PER_ROW_MAX = 40
+TITLE_WORDS_MAX = 7
 
+# Words that a label may have besides its phrase: `Balance carried forward to page 2`, `Saldovortrag per 31.12.`
+LABEL_WORDS = frozenset(
+    "the a of on at as from to for in by per page sheet seite blatt vom am zum von bis auf au du le de la les page "
+    "del al el dal di da do em na no op den pr til fra previous next last statement your account period day end "
+    "start eur usd gbp chf sek nok dkk pln czk huf inr brl cad aud euro euros cr dr debit credit".split()
+)
 _LEADING_NUMBERS = re.compile(r"^(?:[0-9]+ )+")
+_SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
 _NOISE = re.compile(r"[\W\d_]+")
 
 
@@ -91,6 +99,7 @@ class RowBuilder:
         self._lead = 0.0
         self._is_running = False  # only rows since the heading
         self._group = 0
+        self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
 
     def begin_section(self) -> None:
         """Start the rows of another account or another statement."""
@@ -284,6 +293,8 @@ class RowBuilder:
         if entry.is_complete:
             self.sections[-1].append(entry)
             self._last = entry
+        elif set(entry.money) == {vocab.BALANCE} and entry.is_dated:
+            self._close_day(entry)
         elif self._last is not None and entry.is_dated and self._is_second_line(self._last, entry):
             self._last.texts += entry.texts
             self._last.parties += entry.parties
@@ -293,6 +304,18 @@ class RowBuilder:
             self._last.last_base, self._last.last_page = entry.last_base, entry.last_page
         else:
             self._last = None
+
+    def _close_day(self, entry: DraftRow) -> None:
+        """A dated line with a balance alone: the balance at the end of its day, which is that of the row above it."""
+        last = self._last
+        text = vocab.simplify(" ".join(entry.texts))
+        if vocab.heading_role(text) == vocab.BALANCE or not text:
+            kind = vocab.CARRIED if self.sections[-1] else vocab.OPENING
+            place = (entry.page, entry.line, entry.date, len(self.sections) - 1)
+            self.facts.append(PrintedFact(kind, entry.money[vocab.BALANCE], text, *place))
+        if last is not None and last.date == entry.date:
+            last.money.setdefault(vocab.BALANCE, entry.money[vocab.BALANCE])
+        self.day_balances.update(entry.lines)
 
     def _is_second_line(self, last: DraftRow, entry: DraftRow) -> bool:
         """Whether a dated line without an amount is the second line of a row: its value date, below the date."""
@@ -314,11 +337,18 @@ class RowBuilder:
         kind, phrase = _balance_label(text)
         if not phrase:
             return self._is_dated_balance(one, text)
-        if one.has_amount and one.date and not _is_label(text, phrase):
-            return False
+        is_label = _is_label(text, phrase) or (not one.date and " " in phrase)
+        if one.has_amount and not is_label and (one.date or self._is_in_table(one)):
+            return False  # the name of a shop: TRANSPORT FOR LONDON
         if one.has_amount and vocab.BALANCE in one.money and one.date:
             return False  # an amount and the balance after it: a row, whatever its text
         value = one.money.get(vocab.BALANCE) or any_money(one)
+        if (
+            vocab.DEBIT in one.money
+            and vocab.BALANCE not in one.money
+            and not _SIGNED.search(value)
+        ):
+            value = f"{value} DR"  # printed among the debits: a debt
         if not value and self._open is not None and not one.date:
             return False
         if value:
@@ -328,6 +358,11 @@ class RowBuilder:
         if one.date:
             self._date = one.date
         return True
+
+    def _is_in_table(self, one: ParsedLine) -> bool:
+        """Whether a line without a date can be a row of the day of the row above it."""
+        has_rows = self._open is not None or self._last is not None
+        return bool(self._date) and self._is_running and has_rows
 
     def _add_fact(
         self, kind: str, value: str, phrase: str, one: ParsedLine, date: str = ""
@@ -356,7 +391,11 @@ class RowBuilder:
 
     def _is_dated_balance(self, one: ParsedLine, text: str) -> bool:
         """Whether a line is `Balance on 28.02.2025   1,234.56`."""
-        phrase = "" if one.date else vocab.DATED_BALANCES.prefix(text)
+        phrase = vocab.DATED_BALANCES.prefix(text)
+        if one.date and phrase != text:
+            phrase = ""  # a row, whose text begins like that
+        if one.date and one.has_amount and vocab.BALANCE in one.money:
+            phrase = ""
         if not phrase or not any_money(one):
             return False
         day = _full_date(one)
@@ -424,7 +463,18 @@ def direction_of(*titles: str) -> str:
         for role, phrases in vocab.TITLES.items():
             if text and phrases.matches(text):
                 return role
+        if role := _by_words(text):
+            return role
     return ""
+
+
+def _by_words(title: str) -> str:
+    """The direction of a title by its words, if those of one side alone are in it: `Other Deductions`."""
+    words = set(title.split())
+    if len(words) > TITLE_WORDS_MAX or vocab.ACCOUNTS.find(title):
+        return ""
+    found = [role for role, known in vocab.TITLE_WORDS.items() if words & known]
+    return found[0] if len(found) == 1 else ""
 
 
 def title_text(text: str) -> str:
@@ -454,8 +504,12 @@ def _full_date(one: ParsedLine) -> str:
 
 
 def _is_label(text: str, phrase: str) -> bool:
-    """Whether a text is hardly more than the phrase: a label, not the name of a shop."""
-    return len(text.split()) <= len(phrase.split()) + 3
+    """Whether a text is the phrase with no more than a date, a number or small words: a label, not a shop's name."""
+    rest = text[len(phrase) :].split() if text.startswith(phrase) else text.split()
+    return all(
+        word in LABEL_WORDS or not word.isalpha() or word in dates.MONTHS or len(word) == 1
+        for word in rest
+    )
 
 
 def _box(line: StatementLine) -> list[float]:

@@ -118,6 +118,9 @@ def _amount_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignR
         yield SignReading(why, sign, "owed" if draft.card else "printed", as_printed)
         if draft.card:
             yield SignReading(why, "marks", "printed", as_printed)
+    if not draft.card and _marks_credits_alone(drafts, terms.decimal):
+        why = "credits are marked, so what has no mark is a debit"
+        yield SignReading(why, "marks_else_debit", "printed", as_printed)
     is_card = draft.card == 2 or (draft.card == 1 and is_mostly_positive and not draft.is_bank)
     if is_titled and not is_marked:
         yield from (owed_titles, titled) if is_card else (titled, owed_titles)
@@ -129,13 +132,32 @@ def _amount_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignR
         yield chain
     if is_titled and is_marked:
         yield titled
-    # Only arithmetic distinguishes these, so they can win only where balances are printed.
+    # Only arithmetic or words distinguish these.
     yield negative if not is_mostly_positive else debt
+    yield card
 
 
 def _is_marked(entry: DraftRow, decimal: str) -> bool:
     read = money.read_amount(entry.money.get(vocab.AMOUNT, ""), decimal)
     return read is not None and (read.value < 0 or bool(read.mark or entry.mark))
+
+
+def _marks_credits_alone(drafts: Sequence[DraftRow], decimal: str) -> bool:
+    """Whether some amounts have a mark of credits beside them, and the others neither a mark nor a sign."""
+    if any(entry.mark or _is_negative(entry, decimal) for entry in drafts):
+        return False
+    return {money.mark_sign(_inline_mark(entry, decimal)) for entry in drafts} == {0, 1}
+
+
+def _inline_mark(entry: DraftRow, decimal: str) -> str:
+    """The mark printed beside an amount; a plus is a sign, not a mark."""
+    read = money.read_amount(entry.money.get(vocab.AMOUNT, ""), decimal)
+    return "" if read is None or read.mark in ("+", "-") else read.mark
+
+
+def _is_negative(entry: DraftRow, decimal: str) -> bool:
+    read = money.read_amount(entry.money.get(vocab.AMOUNT, ""), decimal)
+    return read is not None and read.value < 0
 
 
 def _is_positive(entry: DraftRow, decimal: str) -> bool:

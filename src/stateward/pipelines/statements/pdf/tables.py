@@ -1,22 +1,31 @@
 """Tables of a file: their headings, the lines below each, and those lines in their columns."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
+from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import (
+    TableColumn,
     TableHeading,
     heading_at,
     heading_worth,
     measure_columns,
     parts_of,
 )
-from stateward.pipelines.statements.pdf.fields import ParsedLine, parse_line
-from stateward.pipelines.statements.pdf.inferred_heading import infer_heading
+from stateward.pipelines.statements.pdf.fields import ParsedLine, labelled_day, parse_line
+from stateward.pipelines.statements.pdf.inferred_heading import (
+    infer_heading,
+    unnamed_amounts,
+    unnamed_dates,
+)
 from stateward.pipelines.statements.pdf.row_layout import RowLayout, row_layout_of
-from stateward.pipelines.statements.pdf.tokens import StatementLine
+from stateward.pipelines.statements.pdf.tokens import StatementLine, is_date
 
+FOUR_DIGITS = re.compile(r"[0-9]{4}", re.ASCII)
 SAME_PLACE = 4.0  # points: how much the headings of one table may differ from page to page
 
 
@@ -102,10 +111,23 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
             groups.append([table])
     for group in groups:
         heading = group[0].heading
-        measure_columns(heading, [line for table in group for line in table.lines])
+        lines = [line for table in group for line in table.lines]
+        _spell_out_days(heading, lines)
+        heading.has_day_lines = vocab.DATE not in heading.roles and any(map(labelled_day, lines))
+        measure_columns(heading, lines)
+        if heading.has(vocab.DATE_ROLES) and (days := unnamed_dates(heading, lines)):
+            named = [column.x0 for column in heading.columns if column.role == vocab.DATE]
+            heading.has_open_dates = any(day.x0 < x0 for day in days for x0 in named)
+            heading.columns = sorted([*heading.columns, *days], key=lambda column: column.x0)
+        if not heading.has(vocab.AMOUNT_ROLES) and heading.has({vocab.DATE}):
+            found = unnamed_amounts(heading, lines)
+            heading.columns = sorted([*heading.columns, *found], key=lambda column: column.x0)
+            heading.is_inferred |= len(found) > 1
         for table in group:
             table.heading.columns = heading.columns
             table.heading.is_inferred = heading.is_inferred
+            table.heading.has_day_lines = heading.has_day_lines
+            table.heading.has_open_dates = heading.has_open_dates
             table.heading.has_cents = heading.has_cents
             table.heading.has_day_months = heading.has_day_months
             table.parts = [
@@ -116,6 +138,29 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         row_layout = row_layout_of(everything)
         for table in group:
             table.row_layout = row_layout
+
+
+def _spell_out_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
+    """Write days that are printed as four digits in a column of dates as dates: `0609` is `06/09`."""
+    places = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
+    found = [
+        (line, at)
+        for line in lines
+        for at, word in enumerate(line.words)
+        if FOUR_DIGITS.fullmatch(word.text) and any(_is_below(word, column) for column in places)
+    ]
+    texts = [line.words[at].text for line, at in found]
+    is_day = bool(texts) and all(is_date(f"{text[:2]}/{text[2:]}") for text in texts)
+    if not is_day or all(text[:2] in ("19", "20") for text in texts):
+        return  # they are years, or numbers
+    for line, at in found:
+        word = line.words[at]
+        line.words[at] = replace(word, text=f"{word.text[:2]}/{word.text[2:]}")
+        line.forget_amounts()
+
+
+def _is_below(word: PdfWord, column: TableColumn) -> bool:
+    return abs(word.x0 - column.x0) < SAME_PLACE or abs(word.x1 - column.x1) < SAME_PLACE
 
 
 def _is_alike(one: TableHeading, other: TableHeading) -> bool:

@@ -50,6 +50,10 @@ class StatementLine(PdfLine):
             self._money = money_in(self.words)
         return self._money
 
+    def forget_amounts(self) -> None:
+        """Look for its amounts again: one of its words was written otherwise."""
+        self._money = None
+
 
 @lru_cache(maxsize=CACHE_MAX)
 def is_date(text: str) -> bool:

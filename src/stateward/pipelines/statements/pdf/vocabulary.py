@@ -13,6 +13,7 @@ import msgspec
 
 CACHE_MAX = 1 << 14
 HEADING_WORDS_MAX = 6
+SQUEEZED_CHARS_MIN = 10  # a shorter word without blanks may be any word
 
 # The roles of columns.
 DATE, VALUE_DATE, TEXT, PARTY, REFERENCE, KIND = (
@@ -38,7 +39,7 @@ _SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]
 # Words in a heading that only name the currency of the column: "Amount in EUR".
 _CURRENCY_WORDS = frozenset(
     "usd eur gbp chf sek nok dkk pln czk huf ron try rub uah inr cny rmb hkd sgd jpy krw thb idr myr vnd php twd aud"
-    " nzd cad mxn brl ars clp cop pen zar ngn kes egp aed sar ils bgn isk rs us s hk kr kc kč zł zl ft lei tl rp rm"
+    " r nzd cad mxn brl ars clp cop pen zar ngn kes egp aed sar ils bgn isk rs us s hk kr kc kč zł zl ft lei tl rp rm"
     " euro euros dollars pounds rupees".split()
 )
 
@@ -68,6 +69,12 @@ class PhraseSet:
         self.inside = tuple(sorted(phrases - self.whole, key=len, reverse=True))
         spans = sorted((re.escape(phrase) for phrase in self.whole), key=len, reverse=True)
         self._spans = re.compile(rf"(?<!\w)(?:{'|'.join(spans)})(?!\w)") if spans else None
+        # Where letters are placed one by one, the blanks between words may be lost.
+        self._squeezed = {
+            word: phrase
+            for phrase in self.whole
+            if " " in phrase and len(word := phrase.replace(" ", "")) >= SQUEEZED_CHARS_MIN
+        }
 
     def matches(self, text: str) -> bool:
         """Whether a whole text is one of the phrases."""
@@ -77,14 +84,22 @@ class PhraseSet:
 
     def prefix(self, text: str) -> str:
         """The phrase that a text begins with, or ""."""
+        first = text.partition(" ")[0]
+        if len(first) >= SQUEEZED_CHARS_MIN and first in self._squeezed:
+            return first
         if self._spans is not None and (found := self._spans.match(text)):
             return found[0]
         if text.isascii():
             return ""
         return next((phrase for phrase in self.inside if text.startswith(phrase)), "")
 
+    def _find_squeezed(self, text: str) -> str:
+        return next((word for word in text.split() if word in self._squeezed), "")
+
     def find(self, text: str) -> str:
         """The first phrase in a text, or ""."""
+        if len(text) >= SQUEEZED_CHARS_MIN and (squeezed := self._find_squeezed(text)):
+            return squeezed
         if self._spans is not None and (found := self._spans.search(text)):
             return found[0]
         if text.isascii():
@@ -101,7 +116,9 @@ class _VocabularyFile(msgspec.Struct, forbid_unknown_fields=True):
     totals: dict[str, str]
     sums: str
     titles: dict[str, str]
+    title_words: dict[str, str]
     not_booked: str
+    transaction_dates: str
     periods: str
     statement_dates: str
     cards: str
@@ -125,9 +142,11 @@ _WHOLE = {phrase: role for role in reversed(_ROLES) for phrase in _HEADINGS[role
 BALANCE_LABELS = {kind: PhraseSet(text) for kind, text in _DATA.balances.items()}
 TOTAL_LABELS = {kind: PhraseSet(text) for kind, text in _DATA.totals.items()}
 TITLES = {role: PhraseSet(text) for role, text in _DATA.titles.items()}
+TITLE_WORDS = {role: _phrases(text) for role, text in _DATA.title_words.items()}
 DATED_BALANCES, SUMS = PhraseSet(_DATA.dated_balances), PhraseSet(_DATA.sums)
 NOT_BOOKED, CONTINUED = PhraseSet(_DATA.not_booked), PhraseSet(_DATA.continued)
 PERIODS, STATEMENT_DATES = PhraseSet(_DATA.periods), PhraseSet(_DATA.statement_dates)
+TRANSACTION_DATES = PhraseSet(_DATA.transaction_dates)
 CARDS, BANKS = PhraseSet(_DATA.cards), PhraseSet(_DATA.banks)
 FROM_WORDS, TO_WORDS = _phrases(_DATA.from_words), _phrases(_DATA.to_words)
 ACCOUNTS, OWING = PhraseSet(_DATA.accounts), PhraseSet(_DATA.owing)
@@ -149,7 +168,8 @@ def heading_roles(text: str) -> tuple[str, ...]:
     bare = [word for word in words if word not in _CURRENCY_WORDS and not set(word) <= set("+-/#")]
     if not 0 < len(bare) <= HEADING_WORDS_MAX:
         return ()
-    for tried in (" ".join(words), " ".join(bare), " ".join(_without_fillers(bare))):
+    unbroken = simplify(text.replace("- ", ""))  # `Beleg-` over `datum`
+    for tried in (" ".join(words), unbroken, " ".join(bare), " ".join(_without_fillers(bare))):
         if tried in _WHOLE:
             return (_WHOLE[tried],)
     if not bare_text.isascii():
@@ -175,10 +195,16 @@ def _by_part(words: list[str]) -> tuple[str, ...]:
 
 def is_maybe_amount(text: str) -> bool:
     """Whether a heading can mean a value date as well as an amount."""
-    return simplify(text) in _VALUE_WORDS
+    words = [word for word in simplify(text).split() if word not in _CURRENCY_WORDS]
+    return len(words) == 1 and words[0] in _VALUE_WORDS
 
 
 _VALUE_WORDS = frozenset("valor value wert valeur valore varde vaerdi".split())
+
+
+def is_transaction_date(text: str) -> bool:
+    """Whether a heading names the day on which something was bought, and not that of its booking."""
+    return TRANSACTION_DATES.matches(simplify(text.replace("- ", "")))
 
 
 def is_exact_heading(text: str) -> bool:
