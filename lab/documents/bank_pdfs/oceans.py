@@ -90,8 +90,8 @@ def hdfc(s: Sheet) -> None:
         for e in own.entries
     ]
     s.table([
-        Column("date", "Date", 0.09, "date"), Column("text", "Narration", 0.27, "text"), Column("ref", "Chq./Ref.No.", 0.17), Column("value", "Value Dt", 0.09), Column("debit", "Withdrawal Amt.", 0.125, "debit", "r"),
-        Column("credit", "Deposit Amt.", 0.125, "credit", "r"), Column("balance", "Closing Balance", 0.13, "balance", "r"),
+        Column("date", "Date", 0.09, "date"), Column("text", "Narration", 0.27, "text"), Column("ref", "Chq./Ref.No.", 0.17), Column("value", "Value Dt", 0.09), Column("debit", "Withdrawal|Amt.", 0.125, "debit", "r"),
+        Column("credit", "Deposit|Amt.", 0.125, "credit", "r"), Column("balance", "Closing|Balance", 0.13, "balance", "r"),
     ], rows)  # fmt: skip
     s.gap()
     if s.style.has_balances:

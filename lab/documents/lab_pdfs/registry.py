@@ -21,11 +21,16 @@ class Laboratory:
 
 
 LABORATORIES: list[Laboratory] = []
+FURTHER: list[Laboratory] = []  # drawn after the reader was mended for the others
 
 
-def laboratory(name: str, country: str, language: str, **look: object) -> Callable[[Draw], Draw]:
+def laboratory(
+    name: str, country: str, language: str, *, is_further: bool = False, **look: object
+) -> Callable[[Draw], Draw]:
     def register(draw: Draw) -> Draw:
-        LABORATORIES.append(Laboratory(name, country, language, draw, look))
+        (FURTHER if is_further else LABORATORIES).append(
+            Laboratory(name, country, language, draw, look)
+        )
         return draw
 
     return register

@@ -9,7 +9,7 @@ from lab.documents.lab_pdfs.laboratories import LABORATORIES, Laboratory
 from lab.documents.lab_pdfs.laboratories import draw as draw_laboratory
 from lab.documents.labs import LAYOUTS, draw_report
 from lab.documents.statements import broken
-from lab.documents.statements.paper import Paper
+from lab.documents.statements.paper import A4, LETTER, Paper
 from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
 from stateward.pipelines.labs.evaluate import judge_report
 from tests.pipelines.labs.reading import failure, normalized, parsed, results
@@ -57,6 +57,22 @@ def test_a_marked_row_of_a_report_without_headings_is_read_and_an_odd_one_flagge
     assert "ROW_UNREAD" in found[2]["problems"]
 
 
+@pytest.mark.parametrize(
+    ("label", "collected"), [("Collected:", "2026-03-09"), ("Fecha de toma:", "2026-09-03")]
+)
+def test_day_or_month_first_is_undecided_by_letter_paper_alone(
+    tmp_path: Path, label: str, collected: str
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, f"{label} 03/09/2026"),),
+        ((50, "Sodium"), (300, "140"), (340, "mmol/L"), (430, "(136-145)")),
+        size=LETTER,
+    )
+
+    assert found[0]["collected"] == collected
+
+
 def test_words_below_a_number_are_no_part_of_it(tmp_path: Path) -> None:
     found = read(
         tmp_path, ("Sodium", "140", "mmol/L", "136-145"), ("", "*** End Of Report ***", "", "")
@@ -65,9 +81,11 @@ def test_words_below_a_number_are_no_part_of_it(tmp_path: Path) -> None:
     assert [each["printed"]["value"] for each in found] == ["140"]
 
 
-def read_plain(folder: Path, *lines: tuple[tuple[float, str], ...]) -> list[Row]:
+def read_plain(
+    folder: Path, *lines: tuple[tuple[float, str], ...], size: tuple[float, float] = A4
+) -> list[Row]:
     """Lines of texts at their places, below a letterhead."""
-    paper = Paper()
+    paper = Paper(size)
     paper.page()
     paper.text(50, 60, "Example Laboratory, a report of results for a test document, Mr. Example")
     for at, line in enumerate(lines):

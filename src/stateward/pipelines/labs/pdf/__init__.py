@@ -28,6 +28,10 @@ _PATIENT = re.compile(
     re.IGNORECASE,
 )
 
+_DAY_FIRST = re.compile(
+    r"\b(?:fechas?|pacientes?|resultados?|unidades|prélèvement|résultats?|unités)\b", re.IGNORECASE
+)
+
 
 def read_pdf(source: ReportSource) -> LabReading:
     """The results of a report."""
@@ -86,9 +90,13 @@ def _is_content(text: str) -> bool:
 
 
 def _date_order(texts: list[str], pages: list[PdfPage], source: ReportSource) -> str:
-    """Day or month first: as the dates show, as the settings say, else as the paper suggests (Letter is American)."""
+    """Day or month first: as the dates show, as the settings say, else as paper and language suggest.
+
+    Letter is American, but Mexico and Quebec print on it too, and write the day first.
+    """
     is_letter = abs(pages[0].width - 612) < 2 and abs(pages[0].height - 792) < 2
-    usual = source.date_order or ("mdy" if is_letter else "dmy")
+    is_english = not any(_DAY_FIRST.search(text) for text in texts)
+    usual = source.date_order or ("mdy" if is_letter and is_english else "dmy")
     return (
         vote_order((found[0] for text in texts for found in DATE.finditer(text)), usual=usual).order
         or usual
