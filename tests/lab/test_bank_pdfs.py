@@ -7,7 +7,7 @@ import pypdfium2
 import pytest
 
 from lab.documents.bank_pdfs.__main__ import write
-from lab.documents.bank_pdfs.layouts import LAYOUTS, draw
+from lab.documents.bank_pdfs.layouts import FURTHER, LAYOUTS, draw
 
 
 def test_there_are_layouts_of_thirty_banks_in_twelve_countries() -> None:
@@ -18,7 +18,7 @@ def test_there_are_layouts_of_thirty_banks_in_twelve_countries() -> None:
 @pytest.mark.parametrize("is_mutated", [False, True])
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
 def test_every_amount_of_the_truth_stands_on_the_page(step: int, is_mutated: bool) -> None:
-    for layout in LAYOUTS[::step]:
+    for layout in [*LAYOUTS, *FURTHER][::step]:
         content, truth = draw(layout, 7, is_mutated=is_mutated)
         again, _ = draw(layout, 7, is_mutated=is_mutated)
         digits = _digits(content)
@@ -30,7 +30,7 @@ def test_every_amount_of_the_truth_stands_on_the_page(step: int, is_mutated: boo
 
 
 def test_opening_and_rows_give_closing() -> None:
-    for layout in LAYOUTS[::5]:
+    for layout in [*LAYOUTS, *FURTHER][::7]:
         _, truth = draw(layout, 3, is_mutated=False)
         for account in truth["accounts"]:  # type: ignore[attr-defined]
             rows = [row for row in truth["transactions"] if row["account"] == account["account"]]  # type: ignore[attr-defined]

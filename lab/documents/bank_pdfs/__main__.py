@@ -6,6 +6,9 @@ from pathlib import Path
 import click
 
 from lab.documents.bank_pdfs import (  # noqa: F401 - each registers its layouts
+    further,
+    further_europe,
+    further_oceans,
     german,
     isles,
     north,
@@ -14,7 +17,7 @@ from lab.documents.bank_pdfs import (  # noqa: F401 - each registers its layouts
     romance,
     us_cards,
 )
-from lab.documents.bank_pdfs.layouts import LAYOUTS, draw
+from lab.documents.bank_pdfs.layouts import FURTHER, LAYOUTS, draw
 
 
 @click.command()
@@ -24,16 +27,20 @@ from lab.documents.bank_pdfs.layouts import LAYOUTS, draw
 @click.option(
     "--mutate", "is_mutated", is_flag=True, help="Change each layout into one that no bank used."
 )
-def main(folder: Path, *, count: int, seed: int, is_mutated: bool) -> None:
+@click.option("--further", "is_further", is_flag=True, help="The second set of layouts.")
+def main(folder: Path, *, count: int, seed: int, is_mutated: bool, is_further: bool) -> None:
     """Draw statements of banks."""
-    write(folder, count=count, seed=seed, is_mutated=is_mutated)
+    write(folder, count=count, seed=seed, is_mutated=is_mutated, is_further=is_further)
 
 
-def write(folder: Path, *, count: int, seed: int, is_mutated: bool) -> None:
+def write(
+    folder: Path, *, count: int, seed: int, is_mutated: bool, is_further: bool = False
+) -> None:
     """Files with their truth beside them, every layout in turn."""
+    layouts = FURTHER if is_further else LAYOUTS
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(seed, seed + count):
-        layout = LAYOUTS[number % len(LAYOUTS)]
+        layout = layouts[number % len(layouts)]
         content, truth = draw(layout, number, is_mutated=is_mutated)
         name = f"{layout.country.lower()}-{layout.name}-{number}"
         (folder / f"{name}.pdf").write_bytes(content)

@@ -26,17 +26,31 @@ class Layout:
 
 
 LAYOUTS: list[Layout] = []
+FURTHER: list[Layout] = []  # drawn after the first contact of the others
 
 
 def bank(
     name: str, country: str, currency: str, language: str, family: str, *, fixed: str = "", **look: object
 ) -> Callable[[Draw], Draw]:  # fmt: skip
     """Register a layout; `look` is its style."""
+    return _register(LAYOUTS, name, country, currency, language, family, fixed, look)
 
+
+def further_bank(
+    name: str, country: str, currency: str, language: str, family: str, *, fixed: str = "", **look: object
+) -> Callable[[Draw], Draw]:  # fmt: skip
+    """Register a layout of the second set."""
+    return _register(FURTHER, name, country, currency, language, family, fixed, look)
+
+
+def _register(
+    layouts: list[Layout], name: str, country: str, currency: str, language: str, family: str, fixed: str, look: dict[str, object]
+) -> Callable[[Draw], Draw]:  # fmt: skip
     def register(draw: Draw) -> Draw:
-        LAYOUTS.append(
-            Layout(name, country, currency, language, family, draw, look, frozenset(fixed.split()))
+        own = Layout(
+            name, country, currency, language, family, draw, look, frozenset(fixed.split())
         )
+        layouts.append(own)
         return draw
 
     return register

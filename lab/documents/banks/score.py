@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,14 +22,20 @@ from lab.documents.banks import __main__ as exports
 
 QUIET = {"NOT_CHECKED"}
 KINDS = ("exact", "false alarm", "flagged rightly", "silent")
-WRITERS: dict[str, Callable[..., None]] = {"exports": exports.write, "pdf": pdfs.write}
+WRITERS: dict[str, Callable[..., None]] = {
+    "exports": exports.write,
+    "pdf": pdfs.write,
+    "further-pdf": partial(pdfs.write, is_further=True),
+}
 Counts = dict[str, Counter[str]]
 
 
 @click.command()
 @click.option("--count", default=324, show_default=True, help="How many files of each kind.")
 @click.option("--seed", default=1, show_default=True, help="The first seed.")
-@click.option("--only", type=click.Choice(list(WRITERS)), help="Only CSV exports, or only PDFs.")
+@click.option(
+    "--only", type=click.Choice(list(WRITERS)), help="Only CSV exports, or one set of PDFs."
+)
 @click.option("--keep", type=click.Path(path_type=Path), help="Leave files and findings here.")
 def main(*, count: int, seed: int, only: str | None, keep: Path | None) -> None:
     """Measure the reading of exports and of PDFs, as banks write them and mutated."""
