@@ -8,7 +8,7 @@ import pytest
 from stateward.app import App
 from stateward.core import chain
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import Record, Transition
+from stateward.core.model import Disposition, Record, Transition
 from stateward.engine.coordinator import Submission
 from stateward.engine.mirror import compare
 from stateward.ledger import Ledger
@@ -16,7 +16,9 @@ from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.notifications import outbox
 from stateward.settings import Settings
 from stateward.storage import store
+from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.ranked import RankedIndex
+from stateward.storage.store import DeadLetter
 from tests.apps import Maker
 
 NAME, LABEL, NOTE, CELL = "quastenflosser", "sonnenblume", "nachtigall", "pustekuchen"
@@ -35,6 +37,21 @@ def submitted(app: App, number: int = 1, **labels: str) -> Record:
     return app.record(done.record.id)
 
 
+def leave_rows(app: App, record: Record) -> None:
+    """What no transition binds: an event that changed nothing, a dead letter, and an edition."""
+    ignored = Disposition(
+        event_id="e1", event_type="retry.requested", record_id=record.id, version=1, actor=ANNA,
+        reason="impossible", detail=NOTE, at=1,
+    )  # fmt: skip
+    app.store.commit([], dispositions=[ignored])
+    letter = DeadLetter(kind="event", body=f"{record.id} {NAME}", reason="not an event", at=1)
+    app.store.add_dead_letters([letter])
+    edition = AttemptResult(
+        record_id=record.id, version=-1, stage="parse", worker=ANNA, at=1, count=1
+    )
+    app.outputs.write([Output(edition, [(1, f'[{{"a":"{CELL}"}}]')])])
+
+
 def bytes_of(folder: Path) -> bytes:
     return b"".join(each.read_bytes() for each in sorted(folder.rglob("*")) if each.is_file())
 
@@ -50,6 +67,7 @@ def own(tmp_path: Path) -> Iterator[App]:
 
 def test_nothing_of_the_person_is_left_and_the_history_verifies(own: App, tmp_path: Path) -> None:
     first, other = submitted(own), submitted(own, 2, who="another")
+    leave_rows(own, first)
     kept = read_checkpoint(own.admin.verify().checkpoint)
     before = bytes_of(tmp_path / "data")
     assert [word for word in WORDS if word.encode() not in before] == []
@@ -87,6 +105,7 @@ def test_an_erasure_is_news_of_its_own_and_no_second_end(own: App) -> None:
 def test_a_record_is_erased_on_every_database(make_app: Maker) -> None:
     app = make_app("")
     first, other = submitted(app), submitted(app, 2)
+    leave_rows(app, first)
     kept = read_checkpoint(app.admin.verify().checkpoint)
 
     app.eraser.erase([first.id], actor=ANNA, reason="request 17")

@@ -6,12 +6,15 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
+from stateward.core.chain import GENESIS
 from stateward.core.output_seal import OUTPUT_DIGEST
 from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.testing.rig import Rig
+from stateward.storage.store import DeadLetter
+from stateward.testing.rig import START, Rig
 from tests.docs.pages import DOCS
 from tests.engine.forger import Edit, Forger, nothing
 
@@ -168,6 +171,57 @@ def definition(forger: Forger) -> None:
     forger.run("UPDATE machines SET document = replace(document, '120', '121')")
 
 
+def event(forger: Forger) -> None:
+    forger.run("UPDATE dispositions SET actor = 'person:eve'")
+
+
+def event_gone(forger: Forger) -> None:
+    forger.run("DELETE FROM dispositions")
+
+
+_DISPOSITION = "event_id, event_type, record_id, version, actor, reason, detail, at, salt"
+
+
+def event_doubled(forger: Forger) -> None:
+    forger.run(f"INSERT INTO dispositions ({_DISPOSITION}) SELECT {_DISPOSITION} FROM dispositions")
+
+
+def event_sealed(forger: Forger) -> None:
+    """It and its seal are gone, and the audit log is written anew."""
+    forger.run("DELETE FROM dispositions")
+    forger.rewrite_audit(without="dispositions")
+
+
+def letter(forger: Forger) -> None:
+    forger.run("UPDATE dead_letters SET body = 'another'")
+
+
+def letter_gone(forger: Forger) -> None:
+    forger.run("DELETE FROM dead_letters")
+
+
+def letter_invented(forger: Forger) -> None:
+    forger.run("INSERT INTO dead_letters (kind, body, reason, at) VALUES ('event', 'a', 'b', 1)")
+
+
+def edition(forger: Forger) -> None:
+    forger.run("""UPDATE item_chunks SET data = '[{"n":7}]' WHERE version < 0""")
+
+
+def edition_gone(forger: Forger) -> None:
+    forger.run("DELETE FROM outputs WHERE version < 0")
+
+
+def edition_doubled(forger: Forger) -> None:
+    columns = (
+        "stage, worker, at, outcome, count, facts, error_code, error_message, is_retryable, log"
+    )
+    forger.run(
+        f"INSERT INTO outputs (record_id, version, {columns})"
+        f" SELECT record_id, version - 1, {columns} FROM outputs WHERE version < 0"
+    )
+
+
 def act_sealed(forger: Forger) -> None:
     """The audit log is written anew, by someone else."""
     forger.rewrite_audit("person:eve")
@@ -221,6 +275,18 @@ REWRITINGS = [
     Rewriting("the result of an attempt", result, UNSEALED, ALONE, {"output"}),
     Rewriting("the result of an attempt is deleted", result_gone, UNSEALED, ALONE, {"output"}),
     Rewriting("the definition of a machine", definition, UNSEALED, ALONE, {"machine"}),
+    Rewriting("an event that changed nothing", event, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an event that changed nothing is deleted", event_gone, UNSEALED, ALONE, {"sealed"}),
+    Rewriting(
+        "an event that changed nothing is doubled", event_doubled, UNSEALED, ALONE, {"sealed"}
+    ),
+    Rewriting("an event that changed nothing is deleted", event_sealed, ALL, CHECKPOINT, {"audit"}),
+    Rewriting("a dead letter", letter, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("a dead letter is deleted", letter_gone, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("a dead letter is invented", letter_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an edition of items", edition, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an edition is deleted", edition_gone, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an edition is invented", edition_doubled, UNSEALED, ALONE, {"sealed"}),
     Rewriting("who did an administrative act", act, UNSEALED, ALONE, {"audit"}),
     Rewriting("who did an administrative act", act_sealed, ALL, CHECKPOINT, {"audit"}),
 ]
@@ -232,9 +298,15 @@ def rig() -> Iterator[Rig]:
     made = Rig(database, [UPLOAD, CONTRACT])
     made.store.make_lanes(3, now=1)
     made.worker()
-    for number in range(6):
-        made.open(labels={"number": number}, artifact=f"{number}" * 64)
+    opened = [
+        made.open(labels={"number": number}, artifact=f"{number}" * 64) for number in range(6)
+    ]
+    last = opened[-1]
     made.run()
+    made.ask("retry.requested", last)  # nothing failed, so it changes nothing
+    made.store.add_dead_letters([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
+    result = AttemptResult(record_id=last.id, version=-1, stage="parse", worker="w", at=8, count=1)
+    made.outputs.write([Output(result, [(1, '[{"n":1}]')])])
     yield made
     database.close()
 
@@ -279,6 +351,22 @@ def test_an_older_copy_that_went_another_way_is_found(rig: Rig) -> None:
 
     assert rig.verify().is_sound
     assert {each.check for each in rig.verify(kept).findings} == {"checkpoint"}
+
+
+def test_rows_of_a_former_version_are_sealed_once(rig: Rig) -> None:
+    database = rig.database
+    database.run("DELETE FROM audit_log")
+    database.run("UPDATE audit_head SET count = 0, hash = :none", none=GENESIS)
+    database.run("UPDATE dispositions SET salt = NULL")
+    database.run("DELETE FROM machines")
+    assert {each.check for each in rig.verify().findings} >= {"sealed"}
+
+    rig.store.seal_former_rows(now=START)
+    assert "sealed" not in {each.check for each in rig.verify().findings}
+
+    database.run("UPDATE dispositions SET actor = 'person:eve'")
+    rig.store.seal_former_rows(now=START)
+    assert "sealed" in {each.check for each in rig.verify().findings}
 
 
 def test_a_history_that_has_grown_is_that_of_its_checkpoint(rig: Rig) -> None:

@@ -157,6 +157,8 @@ class App:
                 self.registry = register(
                     self.store, self._machines, now=clock(), saves=not is_read_only
                 )
+                if not is_read_only:
+                    self.store.seal_former_rows(now=clock())
             except BaseException:
                 self.database.close()
                 raise

@@ -7,6 +7,7 @@ under a negative version, with the fact `edition_of` naming the version that it 
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from secrets import token_hex
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from stateward.engine.flags import Flags
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.full_text import IndexedTransition
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
+from stateward.storage.row_seals import EDITION_SALT, SALT_BYTES
 from stateward.workers.child_attempt import JobOrder
 from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.routes import route_of
@@ -450,6 +452,7 @@ class Editions:
             facts={
                 **result.facts,
                 EDITION_OF: record.outputs[stage],
+                EDITION_SALT: token_hex(SALT_BYTES),
                 **({"hints": hints} if hints else {}),
             },
             log=result.log,

@@ -88,7 +88,7 @@ class Eraser:
                     ids = [each.record.id for each in changes]
                     digests = self._erasures.digests_of(ids, kinds)
                     self._coordinator().commit_erasures(changes)
-                    self._erasures.delete(ids, kinds)
+                    self._erasures.delete(ids, kinds, at=self._clock())
                     documents += self._remove(digests - self._erasures.still_named(digests))
         return Erased(erased=tuple(done), refused=refused, documents=documents)
 

@@ -30,6 +30,7 @@ from stateward.core.verify import (
     check_record,
 )
 from stateward.engine.history_tree import HistoryTree, TreeCheck
+from stateward.engine.row_check import check_rows
 from stateward.ledger.checkpoints import CheckpointSigner
 from stateward.ledger.history_checkpoint import (
     HistoryCheckpoint,
@@ -100,6 +101,7 @@ def verify(
     ]
     if audit is not None:
         findings += check_audit(store, audit, kept=None if kept is None else kept.audit)
+        findings += check_rows(store, audit)
     count = 0
     check = LogCheck(lanes, kept=() if kept is None else kept.lanes)
     trees = TreeCheck(store, lanes, acts)

@@ -46,7 +46,9 @@ DOCUMENT_READ, KEY_USED = "document_read", "key_used"
 REVIEW_DECIDED, DECISION_UNDONE = "review_decided", "decision_undone"
 SETTINGS_CHANGED = "settings_changed"
 SECRETS_ROTATED = "secrets_rotated"
+SEALED = "sealed"  # digests of rows (`storage.row_seals`): no act of a person, and only shown to who asks for it
 _COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
+_ACTS = f"verb <> '{SEALED}'"
 _decode_fields = msgspec.json.Decoder(Fields).decode
 
 
@@ -142,9 +144,9 @@ class AuditLog:
         """Entries about one record, of one verb or actor, or about anything; newest first."""
         wanted = {"record_id": record_id, "verb": verb, "actor": actor}
         params = {name: value for name, value in wanted.items() if value is not None}
-        condition = " AND ".join(f"{name} = :{name}" for name in params)
+        conditions = [f"{name} = :{name}" for name in params] + [_ACTS] * (verb is None)
         found = self._database.rows(
-            f"SELECT {_COLUMNS} FROM audit_log{' WHERE ' * bool(params)}{condition}"
+            f"SELECT {_COLUMNS} FROM audit_log WHERE {' AND '.join(conditions)}"
             " ORDER BY id DESC LIMIT :limit",
             limit=min(limit, ENTRIES_MAX),
             **params,
@@ -173,7 +175,7 @@ class AuditLog:
             for name in ("actor", "verb", "record_id")
             if (value := getattr(query, name)) is not None
         }
-        conditions = [f"{name} = :{name}" for name in params]
+        conditions = [f"{name} = :{name}" for name in params] + [_ACTS] * (query.verb is None)
         for name, sign in (("since", ">="), ("until", "<")):
             if (moment := getattr(query, name)) is not None:
                 conditions.append(f"at {sign} :{name}")
@@ -186,9 +188,9 @@ class AuditLog:
             params |= {"own": query.own, **named}
         return conditions, params
 
-    def walk(self, *, verb: str | None = None) -> Iterator[AuditEntry]:
-        """Every entry of the chain, or those of one verb, the oldest first."""
-        seq = 0
+    def walk(self, *, verb: str | None = None, after: int = 0) -> Iterator[AuditEntry]:
+        """Every entry of the chain after this place, or those of one verb, the oldest first."""
+        seq = after
         condition, params = ("", {}) if verb is None else (" AND verb = :verb", {"verb": verb})
         while found := self._database.rows(
             f"SELECT {_COLUMNS} FROM audit_log WHERE seq > :seq{condition}"

@@ -9,6 +9,7 @@ from stateward.core.erasure import CONTENTS, DOCUMENTS, ITEMS, LOGS
 from stateward.core.model import Fields, Micros
 from stateward.storage.database import Database, Row, Table
 from stateward.storage.ranked import RankedIndex
+from stateward.storage.row_seals import digests_of, reseal
 
 HOLDS = Table(
     "holds",
@@ -53,8 +54,9 @@ class Erasures:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def delete(self, record_ids: Sequence[str], kinds: Collection[str]) -> None:
+    def delete(self, record_ids: Sequence[str], kinds: Collection[str], *, at: Micros) -> None:
         """Delete these kinds of what the records hold; inside the transaction that says so in their histories."""
+        sealed = digests_of(self._database, record_ids)
         if ITEMS in kinds or CONTENTS in kinds:
             self._forget_search(record_ids)
         for table in dict.fromkeys(name for kind in kinds for name in _ROWS.get(kind, ())):
@@ -70,6 +72,7 @@ class Erasures:
             self._run("UPDATE outputs SET log = '' WHERE", record_ids)
         if DOCUMENTS in kinds:
             self._run("UPDATE records SET artifact = NULL, dedupe = NULL WHERE", record_ids, "id")
+        reseal(self._database, sealed, record_ids, at=at)
 
     def _run(self, begin: str, record_ids: Sequence[str], column: str = "record_id") -> None:
         condition, params = self._database.among(column, list(record_ids))

@@ -1,6 +1,6 @@
 """The seals of outputs, computed anew from what is stored: for `verify`, and for a result whose event was lost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from stateward.core.output_seal import (
@@ -15,6 +15,9 @@ from stateward.storage.database import Database, Row
 # Results with their logs, and chunks of up to 256 KiB, that are in memory at once.
 RESULTS_AT_ONCE = 200
 CHUNKS_AT_ONCE = 64
+EDITIONS_MAX = 100_000  # of one record
+VERSION_MAX = 1 << 62
+_ATTEMPTS, _EDITIONS = "version >= 0", "version < 0"
 
 Key = tuple[str, int]
 
@@ -27,14 +30,31 @@ def stored_seals(database: Database) -> Iterator[tuple[Key, OutputSeal]]:
 
     Editions are left out: no transition seals them.
     """
-    key: Key = ("", -1)
+    return _walk(database, _ATTEMPTS)
+
+
+def stored_editions(
+    database: Database, record_ids: Sequence[str] | None = None
+) -> Iterator[tuple[Key, OutputSeal]]:
+    """The seal of every edition as it is stored now, or of those of some records."""
+    if record_ids is None:
+        yield from _walk(database, _EDITIONS)
+        return
+    for record_id in record_ids:
+        condition = f"{_EDITIONS} AND record_id = :record_id AND version >= :version"
+        rows = _results(database, condition, record_id, -VERSION_MAX, limit=EDITIONS_MAX)
+        yield from _sealed(database, rows, _EDITIONS)
+
+
+def _walk(database: Database, own: str) -> Iterator[tuple[Key, OutputSeal]]:
+    key: Key = ("", -VERSION_MAX)
     while rows := _results(
         database,
-        "version >= 0 AND (record_id, version) > (:record_id, :version)",
+        f"{own} AND (record_id, version) > (:record_id, :version)",
         *key,
         limit=RESULTS_AT_ONCE,
     ):
-        yield from _sealed(database, rows)
+        yield from _sealed(database, rows, own)
         key = _key(rows[-1])
 
 
@@ -57,28 +77,32 @@ def _results(
     )
 
 
-def _sealed(database: Database, rows: list[Row]) -> Iterator[tuple[Key, OutputSeal]]:
+def _sealed(
+    database: Database, rows: list[Row], own: str = "TRUE"
+) -> Iterator[tuple[Key, OutputSeal]]:
     if not rows:
         return
     first, last = _key(rows[0]), _key(rows[-1])
-    files = _files(database, first, last)
-    chunks = groupby(_chunks(database, first, last), key=lambda each: each[0])
+    files = _files(database, first, last, own)
+    chunks = groupby(_chunks(database, first, last, own), key=lambda each: each[0])
     chunks_key, own_chunks = next(chunks, (None, iter(())))
     for row in rows:
         key = _key(row)
-        while chunks_key is not None and chunks_key < key:  # of an edition, or of no result
+        while chunks_key is not None and chunks_key < key:  # of no result
             chunks_key, own_chunks = next(chunks, (None, iter(())))
         found = [digest for _, digest in own_chunks] if chunks_key == key else []
         values = (*row[2:8], bool(row[8]), *row[9:-1])
         yield key, seal_output(values, found, files.get(key, ()), log=str(row[-1]))
 
 
-def _chunks(database: Database, first: Key, last: Key) -> Iterator[tuple[Key, ChunkDigest]]:
+def _chunks(
+    database: Database, first: Key, last: Key, own: str
+) -> Iterator[tuple[Key, ChunkDigest]]:
     """The digests of all chunks of these outputs, in order; `chunk` is unique, so a doubled one has its own number."""
     record_id, version, chunk = *first, -1
     while found := database.rows(
         "SELECT record_id, version, chunk, count, data FROM item_chunks"
-        " WHERE (record_id, version, chunk) > (:record_id, :version, :chunk)"
+        f" WHERE {own} AND (record_id, version, chunk) > (:record_id, :version, :chunk)"
         " AND (record_id, version) <= (:last_id, :last_version)"
         f" ORDER BY record_id, version, chunk LIMIT {CHUNKS_AT_ONCE}",
         record_id=record_id,
@@ -92,11 +116,11 @@ def _chunks(database: Database, first: Key, last: Key) -> Iterator[tuple[Key, Ch
         (record_id, version), chunk = _key(found[-1]), int(found[-1][2] or 0)
 
 
-def _files(database: Database, first: Key, last: Key) -> dict[Key, list[FileFacts]]:
+def _files(database: Database, first: Key, last: Key, own: str) -> dict[Key, list[FileFacts]]:
     found: dict[Key, list[FileFacts]] = {}
     for row in database.rows(
         "SELECT record_id, version, name, media_type, size, sha256 FROM derived_files"
-        " WHERE (record_id, version) >= (:record_id, :version)"
+        f" WHERE {own} AND (record_id, version) >= (:record_id, :version)"
         " AND (record_id, version) <= (:last_id, :last_version) ORDER BY record_id, version, number",
         record_id=first[0],
         version=first[1],

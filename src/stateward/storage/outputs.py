@@ -31,6 +31,7 @@ from stateward.core.model import (
 from stateward.core.output_seal import ChunkDigest, OutputSeal, chunk_digest, seal_output
 from stateward.storage.database import Database, Row, Table
 from stateward.storage.output_seals import stored_seal
+from stateward.storage.row_seals import EDITIONS, add_seals, edition_digest
 
 ATTEMPTS_MAX = 1000
 EDITION_OF = "edition_of"  # the fact of a rebuilt output: the version that it replaces
@@ -166,10 +167,18 @@ class Outputs:
                 self._database.insert(DERIVED_FILES, files)
             point(Point.OUTPUTS_WRITTEN)
             own = iter(digests)
-            return [
+            seals = [
                 _seal(each, row, next(own)) if is_new else None
                 for each, row, is_new in zip(outputs, results, written, strict=True)
             ]
+            self._seal_editions(outputs, seals)
+            return seals
+
+    def _seal_editions(self, outputs: Sequence[Output], seals: Sequence[OutputSeal | None]) -> None:
+        """What no attempt wrote is sealed by no transition."""
+        for each, seal in zip(outputs, seals, strict=True):
+            if each.result.version < 0 and seal is not None:
+                add_seals(self._database, {EDITIONS: [edition_digest(seal)]}, at=each.result.at)
 
     def seal(self, record_id: str, version: int) -> OutputSeal:
         """The seal of an output that is stored, computed anew."""

@@ -47,9 +47,15 @@ from stateward.storage.database import (
 from stateward.storage.history_tree import TreeRows
 from stateward.storage.lanes import LANES, LANES_GONE
 from stateward.storage.output_seals import stored_seals
+from stateward.storage.row_seals import (
+    SALT_BYTES,
+    add_seals,
+    row_digest,
+    seal_former,
+    stored_digests,
+)
 from stateward.storage.search import NEWEST, Order, where
 
-SALT_BYTES = 16
 PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
 
 # In the order of the fields of `Record`.
@@ -109,12 +115,14 @@ DISPOSITIONS = Table(
     "dispositions",
     {
         "event_id": "text", "event_type": "text", "record_id": "text", "version": "bigint", "actor": "text",
-        "reason": "text", "detail": "text", "at": "bigint",
+        "reason": "text", "detail": "text", "at": "bigint", "salt": "text",
     },
     key=(),
 )  # fmt: skip
 DEAD_LETTERS = Table(
-    "dead_letters", {"kind": "text", "body": "text", "reason": "text", "at": "bigint"}, key=()
+    "dead_letters",
+    {"kind": "text", "body": "text", "reason": "text", "at": "bigint", "salt": "text"},
+    key=(),
 )
 PAUSES = Table(
     "pauses",
@@ -220,8 +228,7 @@ class Store:
             self._append(written)
             self._add_effects(written)
             if dispositions:
-                rows: list[Row] = [msgspec.structs.astuple(each) for each in dispositions]
-                self._database.insert(DISPOSITIONS, rows)
+                self._add_sealed(DISPOSITIONS, list(map(msgspec.structs.astuple, dispositions)))
                 point(Point.DISPOSITIONS_WRITTEN)
             # Of several changes of a record the last one counts: it may have been dispatched already.
             if any(each.record.waiting is not None for each in finals.values()):
@@ -553,6 +560,14 @@ class Store:
         """The seal of every attempt's output as it is stored, by record and version."""
         return stored_seals(self._database)
 
+    def row_digests(self) -> Iterator[tuple[str, str, str]]:
+        """(kind, where, digest) of every row that is sealed in the audit log, as it is stored."""
+        return stored_digests(self._database)
+
+    def seal_former_rows(self, *, now: Micros) -> None:
+        """Seal such rows of a former version, once."""
+        seal_former(self._database, at=now)
+
     # Lanes
 
     def lanes(self) -> list[Lane]:
@@ -626,17 +641,25 @@ class Store:
             after=after,
             limit=limit,
         )
-        names = tuple(DISPOSITIONS.columns)
+        names = tuple(DISPOSITIONS.columns)[:-1]
         return [
-            (int(row[0] or 0), Disposition(**dict(zip(names, row[1:], strict=True))))  # type: ignore[arg-type]
+            (int(row[0] or 0), Disposition(**dict(zip(names, row[1:-1], strict=True))))  # type: ignore[arg-type]
             for row in found
         ]
 
     def add_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
         """Store what could not be processed."""
-        self._database.insert(
-            DEAD_LETTERS, [(each.kind, each.body, each.reason, each.at) for each in letters]
-        )
+        rows: list[Row] = [(each.kind, each.body, each.reason, each.at) for each in letters]
+        with self._database.transaction():
+            self._add_sealed(DEAD_LETTERS, rows)
+
+    def _add_sealed(self, table: Table, rows: Sequence[Row]) -> None:
+        """Write rows that no transition binds, each with a salt, and their seals. The last value of one is its time."""
+        salts = [self._random_bytes(SALT_BYTES).hex() for _ in rows]
+        pairs = list(zip(rows, salts, strict=True))
+        self._database.insert(table, [(*row, salt) for row, salt in pairs])
+        digests = [row_digest(salt, row) for row, salt in pairs]
+        add_seals(self._database, {table.name: digests}, at=max(int(row[-1] or 0) for row in rows))
 
     def dead_letters(self, *, limit: int = PAGE_MAX) -> list[DeadLetter]:
         """What could not be processed, oldest first."""
