@@ -1,15 +1,20 @@
 """Checkpoints of the history are handed to other places, signed, and a rewritten history does not fit them."""
 
+import os
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from stateward.app import App
 from stateward.app.anchors import anchor_when_due, hand_over
 from stateward.app.doctor import Check, checks
+from stateward.core.errors import DeclarationError
 from stateward.ledger import generate_key, parse_verifier
 from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
+from stateward.testing.s3 import ENVIRONMENT, S3Server
+from tests.notifications.smtp_server import mail_server
 
 pytest.importorskip("cryptography")
 
@@ -75,6 +80,33 @@ def test_a_place_that_is_away_is_named_and_tried_again(tmp_path: Path, key: str)
     (tmp_path / "elsewhere").mkdir()
     assert anchor_when_due(settings) == 86_400
     assert list((tmp_path / "elsewhere").rglob("*.txt"))
+
+
+def test_a_checkpoint_goes_by_mail_and_into_a_bucket(tmp_path: Path, key: str) -> None:
+    places = "anchors: {destinations: ['mailto:auditor@example.org', 's3://proofs/of/us']}\n"
+    sign = "ledger: {signing_key: signing.key}\n"
+    with mail_server() as server, S3Server("proofs") as s3, patch.dict(os.environ, ENVIRONMENT):
+        smtp = f"notifications: {{admin_email: a@example.org, smtp_url: 'smtp://127.0.0.1:{server.port}'}}\n"
+        bucket = f"artifacts: {{url: 's3://proofs/documents', endpoint: '{s3.endpoint}'}}\n"
+        with App(loaded(tmp_path, places + sign + smtp + bucket)) as app:
+            assert hand_over(app) == {}
+        with App(loaded(tmp_path, places + bucket)) as app:
+            assert hand_over(app).keys() == {"mailto:auditor@example.org"}
+        s3_objects = s3.objects.pop("proofs")
+        with App(loaded(tmp_path, places + sign + smtp + bucket)) as app:
+            assert hand_over(app).keys() == {"s3://proofs/of/us"}
+
+    (name, data), *_ = s3_objects.items()
+    assert name.startswith("of/us/checkpoint-stateward.local-history-")
+    assert parse_verifier(key).has_signed(data.decode())
+    assert server.recipients == ["auditor@example.org"] * 2
+    assert parse_verifier(key).has_signed(server.texts[0].replace("\r\n", "\n"))
+
+
+@pytest.mark.parametrize("wrong", ["mailto:", "mailto:a b@c", "ftp://x/y", "s3://", "s3://a:b@c/d"])
+def test_what_is_no_destination_is_refused(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(DeclarationError, match="a destination must be"):
+        loaded(tmp_path, f"anchors: {{destinations: ['{wrong}']}}\n")
 
 
 def test_the_doctor_says_what_is_missing(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ CALLS: dict[str, str] = {
     "ledger repair": "ledger repair {ledger}",
     "ledger prove": "ledger prove {ledger} 1",
     "ledger checkpoint": "ledger checkpoint {ledger}",
-    "ledger new-key": "ledger new-key example.org/ledger --out {new}",
+    "key signing create": "key signing create example.org/history --out {new}",
     "ledger compact": "ledger compact {ledger}",
     "ledger snapshots": "ledger snapshots {ledger}",
     "ledger rollback": "ledger rollback {ledger} 2",

@@ -1,4 +1,4 @@
-"""`stateward ledger checkpoint`, `new-key` and `keep`: what leaves the machine, and what happens at night."""
+"""`ledger checkpoint`, `key signing create` and `ledger keep`: what leaves the machine, and what happens at night."""
 
 import time
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_a_signed_checkpoint_is_handed_over_and_verified_with_the_public_half(
 ) -> None:
     key, shelf = tmp_path / "key", tmp_path / "shelf"
     shelf.mkdir()
-    made = shell.json("ledger", "new-key", "example.org/l", "--out", str(key))
+    made = shell.json("key", "signing", "create", "example.org/l", "--out", str(key))
 
     with receiving() as receiver:
         done = shell.json(
@@ -39,7 +39,8 @@ def test_a_signed_checkpoint_is_handed_over_and_verified_with_the_public_half(
     args = ("ledger", "verify", str(folder), "--checkpoint", str(kept), "--signed-by")
     good = shell(*args, made["public"])
     other = shell(
-        *args, shell.json("ledger", "new-key", "example.org/l", "--out", str(key) + "2")["public"]
+        *args,
+        shell.json("key", "signing", "create", "example.org/l", "--out", str(key) + "2")["public"],
     )
 
     assert key.stat().st_mode & 0o077 == 0
@@ -73,8 +74,6 @@ def test_a_destination_that_does_not_confirm_is_told_and_gets_the_next_one(
         (["checkpoint", "{}", "--sign-with", "{}/HEAD"], Exit.REFUSED, "no key to sign with"),
         (["checkpoint", "{}", "--sign-with", "{}/none"], Exit.REFUSED, "No such file"),
         (["checkpoint", "{}", "--export-to", "http://x", "--webhook-secret", "{}/HEAD"], Exit.REFUSED, "whsec_"),
-        (["new-key", "x", "--out", "{}/HEAD"], Exit.REFUSED, "exists; name a new file"),
-        (["new-key", "two words", "--out", "{}/new"], Exit.REFUSED, "one word"),
         (["compact", "{}/nowhere"], Exit.REFUSED, "is not a ledger"),
         (["verify", "{}", "--signed-by", "x"], Exit.USAGE, "--checkpoint"),
         (["verify", "{}", "--checkpoint", "{}/HEAD"], Exit.REFUSED, "this is no checkpoint"),
@@ -87,6 +86,13 @@ def test_what_cannot_be_is_refused_in_a_sentence(
 
     assert (done.exit_code, done.stdout) == (code, "")
     assert words in done.stderr
+
+
+def test_a_signing_key_never_replaces_a_file(shell: Shell, folder: Path) -> None:
+    for name, out, words in (("x", "HEAD", "exists; name a new"), ("two words", "new", "one word")):
+        done = shell("key", "signing", "create", name, "--out", str(folder / out))
+        assert (done.exit_code, done.stdout) == (Exit.REFUSED, "")
+        assert words in done.stderr
 
 
 def test_an_exported_history_is_verified_and_read_as_a_file(demo: Shell, tmp_path: Path) -> None:

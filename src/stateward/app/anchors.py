@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stateward import telemetry
+from stateward.core.errors import StatewardError
 from stateward.core.model import COORDINATOR, SECOND, Json, Micros
+from stateward.ledger.checkpoint_export import checkpoint_name
+from stateward.settings.storage import BUCKETS, MAILTO
 from stateward.storage.audit import AuditEntry
 
 if TYPE_CHECKING:
@@ -22,14 +25,9 @@ RETRY_S = 900.0  # while a destination does not answer
 
 def hand_over(app: "App") -> dict[str, str]:
     """Hand the checkpoint of now to every destination; for each that has not got it, why."""
-    from stateward.ledger.checkpoint_export import check_destination, export_checkpoint
-
-    own, secret = app.settings.anchors, app.settings.ledger.webhook_secret
-    signing = None if secret is None else Path(secret).read_text("utf-8").strip()
-    for each in own.destinations:
-        check_destination(each, app.settings.data_path)
+    own = app.settings.anchors
     checkpoint = app.admin.checkpoint()
-    told = {each: export_checkpoint(checkpoint, each, secret=signing) for each in own.destinations}
+    told = {each: _hand_to(app, each, checkpoint) for each in own.destinations}
     done: list[Json] = [each for each, fault in told.items() if not fault]
     if done:
         entry = AuditEntry(
@@ -37,6 +35,52 @@ def hand_over(app: "App") -> dict[str, str]:
         )
         app.audit.add([entry])
     return {each: fault for each, fault in told.items() if fault}
+
+
+def _hand_to(app: "App", destination: str, checkpoint: str) -> str:
+    """Why a destination has not got the checkpoint; empty if it has."""
+    from stateward.ledger.checkpoint_export import check_destination, export_checkpoint
+
+    try:
+        if destination.startswith(MAILTO):
+            return _mail(app, destination.removeprefix(MAILTO), checkpoint)
+        if destination.partition("://")[0] in BUCKETS:
+            return _put(app, destination, checkpoint)
+        check_destination(destination, app.settings.data_path)
+        secret = app.settings.ledger.webhook_secret
+        signing = None if secret is None else Path(secret).read_text("utf-8").strip()
+        return export_checkpoint(checkpoint, destination, secret=signing)
+    except (StatewardError, OSError) as error:  # the others get it nevertheless
+        return str(error)
+
+
+def _mail(app: "App", recipient: str, checkpoint: str) -> str:
+    from stateward.notifications.email import EmailAddresses, compose_plain
+    from stateward.notifications.service import open_mailer
+
+    own = app.settings.notifications
+    mailer, sender = open_mailer(own, app.secrets), own.email_from or own.admin_email
+    if mailer is None or sender is None:
+        return "there is no notifications.smtp_url in the settings to send mail by"
+    message = compose_plain(
+        EmailAddresses(sender=sender, recipient=recipient),
+        subject=f"[Stateward] checkpoint {checkpoint_name(checkpoint)}",
+        text=checkpoint,
+        now=app.clock(),
+    )
+    return mailer.send(message) or ""
+
+
+def _put(app: "App", url: str, checkpoint: str) -> str:
+    from stateward.blobs.objects import ObjectOptions, ObjectStorage
+
+    own = app.settings.artifacts
+    options = ObjectOptions(
+        url=url, endpoint=own.endpoint, region=own.region, timeout_s=own.timeout_seconds
+    )
+    place = ObjectStorage(options, app.settings.data_path)  # its cache is not used
+    place.put_named(checkpoint_name(checkpoint), checkpoint.encode())
+    return ""
 
 
 def last_anchor(app: "App") -> Micros | None:

@@ -164,7 +164,7 @@ def _anchor_check(app: App) -> Check:
     is_well = app.settings.profile == "personal" or (is_recent and key is not None)
     said = "no checkpoint was handed over" if last is None else f"last at {to_iso(last)}"
     advice = (
-        "name anchors.destinations, and ledger.signing_key (stateward ledger new-key), in the settings"
+        "name anchors.destinations, and ledger.signing_key (stateward key signing create), in the settings"
         if not own.destinations or key is None
         else "a running coordinator hands them over: look at its log"
     )

@@ -171,6 +171,13 @@ class ObjectStorage(Receiving):
             wait = timedelta(seconds=self._options.link_s)
             return obstore.sign(self._signer, "GET", self._key(digest), wait)
 
+    def put_named(self, name: str, content: bytes) -> None:
+        """Write a small object that is no artifact, under a name of its own; it replaces one of that name."""
+        import obstore
+
+        with self._asking():
+            obstore.put(self._store, name, content)
+
     def check(self, content: bytes) -> float:
         """Write a small object, read it back, and return how many seconds that took; for `doctor`.
 

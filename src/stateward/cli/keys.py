@@ -1,5 +1,7 @@
-"""`stateward key`: who may use the HTTP API. A key is shown once, on stdout, and is kept nowhere."""
+"""`stateward key`: who may use the HTTP API, and keys that sign. A key of the API is shown once, and kept nowhere."""
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +17,7 @@ ROLES = ("viewer", "submitter", "reviewer", "operator", "admin")
 DAYS_MAX = 3650
 MINUTES_MAX = 1440
 DAY_S = 86_400.0
+SIGNING_KEY_MODE = 0o600
 
 
 @click.group(
@@ -182,6 +185,47 @@ def revoke(context: CliContext, key_id: str) -> None:
         context.emit({"id": key_id, "was_open": was_open})
     else:
         write(f"{key_id} is revoked" if was_open else f"{key_id} was revoked before")
+
+
+@key.group(
+    "signing",
+    cls=Group,
+    examples=["stateward key signing create example.org/history --out signing.key"],
+)
+def signing() -> None:
+    """Keys that checkpoints are signed with."""
+
+
+@signing.command(
+    "create", examples=["stateward key signing create example.org/history --out signing.key"]
+)
+@click.argument("name")
+@click.option(
+    "--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="A new file for the private half."
+)  # fmt: skip
+@pass_context
+def create_signing(context: CliContext, *, name: str, out: Path) -> None:
+    """Make a key that checkpoints are signed with.
+
+    The private half goes to a file that only you can read, which ledger.signing_key in the settings names; the public
+    half is printed, for everybody who verifies. Needs the extra `signing`: pip install 'stateward[signing]'.
+    """
+    from stateward.core.errors import InvalidRequest
+    from stateward.ledger import generate_key
+
+    private, public = generate_key(name)
+    try:
+        # The mode is given at creation: between creating and a chmod others could open the file.
+        fd = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, SIGNING_KEY_MODE)
+    except FileExistsError:
+        raise InvalidRequest(f"{out} exists; name a new file") from None
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        file.write(f"{private}\n")
+    if context.json:
+        context.emit({"out": str(out), "public": public})
+    else:
+        write(public)
+        context.say(f"the private half is in {out}; give the line above to those who verify")
 
 
 def _row(each: "ApiKey") -> dict[str, object]:

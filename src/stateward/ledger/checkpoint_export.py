@@ -35,7 +35,7 @@ def export_checkpoint(
     disk: Disk | None = None,
 ) -> str:  # fmt: skip
     """Why the destination has not got the checkpoint, as a sentence; empty if it has. `secret` signs what is posted."""
-    origin, size, root = parse_checkpoint(checkpoint)
+    parse_checkpoint(checkpoint)
     data = checkpoint.encode()
     key = None if secret is None else secret_bytes(secret)
     try:
@@ -45,14 +45,20 @@ def export_checkpoint(
         folder = Path(destination)
         if not folder.is_dir():
             raise OSError(f"the folder {folder} is not there; is it mounted?")
-        name = re.sub(r"[^A-Za-z0-9.]+", "-", origin)
-        path = folder / f"checkpoint-{name}-{size}-{root.hex()[:8]}.txt"
+        path = folder / checkpoint_name(checkpoint)
         if not path.exists() or path.read_bytes() != data:
             write_atomically(disk or Disk(), path, data)
     except OSError as error:
         said = error.strerror or str(error) or type(error).__name__
         return "".join(char if char.isprintable() else "?" for char in said[:ERROR_CHARS_MAX])
     return ""
+
+
+def checkpoint_name(checkpoint: str) -> str:
+    """The name of a file with this checkpoint; no two have the same, so none replaces another."""
+    origin, size, _ = parse_checkpoint(checkpoint)
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", origin)
+    return f"checkpoint-{name}-{size}-{sha256(checkpoint.encode()).hexdigest()[:8]}.txt"
 
 
 def _post(url: str, body: bytes, key: bytes | None, *, second: int) -> None:

@@ -110,19 +110,34 @@ class Mailer:
             server.login(self._user, self._password)
 
 
-def compose(alerts: Sequence[Alert], addresses: EmailAddresses, *, now: Micros) -> EmailMessage:
-    """One email about one alert, or a digest of many."""
+def compose_plain(
+    addresses: EmailAddresses, *, subject: str, text: str, now: Micros
+) -> EmailMessage:
+    """An email of one text, which a mail server recognises when it comes again."""
     message = EmailMessage(policy=default.clone(max_line_length=LINE_CHARS_MAX))
     message["From"] = _address(addresses.sender)
     message["To"] = _address(addresses.recipient)
     message["Date"] = format_datetime(datetime.fromtimestamp(now // SECOND, UTC))
-    # Derived from the alerts: a mail server can recognise a repetition.
-    digest = sha256("\n".join(each.id for each in alerts).encode()).hexdigest()[:32]
+    digest = sha256(text.encode()).hexdigest()[:32]
     message["Message-ID"] = f"<{digest}@{addresses.sender.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office reply, please
-    message["Subject"] = clean_text(_subject(alerts), chars_max=SUBJECT_CHARS_MAX)
+    message["Subject"] = clean_text(_one_line(subject), chars_max=SUBJECT_CHARS_MAX)
+    message.set_content(text)
+    return message
+
+
+def compose(alerts: Sequence[Alert], addresses: EmailAddresses, *, now: Micros) -> EmailMessage:
+    """One email about one alert, or a digest of many."""
     is_one = len(alerts) == 1
-    message.set_content(_text(alerts[0], addresses) if is_one else _digest(alerts, addresses))
+    message = compose_plain(
+        addresses,
+        subject=_subject(alerts),
+        text=_text(alerts[0], addresses) if is_one else _digest(alerts, addresses),
+        now=now,
+    )
+    # Derived from the alerts: a mail server can recognise a repetition.
+    digest = sha256("\n".join(each.id for each in alerts).encode()).hexdigest()[:32]
+    message.replace_header("Message-ID", f"<{digest}@{addresses.sender.rpartition('@')[2]}>")
     return message
 
 

@@ -287,16 +287,22 @@ class NotificationService:
         ]
 
 
+def open_mailer(own: NotificationSettings, secrets: SecretKeys) -> Mailer | None:
+    """What sends email, if the settings name a server; nothing is connected yet."""
+    if own.smtp_url is None:
+        return None
+    url = open_url(own.smtp_url, lambda text: secrets.open(text, purpose=SETTINGS))
+    return Mailer(url, ca_file=own.ca_file)
+
+
 def _email_options(own: NotificationSettings, secrets: SecretKeys) -> EmailOptions | None:
     """How email is sent, if the settings name a server and a recipient."""
-    if own.admin_email is None or own.smtp_url is None:
+    mailer = open_mailer(own, secrets)
+    if own.admin_email is None or mailer is None:
         return None
     public_url = None if own.public_url is None else own.public_url.rstrip("/")
     return EmailOptions(
-        mailer=Mailer(
-            open_url(own.smtp_url, lambda text: secrets.open(text, purpose=SETTINGS)),
-            ca_file=own.ca_file,
-        ),
+        mailer=mailer,
         addresses=EmailAddresses(
             sender=own.email_from or own.admin_email,
             recipient=own.admin_email,

@@ -1,5 +1,6 @@
 """Where records, documents and the history are stored: database, artifacts, mirrored ledger, backups."""
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -16,9 +17,13 @@ from stateward.definition.section import (
     Problem,
     Seconds,
     Section,
+    has_host,
     is_plain_address,
     is_url,
 )
+
+BUCKETS = ("s3", "gs", "az")
+MAILTO = "mailto:"
 
 
 class StoreSettings(Section, frozen=True, kw_only=True):
@@ -183,7 +188,7 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
     signing_key: Annotated[
         FilePath | None,
         Meta(
-            description="The file with the key that signs checkpoints (`stateward ledger new-key`); null: none."
+            description="The file with the key that signs checkpoints (`stateward key signing create`); null: none."
         ),
     ] = None
     webhook_secret: Annotated[
@@ -265,18 +270,31 @@ class RetentionSettings(Section, frozen=True, kw_only=True):
     ] = 24.0
 
 
+def is_anchor_address(target: str) -> bool:
+    """Whether it is an address that checkpoints can be handed to."""
+    if target.startswith(MAILTO):
+        return re.fullmatch(r"[^@\s]+@[^@\s]+", target.removeprefix(MAILTO)) is not None
+    is_bucket = has_host(target, *BUCKETS) and "@" not in target
+    return is_bucket or is_plain_address(target)
+
+
+def _is_folder(target: str) -> bool:
+    return "://" not in target and not target.startswith(MAILTO)
+
+
 class AnchorSettings(Section, frozen=True, kw_only=True):
     """Where checkpoints of the history are handed to, so that not even the owner of this machine can rewrite it."""
 
     destinations: Annotated[
         tuple[
-            Annotated[str, Meta(min_length=1, extra={"is_path": lambda text: "://" not in text})],
+            Annotated[str, Meta(min_length=1, extra={"is_path": _is_folder})],
             ...,
         ],
         Meta(
             max_length=16,
-            description="Folders on other machines (relative to the settings file) and http or https addresses. Signed "
-            "with `ledger.signing_key`, posts also with `ledger.webhook_secret`.",
+            description="Folders on other machines (relative to the settings file), http or https addresses, object "
+            "storage (`s3://bucket/prefix`, `gs://`, `az://`) and `mailto:` addresses (by `notifications.smtp_url`). "
+            "Signed with `ledger.signing_key`, posts also with `ledger.webhook_secret`.",
         ),
     ] = ()
     every_hours: Annotated[
@@ -291,6 +309,9 @@ class AnchorSettings(Section, frozen=True, kw_only=True):
     def problems(self) -> Iterator[Problem]:
         """What has a scheme is an address; anything else is a folder."""
         for place, target in enumerate(self.destinations):
-            if "://" in target and not is_plain_address(target):
-                said = f"{PLAIN_ADDRESS}, or a folder, not {plain_values.quote_value(target)}"
+            if not (_is_folder(target) or is_anchor_address(target)):
+                said = (
+                    f"{PLAIN_ADDRESS}, or object storage, a mailto: address or a folder, "
+                    f"not {plain_values.quote_value(target)}"
+                )
                 yield ("destinations", place), f"a destination must be {said}"

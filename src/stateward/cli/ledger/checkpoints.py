@@ -1,6 +1,5 @@
-"""Checkpoints of a ledger: `stateward ledger checkpoint` and `new-key`."""
+"""Checkpoints of a ledger: `stateward ledger checkpoint`."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,7 +31,7 @@ def export_options(command: F) -> F:
         ),
         click.option(
             "--sign-with", "key", metavar="FILE", type=a_file,
-            help="Sign the checkpoint with the key in this file (see ledger new-key).",
+            help="Sign the checkpoint with the key in this file (see key signing create).",
         ),
         click.option(
             "--origin", metavar="NAME",
@@ -137,36 +136,4 @@ def checkpoint(context: CliContext, /, *, ledger_path: Path, out: Path | None, *
     return Exit.FOUND_PROBLEMS if any(each["error"] for each in done) else Exit.OK
 
 
-@click.command(
-    "new-key", cls=Command, examples=["stateward ledger new-key example.org/ledger --out key"]
-)
-@click.argument("name")
-@click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="A new file for the private half."
-)  # fmt: skip
-@pass_context
-def new_key(context: CliContext, *, name: str, out: Path) -> None:
-    """Make a key that checkpoints are signed with.
-
-    The private half goes to a file that only you can read; the public half is printed, for everybody who verifies.
-    Needs the extra `signing`: pip install 'stateward[signing]'.
-    """
-    from stateward.core.errors import InvalidRequest
-    from stateward.ledger import generate_key
-
-    private, public = generate_key(name)
-    try:
-        # The mode is given at creation: between creating and a chmod others could open the file.
-        fd = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, KEY_MODE)
-    except FileExistsError:
-        raise InvalidRequest(f"{out} exists; name a new file") from None
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
-        file.write(f"{private}\n")
-    if context.json:
-        context.emit({"out": str(out), "public": public})
-    else:
-        write_text(public)
-        context.say(f"the private half is in {out}; give the line above to those who verify")
-
-
-COMMANDS: tuple[click.Command, ...] = (checkpoint, new_key)
+COMMANDS: tuple[click.Command, ...] = (checkpoint,)
