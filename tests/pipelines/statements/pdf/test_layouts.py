@@ -202,3 +202,24 @@ def test_names_of_narrow_columns_are_told_apart(tmp_path: Path) -> None:
 
     assert [amount for _, amount in rows(found)] == ["-10.00", "20.00"]
     assert found.notes == []
+
+
+def test_an_account_below_a_title_of_all_accounts_is_read(tmp_path: Path) -> None:
+    heading: Texts = [(40, "Date"), (120, "Details"), (-380, "Deposit"), (-460, "Withdrawal")]
+    found = read(
+        tmp_path,
+        [(40, "Statement date 30 June 2025, amounts in HKD")],
+        [(40, "Portfolio Summary")],
+        [(40, "HKD Savings Account number 5021228423")],
+        [*heading, (-540, "Balance")],
+        [(40, "1 Jun"), (120, "B/F BALANCE"), (-540, "100.00")],
+        [(40, "2 Jun"), (120, "SHOP"), (-460, "10.00"), (-540, "90.00")],
+        [(40, "30 Jun"), (120, "C/F BALANCE"), (-540, "90.00")],
+        [(40, "HKD Current Account number 7188158887")],
+        [*heading, (-540, "Balance")],
+        [(40, "1 Jun"), (120, "B/F BALANCE"), (-540, "50.00")],
+        [(40, "3 Jun"), (120, "SALARY"), (-380, "20.00"), (-540, "70.00")],
+        [(40, "30 Jun"), (120, "C/F BALANCE"), (-540, "70.00")],
+    )
+
+    assert rows(found) == [("2025-06-02", "-10.00"), ("2025-06-03", "20.00")]

@@ -5,7 +5,7 @@ balances, totals, period and account, and `choose` decides how the strings are t
 adds up. This module puts them together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -290,10 +290,17 @@ class _Assembler:
         builder.finish()
 
     def _is_skipped(self, table: PdfTable, context: Sequence[StatementLine]) -> bool:
-        """Whether a table is not read: it lists what is not booked, or balances alone."""
-        titles = (title_text(line.text) for line in reversed(context))
+        """Whether a table is not read: it lists what is not booked, or balances alone.
+
+        A table with a balance after each amount is booked, whatever stands above it: "Portfolio Summary" may be the
+        title of all accounts, and losing one of them would be noticed by no sum.
+        """
+        has_amounts = table.heading.has(vocab.AMOUNT_ROLES)
+        if has_amounts and table.heading.has({vocab.BALANCE}):
+            return False
+        titles = (title_text(line.text) for line in _below_account(context))
         title = next((title for title in titles if vocab.NOT_BOOKED.find(title)), "")
-        if not title and table.heading.has(vocab.AMOUNT_ROLES):
+        if not title and has_amounts:
             return False
         why = f"its title is {title!r}" if title else "it has no column of amounts"
         self._decisions.append(f"the table on page {table.heading.page} is skipped: {why}")
@@ -491,6 +498,14 @@ class _Assembler:
                     place=RowPlace(number),
                 )
             )
+
+
+def _below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:
+    """The lines right above a table, nearest first, up to the one that names its account."""
+    for line in reversed(context):
+        yield line
+        if printed.account_of([line]):
+            return
 
 
 def _below_rows(lines: Sequence[StatementLine]) -> list[StatementLine]:
