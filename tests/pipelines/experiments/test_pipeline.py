@@ -14,6 +14,9 @@ from stateward.cli import cli
 from stateward.definition.discovery import machine_file
 from stateward.definition.plugin import Content
 from stateward.pipelines.experiments.detection import detect
+from stateward.server.http_server import Server
+from tests import web
+from tests.server.api_client import settings_at
 
 SAMPLES = Path(__file__).parents[3] / "src/stateward/pipelines/experiments/samples"
 
@@ -38,7 +41,13 @@ def test_data_are_published_by_a_person_and_only_then_have_a_bundle(tmp_path: Pa
         app.run_until_idle()
         view = app.records.view(app.record(record.id))
     early = command(data, "bundle", record.id, "--out", str(tmp_path / "early.zip"))
-    approved = command(data, "review", "approve", record.id)
+    settings = settings_at(data)
+    with Server(settings, open_app=lambda: App(settings)) as server:
+        address = f"{server.url}/experiments/{record.id}/bundle"
+        refused = web.get(address)
+        approved = command(data, "review", "approve", record.id)
+        got = web.get(address)
+        again = web.get(address, headers={"If-None-Match": got.headers["ETag"]})
     bundles = [tmp_path / "one.zip", tmp_path / "two.zip"]
     done = [command(data, "bundle", record.id, "--out", str(path)) for path in bundles]
 
@@ -50,6 +59,10 @@ def test_data_are_published_by_a_person_and_only_then_have_a_bundle(tmp_path: Pa
     assert [each.exit_code for each in done] == [0, 0], done[0].stderr
     assert bundles[0].read_bytes() == bundles[1].read_bytes()
     check_bundle(bundles[0], record.id)
+    assert (refused.status_code, refused.json()["allowed"]) == (409, ["published"])
+    assert (got.status_code, got.content) == (200, bundles[0].read_bytes())
+    assert got.headers["Content-Type"] == "application/zip"
+    assert again.status_code == 304
 
 
 def check_bundle(path: Path, record_id: str) -> None:

@@ -77,6 +77,7 @@ PLUGIN = Plugin(
         is wrong and nothing says so.
         """,
     ),
+    routes="stateward.pipelines.experiments.routes:HANDLERS",
     commands=(
         PluginCommand(
             name="bundle",

@@ -7,14 +7,39 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 
 from stateward.core.model import Fields
 
+PUBLISHED = "published"
 SUMS, APPROVAL, CITATION = "SHA256SUMS", "publication.json", "CITATION.cff"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that ZIP can say
 READABLE = 0o644 << 16
+
+
+class Approval(Protocol):
+    """The transition by which a person published the data."""
+
+    @property
+    def at(self) -> str: ...
+
+    @property
+    def actor(self) -> str: ...
+
+    @property
+    def hash(self) -> str: ...
+
+
+def publication_of(record_id: str, approval: Approval) -> Fields:
+    """Who published a record, and when."""
+    return {
+        "record_id": record_id,
+        "published_at": str(approval.at),
+        "published_by": approval.actor,
+        "transition": approval.hash,
+    }
 
 
 def make_bundle(files: Mapping[str, bytes], publication: Fields) -> bytes:

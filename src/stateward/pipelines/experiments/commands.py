@@ -23,11 +23,11 @@ def bundle(context: CliContext, record_id: str, out: str) -> None:
     them, and the SHA-256 of each. The same record always gives the same bytes. Without a person's approval there is no
     bundle.
     """
-    from stateward.pipelines.experiments.bundle import make_bundle
+    from stateward.pipelines.experiments.bundle import PUBLISHED, make_bundle, publication_of
 
     with context.app() as app:
         record = app.record(record_id)
-        if (record.machine, record.status) != (MACHINE, "published"):
+        if (record.machine, record.status) != (MACHINE, PUBLISHED):
             raise InvalidRequest(
                 f"{record_id} is in {record.status!r}; a bundle is given out once a person has published it: "
                 f"stateward review approve {record_id}"
@@ -37,15 +37,7 @@ def bundle(context: CliContext, record_id: str, out: str) -> None:
             each.name: b"".join(app.file(record_id, each.stage, each.name))
             for each in app.files(record_id)
         }
-    data = make_bundle(
-        files,
-        {
-            "record_id": record_id,
-            "published_at": str(approval.at),
-            "published_by": approval.actor,
-            "transition": approval.hash,
-        },
-    )
+    data = make_bundle(files, publication_of(record_id, approval))
     digest = hashlib.sha256(data).hexdigest()
     try:
         with Path(out).open("xb") as file:
