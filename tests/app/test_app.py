@@ -196,9 +196,13 @@ def test_explain_knows_a_pause_of_the_whole_machine_and_a_lost_worker(app: App) 
         assert app.records.explain(record.id).code == "worker_lost"
 
 
-def test_settings_for_a_machine_that_is_not_declared_are_refused(make_app: Maker) -> None:
+def test_settings_for_what_is_not_declared_are_refused(make_app: Maker) -> None:
     with pytest.raises(DeclarationError, match="there is no machine 'invoice'"):
         make_app("invoice_record: {retry: false}\n")
+    with pytest.raises(DeclarationError, match="there is no source type 'bank_cvs'"):
+        make_app(
+            "upload_record: {retry: {backoff_seconds: [1], source_types: [{source_type: bank_cvs, max_retries: 1}]}}\n"
+        )
 
 
 def test_a_pipeline_that_cannot_be_loaded_is_refused(make_app: Maker, tmp_path: Path) -> None:

@@ -156,6 +156,7 @@ def test_a_bug_is_a_sentence_and_a_file_with_the_traceback(
         (["pause", "upload", "--stage", "x"], Exit.UNKNOWN, "there is no stage 'x'"),
         (["machine", "show", "x"], Exit.UNKNOWN, "there is no machine 'x'"),
         (["submit", "f", "--machine", "x"], Exit.UNKNOWN, "there is no machine 'x'"),
+        (["submit", "f", "--source-type", "x"], Exit.UNKNOWN, "there is no source type 'x'"),
         (["submit", "f", "--priority", "11"], Exit.UNKNOWN, "there is no priority '11'"),
         (["submit", "f", "--priority", "\uff11"], Exit.UNKNOWN, "there is no priority"),
         (["submit", "f", "--label", "x"], Exit.USAGE, "write it as key=value"),

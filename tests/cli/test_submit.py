@@ -158,7 +158,7 @@ def test_the_same_bytes_that_failed_are_told_to_be_retried(demo: Shell, tmp_path
     file.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
     (known,) = demo.ids("status:error")
 
-    done = demo("submit", str(file), "--source-type", "sample")
+    done = demo("submit", str(file), "--label", "source_type=sample")
 
     assert (
         f"the same bytes failed before; to try them again: stateward retry {known}" in done.stderr

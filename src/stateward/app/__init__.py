@@ -129,7 +129,7 @@ class App:
         self.new_id = new_id
         self._is_runner = is_runner
         self.plugins = Plugins(settings, [*pipelines, *machines], clock=clock)
-        self._machines = tune(settings, list(self.plugins.machines.values()))
+        self._machines = tune(settings, self.plugins)
         is_remote = is_runner and not settings.transport.is_database
         if settings.store_path is not None and not (is_read_only or is_remote):
             make_private(settings.data_path)

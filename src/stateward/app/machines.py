@@ -1,6 +1,6 @@
 """The state machines of an installation: loaded from its pipelines, with the timeouts and retries of its settings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from stateward.app.plugins import Plugins
 from stateward.core.errors import DeclarationError, Fault
@@ -13,7 +13,7 @@ from stateward.settings import Settings
 def declared_machines(settings: Settings) -> list[Machine]:
     """The machines that these settings load, with their timeouts and retries; no database is opened."""
     plugins = Plugins(settings, clock=steady_clock)
-    return tune(settings, list(plugins.machines.values()))
+    return tune(settings, plugins)
 
 
 def read_machines(name: str) -> tuple[list[Machine], list[str]]:
@@ -29,12 +29,13 @@ def read_machines(name: str) -> tuple[list[Machine], list[str]]:
     return machines, sorted(named - registered().keys())
 
 
-def tune(settings: Settings, machines: Sequence[Machine]) -> list[Machine]:
-    """The machines with the timeouts and retries of the settings; a section for no machine is a fault."""
+def tune(settings: Settings, plugins: Plugins) -> list[Machine]:
+    """The machines with the timeouts and retries of the settings; what names nothing that there is, is a fault."""
     faults: list[Fault] = []
     tuned: dict[str, Machine] = {}
-    for machine in machines:
+    for machine in plugins.machines.values():
         own = settings.machine(machine.name)
+        faults += _unknown_source_types(settings, machine.name, plugins)
         faults += settings.check_states(machine.name, machine.kind)
         tuned[machine.name] = machine.tuned(
             retry=own.retry_rule(machine.retry),
@@ -49,3 +50,15 @@ def tune(settings: Settings, machines: Sequence[Machine]) -> list[Machine]:
     if faults:
         raise DeclarationError(faults)
     return list(tuned.values())
+
+
+def _unknown_source_types(settings: Settings, machine: str, plugins: Plugins) -> Iterator[Fault]:
+    """Retries of source types that the machine does not have: the rule would never hold, and nothing would tell."""
+    named = settings.machine(machine).retry_by_source_type
+    known = plugins.source_types(machine) if named else {}  # which takes time to find out
+    for name in named if known else ():
+        if name not in known:
+            yield settings.fault(
+                (f"{machine}_record", "retry", "source_types"),
+                f"there is no source type {name!r}; there are: {', '.join(sorted(known))}",
+            )

@@ -54,7 +54,9 @@ class AppProtocol(Protocol):
 
     # Documents in
 
-    def check_submission(self, machine: str | None, priority: str) -> str:
+    def check_submission(
+        self, machine: str | None, priority: str, source_type: str | None = None
+    ) -> str:
         """The machine that documents go to, by default `auto`: the one that each belongs to by its content.
 
         Names that would be wrong for every file alike are refused here.

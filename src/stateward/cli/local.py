@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -58,14 +58,18 @@ class LocalApp(AppProtocol):
 
     # Documents in
 
-    def check_submission(self, machine: str | None, priority: str) -> str:
+    def check_submission(
+        self, machine: str | None, priority: str, source_type: str | None = None
+    ) -> str:
         """The machine that documents go to."""
-        submissions = self._app.submissions
+        submissions, plugins = self._app.submissions, self._app.plugins
         if machine in (None, AUTO):
             self._check_any_priority(priority)
+            _check_source_type(source_type, plugins.source_type_names)
             return AUTO  # what each document is, its content says
         name = self._app.registry.named(machine).name
         submissions.priority(name, priority)
+        _check_source_type(source_type, plugins.source_types(name))
         return name
 
     def _check_any_priority(self, priority: str) -> None:
@@ -411,3 +415,9 @@ def _moment(name: str, text: str | None) -> Micros | None:
         raise InvalidRequest(
             f"--{name} is a time with its zone, such as 2026-11-16T00:00:00Z"
         ) from None
+
+
+def _check_source_type(given: str | None, known: Collection[str]) -> None:
+    """As the API does: a machine that has source types takes no other."""
+    if given and known and given not in known:
+        raise UnknownName("source type", given, sorted(known))

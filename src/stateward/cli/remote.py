@@ -56,8 +56,10 @@ class RemoteApp(AppProtocol):
 
     # Documents in
 
-    def check_submission(self, machine: str | None, priority: str) -> str:
-        """The machine that documents go to; whether a priority is known, the server says."""
+    def check_submission(
+        self, machine: str | None, priority: str, source_type: str | None = None
+    ) -> str:
+        """The machine that documents go to; whether a priority and a source type are known, the server says."""
         if machine in (None, AUTO):
             return AUTO
         with translated():

@@ -133,7 +133,7 @@ def submit(
     if priority_reason:
         labels = {**labels, "priority_reason": priority_reason}
     with context.app() as app:
-        machine = app.check_submission(machine, priority)
+        machine = app.check_submission(machine, priority, source_type)
         sent = _Sending(context, app, machine=machine, source_type=source_type)
         for file in _walk(files, sent, is_recursive=recursive):
             sent.submit(
