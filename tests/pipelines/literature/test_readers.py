@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from lab.documents.literature.papers import SECTIONS, Section, ferries, two_columns
+from lab.documents.statements import broken
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
 from stateward.pipelines.literature.ir import about_ir, ir_blocks
 from stateward.pipelines.literature.paper import Author
 from tests.pipelines.literature.articles import (
@@ -175,6 +177,35 @@ def test_a_pdf_is_read_column_by_column(tmp_path: Path) -> None:
     assert len(texts(paper.blocks, "reference")) == 3
     assert "halved the number of awakenings" in paper.metadata.abstract
     assert not paper.notes
+
+
+class FakeRecognizer:
+    """OCR that finds a title, a heading and two lines, in pixels of a page at 200 dpi."""
+
+    lines = (("Bread by candlelight", 48), ("Methods", 30), ("We baked bread", 20), ("and ate it.", 20))  # fmt: skip
+
+    def read(self, picture: object) -> OcrPage:
+        found: list[OcrLine] = []
+        for at, (text, height) in enumerate(self.lines):
+            box = (200.0, 300.0 + 70 * at - height, 700.0, 300.0 + 70 * at)
+            found.append(OcrLine(text, box, 90, [OcrWord(text, box, 90)], box[3]))
+        return OcrPage(1654, 2339, 0, found)
+
+
+def test_a_scanned_paper_is_read_by_ocr_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stateward.pipelines.kit.ocr.Recognizer", FakeRecognizer)
+
+    paper = read(tmp_path, broken.picture(1), "scan.pdf")
+
+    assert paper.metadata.title == "Bread by candlelight"
+    assert texts(paper.blocks, "heading") == ["Methods"]
+    assert "SCANNED" in {note.code for note in paper.notes}
+    monkeypatch.setattr(FakeRecognizer, "lines", ())
+    with pytest.raises(FatalFailure) as refused:
+        read(tmp_path, broken.picture(1), "scan.pdf")
+    assert refused.value.code == "NO_TEXT"
 
 
 def test_what_the_pages_of_a_pdf_repeat_is_no_text(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """A PDF as a paper, by the geometry of its text layer: columns, sizes, gaps, and what every page repeats.
 
+Of a scan it is the geometry of the words that OCR reads, and a note says so.
+
 The largest lines of the first page are the title; a line that is larger than the text, or is numbered or named like a
 heading, is one. A PDF says of nothing what it is: authors are not guessed, and a note says where the layout told too
 little.
@@ -45,7 +47,7 @@ COLUMN_LINES_MIN = 5
 COLUMN_WORDS_MIN = 3  # a line, median: cells of a table have fewer
 ACROSS_MAX = 0.2  # of all lines may run over the gutter: titles, wide tables, footnotes
 COLUMNS_DEPTH = 2  # divisions inside each other: up to four columns
-DOUBTFUL_TITLE, NO_HEADINGS = "DOUBTFUL_TITLE", "NO_HEADINGS"
+DOUBTFUL_TITLE, NO_HEADINGS, SCANNED = "DOUBTFUL_TITLE", "NO_HEADINGS", "SCANNED"
 
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -79,12 +81,22 @@ def _line_text(words: list[PdfWord]) -> str:
 
 
 def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
-    """A PDF with a text layer."""
+    """A PDF, by its text layer or, where it is a scan, by OCR."""
     pages = _pages(path, pages_max, chars_max)
+    is_scan = False
+    try:
+        require_text(pages, chars_min=CHARS_PER_PAGE_MIN * len(pages), advice=ADVICE)
+    except FatalFailure as failure:
+        from stateward.pipelines.kit.pdf.scans import scanned_pages
+
+        pages, is_scan = scanned_pages(path, failure), True
     lines = _without_repeated(list(_read_columns(pages)))
     body = _body_height(lines)
     pieces = _title_first(_paragraphs(lines, body), pages[0].height)
     paper = paper_of(pieces, format_=FORMAT)
+    if is_scan:
+        what = "the PDF is a scan; its letters were recognised and may be mistaken"
+        paper.notes.append(Note(code=SCANNED, message=what))
     if pieces and not pieces[0].is_large:
         what = "no line of the first page is larger than its text; the title is its first paragraph"
         paper.notes.append(Note(code=DOUBTFUL_TITLE, message=what))
@@ -110,7 +122,6 @@ def _pages(path: Path, pages_max: int, chars_max: int) -> list[PdfPage]:
             " get the file again from its source",
             code=CORRUPT_FILE,
         )
-    require_text(pages, chars_min=CHARS_PER_PAGE_MIN * len(pages), advice=ADVICE)
     return pages
 
 
