@@ -138,6 +138,15 @@ def test_no_cell_of_an_export_is_a_formula(scene: Scene) -> None:
     assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
 
 
+def test_a_record_and_its_successor_lead_to_each_other(scene: Scene) -> None:
+    first = scene.submit(statement(952), name="first.csv")
+    assert scene.rested(first) == "normalized"
+    second = scene.app.external_driver.reprocess(first, actor="person:anna").record.id
+
+    for one, other in ((first, second), (second, first)):
+        assert f'/records/{other}"' in web.get(scene.page(f"/records/{one}")).text
+
+
 @pytest.mark.long
 def test_the_pdf_is_drawn(scene: Scene, page: Page, pdf: str) -> None:
     page.goto(scene.page(f"/records/{pdf}"))

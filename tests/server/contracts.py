@@ -22,6 +22,7 @@ FOUND: list[Fields] = [
     {"field": "monthly_rate", "value": "65.90", "confidence": 40},
 ]
 PROBLEMS: list[Fields] = [{"field": "monthly_rate", "code": "DOUBTFUL", "sentence": "is blurred"}]
+CALL: Fields = {"model": "stub-1", "latency_ms": 250, "input_tokens": 1200, "output_tokens": 80}
 BETTER: list[Fields] = [{"offer": "Easy", "yearly_cost": "600.00", "saving": "190.80"}]
 
 
@@ -119,6 +120,8 @@ def ends(app: App, work: Work, told: Fields | Fail) -> None:
         is_retryable=told.is_retryable if isinstance(told, Fail) else True,
     )
     chunks = [] if is_failed else [(len(items), json.dumps(items))]
+    if not is_failed and work.stage == "extract":
+        chunks.append((0, json.dumps({"details": {"calls": [CALL]}})))
     if not is_failed and work.stage == "compare":
         chunks.append((0, json.dumps({"is_better": True})))
     with app.database.transaction():

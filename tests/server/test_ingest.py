@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.api_client import ApiClient, problem
-from tests.server.contracts import DOUBTFUL, Player
+from tests.server.contracts import CALL, DOUBTFUL, Player
 from tests.server.driving import BUSY, PDF, Driver, driven, told
 
 
@@ -67,6 +67,24 @@ def test_the_same_document_under_another_vertical_is_a_workflow_of_its_own_linke
     assert (other["vertical"], other["replaces"]) == ("telco", first["workflowId"])
     assert again["workflowId"] == other["workflowId"]
     assert (same["workflowId"], same["replacedBy"]) == (first["workflowId"], [other["workflowId"]])
+
+
+def test_the_text_the_run_and_the_calls_of_the_model_are_in_the_answers(
+    stage: tuple[ApiClient, Player],
+) -> None:
+    api, player = stage
+    told(player)
+    driver = Driver(api, "text")
+
+    taken = driver.ingest(params={"returnText": "true"}, json={"jobId": "run-7"}).json()
+    extracted = driver.call("extract").json()
+
+    assert (taken["text"], taken["jobId"], taken["modelCalls"]) == ("a contract", "run-7", [])
+    assert (extracted["text"], extracted["jobId"], extracted["modelCalls"]) == (
+        None,
+        "run-7",
+        [CALL],
+    )
 
 
 def test_other_records_are_no_workflows(stage: tuple[ApiClient, Player]) -> None:

@@ -24,6 +24,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 });
 """
 TIMED_OUT = {"error": {"message": "Timed out waiting to be resumed", "name": "SuspendedTimedOut"}}
+APPROVER = "ann@example.com"
 DISAPPROVED = {"error": {"message": "Disapproved by ann", "name": "SuspendedDisapproved"}}
 
 Person = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -84,7 +85,13 @@ class Player:
                 attempts -= 1
 
     def _evaluate(self, expression: str, **more: object) -> Any:  # noqa: ANN401
-        names = {"flow_input": self._input, "results": self.results, "resume": self._resume, **more}
+        names = {
+            "flow_input": self._input,
+            "results": self.results,
+            "resume": self._resume,
+            "approvers": [APPROVER],
+            **more,
+        }
         return self._javascript(json.dumps([expression, names]))
 
     def _script(self, file: str) -> Callable[..., Any]:

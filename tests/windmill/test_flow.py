@@ -14,6 +14,7 @@ from stateward.core.errors import InvalidRequest
 from stateward.definition.openflow import inline_scripts, to_openflow
 from stateward.pipelines.contracts import PLUGIN
 from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.contracts.rules import shipped
 from stateward.pipelines.uploads.machine import UPLOAD
 from tests.windmill.player import program
 
@@ -72,18 +73,31 @@ def test_what_ships_is_what_the_machine_says() -> None:
 def test_the_steps_their_retries_and_the_question_are_those_of_the_machine() -> None:
     modules = yaml.safe_load((SHIPPED / "flow.yaml").read_text("utf-8"))["value"]["modules"]
     ingest, extract, gate, compare = modules
-    ask, review = gate["value"]["branches"][0]["modules"]
+    ask, review, again = gate["value"]["branches"][0]["modules"]
+    second = [each["id"] for each in again["value"]["branches"][0]["modules"]]
 
     assert [each["id"] for each in modules] == ["ingest", "extract", "gate", "compare"]
     assert "retry" not in ingest
     assert extract["retry"]["exponential"]["attempts"] == 3
     assert compare["retry"]["constant"]["attempts"] == 1
     assert gate["value"]["branches"][0]["expr"] == "results.extract.needsReview"
-    assert (ask["id"], review["id"]) == ("ask", "review")
+    assert (ask["id"], review["id"], second) == (
+        "ask",
+        "review",
+        ["ask_again", "review_again"],
+    )
     assert ask["suspend"]["timeout"] == 86_400
     assert ask["suspend"]["resume_form"]["schema"]["properties"]["action"]["enum"] == [
         "approve", "correct", "reject",
     ]  # fmt: skip
+    assert "default" not in ask["suspend"]["resume_form"]["schema"]["properties"]["action"]
+
+
+def test_the_form_of_the_flow_has_a_file_picker_and_the_verticals_that_ship() -> None:
+    given = to_openflow(CONTRACT, *PLUGIN.flows)[0]["schema"]["properties"]  # type: ignore[index,call-overload]
+
+    assert given["document"]["contentEncoding"] == "base64"
+    assert given["vertical"]["enum"] == ["", *sorted(shipped().verticals)]
 
 
 def test_a_machine_without_gates_cannot_have_an_external_driver() -> None:

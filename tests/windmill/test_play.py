@@ -10,7 +10,7 @@ import pytest
 from tests.server.api_client import ApiClient, serving, settings_at
 from tests.server.contracts import DOUBTFUL, GOOD, Fail, playing
 from tests.server.contracts import Player as Workers
-from tests.windmill.player import DISAPPROVED, TIMED_OUT, Player
+from tests.windmill.player import APPROVER, DISAPPROVED, TIMED_OUT, Player
 
 SHIPPED = Path(__file__).parent.parent.parent / "deploy" / "windmill" / "contract.flow"
 BUSY = Fail("MODEL_BUSY")
@@ -33,7 +33,7 @@ class Flow:
         service: tuple[ApiClient, Workers],
         name: str,
         *,
-        said: dict[str, Any] | None = None,
+        said: dict[str, Any] | list[dict[str, Any]] | None = None,
         **script: list[Any],
     ) -> None:
         self.api, workers = service
@@ -42,7 +42,7 @@ class Flow:
 
         def person(shown: dict[str, Any]) -> dict[str, Any] | None:
             self.asked.append(shown)
-            return said
+            return said[len(self.asked) - 1] if isinstance(said, list) else said
 
         document = b64encode(b"%PDF-1.7 " + name.encode()).decode()
         given = {
@@ -75,16 +75,50 @@ def test_a_contract_that_is_sure_needs_no_person(service: tuple[ApiClient, Worke
     assert flow.asked == []
 
 
-def test_a_person_approves_and_the_flow_goes_on(service: tuple[ApiClient, Workers]) -> None:
+def test_a_person_approves_and_the_flow_goes_on(
+    service: tuple[ApiClient, Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WM_ROOT_FLOW_JOB_ID", "run-7")
     flow = Flow(service, "approved", said={"action": "approve"}, validate=[DOUBTFUL])
 
     results = flow.play()
 
-    assert flow.player.calls == ["ingest", "extract", "ask", "review", "compare"]
+    assert flow.player.calls == ["ingest", "extract", "ask", "review", "decided", "compare"]
     assert flow.asked[0]["extracted"]["needsReview"]
+    assert "default_args" not in flow.asked[0]
     assert results["gate"]["status"] == "validated"
     assert results["compare"]["status"] == "completed"
     assert "review_required" in flow.path()
+    assert results["review"]["jobId"] == "run-7"
+    assert APPROVER in str(flow.api.app.records.history(flow.id))
+
+
+def test_a_refused_correction_comes_back_as_a_second_form(
+    service: tuple[ApiClient, Workers],
+) -> None:
+    wrong = {"action": "correct", "correctedData": {"no_such_field": "1"}}
+    flow = Flow(service, "twice", said=[wrong, {"action": "approve"}], validate=[DOUBTFUL])
+
+    results = flow.play()
+
+    steps = ["ask", "review", "ask_again", "review_again", "compare"]
+    assert flow.player.calls == ["ingest", "extract", *steps]
+    assert flow.asked[1]["default_args"]["correctedData"] == wrong["correctedData"]
+    assert "no_such_field" in str(flow.asked[1]["refused"])
+    assert results["gate"]["status"] == "validated"
+    assert results["compare"]["status"] == "completed"
+
+
+def test_a_correction_that_is_refused_twice_fails_the_flow_and_waits_on(
+    service: tuple[ApiClient, Workers],
+) -> None:
+    wrong = {"action": "correct", "correctedData": {"no_such_field": "1"}}
+    flow = Flow(service, "three", said=[wrong, wrong], validate=[DOUBTFUL])
+
+    with pytest.raises(Exception, match="no_such_field"):
+        flow.play()
+
+    assert flow.path()[-1] == "review_required"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +138,7 @@ def test_what_no_person_accepts_is_not_compared(
 
     results = flow.play()
 
-    assert flow.player.calls == ["ingest", "extract", "ask", "review"]
+    assert flow.player.calls == ["ingest", "extract", "ask", "review", "decided"]
     assert results["gate"]["status"] == status
     assert flow.path()[-1] == status
     assert "compare" not in results

@@ -1,5 +1,6 @@
 # A step of the flow 'contract'. It calls the service and returns its answer; a failure that may pass is `Retryable`.
 import json
+import os
 import urllib.error
 import urllib.request
 
@@ -38,5 +39,8 @@ def is_retryable(status: int, said: str) -> bool:
 
 def main(server: str, key: str, document: str, vertical: str, filename: str) -> dict:
     body = {"pdfBase64": document, "verticalSlug": vertical, "filename": filename}
+    names = ("WM_ROOT_FLOW_JOB_ID", "WM_FLOW_JOB_ID", "WM_JOB_ID")
+    runs = [os.environ.get(name) for name in names]  # noqa: TID251 - those of Windmill's worker
+    body["jobId"] = next((run for run in runs if run), "")
     given = {name: value for name, value in body.items() if value}
     return call(server, key, "/workflows/ingest", given)

@@ -36,8 +36,32 @@ def is_retryable(status: int, said: str) -> bool:
         return status in (429, 502, 503, 504)
 
 
-def main(server: str, key: str, workflow: str, resume: dict | None) -> dict:
-    return call(server, key, f"/workflows/{workflow}/review", decision(resume or {}))
+# What the person can do better: a value that cannot be one, a field that there is not, an answer that is incomplete.
+CORRECTABLE = ("invalid-correction", "unknown-value", "invalid-request")
+
+
+def main(
+    server: str, key: str, workflow: str, resume: dict | None, approvers: list | None, is_last: bool
+) -> dict:
+    said = decision(resume or {})
+    names = [str(each) for each in approvers or () if each]
+    if names and said["action"] != "timeout":
+        said["reviewer"] = ", ".join(names)[:200]
+    try:
+        return call(server, key, f"/workflows/{workflow}/review", said)
+    except Refused as refused:
+        problem = problem_of(refused)
+        if is_last or str(problem.get("type", "")).rpartition(":")[2] not in CORRECTABLE:
+            raise
+        return {"refused": problem, "decision": said}
+
+
+def problem_of(refused: Refused) -> dict:
+    try:
+        problem = json.loads(str(refused).partition(": ")[2])
+    except ValueError:
+        return {}
+    return problem if isinstance(problem, dict) else {}
 
 
 def decision(resume: dict) -> dict:
@@ -48,4 +72,5 @@ def decision(resume: dict) -> dict:
     if error:
         return {"action": "reject", "notes": error.get("message") or "disapproved"}
     said = {name: resume.get(name) for name in ("action", "correctedData", "notes")}
-    return {name: value for name, value in said.items() if value}
+    given = {name: value for name, value in said.items() if value}
+    return {"action": "", **given}

@@ -105,6 +105,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     why: Explanation
     exposed: Fields
     labels: Fields
+    replaced_by: list[str]
     drawing: str
     entries: list[Entry]
     older: int | None
@@ -155,6 +156,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         why=app.records.explain(record_id),
         exposed=machine.exposed(found),
         labels=found.labels,
+        replaced_by=app.external_driver.successors(found),
         drawing=Markup(  # noqa: S704 - `to_svg` escapes every text
             to_svg(
                 machine,

@@ -13,12 +13,12 @@ from stateward.core.model import Fields, Json
 from stateward.definition.plugin import Flow
 
 FLOW_FILE = "flow.yaml"
-FIRST, GATE, ASK = "ingest", "gate", "ask"
+FIRST, GATE, ASK, AGAIN, DECIDED = "ingest", "gate", "ask", "again", "decided"
 BACKOFF_S = 10
 CALL = '''\
 # A step of the flow {machine!r}. It calls the service and returns its answer; a failure that may pass is `Retryable`.
 import json
-import urllib.error
+{imports}import urllib.error
 import urllib.request
 
 
@@ -58,16 +58,45 @@ def is_retryable(status: int, said: str) -> bool:
 INGEST_MAIN = """\
 def main(server: str, key: str, document: str{parameters}) -> dict:
     body = {{"{document_key}": document{entries}}}
-    given = {{name: value for name, value in body.items() if value}}
+{run}    given = {{name: value for name, value in body.items() if value}}
     return call(server, key, "{path}/ingest", given)
+"""
+RUN = """\
+    names = ("WM_ROOT_FLOW_JOB_ID", "WM_FLOW_JOB_ID", "WM_JOB_ID")
+    runs = [os.environ.get(name) for name in names]  # noqa: TID251 - those of Windmill's worker
+    body["{run_key}"] = next((run for run in runs if run), "")
 """
 STEP_MAIN = """\
 def main(server: str, key: str, workflow: str) -> dict:
     return call(server, key, f"{path}/{{workflow}}/{step}", {{}})
 """
 REVIEW_MAIN = '''\
-def main(server: str, key: str, workflow: str, resume: dict | None) -> dict:
-    return call(server, key, f"{path}/{{workflow}}/review", decision(resume or {{}}))
+# What the person can do better: a value that cannot be one, a field that there is not, an answer that is incomplete.
+CORRECTABLE = ("invalid-correction", "unknown-value", "invalid-request")
+
+
+def main(
+    server: str, key: str, workflow: str, resume: dict | None, approvers: list | None, is_last: bool
+) -> dict:
+    said = decision(resume or {{}})
+    names = [str(each) for each in approvers or () if each]
+    if names and said["action"] != "timeout":
+        said["reviewer"] = ", ".join(names)[:200]
+    try:
+        return call(server, key, f"{path}/{{workflow}}/review", said)
+    except Refused as refused:
+        problem = problem_of(refused)
+        if is_last or str(problem.get("type", "")).rpartition(":")[2] not in CORRECTABLE:
+            raise
+        return {{"refused": problem, "decision": said}}
+
+
+def problem_of(refused: Refused) -> dict:
+    try:
+        problem = json.loads(str(refused).partition(": ")[2])
+    except ValueError:
+        return {{}}
+    return problem if isinstance(problem, dict) else {{}}
 
 
 def decision(resume: dict) -> dict:
@@ -78,16 +107,25 @@ def decision(resume: dict) -> dict:
     if error:
         return {{"action": "reject", "notes": error.get("message") or "disapproved"}}
     said = {{name: resume.get(name) for name in ("action", "correctedData", "notes")}}
-    return {{name: value for name, value in said.items() if value}}
+    given = {{name: value for name, value in said.items() if value}}
+    return {{"action": "", **given}}
 '''
 ASK_SCRIPT = """\
-# Shows what a person decides on, and the addresses at which the flow can be resumed.
+# Shows what a person decides on, and the addresses at which the flow can be resumed. The form has no answer in it: a
+# decision is made, not taken over. The second time it shows what was refused, and holds what was written.
 import wmill
 
 
-def main(extracted: dict) -> dict:
-    shown = {"default_args": {"action": "approve"}, "extracted": extracted}
+def main(extracted: dict, refused: dict | None = None) -> dict:
+    shown = {"extracted": extracted}
+    if refused:
+        shown |= {"refused": refused.get("refused"), "default_args": refused.get("decision")}
     return {**wmill.get_resume_urls(), **shown}
+"""
+DECIDED_SCRIPT = """\
+# The decision stands as it was reported.
+def main(decided: dict) -> dict:
+    return decided
 """
 
 
@@ -104,7 +142,9 @@ def to_openflow(machine: Machine, calls_at: Flow | None) -> tuple[Fields, dict[s
         )
     if calls_at is None:
         raise InvalidRequest(f"the pipeline of {machine.name} declares no calls for a flow")
-    scripts = {_file(FIRST): _call_script(machine, calls[0]) + _ingest_script(calls_at)}
+    imports = "import os\n" if calls_at.run_key else ""
+    first = _call_script(machine, calls[0], imports=imports) + _ingest_script(calls_at)
+    scripts = {_file(FIRST): first}
     modules: list[Json] = [_first(machine, calls_at)]
     for place, stage in enumerate(calls[1:], start=1):
         is_last = place == len(calls) - 1
@@ -112,6 +152,7 @@ def to_openflow(machine: Machine, calls_at: Flow | None) -> tuple[Fields, dict[s
         if review is not None:
             modules.append(_gate(calls[place - 1], review))
             scripts[_file(ASK)] = ASK_SCRIPT
+            scripts[_file(DECIDED)] = DECIDED_SCRIPT
             scripts[_file(review.name)] = _call_script(machine, stage) + REVIEW_MAIN.format(
                 path=calls_at.path
             )
@@ -147,9 +188,10 @@ def _file(step: str) -> str:
     return f"{step}.inline_script.py"
 
 
-def _call_script(machine: Machine, stage: Stage) -> str:
+def _call_script(machine: Machine, stage: Stage, *, imports: str = "") -> str:
     # The service itself ends a step that takes too long; the call waits a little longer than that.
-    return CALL.format(machine=machine.name, timeout_s=round(stage.timeout_s) + 60)
+    timeout_s = round(stage.timeout_s) + 60
+    return CALL.format(machine=machine.name, timeout_s=timeout_s, imports=imports)
 
 
 def _script(step: str, inputs: Mapping[str, str]) -> Fields:
@@ -170,6 +212,7 @@ CALLED = {**CONNECTION, "workflow": f"results.{FIRST}.workflowId"}
 def _ingest_script(calls_at: Flow) -> str:
     return INGEST_MAIN.format(
         path=calls_at.path,
+        run=RUN.format(run_key=calls_at.run_key) if calls_at.run_key else "",
         document_key=calls_at.document_key,
         parameters="".join(f", {each.name}: str" for each in calls_at.inputs),
         entries="".join(f', "{each.key}": {each.name}' for each in calls_at.inputs),
@@ -234,7 +277,11 @@ def _gate(stage: Stage, review: Review) -> Fields:
                 {
                     "summary": "A person decides",
                     "expr": f"results.{stage.name}.needsReview",
-                    "modules": [_ask(stage, review), _decided(review)],
+                    "modules": [
+                        _ask(stage, review),
+                        _decided(review),
+                        _again(stage, review),
+                    ],
                 }
             ],
             "default": [],
@@ -242,11 +289,41 @@ def _gate(stage: Stage, review: Review) -> Fields:
     }
 
 
-def _ask(stage: Stage, review: Review) -> Fields:
+def _again(stage: Stage, review: Review) -> Fields:
+    """A decision that the service refused comes back as a second form; the second one is the last."""
+    keep: Fields = {
+        "id": DECIDED,
+        "summary": "Keep the decision",
+        "value": _script(DECIDED, {"decided": f"results.{review.name}"}),
+    }
     return {
-        "id": ASK,
+        "id": AGAIN,
+        "summary": "Ask again where the decision was refused",
+        "value": {
+            "type": "branchone",
+            "branches": [
+                {
+                    "summary": "The decision was refused",
+                    "expr": f"Boolean(results.{review.name}.refused)",
+                    "modules": [
+                        _ask(stage, review, is_again=True),
+                        _decided(review, is_again=True),
+                    ],
+                }
+            ],
+            "default": [keep],
+        },
+    }
+
+
+def _ask(stage: Stage, review: Review, *, is_again: bool = False) -> Fields:
+    shown = {"extracted": f"results.{stage.name}"}
+    if is_again:
+        shown["refused"] = f"results.{review.name}"
+    return {
+        "id": f"{ASK}_{AGAIN}" if is_again else ASK,
         "summary": "Wait for a decision",
-        "value": _script(ASK, {"extracted": f"results.{stage.name}"}),
+        "value": _script(ASK, shown),
         "suspend": {
             "required_events": 1,
             "timeout": round(review.timeout_s),
@@ -256,11 +333,13 @@ def _ask(stage: Stage, review: Review) -> Fields:
     }
 
 
-def _decided(review: Review) -> Fields:
+def _decided(review: Review, *, is_again: bool = False) -> Fields:
+    given = {**CALLED, "resume": "resume", "approvers": "approvers"}
+    given["is_last"] = "true" if is_again else "false"
     return {
-        "id": review.name,
+        "id": f"{review.name}_{AGAIN}" if is_again else review.name,
         "summary": "Report the decision to the service",
-        "value": _script(review.name, {**CALLED, "resume": "resume"}),
+        "value": _script(review.name, given),
         "retry": {
             "constant": {"attempts": 3, "seconds": BACKOFF_S},
             "retry_if": {"expr": "error?.name === 'Retryable'"},
@@ -278,7 +357,6 @@ def _form() -> Fields:
             "action": {
                 "type": "string",
                 "enum": ["approve", "correct", "reject"],
-                "default": "approve",
                 "description": "What becomes of it",
             },
             "correctedData": {
@@ -294,7 +372,7 @@ def _inputs(calls_at: Flow) -> Fields:
     texts = {
         "server": "The address of Stateward",
         "key": "An API key of it; empty where it needs none",
-        "document": "The document in base64",
+        "document": "The document",
         **{each.name: each.doc for each in calls_at.inputs},
     }
     properties: Fields = {
@@ -307,6 +385,20 @@ def _inputs(calls_at: Flow) -> Fields:
         "default": "",
         "password": True,
     }
+    # Windmill shows a file picker for base64.
+    properties["document"] = {
+        "type": "string",
+        "description": texts["document"],
+        "contentEncoding": "base64",
+    }
+    for each in calls_at.inputs:
+        if each.choices:
+            properties[each.name] = {
+                "type": "string",
+                "description": each.doc,
+                "enum": ["", *each.choices],
+                "default": "",
+            }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",

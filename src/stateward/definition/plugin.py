@@ -324,19 +324,27 @@ class PluginCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FlowInput(msgspec.Struct, frozen=True, kw_only=True):
-    """One more input of a generated Windmill flow, and the key under which it is sent with the document."""
+    """One more input of a generated Windmill flow, and the key under which it is sent with the document.
+
+    With `choices` the form offers these, and nothing.
+    """
 
     name: str
     key: str
     doc: str
+    choices: tuple[str, ...] = ()
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """How a Windmill flow calls the steps of a machine: below `path`, the document under `document_key`."""
+    """How a Windmill flow calls the steps of a machine: below `path`, the document under `document_key`.
+
+    Under `run_key`, if there is one, the id of the run of the flow is sent with it.
+    """
 
     machine: str
     path: str
     document_key: str
+    run_key: str = ""
     inputs: tuple[FlowInput, ...] = ()
 
 

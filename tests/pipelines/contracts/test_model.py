@@ -140,9 +140,10 @@ def test_what_made_it_is_recorded() -> None:
 def test_each_answer_is_traced_in_the_log_and_the_key_is_not() -> None:
     saved = SavedValues()
 
-    extract(says(an_answer()), saved=saved, price_input="2.5", price_output="10")
+    found, _ = extract(says(an_answer()), saved=saved, price_input="2.5", price_output="10")
 
     ((message, facts),) = saved.lines
+    assert found.about["calls"] == [facts]
     assert message == "the model answered"
     prompt = facts.pop("prompt")
     assert (prompt["id"], prompt["version"]) == ("default", 1)

@@ -12,6 +12,7 @@ from stateward.definition.plugin import (
 )
 
 MACHINE = "contract"
+VERTICALS = ("energy", "general", "insurance", "telco")  # that ship
 FOUND = (
     Column("field"),
     Column("value"),
@@ -107,11 +108,13 @@ PLUGIN = Plugin(
             machine=MACHINE,
             path="/workflows",
             document_key="pdfBase64",
+            run_key="jobId",
             inputs=(
                 FlowInput(
                     name="vertical",
                     key="verticalSlug",
                     doc="What kind of contract it is; empty to find out",
+                    choices=VERTICALS,
                 ),
                 FlowInput(name="filename", key="filename", doc="The name of the document"),
             ),

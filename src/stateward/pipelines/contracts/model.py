@@ -116,6 +116,7 @@ class ModelUsage(msgspec.Struct, kw_only=True):
     answers: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    calls: list[Json] = []
 
     def cost(self, options: ModelOptions) -> str | None:
         """The cost by the prices of the settings; None if none are set."""
@@ -211,6 +212,7 @@ class ModelExtractor:
                 "input_tokens": usage.input_tokens,
                 "output_tokens": usage.output_tokens,
                 "cost": usage.cost(self._options),
+                "calls": usage.calls,
                 "is_cut": is_cut,
                 "rules": rules.version,
             },
@@ -241,10 +243,13 @@ class ModelExtractor:
                 )  # before it is read: a crash must not cost a second request
                 asked += 1
                 latency_ms = round(1000 * (self._services.clock_s() - start))
+                self._services.keep(f"{name}-ms", str(latency_ms).encode())
             content = ""
             try:
                 answer = _body(data)
-                self._count(answer, usage, chosen, latency_ms=latency_ms)
+                waited = self._services.kept(f"{name}-ms")
+                waited_ms = None if waited is None else int(waited)
+                self._count(answer, usage, chosen, latency_ms=latency_ms, waited_ms=waited_ms)
                 content = _content(answer)
                 return read_answer(content, vertical), usage, answer.model or ""
             except UnusableAnswer as unusable:
@@ -261,22 +266,36 @@ class ModelExtractor:
         )
 
     def _count(
-        self, answer: _Body, usage: ModelUsage, chosen: ChosenPrompt, *, latency_ms: int | None
+        self,
+        answer: _Body,
+        usage: ModelUsage,
+        chosen: ChosenPrompt,
+        *,
+        latency_ms: int | None,
+        waited_ms: int | None,
     ) -> None:
-        """Count an answer, and trace it in the log of the attempt, which the record shows."""
+        """Count an answer, and trace it: in the log of the attempt, and in what the extraction says of itself.
+
+        `latency_ms` is what this attempt waited, `waited_ms` what the one did that asked: the extraction is the same
+        whichever attempt makes it.
+        """
         tokens_in, tokens_out = (answer.usage or _Tokens()).counted()
         usage.answers += 1
         usage.input_tokens += tokens_in
         usage.output_tokens += tokens_out
-        self._services.log(
-            "a saved answer is used again" if latency_ms is None else "the model answered",
-            model=answer.model or self._options.name,
-            prompt=chosen.about,
-            latency_ms=latency_ms,
-            input_tokens=tokens_in,
-            output_tokens=tokens_out,
-            cost=ModelUsage(input_tokens=tokens_in, output_tokens=tokens_out).cost(self._options),
-        )
+        call: Fields = {
+            "model": answer.model or self._options.name,
+            "prompt": chosen.about,
+            "latency_ms": waited_ms,
+            "input_tokens": tokens_in,
+            "output_tokens": tokens_out,
+            "cost": ModelUsage(input_tokens=tokens_in, output_tokens=tokens_out).cost(
+                self._options
+            ),
+        }
+        usage.calls.append(call)
+        said = "a saved answer is used again" if latency_ms is None else "the model answered"
+        self._services.log(said, **{**call, "latency_ms": latency_ms})
 
 
 def request_of(

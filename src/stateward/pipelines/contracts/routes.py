@@ -78,7 +78,12 @@ INGESTED = "parse"  # the step that `ingest` runs
 EXTRACTED, COMPARED = "extract", "compare"
 REJECT = "reject"
 INGEST = "ingest"
-ALIASES = {"verticalSlug": f"label.{VERTICAL}", "filename": "name"}
+JOB_ID = "job_id"
+ALIASES = {
+    "verticalSlug": f"label.{VERTICAL}",
+    "jobId": f"label.{JOB_ID}",
+    "filename": "name",
+}
 JSON_OVERHEAD = 1.4  # base64, and what stands around it
 SLACK_BYTES = 1 << 16
 RETRY_AFTER_S = 1
@@ -97,6 +102,14 @@ SequencingWay = Annotated[
         required=False,
     ),
 ]
+ReturnText = Annotated[
+    bool,
+    QueryParameter(
+        name="returnText",
+        description="Whether the answer has the text that was read.",
+        required=False,
+    ),
+]
 OptionalAsk = Annotated[Ask | None, Body(description="Why it is asked for.")]
 OptionalReprocess = Annotated[
     schemas.ReprocessRequest | None, Body(description="Why, and as what kind of contract.")
@@ -109,6 +122,11 @@ def _ingest_body() -> dict[str, Any]:
     properties: dict[str, Any] = body["content"][FORM]["schema"]["properties"]
     properties["verticalSlug"] = {"type": "string", "description": "Its vertical.", "maxLength": 40}
     properties["filename"] = {"type": "string", "description": "Its name, instead of the file's."}
+    properties["jobId"] = {
+        "type": "string",
+        "description": "What its external driver calls this run.",
+        "maxLength": 200,
+    }
     _, components = msgspec.json.schema_components([schemas.IngestRequest])
     body["content"]["application/json"] = {"schema": dict(components["IngestRequest"])}
     return body
@@ -123,7 +141,10 @@ def _ingest_body() -> dict[str, Any]:
     summary="Take a contract in and read its text",
 )
 async def ingest(
-    request: Asked, key: IdempotencyKey = None, sequencing: SequencingWay = None
+    request: Asked,
+    key: IdempotencyKey = None,
+    sequencing: SequencingWay = None,
+    return_text: ReturnText = False,
 ) -> Response[schemas.Workflow]:
     """Keep a contract, open its workflow and run the first step; with `auto` all of them, without waiting."""
     service, caller = service_of(request), caller_of(request)
@@ -161,13 +182,15 @@ async def ingest(
             is_ended=False,
         )
 
-    once = once_of(caller, request, key, (form.artifact.sha256, msgspec.json.encode(form.labels)))
+    asked = (form.artifact.sha256, msgspec.json.encode(form.labels), str(return_text))
+    once = once_of(caller, request, key, asked)
 
     async def run() -> Answer:
         record = (await service.writer.ask(opened)).record
         if record.labels.get(SEQUENCING) != OUTSIDE:
             return await _document(service, record.id)
-        return await _stepped(request, _step(request, record.id, INGESTED))
+        answer = await _stepped(request, _step(request, record.id, INGESTED))
+        return await _document(service, record.id, has_text=True) if return_text else answer
 
     return reply(await _once(request, once, run))
 
@@ -459,11 +482,14 @@ def _refuse_order(app: App, record: Record, call: str) -> NoReturn:
     )
 
 
-async def _document(service: Service, record_id: str) -> Answer:
+async def _document(service: Service, record_id: str, *, has_text: bool = False) -> Answer:
     def look(app: App) -> Answer:
         record = app.record(record_id)
         headers = {"ETag": etag(record.version), "Location": f"/workflows/{record.id}"}
-        return json_answer(workflow_view(app, record), headers=headers)
+        shown = workflow_view(app, record)
+        if has_text:
+            shown = msgspec.structs.replace(shown, text=_text(app, record))
+        return json_answer(shown, headers=headers)
 
     return await service.broad.ask(look)
 
@@ -546,7 +572,8 @@ async def _form(service: Service, caller: Caller, request: Asked) -> Form:
     artifact = await service.upload_thread().ask(
         lambda app: app.artifacts.put((content,), bytes_max=bytes_max)
     )
-    labels = {} if asked.vertical_slug is None else {VERTICAL: asked.vertical_slug}
+    given = {VERTICAL: asked.vertical_slug, JOB_ID: asked.job_id}
+    labels = {name: value for name, value in given.items() if value is not None}
     return Form(
         artifact=artifact,
         machine=CONTRACT,
@@ -622,6 +649,9 @@ def workflow_view(app: App, record: Record) -> schemas.Workflow:
         detection=_detection(app, record),
         problems=app.reviews.problems(record),
         comparison=_comparison(app, record),
+        model_calls=_model_calls(app, record),
+        text=None,
+        job_id=text_of(record.labels.get(JOB_ID)),
         filename=text_of(record.labels.get("filename")),
         replaces=record.replaces,
         replaced_by=app.external_driver.successors(record),
@@ -643,6 +673,23 @@ def _detection(app: App, record: Record) -> Fields | None:
     made = record.outputs.get(EXTRACTED)
     found = None if made is None else app.outputs.about(record.id, made).get("detection")
     return found if isinstance(found, dict) else None
+
+
+def _model_calls(app: App, record: Record) -> list[Fields]:
+    """The answers of a model that the extraction rests on; with two extractors they are a part of what it says."""
+    made = record.outputs.get(EXTRACTED)
+    about = {} if made is None else app.outputs.about(record.id, made)
+    found: Any = about.get("details") or {}
+    model = found.get("model")
+    calls = (model if isinstance(model, dict) else found).get("calls")
+    return calls if isinstance(calls, list) else []
+
+
+def _text(app: App, record: Record) -> str | None:
+    made = record.outputs.get(INGESTED)
+    if made is None:
+        return None
+    return "\n".join(str(page.get("text") or "") for page in app.outputs.items(record.id, made))
 
 
 def _fields(app: App, record: Record) -> list[Fields]:

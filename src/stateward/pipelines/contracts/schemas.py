@@ -29,6 +29,10 @@ class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):
         Meta(description="Its vertical, such as `energy`; if null it is found out."),
     ] = None
     filename: Annotated[str, Meta(max_length=1000)] | None = None
+    job_id: Annotated[
+        Annotated[str, Meta(max_length=200)] | None,
+        Meta(description="What its external driver calls this run; it stays on the workflow."),
+    ] = None
 
 
 class WorkflowReview(Request, frozen=True, kw_only=True, rename="camel"):
@@ -100,6 +104,19 @@ class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
     ]
     comparison: Annotated[
         Fields | None, Meta(description="The ranked offers and what was assumed; null until then.")
+    ]
+    model_calls: Annotated[
+        list[Fields],
+        Meta(
+            description="Every answer of a model: prompt, tokens, cost, and how long it took; null if it was saved "
+            "by an earlier attempt."
+        ),
+    ]
+    text: Annotated[
+        str | None, Meta(description="The text that was read, if `returnText` asked for it.")
+    ]
+    job_id: Annotated[
+        str | None, Meta(description="What its external driver called the run that took it in.")
     ]
     filename: str | None
     replaces: str | None
