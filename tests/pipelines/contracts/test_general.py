@@ -281,6 +281,8 @@ def test_the_law_under_which_a_party_was_founded_does_not_govern() -> None:
         ("This Agreement shall expire at the earlier of (i) eighteen months from the date hereof.", "18 months"),
         ("This Agreement shall commence on the Effective Date and continue for one (1) year.", "1 year"),
         ("Dieser Vertrag hat eine Laufzeit von 24 Monaten.", "24 months"),
+        ('It covers what is furnished for one year following the Effective Date ("the Term").', "1 year"),
+        ("The restrictions on use and disclosure shall survive for a period of two (2) years.", "2 years"),
     ],
 )  # fmt: skip
 def test_the_term_is_found(text: str, term: str) -> None:
@@ -295,6 +297,7 @@ def test_the_term_is_found(text: str, term: str) -> None:
         "Neither party shall hire any employee of the other for one (1) year from the date hereof.",
         "The Executive has been employed by the Company for more than ten (10) years.",
         "You agree that for 18 months from the date of this letter you will not acquire any securities.",
+        "This letter shall end on the later to occur of December 31, 2009 or the day on which he leaves.",
     ],
 )
 def test_other_durations_are_no_term(text: str) -> None:

@@ -115,6 +115,15 @@ _FROM_END = re.compile(
     re.IGNORECASE,
 )
 _FROM_EMPLOYMENT = re.compile(r"employ|retire|\bservice|separat", re.IGNORECASE)
+# A duration that begins with an event of which no one knows the day is hardly the term, whatever it limits.
+_FROM_EVENT = re.compile(
+    r"^\W{0,3}(?:period\s+)?(?:from|after|following|of)\b[^.;]{0,70}?(?:\btermination|\bexpir|\bearlier\s+of|\blater\s+of|"
+    r"\bno\s+longer|\bcease|\bcessation|\bdiscussions?\b|\bcompletion|\bclosing\b)",
+    re.IGNORECASE,
+)
+_CALLED_TERM = re.compile(
+    r"^[^.;]{0,60}?\(\s*(?:the\s+)?[\"“](?:the\s+)?(?:Initial\s+)?Term[\"”]", re.IGNORECASE
+)
 _TERM_IS = re.compile(
     rf"\b(?:term|duration)\s+(?:of\s+{_AGREEMENT}\s+|hereof\s+|of\s+agreement\s+)?(?:(?:shall|will)\s+)?(?:be|is|begin|commence|run|"
     rf"start|last)\w*\b[^.;]{{0,120}}$|(?:{_AGREEMENT}|vertrag|vereinbarung)[^.;]{{0,60}}\b(?:is|has|have|be|hat)\b[^.;]{{0,20}}"
@@ -127,13 +136,13 @@ _HELD = re.compile(
     re.IGNORECASE,
 )
 _FROM_DISCLOSURE = re.compile(
-    r"^\W{0,3}(?:from|after|following|beyond)\b[^.;,]{0,45}?\b(?:disclosures?|receipt|received|return|disclosed|furnished)\b",
+    r"^\W{0,3}(?:from|after|following|beyond|of)\b[^.;,]{0,60}?\b(?:disclosures?|receipt|received|return|disclosed|furnished)\b",
     re.IGNORECASE,
 )
 _OTHER = re.compile(
     r"solicit|\bhire|\bhiring|employment|standstill|acquir|\bcompet|non-?compet|salary|severance|\bvest|bonus|notice|"
     r"insurance|securities|\bstock|option|\bbenefits?|cure|invoice|payment|\bwarrant|audit|retain(?:ed)?\s+(?:copies|records)|"
-    r"\bage\b|restrict|statute|imprison|experience|vacation|renew",
+    r"\bage\b|restrict(?!ions?\s+on\s+(?:the\s+)?(?:use|disclosure))|statute|imprison|experience|vacation|renew",
     re.IGNORECASE,
 )
 _OTHER_AFTER = re.compile(
@@ -151,6 +160,11 @@ _PRIOR = re.compile(
 )
 _EXPIRES_ON = re.compile(
     rf"(?:{_THIS})[^.;]{{0,160}}?\b(?:terminat\w*|expir\w*|continue\w*|remain\w*|ends?|through|until)\b[^.;]{{0,60}}$",
+    re.IGNORECASE,
+)
+# The end is the later of two days, or that of something else.
+_OTHER_END = re.compile(
+    r"\b(?:later|earlier)\s+(?:of|to\s+occur)\b|\b(?:service|employ\w*|consult\w*|resign\w*)\b[^.;]{0,120}$",
     re.IGNORECASE,
 )
 
@@ -233,11 +247,14 @@ def _score(prose: Prose, start: int, end: int) -> float:
     if not is_this and not is_duty:
         is_then = bool(_THEN_DUTY.search(after)) and not _OTHER.search(after[:THEN_CHARS])
         score = 3.5 * bool(_THEN_THIS.search(after)) or 2.0 * is_then
+    score += 4.0 * bool(_CALLED_TERM.search(after))
     if not score:
         return 0.0
     score += 1.5 * bool(_TERM_LABEL.search(before)) + 0.5 * bool(_LEAD.search(before))
     if end_of := _FROM_END.search(after):
         score -= 2.5 if _FROM_EMPLOYMENT.search(end_of[0]) or not (is_this or is_duty) else 0.5
+    elif _FROM_EVENT.search(after):
+        score -= 2.5
     elif _FROM_DISCLOSURE.search(after):
         score -= 0.5
     elif _FROM_DATE.search(after):
@@ -256,7 +273,8 @@ def _by_expiry(prose: Prose, effective: str | None) -> list[TermCandidate]:
     start = date.fromisoformat(effective)
     for dated in prose.dates:
         first, _ = prose.sentence(dated.start)
-        if not _EXPIRES_ON.search(prose.text[max(first, dated.start - 260) : dated.start]):
+        before = prose.text[max(first, dated.start - 260) : dated.start]
+        if not _EXPIRES_ON.search(before) or _OTHER_END.search(before):
             continue
         if (months := _months(start, dated)) > 0:
             value = (
