@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import msgspec
 import yaml
@@ -21,6 +22,27 @@ SURE = 60  # below it, a type is a guess
 CLOSE = 8  # confidences that differ less do not decide between two types
 TEXT_CHARS_MAX = 6000  # of a clause: what it is about is said at its beginning
 AMBIGUOUS = "TYPE_AMBIGUOUS"
+_ACCENTS = re.compile("[\u0300-\u036f]")
+
+
+class Phrases(NamedTuple):
+    """Phrases as one expression, and a word of each: a text without any of the words need not be searched."""
+
+    pattern: re.Pattern[str]
+    words: tuple[str, ...]
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has one of them."""
+        return self._may_be_in(text) and self.pattern.search(text) is not None
+
+    def all_in(self, text: str) -> tuple[str, ...]:
+        """Those that a text has, each once."""
+        if not self._may_be_in(text):
+            return ()
+        return tuple(dict.fromkeys(" ".join(found.split()) for found in self.pattern.findall(text)))
+
+    def _may_be_in(self, text: str) -> bool:
+        return any(word in text for word in self.words)
 
 
 class ClauseType(msgspec.Struct, frozen=True):
@@ -29,8 +51,8 @@ class ClauseType(msgspec.Struct, frozen=True):
     name: str
     title: str
     headings: frozenset[str]
-    strong: re.Pattern[str] | None
-    phrases: re.Pattern[str] | None
+    strong: Phrases
+    phrases: Phrases
 
 
 class Typed(msgspec.Struct, frozen=True):
@@ -45,11 +67,7 @@ class Typed(msgspec.Struct, frozen=True):
 def topics_of(text: str, *, besides: str) -> list[str]:
     """Other types that a clause speaks of in words of their own, such as the law in a clause of general provisions."""
     bare = _folded(text[:TEXT_CHARS_MAX])
-    return [
-        each.name
-        for each in _types()
-        if each.name != besides and each.strong is not None and each.strong.search(bare)
-    ]
+    return [each.name for each in _types() if each.name != besides and each.strong.is_in(bare)]
 
 
 def clause_type(heading: str, text: str, *, above: Typed | None = None) -> Typed:
@@ -101,8 +119,8 @@ def _by_text(text: str) -> Typed | None:
     bare = _folded(text[:TEXT_CHARS_MAX])
     scores: list[tuple[int, str, tuple[str, ...]]] = []
     for each in _types():
-        strong = _distinct(each.strong, bare)
-        weak = _distinct(each.phrases, bare)
+        strong = each.strong.all_in(bare)
+        weak = each.phrases.all_in(bare)
         points = STRONG * len(strong) + PHRASE * len(weak)
         if points > PHRASE:  # a single common word says nothing
             scores.append((points, each.name, (*strong, *weak)))
@@ -116,20 +134,15 @@ def _by_text(text: str) -> Typed | None:
     return Typed(name, min(confidence, 55) if flags else confidence, matched[:4], flags)
 
 
-def _distinct(pattern: re.Pattern[str] | None, text: str) -> tuple[str, ...]:
-    if pattern is None:
-        return ()
-    return tuple(dict.fromkeys(" ".join(found.split()) for found in pattern.findall(text)))
-
-
 def bare_text(text: str) -> str:
     """Words without case, accents and punctuation: the form in which headings are compared."""
     return " ".join(re.findall(r"[a-z0-9]+", _folded(text)))
 
 
+@lru_cache(maxsize=8)  # a clause is looked at for its type and for its topics
 def _folded(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.casefold().replace("ß", "ss"))
-    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+    return plain if plain.isascii() else _ACCENTS.sub("", plain)
 
 
 @lru_cache(maxsize=1)
@@ -153,10 +166,12 @@ def _headings() -> dict[str, str]:
     return {heading: each.name for each in _types() for heading in sorted(each.headings)}
 
 
-def _pattern(phrases: Iterable[str]) -> re.Pattern[str] | None:
+def _pattern(phrases: Iterable[str]) -> Phrases:
     """Phrases as one expression; blanks match any blanks, a star the rest of a word, one alone up to three words."""
     found = [_expression(phrase) for phrase in phrases]
-    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(found)})(?![a-z0-9])") if found else None
+    pattern = re.compile(rf"(?<![a-z0-9])(?:{'|'.join(found)})(?![a-z0-9])")
+    words = (max(_folded(phrase).replace("*", " ").split(), key=len) for phrase in phrases)
+    return Phrases(pattern, tuple(dict.fromkeys(words)))
 
 
 def _expression(phrase: str) -> str:
