@@ -65,7 +65,9 @@ def test_an_edit_without_a_new_version_shows_in_the_hash() -> None:
         (MINE.replace("version: 7\n", ""),
          "p.yaml:1: version: version is missing; it must be a whole number of at least 1"),
         (MINE + "schema: {}\n", "p.yaml:5: schema: schema is not a known key; known are version, system, instructions, "
-         "vertical, provider"),
+         "vertical, provider, product_type, labels"),
+        (MINE.replace("vertical: energy\n", "product_type: gas\n"),
+         "p.yaml:2: product_type: a product type needs its vertical beside it"),
     ],
 )  # fmt: skip
 def test_a_prompt_that_cannot_work_is_refused_with_its_line(text: str, fault: str) -> None:
@@ -73,6 +75,33 @@ def test_a_prompt_that_cannot_work_is_refused_with_its_line(text: str, fault: st
         prompts_of({"p.yaml": text})
 
     assert str(refused.value) == fault
+
+
+def test_a_label_tries_a_version_that_no_one_else_gets() -> None:
+    trial = MINE.replace("version: 7", "version: 9\nlabels: [trial]")
+    prompts = prompts_of({"a.yaml": MINE, "b.yaml": trial})
+
+    assert prompts.choose("energy", None).about["version"] == 7
+    chosen = prompts.choose("energy", "E.ON", label="trial")
+    assert (chosen.about["version"], chosen.about["label"]) == (9, "trial")
+    assert prompts.choose("telco", None, label="trial").id == "telco"
+
+
+def test_of_several_versions_the_highest_counts() -> None:
+    newer = MINE.replace("version: 7", "version: 8")
+
+    for files in ({"a.yaml": MINE, "b.yaml": newer}, {"a.yaml": newer, "b.yaml": MINE}):
+        assert prompts_of(files).choose("energy", None).about["version"] == 8
+
+
+def test_a_product_may_have_a_prompt_of_its_own() -> None:
+    gas = MINE.replace("vertical: energy", "vertical: energy\nproduct_type: gas")
+    both = gas.replace("product_type", "provider: E.ON\nproduct_type")
+    prompts = prompts_of({"gas.yaml": gas, "eon-gas.yaml": both})
+
+    assert prompts.choose("energy", "EnBW", product_type="gas").id == "gas"
+    assert prompts.choose("energy", "E.ON", product_type="gas").id == "eon-gas"
+    assert prompts.choose("energy", "E.ON", product_type="power").id == "energy"
 
 
 def test_two_prompts_for_one_thing_are_refused() -> None:

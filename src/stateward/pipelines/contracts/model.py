@@ -72,6 +72,7 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = 0.0
     tokens_max: int | None = None
     document_chars_max: int = 200_000
+    prompt_label: str = ""
     price_input: str = ""
     price_output: str = ""
     ca_file: str = ""
@@ -164,7 +165,7 @@ Entries = dict[str, list[ModelEntry]]
 
 
 class ModelExtractor:
-    """An extractor that asks a model. `provider` selects the prompt; the vertical never comes from the model."""
+    """An extractor that asks a model. Provider and product type select the prompt; the vertical never comes from it."""
 
     def __init__(
         self,
@@ -173,17 +174,24 @@ class ModelExtractor:
         *,
         services: JobServices,
         provider: str | None = None,
+        product_type: str | None = None,
     ) -> None:
         self._options = options
         self._prompts = prompts
         self._services = services
         self._provider = provider
+        self._product_type = product_type
 
     def extract(
         self, document: TextDocument, vertical: Vertical, rules: ContractRules
     ) -> Extraction:
         """The values of the fields of `vertical` that the model found, checked against the document."""
-        chosen = self._prompts.choose(vertical.slug, self._provider)
+        chosen = self._prompts.choose(
+            vertical.slug,
+            self._provider,
+            product_type=self._product_type,
+            label=self._options.prompt_label,
+        )
         text, is_cut = _text(document, self._options.document_chars_max)
         if is_cut:
             self._services.log(

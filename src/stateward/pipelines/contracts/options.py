@@ -233,6 +233,7 @@ def _model(model: ModelSettings, key: str) -> Fields:
         "temperature": model.temperature,
         "tokens_max": model.tokens_max,
         "document_chars_max": model.document_chars_max,
+        "prompt_label": model.prompt_label or "",
         "price_input": _price(model.price_input),
         "price_output": _price(model.price_output),
         "ca_file": model.ca_file or "",

@@ -1,4 +1,7 @@
-"""What a model is told, as files with versions: one for each vertical, and for a provider that needs its own words.
+"""What a model is told, as files with versions: one for each vertical, and for providers and products with own words.
+
+A file with labels (`trial`) is used only where the settings name one of them, so that a new version can be tried beside
+the one in use; of several versions for one thing the highest counts.
 
 A prompt says how to read. It cannot say what may be answered (the schema is made from the rules), what counts as good
 enough (the thresholds are rules too), or where the document stands (the program adds it): so neither an edit nor a
@@ -23,33 +26,45 @@ from stateward.definition.yaml_text import read_yaml
 
 PLACES = frozenset({"vertical", "provider", "fields"})
 TEXT_CHARS_MAX = 20_000
+LABEL_CHARS_MAX = 40
 HASH_CHARS = 16
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=TEXT_CHARS_MAX)]
+Label = Annotated[str, msgspec.Meta(min_length=1, max_length=LABEL_CHARS_MAX)]
+PromptKey = tuple[str | None, str | None, str | None]  # vertical, provider, product type
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. Without `vertical` it is for all, without `provider` for all providers of the vertical."""
+    """One file. Without `vertical` it is for all, without `provider` and `product_type` for all of the vertical."""
 
     version: Annotated[int, msgspec.Meta(ge=1)]
     system: Text
     instructions: Text
     vertical: str | None = None
     provider: str | None = None
+    product_type: str | None = None
+    labels: list[Label] = []
+
+    @property
+    def key(self) -> "PromptKey":
+        """What it is for."""
+        return self.vertical, self.provider, self.product_type
 
 
 class ChosenPrompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt, with the name of its file."""
+    """A prompt, with the name of its file, and the label for which it was chosen."""
 
     id: str
     prompt: Prompt
+    label: str = ""
 
     @property
     def about(self) -> Fields:
-        """Name, version and hash of the prompt: an edit without a new version changes the hash."""
+        """Name, version, hash and label of the prompt: an edit without a new version changes the hash."""
         texts = f"{self.prompt.system}\0{self.prompt.instructions}"
         digest = hashlib.sha256(texts.encode()).hexdigest()[:HASH_CHARS]
-        return {"id": self.id, "version": self.prompt.version, "sha256": digest}
+        about: Fields = {"id": self.id, "version": self.prompt.version, "sha256": digest}
+        return {**about, "label": self.label} if self.label else about
 
     def system(self, values: Mapping[str, str]) -> str:
         """The system message."""
@@ -64,16 +79,35 @@ class Prompts:
     """All prompts; the most specific one is chosen."""
 
     def __init__(self, prompts: Mapping[str, Prompt]) -> None:
-        self._chosen: dict[tuple[str | None, str | None], ChosenPrompt] = {
-            (each.vertical, each.provider): ChosenPrompt(id=name, prompt=each)
-            for name, each in prompts.items()
-        }
+        self._versions: dict[tuple[PromptKey, str], ChosenPrompt] = {}
+        for name, each in sorted(prompts.items(), key=lambda pair: pair[1].version):
+            for label in each.labels or [""]:  # the highest version comes last and stays
+                chosen = ChosenPrompt(id=name, prompt=each, label=label)
+                self._versions[each.key, label] = chosen
 
-    def choose(self, vertical: str, provider: str | None) -> ChosenPrompt:
-        """The prompt of the provider, else of the vertical, else the general one."""
-        for key in ((vertical, provider), (vertical, None), (None, None)):
-            if key in self._chosen:
-                return self._chosen[key]
+    def choose(
+        self,
+        vertical: str,
+        provider: str | None,
+        *,
+        product_type: str | None = None,
+        label: str = "",
+    ) -> ChosenPrompt:
+        """The prompt of the provider and product, else of one of them, else of the vertical, else the general one.
+
+        Of each, one with the label comes before one without any.
+        """
+        keys: tuple[PromptKey, ...] = (
+            (vertical, provider, product_type),
+            (vertical, provider, None),
+            (vertical, None, product_type),
+            (vertical, None, None),
+            (None, None, None),
+        )
+        for key in keys:
+            for wanted in (label, ""):
+                if (key, wanted) in self._versions:
+                    return self._versions[key, wanted]
         fault = Fault(
             source="prompts",
             line=0,
@@ -100,8 +134,9 @@ def prompts_of(own: Mapping[str, str]) -> Prompts:
     """Own prompts, by the name of their file, over the shipped ones; raises `DeclarationError` with every fault."""
     faults: list[Fault] = []
     prompts: dict[str, Prompt] = {}
-    holders: dict[tuple[str | None, str | None], str] = {}
-    for name, text in (shipped_texts() | dict(own)).items():
+    holders: dict[tuple[PromptKey, str, int], str] = {}
+    own_keys: set[PromptKey] = set()
+    for name, text in (dict(own) | shipped_texts()).items():
         try:
             document = read_yaml(text, source=name)
         except DeclarationError as error:
@@ -109,15 +144,16 @@ def prompts_of(own: Mapping[str, str]) -> Prompts:
             continue
         prompt, wrong = convert(document, Prompt)
         faults += wrong if prompt is None else _faults(prompt, document)
-        if prompt is None:
+        if prompt is None or (name not in own and prompt.key in own_keys):
             continue
         prompts[_id(name)] = prompt
-        holder = (
-            holders.setdefault((prompt.vertical, prompt.provider), name) if name in own else name
-        )
-        if holder != name:
-            said = f"{holder} is for the same vertical and provider; keep one of them"
-            faults.append(document.fault(("vertical",), said))
+        if name in own and not prompt.labels:
+            own_keys.add(prompt.key)
+        for label in prompt.labels or [""]:
+            holder = holders.setdefault((prompt.key, label, prompt.version), name)
+            if holder != name:
+                said = f"{holder} is for the same vertical and provider with the same version; keep one of them"
+                faults.append(document.fault(("vertical",), said))
     if faults:
         raise DeclarationError(faults)
     return Prompts(prompts)
@@ -128,6 +164,9 @@ def _faults(prompt: Prompt, document: Document) -> list[Fault]:
     faults = []
     if prompt.provider is not None and prompt.vertical is None:
         faults.append(document.fault(("provider",), "a provider needs its vertical beside it"))
+    if prompt.product_type is not None and prompt.vertical is None:
+        said = "a product type needs its vertical beside it"
+        faults.append(document.fault(("product_type",), said))
     for key in ("system", "instructions"):
         template = Template(getattr(prompt, key))
         if not template.is_valid():

@@ -79,9 +79,11 @@ EXTRACTED, COMPARED = "extract", "compare"
 REJECT = "reject"
 INGEST = "ingest"
 JOB_ID = "job_id"
+PRODUCT_TYPE = "product_type"
 ALIASES = {
     "verticalSlug": f"label.{VERTICAL}",
     "jobId": f"label.{JOB_ID}",
+    "productType": f"label.{PRODUCT_TYPE}",
     "filename": "name",
 }
 JSON_OVERHEAD = 1.4  # base64, and what stands around it
@@ -122,6 +124,11 @@ def _ingest_body() -> dict[str, Any]:
     properties: dict[str, Any] = body["content"][FORM]["schema"]["properties"]
     properties["verticalSlug"] = {"type": "string", "description": "Its vertical.", "maxLength": 40}
     properties["filename"] = {"type": "string", "description": "Its name, instead of the file's."}
+    properties["productType"] = {
+        "type": "string",
+        "description": "What kind of product it is; it selects the prompt of a model.",
+        "maxLength": 40,
+    }
     properties["jobId"] = {
         "type": "string",
         "description": "What its external driver calls this run.",
@@ -572,7 +579,11 @@ async def _form(service: Service, caller: Caller, request: Asked) -> Form:
     artifact = await service.upload_thread().ask(
         lambda app: app.artifacts.put((content,), bytes_max=bytes_max)
     )
-    given = {VERTICAL: asked.vertical_slug, JOB_ID: asked.job_id}
+    given = {
+        VERTICAL: asked.vertical_slug,
+        PRODUCT_TYPE: asked.product_type,
+        JOB_ID: asked.job_id,
+    }
     labels = {name: value for name, value in given.items() if value is not None}
     return Form(
         artifact=artifact,

@@ -28,6 +28,12 @@ class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):
         Annotated[str, Meta(max_length=40)] | None,
         Meta(description="Its vertical, such as `energy`; if null it is found out."),
     ] = None
+    product_type: Annotated[
+        Annotated[str, Meta(max_length=40)] | None,
+        Meta(
+            description="What kind of product it is, such as `gas`; it selects the prompt of a model."
+        ),
+    ] = None
     filename: Annotated[str, Meta(max_length=1000)] | None = None
     job_id: Annotated[
         Annotated[str, Meta(max_length=200)] | None,

@@ -70,6 +70,12 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     document_chars_max: Annotated[
         Count, Meta(description="How much of a document is sent; the rest is left out.")
     ] = 200_000
+    prompt_label: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=40)] | None,
+        Meta(
+            description="Prompts with this label are taken before those without any; null: only those without."
+        ),
+    ] = None
     price_input: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         Meta(description="The price of a million input tokens; null: no cost is calculated."),

@@ -46,6 +46,7 @@ CACHED_MAX = 4
 REVIEW = "review"
 CONSUMPTION = "consumption"
 GENERAL = "general"
+PRODUCT_TYPE = "product_type"  # a label: what kind of product of its vertical it is, for the choice of a prompt
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,7 +187,11 @@ def _by_extractors(
         keep=job.save, kept=job.load, log=job.log, left_s=lambda: job.remaining_s
     )
     extractor = ModelExtractor(
-        options_of(options.model), _prompts(options), services=services, provider=by_rules.provider
+        options_of(options.model),
+        _prompts(options),
+        services=services,
+        provider=by_rules.provider,
+        product_type=str(job.labels.get(PRODUCT_TYPE) or "") or None,
     )
     by_model = extractor.extract(document, vertical, rules)
     if options.extractor == "both":
