@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -93,8 +94,15 @@ def test_the_steps_their_retries_and_the_question_are_those_of_the_machine() -> 
     assert "default" not in ask["suspend"]["resume_form"]["schema"]["properties"]["action"]
 
 
+class InputSchema(msgspec.Struct):
+    """The inputs of a flow."""
+
+    properties: dict[str, dict[str, Any]]
+
+
 def test_the_form_of_the_flow_has_a_file_picker_and_the_verticals_that_ship() -> None:
-    given = to_openflow(CONTRACT, *PLUGIN.flows)[0]["schema"]["properties"]  # type: ignore[index,call-overload]
+    flow, _ = to_openflow(CONTRACT, *PLUGIN.flows)
+    given = msgspec.convert(flow["schema"], InputSchema).properties
 
     assert given["document"]["contentEncoding"] == "base64"
     assert given["vertical"]["enum"] == ["", *sorted(shipped().verticals)]
