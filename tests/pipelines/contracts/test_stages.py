@@ -65,6 +65,7 @@ class Line:
         self._path = path
         path.write_text(text, "utf-8")
         self._labels = labels or {}
+        self.retry_count = 0
         self._items: dict[str, list[str]] = {}
 
     def run(self, stage: str, **options: Json) -> Result:
@@ -75,6 +76,7 @@ class Line:
             path=self._path,
             items=self._items,
             options=options,
+            retry_count=self.retry_count,
         )
         runner = registered()[f"contract.{stage}"]
         result = run_runner(
@@ -130,6 +132,33 @@ def test_a_plain_contract_is_read_extracted_judged_and_compared(line: Line) -> N
         "sample_offers": True,
     }
     assert compared.count == 14
+
+
+def test_a_damaged_file_is_tried_again_and_then_read_with_a_note(
+    line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stateward.core.errors import FatalFailure
+    from stateward.pipelines.kit import reader
+
+    whole = reader.read_document
+
+    def damaged(path: Path, *, is_lenient: bool, **options: object) -> object:
+        if not is_lenient:
+            raise FatalFailure("a part is damaged", code="CORRUPT_FILE")
+        return msgspec.structs.replace(whole(path), damage="a part is damaged")
+
+    monkeypatch.setattr(reader, "read_document", damaged)
+
+    first = line.run("parse")
+    line.retry_count = 1
+    line.done("parse")
+    line.done("extract")
+    judged = line.done("validate")
+
+    assert isinstance(first, Failed)
+    assert (first.code, first.is_retryable) == ("CORRUPT_FILE", True)
+    assert judged.facts["valid"] is False
+    assert "DAMAGED_FILE" in str(judged.facts["notes"])
 
 
 def test_what_each_stage_says_of_its_items_is_enough_to_follow_it(line: Line) -> None:

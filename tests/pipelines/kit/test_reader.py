@@ -183,7 +183,35 @@ def test_a_pdf_with_a_damaged_part_is_refused_though_it_opens(tmp_path: Path) ->
     place = pdf.rfind(b"stream\n", 0, pdf.rfind(b"endstream")) + 40
     pdf[place : place + 8] = bytes(8)
 
-    assert refused(written(tmp_path, bytes(pdf))).code == "CORRUPT_FILE"
+    path = written(tmp_path, bytes(pdf))
+    assert refused(path).code == "CORRUPT_FILE"
+    with pytest.raises(FatalFailure, match="damaged, and no text is left") as failed:
+        read_document(path, is_lenient=True)
+    assert failed.value.code == "CORRUPT_FILE"
+
+
+@pytest.mark.parametrize("is_torn", [False, True])
+def test_a_damaged_pdf_is_read_leniently_as_far_as_that_goes(
+    tmp_path: Path, *, is_torn: bool
+) -> None:
+    paper = a_paper(*[SENTENCE] * 20)
+    paper.page()
+    for at in range(20):
+        paper.text(50, 60 + 14 * at, SENTENCE)
+    pdf = bytearray(paper.pdf())
+    if is_torn:
+        pytest.importorskip("pikepdf")
+        del pdf[len(pdf) * 2 // 3 :]
+    else:
+        place = pdf.rfind(b"stream\n", 0, pdf.rfind(b"endstream")) + 40
+        pdf[place : place + 8] = bytes(8)
+    path = written(tmp_path, bytes(pdf))
+
+    document = read_document(path, is_lenient=True)
+
+    assert refused(path).code == "CORRUPT_FILE"
+    assert SENTENCE in document.pages[0].text
+    assert "damaged" in document.damage
 
 
 def test_more_pages_than_allowed_are_refused(tmp_path: Path) -> None:

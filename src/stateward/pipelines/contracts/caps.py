@@ -33,6 +33,7 @@ TEXT_CHARS_MAX = 200_000
 ONLY_PARTY_CAP = 70
 SCAN_CAP = 78  # of a value that OCR read: a digit may be another, and nothing proves it
 QUOTE_CHARS_MAX = 100
+SENTENCE_CHARS_MAX = 500
 OPEN, CLOSE = "⟦", "⟧"  # around the value, in the text that patterns with `is_marked` see
 PROSE_WORDS = (
     9  # a line with so many words is part of a paragraph, and its sentence goes on in the next
@@ -101,7 +102,11 @@ def cap_extraction(
         for each in extraction.found
     ]
     found = _cap_parties(found, vertical)
-    flags: list[Json] = [*_flags(document, text, lowered_text, rules), *_missing_pages(document)]
+    flags: list[Json] = [
+        *_flags(document, text, lowered_text, rules),
+        *_missing_pages(document),
+        *_damage(document),
+    ]
     about: Fields = {**extraction.about, FLAGS: flags} if flags else extraction.about
     return replace(extraction, found=found, about=about)
 
@@ -244,6 +249,12 @@ def _missing_pages(document: TextDocument) -> Iterator[Json]:
             "code": "PAGES_WITHOUT_TEXT",
             "sentence": f"{named} a picture without text, and was not read",
         }
+
+
+def _damage(document: TextDocument) -> Iterator[Json]:
+    if document.damage:
+        said = f"the file is damaged, and something may be missing: {document.damage}"
+        yield {"code": "DAMAGED_FILE", "sentence": said[:SENTENCE_CHARS_MAX]}
 
 
 # Compiling

@@ -10,11 +10,12 @@ from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from itertools import groupby
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from stateward.core.errors import FatalFailure, UnknownName
+from stateward.core.errors import FatalFailure, StageFailure, UnknownName
 from stateward.core.model import NOTES, Fields, Json
 from stateward.pipelines.contracts.caps import cap_extraction
 from stateward.pipelines.contracts.comparison import Comparison, ContractValue, compare
@@ -73,15 +74,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse(job: Job) -> Outcome:
     """The document of a job as pages."""
-    from stateward.pipelines.kit.reader import read_document
-
     options = Options.of(job)
     if job.path is None:
         job.bytes()  # raises with the reason
         raise AssertionError
-    document = read_document(
-        job.path, pages_max=options.pages_max, chars_max=options.chars_max, is_ocr=True
-    )
+    document = _read(job, job.path, options)
     scanned = sum(page.is_scan for page in document.pages)
     about: Fields = {
         "format": document.format,
@@ -90,12 +87,37 @@ def parse(job: Job) -> Outcome:
     }
     if scanned:
         about["scanned_pages"] = scanned
+    if document.damage:
+        about["damage"] = document.damage
     job.log("the text was read", about=about)
     return Outcome(
         facts={"format": document.format, "pages": len(document.pages)},
         items=[Batch([piece for page in document.pages for piece in pieces_of(page)])],
         about=about,
     )
+
+
+def _read(job: Job, path: Path, options: Options) -> TextDocument:
+    """The text of a file. A damaged one is tried again, and then read with what can be saved of it."""
+    from stateward.pipelines.kit.failures import CORRUPT_FILE
+    from stateward.pipelines.kit.reader import read_document
+
+    is_lenient = job.retry_count > 0
+    try:
+        document = read_document(
+            path,
+            pages_max=options.pages_max,
+            chars_max=options.chars_max,
+            is_ocr=True,
+            is_lenient=is_lenient,
+        )
+    except FatalFailure as error:
+        if error.code != CORRUPT_FILE or is_lenient:
+            raise
+        raise StageFailure(error.message, code=error.code) from None
+    if document.damage:
+        job.log(f"the file is damaged: {document.damage}", level="warning")
+    return document
 
 
 def pieces_of(page: TextPage) -> list[TextPage]:
@@ -349,7 +371,10 @@ def _vertical(job: Job, detection: Detection, rules: ContractRules) -> Vertical:
 
 def _document(job: Job) -> TextDocument:
     pages = pages_of(job.items(TextPage, "parse"))
-    return TextDocument(format=str(job.about("parse").get("format", "")), pages=pages)
+    about = job.about("parse")
+    return TextDocument(
+        format=str(about.get("format", "")), pages=pages, damage=str(about.get("damage") or "")
+    )
 
 
 def _extraction(job: Job) -> Extraction:

@@ -46,6 +46,7 @@ class TextDocument(msgspec.Struct, frozen=True):
 
     format: str
     pages: list[TextPage]
+    damage: str = ""  # what may be missing, where a damaged file was read as far as that goes
 
     @property
     def text(self) -> str:

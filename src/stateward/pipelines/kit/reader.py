@@ -6,14 +6,17 @@ What cannot be read is refused with one of the codes of `failures` and a message
 """
 
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from stateward.core.errors import FatalFailure
+from stateward.core.errors import FatalFailure, MissingExtra
 from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
 from stateward.pipelines.kit.docx import PAGE_BREAK, is_docx, read_docx
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import (
+    CORRUPT_FILE,
     EMPTY_DOCUMENT,
     ENCRYPTED,
     NO_TEXT,
@@ -57,10 +60,12 @@ def read_document(
     is_numbered: bool = False,
     is_attachment: bool = False,
     is_ocr: bool = False,
+    is_lenient: bool = False,
 ) -> TextDocument:
     """The text of a file, or a refusal; `is_numbered` has the numbers of automatic lists of a DOCX.
 
     `is_ocr` reads scans, photos, and pictures among the pages of a PDF; without it a photo is refused as no document.
+    `is_lenient` reads a damaged PDF as far as that goes, and says in `damage` what may be missing.
     An attachment of a mail is not read as a mail again: a person looks at such a one.
     """
     with path.open("rb") as file:
@@ -68,10 +73,10 @@ def read_document(
     if is_empty(head):
         raise _empty()
     if is_pdf(head):
-        pages = read_pdf(
-            path, password=password, pages_max=pages_max, chars_max=chars_max, is_ocr=is_ocr
+        read = partial(
+            read_pdf, password=password, pages_max=pages_max, chars_max=chars_max, is_ocr=is_ocr
         )
-        return TextDocument("pdf", pages)
+        return _lenient_pdf(path, read) if is_lenient else TextDocument("pdf", read(path))
     if is_ocr and is_picture(head):
         return _photo(path)
     if is_mail(head) and not is_attachment:
@@ -102,6 +107,43 @@ def read_document(
     if len("".join(text.split())) < CHARS_MIN:
         raise _empty()
     return text_document(text, kind=kind, pages_max=pages_max)
+
+
+def _lenient_pdf(path: Path, read: Callable[..., list[TextPage]]) -> TextDocument:
+    """A PDF with its damage left out; if it does not open, a mended copy of it (extra `repair`)."""
+    damage: list[str] = []
+    try:
+        pages = read(path, on_damaged=damage.append)
+    except FatalFailure as failure:
+        if failure.code == NO_TEXT and damage:
+            said = f"{'; '.join(damage)}, and no text is left; get the file again from its source"
+            raise FatalFailure(said, code=CORRUPT_FILE) from None
+        if failure.code != CORRUPT_FILE:
+            raise
+        damage.append(failure.message)
+        pages = _read_mended(path, read, failure, damage)
+    return TextDocument("pdf", pages, "; ".join(dict.fromkeys(damage)))
+
+
+def _read_mended(
+    path: Path, read: Callable[..., list[TextPage]], failure: FatalFailure, damage: list[str]
+) -> list[TextPage]:
+    from stateward.pipelines.kit.pdf.repair import repaired_pdf
+
+    try:
+        mended = repaired_pdf(path)
+    except (MissingExtra, ImportError):
+        said = f"{failure.message}; with the extra stateward[repair] a retry mends what it can"
+        raise FatalFailure(said, code=failure.code) from None
+    if mended is None:
+        raise failure
+    with TemporaryDirectory(prefix="stateward-mended-") as folder:
+        copy = Path(folder) / "mended.pdf"
+        copy.write_bytes(mended)
+        try:
+            return read(copy, on_damaged=damage.append)
+        except FatalFailure:  # nothing of it could be saved: the damage is the reason
+            raise failure from None
 
 
 def _photo(path: Path) -> TextDocument:

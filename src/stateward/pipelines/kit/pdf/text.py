@@ -5,7 +5,7 @@ side by side is the left one read before the right one.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import ceil
 from pathlib import Path
 from statistics import median
@@ -39,22 +39,38 @@ Row = list[PdfWord]
 
 
 def read_pdf(
-    path: Path, *, password: str | None, pages_max: int, chars_max: int, is_ocr: bool = False
+    path: Path,
+    *,
+    password: str | None,
+    pages_max: int,
+    chars_max: int,
+    is_ocr: bool = False,
+    on_damaged: Callable[[str], object] | None = None,
 ) -> list[TextPage]:
     """Every page of a PDF; a file without text, or with damaged parts, is refused.
 
-    With `is_ocr` pages that are pictures are read by OCR, as far as its extra is installed.
+    With `is_ocr` pages that are pictures are read by OCR, as far as its extra is installed. With `on_damaged` damaged
+    parts are left out, and it is told what they are; a page that cannot be read is then an empty one.
     """
     pages: list[PdfPage] = []
     chars = 0
-    for page in read_pages(path, password=password, pages_max=pages_max):
+    left_out: list[int] = []
+    on_page = None if on_damaged is None else left_out.append
+    for page in read_pages(path, password=password, pages_max=pages_max, on_damaged=on_page):
         chars += page.chars
         if chars > chars_max:
             raise FatalFailure(
                 f"the file has more than {chars_max} characters; split it", code=TEXT_TOO_LARGE
             )
         pages.append(page)
-    if damaged := count_damaged_streams(path):
+    if left_out and on_damaged is not None:
+        on_damaged(f"pages that cannot be read: {', '.join(map(str, left_out))}")
+        empty = [PdfPage(number, 0.0, 0.0, []) for number in left_out]
+        pages = sorted([*pages, *empty], key=lambda page: page.number)
+    damaged = count_damaged_streams(path)
+    if damaged and on_damaged is not None:
+        on_damaged(f"{damaged} parts of the file are damaged")
+    elif damaged:
         raise FatalFailure(
             f"{damaged} parts of the file are damaged, so some of its {len(pages)} pages may lack text;"
             " get the file again from its source",
