@@ -601,6 +601,44 @@ class Client:
         """Replay the whole history and check it."""
         return self._get("/verify", schemas.Verification)
 
+    def erase(
+        self,
+        record_ids: Sequence[str] = (),
+        *,
+        reason: str,
+        subject: str | None = None,
+        is_dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> schemas.ErasureAnswer:
+        """Delete what records held, named by their ids or by a label (`LABEL=VALUE`), and keep the proof."""
+        asked = schemas.ErasureRequest(
+            record_ids=list(record_ids), subject=subject, reason=reason, is_dry_run=is_dry_run
+        )
+        return self._post("/erasures", asked, schemas.ErasureAnswer, key=idempotency_key)
+
+    def hold(
+        self,
+        record_id: str,
+        *,
+        reason: str,
+        is_held: bool = True,
+        idempotency_key: str | None = None,
+    ) -> schemas.HeldRecord:
+        """Forbid to delete anything of a record, or allow it again."""
+        asked = schemas.HoldRequest(is_held=is_held, reason=reason)
+        return self._post(
+            f"/records/{_part(record_id)}/hold", asked, schemas.HeldRecord, key=idempotency_key
+        )
+
+    def holds(self) -> list[schemas.HeldRecord]:
+        """The records of which nothing may be deleted."""
+        return self._get("/holds", schemas.HeldRecords).items
+
+    def apply_retention(self, *, is_dry_run: bool = False) -> schemas.RetentionAnswer:
+        """Apply the rules of retention now."""
+        asked = schemas.RetentionRequest(is_dry_run=is_dry_run)
+        return self._post("/retention", asked, schemas.RetentionAnswer, key=None)
+
     # Carrying
 
     def _get(self, path: str, type_: type[T], *, params: Mapping[str, Any] | None = None) -> T:

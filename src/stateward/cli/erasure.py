@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stateward.app import App
     from stateward.engine.erasure import Erased
 
-PAGE = 1000
-
 
 @click.command(
     "erase",
@@ -62,8 +60,10 @@ def erase(
     """
     if bool(record_ids) == (subject is not None):
         raise click.UsageError("name records, or a person with --subject LABEL=VALUE")
+    from stateward.app.subjects import records_of
+
     with context.local_app() as app:
-        wanted = list(record_ids) if subject is None else _of_subject(app, subject)
+        wanted = list(record_ids) if subject is None else records_of(app, subject)
         done = app.eraser.erase(wanted, actor=person(), reason=reason, is_dry_run=not yes)
         if done.erased and yes and not no_compact:
             context.progress("the database is written anew")
@@ -76,24 +76,6 @@ def erase(
     else:
         _tell(context, done, copies, is_dry_run=not yes)
     return Exit.REFUSED if done.refused else Exit.OK
-
-
-def _of_subject(app: "App", subject: str) -> list[str]:
-    from stateward.core.query import parse_query
-    from stateward.engine.indexer import label_text
-
-    label, equals, value = subject.partition("=")
-    if not equals or not label or not value:
-        raise click.UsageError(f"--subject is LABEL=VALUE, not {subject!r}")
-    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
-    query = parse_query(f'meta.{label}:"{quoted}"', now=app.clock())
-    found: list[str] = []
-    exact: list[str] = []
-    while page := app.records.find(query, after=found[-1] if found else "", limit=PAGE):
-        found += [each.id for each in page]
-        # A query may mean more than it says, such as a pattern; here too much would be gone for good.
-        exact += [each.id for each in page if label_text(each.labels.get(label)) == value]
-    return exact
 
 
 def _copies(app: "App") -> list[str]:

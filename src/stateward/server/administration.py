@@ -22,7 +22,7 @@ from stateward.server.problems import Refusal
 )
 async def doctor(request: Asked) -> Response[schemas.Diagnosis]:
     """Every check with what was found, and what to do about it."""
-    _whole(request)
+    check_whole(request)
 
     def look(app: App) -> schemas.Diagnosis:
         return diagnosis_view(checks(app))
@@ -39,14 +39,14 @@ async def doctor(request: Asked) -> Response[schemas.Diagnosis]:
 )
 async def verify(request: Asked) -> Response[schemas.Verification]:
     """Takes as long as the history is; other requests are answered meanwhile."""
-    _whole(request)
+    check_whole(request)
     verdict = await service_of(request).aside("verify", lambda app: app.admin.verify())
     document = verification_view(verdict)
     return reply(views.json_answer(document))
 
 
-def _whole(request: Asked) -> None:
-    """Both speak of every pipeline: a key that covers some may not ask."""
+def check_whole(request: Asked) -> None:
+    """Refuse a key that covers some pipelines only what concerns all of them."""
     if caller_of(request).machines:
         raise Refusal("forbidden", "this key covers some pipelines only, and this concerns all")
 

@@ -99,6 +99,9 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "decideFlags": (*ACTING, "unknown-value"),
     "reparseRecord": (*WRITING, "not-found", "impossible", "unknown-value"),
     "undoDecisions": (*WRITING, "not-found"),
+    "eraseRecords": WRITING,
+    "holdRecord": (*WRITING, "not-found"),
+    "applyRetention": WRITING,
     **WEBHOOK_PROBLEMS,
 }
 
@@ -138,6 +141,8 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "decideReviews": {"200": ("Idempotency-Replayed",)},
     "decideFlags": {"200": CHANGED},
     "reparseRecord": {"200": ("Idempotency-Replayed",)},
+    "eraseRecords": {"200": ("Idempotency-Replayed",)},
+    "holdRecord": {"200": ("Idempotency-Replayed",)},
     "pauseMachine": {"200": ("Idempotency-Replayed",)},
     "resumeMachine": {"200": ("Idempotency-Replayed",)},
     "streamEvents": {"200": ("Cache-Control",)},

@@ -1,0 +1,164 @@
+"""`/erasures`, `/holds` and `/retention`: deleting what records held while the proof stays, for administrators.
+
+All of it concerns every pipeline, so a key that covers some may not ask. The database is not written anew, since
+writers would wait for that: `stateward erase` does it.
+"""
+
+from typing import Any
+
+from litestar import Response, get, post
+from litestar.params import FromPath, JSONBody
+from msgspec import convert, to_builtins
+
+from stateward import schemas
+from stateward.app import App
+from stateward.app.subjects import records_of
+from stateward.core.errors import InvalidRequest
+from stateward.core.model import to_iso
+from stateward.engine.erasure import BATCH_MAX, Erased
+from stateward.server import operations, views
+from stateward.server.administration import check_whole
+from stateward.server.auth import Asked, caller_of, once_of, reply, service_of
+from stateward.server.executors import Call
+from stateward.server.parameters import IdempotencyKey
+from stateward.storage.erasure import Hold
+from stateward.storage.idempotency import Answer
+
+
+@post(
+    "/erasures",
+    opt={"right": "admin"},
+    status_code=200,
+    operation_id="eraseRecords",
+    summary="Delete what records held, and keep the proof",
+    tags=["service"],
+)
+async def erase(
+    request: Asked, data: JSONBody[schemas.ErasureRequest], key: IdempotencyKey = None
+) -> Response[schemas.ErasureAnswer]:
+    """Documents, items, logs, labels, names, notes and search entries go; a transition says who, when and why.
+
+    Records that are under way or on hold are refused, each with its reason; the others are erased. Backups, exports, a
+    mirrored ledger and what was delivered are out of reach.
+    """
+    check_whole(request)
+    await _check_flag(request, "is_dry_run")
+    actor = caller_of(request).actor
+
+    def act(app: App) -> Erased:
+        wanted = _wanted(app, data)
+        return app.eraser.erase(wanted, actor=actor, reason=data.reason, is_dry_run=data.is_dry_run)
+
+    def answer(_: App, done: Erased) -> Answer:
+        told = schemas.ErasureAnswer(
+            erased=list(done.erased),
+            refused=done.refused,
+            documents=done.documents,
+            is_dry_run=data.is_dry_run,
+        )
+        return views.json_answer(told)
+
+    once = once_of(caller_of(request), request, key, (await request.body(),))
+    return reply(await operations.write_once(request, once, Call(act), answer))
+
+
+async def _check_flag(request: Asked, name: str) -> None:
+    """Refuse a flag that is not true or false: 0 may have been meant as either, and what is deleted is gone."""
+    given = await request.json()
+    if isinstance(given, dict) and not isinstance(given.get(name, False), bool):
+        raise InvalidRequest(f"{name} is true or false")
+
+
+def _wanted(app: App, data: schemas.ErasureRequest) -> list[str]:
+    if bool(data.record_ids) == (data.subject is not None):
+        raise InvalidRequest("name record_ids, or a subject")
+    wanted = data.record_ids if data.subject is None else records_of(app, data.subject)
+    if len(wanted) > BATCH_MAX:
+        raise InvalidRequest(
+            f"{len(wanted)} records have this label, and one request erases {BATCH_MAX} at most; "
+            "use: stateward erase --subject"
+        )
+    return wanted
+
+
+@get(
+    "/holds",
+    opt={"right": "admin"},
+    operation_id="listHolds",
+    summary="The records of which nothing may be deleted",
+    tags=["service"],
+)
+async def holds(request: Asked) -> Response[schemas.HeldRecords]:
+    """Neither a rule of retention nor a request deletes anything of them."""
+    check_whole(request)
+    found = await service_of(request).broad.ask(lambda app: app.eraser.holds())
+    told = schemas.HeldRecords(items=[_held(each, is_held=True) for each in found])
+    return reply(views.json_answer(told))
+
+
+@post(
+    "/records/{record_id:str}/hold",
+    opt={"right": "admin"},
+    status_code=200,
+    operation_id="holdRecord",
+    summary="Forbid to delete anything of a record, or allow it again",
+    tags=["service"],
+)
+async def hold(
+    request: Asked,
+    record_id: FromPath[str],
+    data: JSONBody[schemas.HoldRequest],
+    key: IdempotencyKey = None,
+) -> Response[schemas.HeldRecord]:
+    """Who held or released it, when and why is in the audit log."""
+    check_whole(request)
+    await _check_flag(request, "is_held")
+    actor = caller_of(request).actor
+
+    def act(app: App) -> Hold:
+        change = app.eraser.hold if data.is_held else app.eraser.release
+        return change(record_id, actor=actor, reason=data.reason)
+
+    def answer(_: App, done: Hold) -> Answer:
+        return views.json_answer(_held(done, is_held=data.is_held))
+
+    once = once_of(caller_of(request), request, key, (await request.body(),))
+    return reply(await operations.write_once(request, once, Call(act), answer))
+
+
+def _held(hold_: Hold, *, is_held: bool) -> schemas.HeldRecord:
+    return schemas.HeldRecord(
+        record_id=hold_.record_id,
+        is_held=is_held,
+        at=to_iso(hold_.at),
+        actor=hold_.actor,
+        reason=hold_.reason,
+    )
+
+
+@post(
+    "/retention",
+    opt={"right": "admin"},
+    status_code=200,
+    operation_id="applyRetention",
+    summary="Apply the rules of retention now",
+    tags=["service"],
+)
+async def retention(
+    request: Asked, data: JSONBody[schemas.RetentionRequest], key: IdempotencyKey = None
+) -> Response[schemas.RetentionAnswer]:
+    """Takes as long as there is to delete; other requests are answered meanwhile. A repetition deletes nothing more."""
+    check_whole(request)
+    await _check_flag(request, "is_dry_run")
+    del key  # what is gone is gone: a repetition finds nothing to do
+    actor = caller_of(request).actor
+
+    def act(app: App) -> schemas.RetentionAnswer:
+        done = app.retention.run(actor=actor, is_dry_run=data.is_dry_run)
+        rules = convert(to_builtins(done), list[schemas.RetentionRuleResult])
+        return schemas.RetentionAnswer(is_dry_run=data.is_dry_run, rules=rules)
+
+    return reply(views.json_answer(await service_of(request).aside("retention", act)))
+
+
+HANDLERS: list[Any] = [erase, holds, hold, retention]
