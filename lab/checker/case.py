@@ -28,6 +28,9 @@ class Graph:
         self.imported: list[str] = own.get("imported", [])
         self.stages: dict[str, Line] = {stage["name"]: stage for stage in own.get("stages", [])}
         self.reviews: dict[str, Line] = {each["name"]: each for each in own.get("reviews", [])}
+        for name, each in self.reviews.items():  # what leaves a record in its review
+            stays = self.causes.setdefault((each["state"], each["state"]), [])
+            stays += [f"{name}.endorsed", f"{name}.referred"]
         self.expose: dict[str, str] = own.get("expose", {})
         self.upgrades: dict[str, dict[str, str]] = own.get("upgrades", {})
         self.on_exhausted: str | None = own.get("on_exhausted")

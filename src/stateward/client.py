@@ -539,15 +539,43 @@ class Client:
         action: str,
         *,
         corrected: Mapping[str, str | Sequence[str] | None] | None = None,
+        moved: Mapping[str, str] | None = None,
         notes: str | None = None,
+        reason_code: str | None = None,
         version: int | None = None,
         idempotency_key: str | None = None,
     ) -> schemas.Record:
         """Decide a review: `approve`, `correct` or `reject`. The first decision counts."""
-        asked = {"action": action, "corrected": dict(corrected or {}), "notes": notes}
+        asked = {
+            "action": action,
+            "corrected": dict(corrected or {}),
+            "moved": dict(moved or {}),
+            "notes": notes,
+            "reason_code": reason_code,
+        }
         headers = {} if version is None else {"If-Match": f'"{version}"'}
         path = f"/records/{_part(record_id)}/review"
         return self._post(path, asked, schemas.Record, headers=headers, key=idempotency_key)
+
+    def ask_opinion(
+        self,
+        record_id: str,
+        to: str,
+        *,
+        corrected: Mapping[str, str | Sequence[str] | None] | None = None,
+        is_blind: bool = False,
+        notes: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> schemas.ReviewTask:
+        """Ask another person, or a group as `group:NAME`, who then decides; your values are shown or hidden."""
+        asked = {
+            "to": to,
+            "corrected": dict(corrected or {}),
+            "is_blind": is_blind,
+            "notes": notes,
+        }
+        path = f"/reviews/{_part(record_id)}/opinion"
+        return self._post(path, asked, schemas.ReviewTask, key=idempotency_key)
 
     def decide_reviews(
         self,
@@ -555,6 +583,7 @@ class Client:
         action: Literal["approve", "reject"],
         *,
         notes: str | None = None,
+        reason_code: str | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
     ) -> schemas.ReviewBatch:
@@ -566,6 +595,7 @@ class Client:
                 for each, version in versions.items()
             ),
             notes=notes,
+            reason_code=reason_code,
             dry_run=dry_run,
         )
         return self._post("/reviews/batches", asked, schemas.ReviewBatch, key=idempotency_key)

@@ -770,6 +770,18 @@ Notes: TypeAlias = (
 )
 
 
+ReasonCode: TypeAlias = (
+    Annotated[
+        str,
+        Meta(
+            max_length=64,
+            description="One of the `reason_codes` of the review; a rejection needs one where there are some.",
+        ),
+    ]
+    | None
+)
+
+
 class ReviewRequest(Request, frozen=True, kw_only=True):
     """An answer to a review."""
 
@@ -782,6 +794,34 @@ class ReviewRequest(Request, frozen=True, kw_only=True):
         ),
     ]
     corrected: Corrected = {}
+    moved: Annotated[
+        dict[
+            Annotated[str, Meta(max_length=100)], Annotated[str, Meta(min_length=1, max_length=100)]
+        ],
+        Meta(
+            max_length=100,
+            description="Field → the field that its values belong to instead; part of a correction.",
+        ),
+    ] = {}
+    notes: Notes = None
+    reason_code: ReasonCode = None
+
+
+class OpinionRequest(Request, frozen=True, kw_only=True):
+    """A question to another reviewer, who then decides."""
+
+    to: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=80,
+            description="The name of a person, or `group:` and that of a group (`reviews.groups`).",
+        ),
+    ]
+    corrected: Corrected = {}
+    is_blind: Annotated[
+        bool, Meta(description="Whether these values are hidden from who is asked.")
+    ] = False
     notes: Notes = None
 
 
@@ -800,6 +840,7 @@ class ReviewBatchRequest(Request, frozen=True, kw_only=True):
     action: Literal["approve", "reject"]
     reviews: Annotated[tuple[ReviewChoice, ...], Meta(min_length=1, max_length=REVIEWS_MAX)]
     notes: Notes = None
+    reason_code: ReasonCode = None
     dry_run: Annotated[
         bool, Meta(description="Only say which of them would be decided, and why others not.")
     ] = False
@@ -850,6 +891,38 @@ class ReviewDecision(Document, frozen=True, kw_only=True):
     reviewer: str | None
     at: Time
     notes: str | None
+    reason_code: str | None = None
+    approvals: Annotated[
+        list[str], Meta(description="All who accepted it, where more than one person had to.")
+    ] = msgspec.field(default_factory=list)
+
+
+class ReviewApproval(Document, frozen=True, kw_only=True):
+    """One of several approvals that a review needs."""
+
+    by: str
+    answer: str
+
+
+class ReviewReferral(Document, frozen=True, kw_only=True):
+    """Who was asked for a second opinion, by whom."""
+
+    by: str
+    to: str
+    at: Time
+    is_blind: bool
+    notes: str | None = None
+
+
+class ReviewOpinion(ReviewReferral, frozen=True, kw_only=True):
+    """A second opinion that was asked for, with the values of the first reviewer."""
+
+    values: Annotated[
+        dict[str, list[str]],
+        Meta(
+            description="What the first reviewer would correct. Of a blind one it is shown once the review is decided."
+        ),
+    ] = msgspec.field(default_factory=dict)
 
 
 class ReviewPending(Document, frozen=True, kw_only=True):
@@ -865,6 +938,7 @@ class ReviewPending(Document, frozen=True, kw_only=True):
         Meta(description="The corrected values; shown to its author only."),
     ] = msgspec.field(default_factory=dict)
     notes: str | None = None
+    reason_code: str | None = None
     batch: Annotated[
         str | None,
         Meta(description="The bulk decision that it is a part of; shown to its author only."),
@@ -902,6 +976,22 @@ class ReviewTask(Document, frozen=True, kw_only=True):
     reasons: Annotated[
         list[str], Meta(description="Why it waits for a person, as its pipeline says.")
     ] = msgspec.field(default_factory=list)
+    reason_codes: Annotated[
+        dict[str, str], Meta(description="What a rejection can be for: code and text.")
+    ] = msgspec.field(default_factory=dict)
+    approvals: Annotated[
+        list[ReviewApproval], Meta(description="Who has accepted it so far, of those it needs.")
+    ] = msgspec.field(default_factory=list)
+    approvals_needed: Annotated[
+        int, Meta(description="How many different people must accept it.")
+    ] = 1
+    group: Annotated[str | None, Meta(description="The group whose members may answer.")] = None
+    referral: Annotated[
+        ReviewReferral | None, Meta(description="The second opinion that it waits for.")
+    ] = None
+    may_decide: Annotated[
+        bool, Meta(description="Whether the caller is one of those who may answer.")
+    ] = True
     submitted_at: Time
     retry_count: Count
     replaces: str | None
@@ -913,6 +1003,9 @@ class ReviewDetail(ReviewTask, frozen=True, kw_only=True):
     submitted_by: str
     fields: list[Fields]
     problems: list[Fields]
+    opinions: Annotated[
+        list[ReviewOpinion], Meta(description="The second opinions that were asked for.")
+    ] = msgspec.field(default_factory=list)
 
 
 class AuditItem(Document, frozen=True, kw_only=True):

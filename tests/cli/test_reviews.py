@@ -220,3 +220,33 @@ def test_the_former_spelling_works_and_names_the_present_one(shell: Shell, tmp_p
 
     assert "write `eval contracts`" in said(former, Exit.OK)
     assert "extractors" not in shell("--help").stdout
+
+
+def test_several_are_decided_at_once_and_a_refusal_does_not_stop_the_others(
+    shell: Shell, app: App
+) -> None:
+    first, second, taken = waiting(app), waiting(app), waiting(app)
+    app.reviews.claim(taken.id, actor="person:bob")
+
+    done = shell("review", "reject", first.id, taken.id, second.id, "--reason", "sent twice")
+    silent = shell("review", "reject", taken.id)
+    coded = shell("review", "reject", "--code", "illegible", taken.id)
+
+    assert (done.exit_code, done.stdout.splitlines()) == (
+        Exit.REFUSED, [f"{first.id} rejected", f"{second.id} rejected"],
+    )  # fmt: skip
+    assert "has taken this review up" in done.stderr
+    assert "--reason TEXT" in said(silent, Exit.USAGE)
+    assert coded.exit_code == Exit.CONFLICT
+
+
+def test_a_second_opinion_is_asked_for_and_a_value_moved(shell: Shell, app: App) -> None:
+    record = waiting(app)
+
+    asked = shell.json("review", "ask", record.id, "--to", "bob", "--reason", "who is it?")
+    shown = shell("review", "show", record.id)
+    moved = shell("review", "correct", record.id, "--move", "monthly_rate=kwh_price")
+
+    assert (asked["asked"], asked["version"]) == ("person:bob", record.version + 1)
+    assert "asked person:bob: who is it?" in shown.stdout
+    assert "kwh_price is 65.90, which is outside" in said(moved, Exit.REFUSED)

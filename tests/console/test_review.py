@@ -362,3 +362,25 @@ def test_several_are_picked_checked_decided_and_undone_as_one(service: Scene, pa
     page.locator(".toast[data-batch] button").click()
     expect(page.locator(".toast", has_text="2 reviews: undone.")).to_be_visible()
     assert service.app.reviews.task(second).pending is None
+
+
+@pytest.mark.long
+def test_a_value_is_moved_and_another_person_is_asked(service: Scene, page: Page) -> None:
+    first, second = waiting(service, "asked.txt", "other.txt")
+    page.goto(service.page(f"/review/{first}"))
+    expect(page.locator("#work")).to_have_attribute("data-claimed", first)
+    rate = page.locator(".field[data-field=monthly_rate-0] input")
+    found = rate.input_value()
+
+    page.locator("select[data-move=monthly_rate]").select_option("tariff_name")
+    expect(page.locator(".field[data-field=tariff_name-0] input")).to_have_value(found)
+    expect(rate).to_have_value("")
+    page.locator("#second-opinion").click()
+    page.locator("#opinion-to").fill("bob")
+    page.locator("#opinion button.primary").click()
+
+    expect(page.locator("article")).to_have_attribute("data-record", second)
+    task = service.app.reviews.task(first)
+    assert task.people == frozenset({"bob"})
+    (opinion,) = service.app.reviews.opinions(task.record, actor="person:bob")
+    assert opinion.values["tariff_name"] == [found]

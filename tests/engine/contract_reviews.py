@@ -32,7 +32,7 @@ class ReviewEngine:
     """One engine with a worker that finds what it is told to find, and its reviews."""
 
     def __init__(self, database: Database, **how: Any) -> None:  # noqa: ANN401 - the words of Reviews
-        self.rig = Rig(database, [CONTRACT])
+        self.rig = Rig(database, [how.pop("machine", CONTRACT)])
         self.refuses: dict[str, str] = {}
         words: dict[str, Any] = {"claim_s": 900.0, "undo_s": 10.0, "self_approval": "auto", **how}
         self.reviews = Reviews(

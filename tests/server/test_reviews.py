@@ -250,3 +250,33 @@ def test_a_bulk_decision_names_each_review_once(shared: ApiClient) -> None:
     answer = shared.post("/reviews/batches", json={"action": "approve", "reviews": twice})
 
     assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+def test_a_second_opinion_is_asked_for_and_the_other_person_decides(reviewed: ApiClient) -> None:
+    record = waiting(reviewed.app)
+    ada = reviewed.with_key(name="ada", role="reviewer")
+    bob = reviewed.with_key(name="bob", role="reviewer")
+    asked = {
+        "to": "bob",
+        "corrected": {"provider": "Eon AG"},
+        "is_blind": True,
+        "notes": "who is it?",
+    }
+    stale = {"If-Match": '"1"'}
+
+    late = ada.post(f"/reviews/{record.id}/opinion", json=asked, headers=stale)
+    unknown = ada.post(f"/reviews/{record.id}/opinion", json={"to": "group:legal"})
+    task = ada.post(f"/reviews/{record.id}/opinion", json=asked).json()
+    seen = bob.get(f"/reviews/{record.id}").json()
+    refused = ada.post(f"/records/{record.id}/review", json={"action": "approve"})
+    code = bob.post(f"/records/{record.id}/review", json={"action": "reject", "reason_code": "x"})
+
+    assert [problem(each) for each in (late, unknown, refused, code)] == [
+        "stale", "unknown-value", "review-refused", "unknown-value",
+    ]  # fmt: skip
+    assert (task["referral"]["to"], task["may_decide"]) == ("person:bob", False)
+    assert (seen["may_decide"], seen["opinions"][0]["values"]) == (True, {})
+    assert bob.post(f"/records/{record.id}/review", json={"action": "approve"}).is_success
+    (opinion,) = bob.get(f"/reviews/{record.id}").json()["opinions"]
+    assert opinion["values"] == {"provider": ["Eon AG"]}
+    assert reviewed.app.admin.verify().is_sound

@@ -21,6 +21,7 @@ def test_personal_retries_nothing_watches_nothing_and_takes_things_in_order() ->
         "retry": False,
         "timeout_monitoring": False,
         "priority_queue": False,
+        "review": {"approvals": None, "group": None, "reason_codes": None},
         "metrics": {
             "enabled": False,
             "backend": "prometheus",
@@ -91,6 +92,7 @@ def test_enterprise_has_everything_on() -> None:
             "priorities": ["vip_customer", "regulatory_filing", "normal", "batch_import"],
             "preemption": False,
         },
+        "review": {"approvals": None, "group": None, "reason_codes": None},
         "metrics": {
             "enabled": True,
             "backend": "prometheus",

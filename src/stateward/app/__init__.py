@@ -294,6 +294,7 @@ class App:
             claim_s=own.claim_seconds,
             undo_s=own.undo_seconds,
             self_approval=own.self_approval,
+            groups=own.groups,
             has_keys=self.keys.any_exist,
             judge=self.plugins.check_correction,
             approval=self.plugins.check_approval,

@@ -30,7 +30,7 @@ def read_machines(name: str) -> tuple[list[Machine], list[str]]:
 
 
 def tune(settings: Settings, plugins: Plugins) -> list[Machine]:
-    """The machines with the timeouts and retries of the settings; what names nothing that there is, is a fault."""
+    """The machines with what the settings say of timeouts, retries and reviews; a name of nothing is a fault."""
     faults: list[Fault] = []
     tuned: dict[str, Machine] = {}
     for machine in plugins.machines.values():
@@ -41,6 +41,7 @@ def tune(settings: Settings, plugins: Plugins) -> list[Machine]:
             retry=own.retry_rule(machine.retry),
             retry_by_source_type=own.retry_by_source_type,
             timeouts_s=own.timeouts_s,
+            review=own.review,
         )
     for name in settings.records.keys() - tuned.keys():
         known = ", ".join(sorted(f"{each}_record" for each in tuned))

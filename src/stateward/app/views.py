@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from stateward import schemas
+from stateward.core.approvals import REFERRAL, approvals_of, has_approved, person_of
 from stateward.core.files import SavedFile
 from stateward.core.machine import Machine
 from stateward.core.model import (
@@ -201,6 +202,17 @@ def review_view(
         submitted_by=store.history(task.record.id)[0].actor,
         fields=reviews.items(task.record),
         problems=reviews.problems(task.record),
+        opinions=[
+            schemas.ReviewOpinion(
+                by=each.by,
+                to=each.to,
+                at=to_iso(each.at),
+                is_blind=each.is_blind,
+                notes=each.notes,
+                values=each.values,
+            )
+            for each in reviews.opinions(task.record, actor=actor)
+        ],
     )
 
 
@@ -231,16 +243,46 @@ def _task_parts(task: "Task", actor: str) -> dict[str, Any]:
             reviewer=decided.reviewer,
             at=to_iso(decided.at),
             notes=decided.notes,
+            reason_code=decided.reason_code,
+            approvals=list(decided.approvals),
         ),
         "pending": None if task.pending is None else pending_view(task.pending, actor=actor),
         "filename": text_of(record.labels.get("filename")),
         "facts": task.facts,
         "confidence": task.confidence,
         "reasons": _reasons(record),
+        "reason_codes": task.reason_codes,
+        "approvals": [
+            schemas.ReviewApproval(by=str(each.get("by")), answer=str(each.get("answer")))
+            for each in approvals_of(record)
+        ],
+        "approvals_needed": task.approvals_needed,
+        "group": task.group,
+        "referral": _referral(record),
+        "may_decide": task.is_open and _may_decide(task, person_of(actor)),
         "submitted_at": to_iso(record.created_at),
         "retry_count": record.retry_count,
         "replaces": record.replaces,
     }
+
+
+def _may_decide(task: "Task", person: str) -> bool:
+    is_among = task.people is None or person in task.people
+    return is_among and not has_approved(task.record, person)
+
+
+def _referral(record: Record) -> schemas.ReviewReferral | None:
+    found = record.fields.get(REFERRAL)
+    if not isinstance(found, dict):
+        return None
+    notes = found.get("notes")
+    return schemas.ReviewReferral(
+        by=str(found.get("by")),
+        to=str(found.get("to")),
+        at=str(found.get("at")),
+        is_blind=found.get("is_blind") is True,
+        notes=None if notes is None else str(notes),
+    )
 
 
 def _reasons(record: Record) -> list[str]:
@@ -260,6 +302,7 @@ def pending_view(pending: "PendingDecision", *, actor: str) -> schemas.ReviewPen
         effective_at=to_iso(pending.effective_at),
         corrected=pending.corrected if is_mine else {},
         notes=pending.notes if is_mine else None,
+        reason_code=pending.reason_code if is_mine else None,
         batch=pending.batch if is_mine else None,
     )
 

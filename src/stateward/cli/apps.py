@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ class AuditFilter(NamedTuple):
     record_id: str | None = None
     since: str | None = None
     until: str | None = None
+
+
+class ReviewAnswer(NamedTuple):
+    """What `stateward review approve`, `correct` and `reject` answer."""
+
+    action: str
+    corrected: Corrections = MappingProxyType({})
+    moved: Mapping[str, str] = MappingProxyType({})
+    notes: str | None = None
+    reason_code: str | None = None
 
 
 class AppProtocol(Protocol):
@@ -235,10 +246,20 @@ class AppProtocol(Protocol):
         """Leave a claimed review to others."""
         ...
 
-    def decide(
-        self, record_id: str, action: str, *, corrected: Corrections, notes: str | None
-    ) -> "schemas.Record":
+    def decide(self, record_id: str, answer: "ReviewAnswer") -> "schemas.Record":
         """Answer a review; the record as it then is."""
+        ...
+
+    def ask_opinion(
+        self,
+        record_id: str,
+        to: str,
+        *,
+        corrected: Corrections,
+        is_blind: bool,
+        notes: str | None,
+    ) -> "schemas.ReviewTask":
+        """Ask another person or a group, who then decides."""
         ...
 
     # The installation

@@ -25,6 +25,7 @@ from stateward.cli.apps import (
     AppProtocol,
     AuditFilter,
     Corrections,
+    ReviewAnswer,
     SearchRequest,
     StageItems,
     status_query,
@@ -350,29 +351,53 @@ class LocalApp(AppProtocol):
     def claim(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review."""
         record_id = self._whole(record_id)
-        return task_view(self._app.reviews.claim(record_id, actor=self._actor), actor=self._actor)
+        task = self._app.reviews.claim(record_id, actor=self._actor, is_administrator=True)
+        return task_view(task, actor=self._actor)
 
     def unclaim(self, record_id: str) -> schemas.ReviewTask:
         """Leave a claimed review to others."""
         record_id = self._whole(record_id)
         return task_view(self._app.reviews.unclaim(record_id, actor=self._actor), actor=self._actor)
 
-    def decide(
-        self, record_id: str, action: str, *, corrected: Corrections, notes: str | None
-    ) -> schemas.Record:
+    def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
         """Answer a review."""
         from stateward.engine.answers import DecisionRequest
 
         record_id = self._whole(record_id)
         deciding = DecisionRequest(
             record_id=record_id,
-            action=action,
+            action=answer.action,
             actor=self._actor,
-            corrected=dict(corrected),
-            notes=notes,
+            corrected=dict(answer.corrected),
+            moved=answer.moved,
+            notes=answer.notes,
+            reason_code=answer.reason_code,
             is_administrator=True,  # who runs the command on this machine has all rights to it
         )
         return self._app.records.view(self._app.reviews.decide(deciding))
+
+    def ask_opinion(
+        self,
+        record_id: str,
+        to: str,
+        *,
+        corrected: Corrections,
+        is_blind: bool,
+        notes: str | None,
+    ) -> schemas.ReviewTask:
+        """Ask another person or a group."""
+        from stateward.engine.answers import OpinionRequest
+
+        asking = OpinionRequest(
+            record_id=self._whole(record_id),
+            actor=self._actor,
+            to=to,
+            values=dict(corrected),
+            is_blind=is_blind,
+            notes=notes,
+            is_administrator=True,
+        )
+        return task_view(self._app.reviews.refer(asking), actor=self._actor)
 
     # The installation
 

@@ -20,6 +20,7 @@ from stateward.cli.apps import (
     AppProtocol,
     AuditFilter,
     Corrections,
+    ReviewAnswer,
     SearchRequest,
     StageItems,
     status_query,
@@ -370,13 +371,27 @@ class RemoteApp(AppProtocol):
         with translated(record_id, verb="unclaim"):
             return self._client.unclaim_review(record_id)
 
-    def decide(
-        self, record_id: str, action: str, *, corrected: Corrections, notes: str | None
-    ) -> schemas.Record:
+    def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
         """Answer a review."""
         record_id = self._whole(record_id)
-        with translated(record_id, verb=action):
-            return self._client.review(record_id, action, corrected=corrected, notes=notes)
+        with translated(record_id, verb=answer.action):
+            return self._client.review(record_id, **answer._asdict())
+
+    def ask_opinion(
+        self,
+        record_id: str,
+        to: str,
+        *,
+        corrected: Corrections,
+        is_blind: bool,
+        notes: str | None,
+    ) -> schemas.ReviewTask:
+        """Ask another person or a group."""
+        record_id = self._whole(record_id)
+        with translated(record_id, verb="refer"):
+            return self._client.ask_opinion(
+                record_id, to, corrected=corrected, is_blind=is_blind, notes=notes
+            )
 
     # The installation
 

@@ -4,12 +4,13 @@ What a decision means is the business of `reviews`; this is its context. A decis
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import click
 
+from stateward.cli.apps import ReviewAnswer
 from stateward.cli.context import (
     CliContext,
     Command,
@@ -27,12 +28,47 @@ from stateward.cli.output import (
 from stateward.cli.records import record_fields
 
 if TYPE_CHECKING:
+    from stateward.cli.apps import AppProtocol
     from stateward.core.model import Fields
-    from stateward.schemas import ReviewDetail, ReviewTask
+    from stateward.schemas import Record, ReviewDetail, ReviewTask
+
+T = TypeVar("T")
 
 ROWS = 100
+CODE = click.option(
+    "--code", metavar="CODE", help="One of the reason codes of the review; kept in the history."
+)
 NOTES_FLAG = {"--notes": "--reason"}
 VALUES_MAX = 100
+
+
+def _correcting(function: "Callable[..., T]") -> "Callable[..., T]":
+    """The options that name values."""
+    for option in (
+        click.option(
+            "--values",
+            "file",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="A JSON object: field to value, list of values, or null.",
+        ),
+        click.option(
+            "--none",
+            "absent",
+            metavar="FIELD",
+            multiple=True,
+            help="A field that the document does not have.",
+        ),
+        click.option(
+            "--set",
+            "given",
+            metavar="FIELD=VALUE",
+            multiple=True,
+            help="The right value of a field; again for several values of one field.",
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 @click.group(
@@ -126,30 +162,50 @@ def unclaim(context: CliContext, *, record_id: str) -> None:
 @review.command(
     "approve",
     renamed=NOTES_FLAG,
-    examples=["stateward review approve CW_01h2k3 --reason 'compared with the paper'"],
+    examples=[
+        "stateward review approve CW_01h2k3 --reason 'compared with the paper'",
+        "stateward review approve CW_01h2k3 CW_01h2k4",
+    ],
 )
-@click.argument("record_id", metavar="ID")
+@click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--reason", "notes", metavar="TEXT", help="Why; kept in the history.")
+@CODE
 @pass_context
-def approve(context: CliContext, *, record_id: str, notes: str | None) -> None:
+def approve(
+    context: CliContext, *, record_ids: tuple[str, ...], notes: str | None, code: str | None
+) -> Exit:
     """Accept the values as they were found.
 
-    The first decision counts; a second is refused.
+    The first decision counts; a second is refused. Where a review needs several approvals, each is another person's.
+    Of several records each is decided for itself; if any is refused, the others still are decided, and the exit code
+    is 4.
     """
-    _decide(context, record_id, "approve", notes=notes)
+    return _decide(context, record_ids, ReviewAnswer("approve", notes=notes, reason_code=code))
 
 
 @review.command(
     "reject",
     renamed=NOTES_FLAG,
-    examples=["stateward review reject CW_01h2k3 --reason 'illegible'"],
+    examples=[
+        "stateward review reject CW_01h2k3 --reason 'page 2 is missing'",
+        "stateward review reject CW_01h2k3 --code illegible",
+    ],
 )
-@click.argument("record_id", metavar="ID")
-@click.option("--reason", "notes", metavar="TEXT", required=True, help="Why; kept in the history.")
+@click.argument("record_ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--reason", "notes", metavar="TEXT", help="Why; kept in the history.")
+@CODE
 @pass_context
-def reject(context: CliContext, *, record_id: str, notes: str) -> None:
-    """Refuse a document, and say why."""
-    _decide(context, record_id, "reject", notes=notes)
+def reject(
+    context: CliContext, *, record_ids: tuple[str, ...], notes: str | None, code: str | None
+) -> Exit:
+    """Refuse documents, and say why.
+
+    Where the review has reason codes, one of them is needed (`stateward review show` names them); otherwise a reason
+    in words.
+    """
+    if notes is None and code is None:
+        raise click.UsageError("say why: --reason TEXT, or --code CODE where the review has codes")
+    return _decide(context, record_ids, ReviewAnswer("reject", notes=notes, reason_code=code))
 
 
 @review.command(
@@ -159,31 +215,20 @@ def reject(context: CliContext, *, record_id: str, notes: str) -> None:
         "stateward review correct CW_01h2k3 --set monthly_rate=56.90 --set valid_until=2027-02-28",
         "stateward review correct CW_01h2k3 --none deductible --reason 'there is none'",
         "stateward review correct CW_01h2k3 --values corrected.json",
+        "stateward review correct CW_01h2k3 --move valid_from=valid_until",
     ],
 )
 @click.argument("record_id", metavar="ID")
+@_correcting
 @click.option(
-    "--set",
-    "given",
-    metavar="FIELD=VALUE",
+    "--move",
+    "moves",
+    metavar="FROM=TO",
     multiple=True,
-    help="The right value of a field; again for several values of one field.",
-)
-@click.option(
-    "--none",
-    "absent",
-    metavar="FIELD",
-    multiple=True,
-    help="A field that the document does not have.",
-)
-@click.option(
-    "--values",
-    "file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A JSON object: field to value, list of values, or null.",
+    help="The value that was found for one field belongs to another.",
 )
 @click.option("--reason", "notes", metavar="TEXT", help="Why; kept in the history.")
+@CODE
 @pass_context
 def correct(
     context: CliContext,
@@ -192,19 +237,61 @@ def correct(
     given: tuple[str, ...],
     absent: tuple[str, ...],
     file: Path | None,
+    moves: tuple[str, ...],
     notes: str | None,
-) -> None:
+    code: str | None,
+) -> Exit:
     """Accept a document with values of your own.
 
     What is not named stays as it was found. The values are held to the rules of the pipeline; one that cannot be
     right is refused with a sentence. They are kept beside what was found, and what comes after takes them.
     """
     values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
-    if not values:
+    moved = {name: str(to) for name, to in _from_options(moves, flag="--move").items()}
+    if not values and not moved:
         raise click.UsageError(
-            "name at least one field: --set FIELD=VALUE, --none FIELD or --values"
+            "name at least one field: --set FIELD=VALUE, --none FIELD, --move FROM=TO or --values"
         )
-    _decide(context, record_id, "correct", notes=notes, corrected=values)
+    answer = ReviewAnswer("correct", corrected=values, moved=moved, notes=notes, reason_code=code)
+    return _decide(context, (record_id,), answer)
+
+
+@review.command(
+    "ask",
+    examples=[
+        "stateward review ask CW_01h2k3 --to bob --reason 'is this the monthly rate?'",
+        "stateward review ask CW_01h2k3 --to group:legal --set monthly_rate=56.90 --blind",
+    ],
+)
+@click.argument("record_id", metavar="ID")
+@click.option("--to", metavar="NAME", required=True, help="A person, or a group as group:NAME.")
+@_correcting
+@click.option("--blind", "is_blind", is_flag=True, help="Hide your values from who is asked.")
+@click.option("--reason", "notes", metavar="TEXT", help="What is asked; kept in the history.")
+@pass_context
+def ask(
+    context: CliContext,
+    *,
+    record_id: str,
+    to: str,
+    given: tuple[str, ...],
+    absent: tuple[str, ...],
+    file: Path | None,
+    is_blind: bool,
+    notes: str | None,
+) -> None:
+    """Ask another person or a group for a second opinion.
+
+    The record stays in its review, and who was asked decides it. The values that you would correct are shown to them,
+    or with --blind hidden until the decision. Who asked may ask again, also to take it back.
+    """
+    values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
+    with context.app() as app:
+        task = app.ask_opinion(record_id, to, corrected=values, is_blind=is_blind, notes=notes)
+    if context.json:
+        context.emit(_row(task))
+    else:
+        context.say(f"{task.record_id} waits for {to}")
 
 
 @review.command(
@@ -311,28 +398,47 @@ def advance(
 # Parts
 
 
-def _decide(
-    context: CliContext,
-    record_id: str,
-    action: str,
-    *,
-    notes: str | None,
-    corrected: "dict[str, str | list[str] | None] | None" = None,
-) -> None:
+def _decide(context: CliContext, record_ids: Sequence[str], answer: ReviewAnswer) -> Exit:
+    """Decide one review, or each of several for itself."""
+    from stateward.core.errors import StatewardError, StoreUnreachable
+
+    decided: list[Fields] = []
+    refused: list[Fields] = []
     with context.app() as app:
-        record = app.decide(record_id, action, corrected=corrected or {}, notes=notes)
+        for record_id in dict.fromkeys(record_ids):
+            try:
+                record = app.decide(record_id, answer)
+            except StatewardError as error:
+                if len(record_ids) == 1 or isinstance(error, StoreUnreachable):
+                    raise
+                refused.append({"id": record_id, "problem": str(error)})
+                context.say(f"{record_id} was not decided: {error}")
+                continue
+            decided.append(record_fields(record))
+            if not context.json:
+                write(f"{record.id} {record.status}{_still_needed(app, record)}")
     if context.json:
-        context.emit(record_fields(record))
-    else:
-        write(f"{record.id} {record.status}")
+        context.emit(
+            decided[0] if len(record_ids) == 1 else {"decided": decided, "refused": refused}
+        )
+    return Exit.REFUSED if refused else Exit.OK
 
 
-def _from_options(given: Sequence[str]) -> "dict[str, str | list[str] | None]":
+def _still_needed(app: "AppProtocol", record: "Record") -> str:
+    """How many approvals are left where one is not enough."""
+    task = app.review(record.id)
+    left = task.approvals_needed - len(task.approvals)
+    return "" if task.decision is not None else f" ({plural(left, 'approval')} to go)"
+
+
+def _from_options(
+    given: Sequence[str], *, flag: str = "--set"
+) -> "dict[str, str | list[str] | None]":
     values: dict[str, list[str]] = {}
     for each in given:
         name, sign, value = each.partition("=")
         if not sign or not name.strip():
-            raise click.UsageError(f"--set takes FIELD=VALUE, not {each!r}")
+            raise click.UsageError(f"{flag} takes FIELD=VALUE, not {each!r}")
         values.setdefault(name.strip(), []).append(value)
     return {name: own[0] if len(own) == 1 else own for name, own in values.items()}
 
@@ -383,6 +489,13 @@ def _row(task: "ReviewTask") -> "Fields":
         "decided_by": None if decision is None else decision.by,
         "decided_at": None if decision is None else moment(decision.at),
         "notes": None if decision is None else decision.notes,
+        "reason_code": None if decision is None else decision.reason_code,
+        "reason_codes": dict(task.reason_codes),
+        "approvals": [each.by for each in task.approvals],
+        "approvals_needed": task.approvals_needed,
+        "group": task.group,
+        "asked": None if task.referral is None else task.referral.to,
+        "asked_by": None if task.referral is None else task.referral.by,
     }
 
 
@@ -411,7 +524,9 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
         if row[name] is not None:
             write(f"{name.replace('_', ' ')}: {row[name]}")
     if task.decision is not None:
-        write(f"decided: {row['decision']} by {row['decided_by']} at {row['decided_at']}")
+        code = f", {task.decision.reason_code}" if task.decision.reason_code else ""
+        write(f"decided: {row['decision']} by {row['decided_by']} at {row['decided_at']}{code}")
+    _show_people(task)
     said: dict[str, list[Fields]] = {}
     for each in task.problems:
         said.setdefault(str(each.get("field")), []).append(each)
@@ -433,6 +548,23 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
             write(f"{name or 'the document'}: {text}")
     if task.decision is None:
         context.say(f"decide it: stateward review approve, correct or reject {task.record_id}")
+
+
+def _show_people(task: "ReviewDetail") -> None:
+    """Who may decide, who has, and what a rejection can be for."""
+    if task.group is not None:
+        write(f"decided by: the group {task.group}")
+    if task.approvals_needed > 1 and task.decision is None:
+        given = ", ".join(f"{each.by} ({each.answer})" for each in task.approvals) or "none yet"
+        write(f"approvals: {given}; {task.approvals_needed} are needed")
+    for each in task.opinions:
+        values = "; ".join(f"{name}: {', '.join(own)}" for name, own in each.values.items())
+        hidden = " (values hidden)" if each.is_blind and not values else ""
+        said = " · ".join(part for part in (each.notes or "", values) if part)
+        write(f"{each.by} asked {each.to}{hidden}{': ' + said if said else ''}")
+    if task.reason_codes and task.decision is None:
+        codes = ", ".join(f"{code} ({text})" for code, text in task.reason_codes.items())
+        write(f"reason codes: {codes}")
 
 
 def _all_said(problems: "Sequence[Fields]") -> str:

@@ -69,7 +69,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 async def queue(request: Asked) -> Response[bytes]:
     """The queue, and the first one without a claim."""
     tasks = await _queue(request)
-    free = (each for each in tasks if each.pending is None)
+    free = (each for each in tasks if each.pending is None and each.may_decide)
     first = next((each for each in free if each.claim is None or each.claim.is_mine), None)
     return await _page(request, tasks, None if first is None else first.record_id)
 
@@ -96,7 +96,9 @@ async def _page(
     request: Asked, tasks: Sequence[schemas.ReviewTask], record_id: str | None
 ) -> Response[bytes]:
     found = None if record_id is None else await _work(request, record_id)
-    facts = {"tasks": tasks, "work": found, "present": record_id}
+    groups = sorted(service_of(request).settings.reviews.groups)
+    codes = {code: text for each in tasks for code, text in each.reason_codes.items()}
+    facts = {"tasks": tasks, "work": found, "present": record_id, "groups": groups, "codes": codes}
     return await page(request, "review.html", facts, here="review")
 
 

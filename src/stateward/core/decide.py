@@ -11,6 +11,16 @@ stale and repeated ones are part of normal operation.
 
 from msgspec.structs import replace
 
+from stateward.core.approvals import (
+    APPROVALS,
+    APPROVED,
+    CORRECTED,
+    endorse,
+    is_corrected,
+    refer,
+    with_approval,
+    without_answers,
+)
 from stateward.core.machine import (
     CANCEL_REQUESTED,
     RETRIES_EXHAUSTED,
@@ -180,7 +190,9 @@ def decide(machine: Machine, record: Record, event: Event, *, now: Micros) -> De
     if isinstance(decision, Applied) and decision.change.transition is not None:
         to = decision.change.record.status
         # The declared graph has the last word, so that a mistake in a rule cannot write an undeclared transition.
-        if (record.status, to) not in machine.pairs:
+        trigger = decision.change.transition.trigger
+        is_stay = record.status == to and machine.stays(to, trigger)
+        if (record.status, to) not in machine.pairs and not is_stay:
             detail = f"{machine.name} has no transition from {record.status!r} to {to!r}"
             return Ignored(reason="impossible", detail=detail)
     return decision
@@ -278,6 +290,8 @@ def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Deci
             return _release(machine, record, event, _stage(rule))
         case "answer":
             return _answer(machine, record, event, rule, now)
+        case "refer":
+            return refer(machine, record, event, now=now)
         case "exhaust" if machine.is_given_up(record):
             ended = _apply(machine, _move(record, to=rule.to, now=now), record, event, now)
             # People were told when it failed; this is the same failure.
@@ -436,9 +450,27 @@ def _release(machine: Machine, record: Record, event: Event, stage: Stage) -> De
     return Applied(Change(record=requested, expected=record.version, transition=None))
 
 
-def _answer(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:
-    """Apply the answer to a review. Corrected items count as the output of the review, for the stages after it."""
-    moved = _move(record, to=rule.to, now=now)
+def _answer(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Decision:
+    """Apply the answer to a review, or the last of several that it needs."""
+    review = rule.review
+    answer = event.type.rpartition(".")[2]
+    if review is None or review.approvals == 1 or answer not in (APPROVED, CORRECTED):
+        return _conclude(machine, record, event, rule, now)
+    approvals = with_approval(record, event, review)
+    if isinstance(approvals, Ignored):
+        return approvals
+    if len(approvals) < review.approvals:
+        return endorse(machine, record, event, review, approvals, now=now)
+    if is_corrected(approvals):  # the last approval accepts the corrected values
+        event = replace(event, type=f"{review.name}.{CORRECTED}")
+        rule = replace(rule, to=review.outcomes[CORRECTED])
+    told = replace(event, facts=event.facts | {APPROVALS: [*approvals]})
+    return _conclude(machine, record, told, rule, now)
+
+
+def _conclude(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:
+    """End a review. Corrected items count as the output of the review, for the stages after it."""
+    moved = without_answers(_move(record, to=rule.to, now=now))
     review = rule.review
     if review is None:
         return _apply(machine, moved, record, event, now)
@@ -591,6 +623,7 @@ def _arrive(
         review = machine.review_in.get(record.status)
         if review is None:
             return record, ()
+        record = without_answers(record)  # what a move took out of its review begins anew
         deadline = now + round(review.timeout_s * SECOND)
         ask = Ask(
             record_id=record.id, version=record.version, review=review.name, deadline=deadline

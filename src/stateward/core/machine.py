@@ -5,6 +5,7 @@ anything. `stateward.definition` builds machines from YAML or Python and refuses
 tables.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -34,6 +35,10 @@ RETRY_DUE = "retry.due"
 RETRIES_EXHAUSTED = "retries.exhausted"
 CANCEL_REQUESTED = "cancel.requested"
 UPGRADED = "machine.upgraded"
+# What leaves a record in its review: one of several approvals, and asking another person (`core.approvals`).
+ENDORSED, REFERRED = "endorsed", "referred"
+APPROVALS_MAX = 10
+REASON_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 # The first words of the events above: a stage or review of such a name would have events that mean two things.
 RESERVED_WORDS = frozenset({"retry", "retries", "cancel", "machine"})
 
@@ -129,7 +134,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "fr
 class Review(msgspec.Struct, frozen=True, kw_only=True):
     """A question to a person: the state it waits in, and where each answer and the timeout lead.
 
-    `of` is the stage whose items are looked at, and which a correction stands for.
+    `of` is the stage whose items are looked at, and which a correction stands for. `approvals` is how many people must
+    accept them, `group` who may answer at all, and `reason_codes` are what a rejection can be for, with a text each.
     """
 
     name: str
@@ -138,6 +144,26 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float
     on_timeout: str
     of: str | None = None
+    approvals: int = 1
+    group: str | None = None
+    reason_codes: dict[str, str] = {}
+
+
+class ReviewRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a profile says of a review; None: as the machine declares."""
+
+    approvals: int | None = None
+    group: str | None = None
+    reason_codes: dict[str, str] | None = None
+
+    def of(self, review: Review) -> Review:
+        """The review under these rules."""
+        return replace(
+            review,
+            approvals=review.approvals if self.approvals is None else self.approvals,
+            group=review.group if self.group is None else self.group,
+            reason_codes=review.reason_codes if self.reason_codes is None else self.reason_codes,
+        )
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +186,9 @@ class Edge(msgspec.Struct, frozen=True, order=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What an event does in a status: the verb, and the part of the machine it concerns."""
 
-    verb: Literal["complete", "fail", "retry", "exhaust", "cancel", "answer", "move", "release"]
+    verb: Literal[
+        "complete", "fail", "retry", "exhaust", "cancel", "answer", "refer", "move", "release"
+    ]
     stage: Stage | None = None
     review: Review | None = None
     to: str = ""
@@ -270,6 +298,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The states that may follow, in the order of the declaration."""
         return tuple(edge.to for edge in self.edges if edge.source == status)
 
+    def stays(self, status: str, trigger: str) -> bool:
+        """Whether this trigger leaves a record that waits for a review where it is."""
+        review = self.review_in.get(status)
+        return review is not None and is_stay(trigger) and trigger.startswith(f"{review.name}.")
+
     def stage_of(self, status: str) -> Stage | None:
         """The stage that a status belongs to, waiting or running."""
         return self.stage_running_in.get(status) or self.stage_entered_at.get(status)
@@ -280,16 +313,18 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         retry: Retry | None = None,
         retry_by_source_type: Mapping[str, Retry] | None = None,
         timeouts_s: Mapping[str, float] | None = None,
+        review: ReviewRules | None = None,
     ) -> "Machine":
-        """The same graph with other timeouts and retries: all that a profile may change."""
+        """The same graph with other timeouts, retries and rules of reviews: all that a profile may change."""
         waits = timeouts_s or {}
         stages = tuple(
             replace(stage, timeout_s=waits.get(stage.running, stage.timeout_s))
             for stage in self.stages
         )
+        rules = review or ReviewRules()
         reviews = tuple(
-            replace(review, timeout_s=waits.get(review.state, review.timeout_s))
-            for review in self.reviews
+            replace(rules.of(each), timeout_s=waits.get(each.state, each.timeout_s))
+            for each in self.reviews
         )
         return replace(
             self,
@@ -361,6 +396,11 @@ def load_machine(stored: Mapping[str, Json]) -> Machine:
     return msgspec.convert(fields, Machine, str_keys=True)  # `upgrades` has version numbers as keys
 
 
+def is_stay(trigger: str) -> bool:
+    """Whether a transition left a record in its review."""
+    return trigger.endswith((f".{ENDORSED}", f".{REFERRED}"))
+
+
 def _rules(machine: Machine) -> dict[tuple[str, str], Rule]:
     rules: dict[tuple[str, str], Rule] = {}
     for stage in machine.stages:
@@ -382,6 +422,9 @@ def _rules(machine: Machine) -> dict[tuple[str, str], Rule]:
             )
         rules[review.state, f"{review.name}.timed_out"] = Rule(
             verb="answer", review=review, to=review.on_timeout
+        )
+        rules[review.state, f"{review.name}.{REFERRED}"] = Rule(
+            verb="refer", review=review, to=review.state, is_by_person=True
         )
     for move in machine.moves:
         rules[move.source, move.on] = Rule(verb="move", to=move.to, is_by_person=move.is_by_person)

@@ -210,7 +210,9 @@ def _check_move(transition: Transition, machines: Machines) -> Iterator[Finding]
         imported = {state.name for state in machine.states if state.is_imported}
         if target != machine.initial and target not in imported:
             yield _finding("graph", where, f"records do not begin in {target!r}")
-    elif transition.trigger == RECORD_ERASED and source == target:
+    elif source == target and (
+        transition.trigger == RECORD_ERASED or machine.stays(source, transition.trigger)
+    ):
         pass
     elif transition.trigger == UPGRADED:
         if target not in machine.kind:

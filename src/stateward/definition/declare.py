@@ -16,6 +16,10 @@ from msgspec.structs import replace
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import (
+    APPROVALS_MAX,
+    ENDORSED,
+    REASON_CODE,
+    REFERRED,
     RESERVED_WORDS,
     TIMEOUT_DEFAULT_S,
     Guard,
@@ -76,6 +80,9 @@ class ReviewDeclared(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float
     on_timeout: str
     of: str | None = None
+    approvals: int = 1
+    group: str | None = None
+    reason_codes: dict[str, str] = {}
 
 
 class MoveDeclared(msgspec.Struct, frozen=True, kw_only=True, rename={"source": "from"}):
@@ -251,6 +258,9 @@ def _to_machine(declared: MachineDeclared) -> Machine:
                 timeout_s=review.timeout_s,
                 on_timeout=review.on_timeout,
                 of=review.of,
+                approvals=review.approvals,
+                group=review.group,
+                reason_codes=review.reason_codes,
             )
             for name, review in declared.reviews.items()
         ),
@@ -477,6 +487,21 @@ class _Check:
             yield self._fault(
                 (*path, "outcomes", "timed_out"), "this is not an answer: say 'on_timeout'"
             )
+        for label in (ENDORSED, REFERRED):
+            if label in review.outcomes:
+                yield self._fault(
+                    (*path, "outcomes", label),
+                    "this name is taken: it leaves a record in its review",
+                )
+        if not 1 <= review.approvals <= APPROVALS_MAX:
+            yield self._fault(
+                (*path, "approvals"), f"a review needs 1 to {APPROVALS_MAX} approvals"
+            )
+        for code in review.reason_codes:
+            if not REASON_CODE.fullmatch(code):
+                yield self._fault(
+                    (*path, "reason_codes", code), "a code is lower case letters, digits and _"
+                )
         yield from self._state((*path, "on_timeout"), review.on_timeout, None)
         if review.of is not None and review.of not in self._declared.stages:
             known = ", ".join(self._declared.stages)

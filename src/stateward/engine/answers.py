@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from stateward.core.approvals import APPROVALS
 from stateward.core.errors import UnknownName
-from stateward.core.machine import Machine, Review
-from stateward.core.model import Transition, clean_text
+from stateward.core.machine import Machine, Review, is_stay
+from stateward.core.model import Micros, Transition, clean_text
 from stateward.engine.corrections import Values
 from stateward.engine.gold import RecordedDecision
 
@@ -23,7 +24,8 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
     `machines` are those that the caller may see; none means all. `actor` is the authenticated caller; `reviewer` is the
     person whom an external driver names, and is only recorded. With `version` the answer is refused if the record has
     moved since the reviewer looked at it. `is_administrator`: the caller may end a review before its deadline.
-    `batch` names the bulk decision that this is a part of; it is recorded with the decision.
+    `batch` names the bulk decision that this is a part of; it is recorded with the decision. `reason_code` is one of
+    those that the review has. `moved` assigns the values of a field to another one: from, to.
     """
 
     record_id: str
@@ -37,6 +39,28 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
     trace: str | None = None
     is_administrator: bool = False
     batch: str | None = None
+    reason_code: str | None = None
+    moved: Mapping[str, str] = {}
+    claimed_at: Micros | None = None
+    """When the caller began to work on it; None: as the claim says."""
+
+
+class OpinionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A reviewer asks another person (`to`: a name) or a group (`group:NAME`) for a second opinion.
+
+    `values` are those that the reviewer would correct; `is_blind` hides them from who is asked until the decision.
+    """
+
+    record_id: str
+    actor: str
+    to: str
+    values: Values = {}
+    is_blind: bool = False
+    notes: str | None = None
+    version: int | None = None
+    machines: tuple[str, ...] = ()
+    trace: str | None = None
+    is_administrator: bool = False
 
 
 def answer_of(review: Review, action: str) -> str:
@@ -65,7 +89,7 @@ def decision_in(
     names = {review.name for review in machine.reviews}
     for transition in reversed(history):
         name, _, answer = transition.trigger.partition(".")
-        if name in names:
+        if name in names and not is_stay(transition.trigger):
             return name, _decided(transition, answer)
     return None
 
@@ -73,6 +97,7 @@ def decision_in(
 def _decided(transition: Transition, answer: str) -> RecordedDecision:
     metadata: Mapping[str, object] = transition.metadata
     notes, reviewer = metadata.get("reason"), metadata.get("reviewer")
+    code, approvals = metadata.get("reason_code"), metadata.get(APPROVALS)
     return RecordedDecision(
         action=ACTIONS.get(answer, answer),
         by=transition.actor,
@@ -80,7 +105,14 @@ def _decided(transition: Transition, answer: str) -> RecordedDecision:
         notes=None if notes is None else str(notes),
         reviewer=None if reviewer is None else str(reviewer),
         version=transition.version,
+        reason_code=None if code is None else str(code),
+        approvals=_people(approvals),
     )
+
+
+def _people(approvals: object) -> tuple[str, ...]:
+    given = approvals if isinstance(approvals, list) else []
+    return tuple(str(each.get("by")) for each in given if isinstance(each, dict))
 
 
 def clean_notes(given: str | None) -> str | None:

@@ -56,6 +56,18 @@ def _replaced(name: str, values: Values, item: Fields) -> list[Fields]:
     ]
 
 
+def with_moves(items: Iterable[Fields], values: Values, moves: Mapping[str, str]) -> Values:
+    """The correction that assigns what was found for a field to another one, besides what a correction names itself."""
+    if not moves:
+        return values
+    found = values_of(items)
+    moved: dict[str, str | Sequence[str] | None] = dict.fromkeys(moves)
+    for source, to in moves.items():
+        own = [*texts(moved.get(to)), *found.get(source, [])]
+        moved[to] = own[0] if len(own) == 1 else own or None
+    return {**moved, **values}
+
+
 def texts(value: Json | Sequence[str]) -> list[str]:
     """The values that a text, a list or null stand for."""
     if value is None:

@@ -28,6 +28,9 @@ class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
     notes: str | None
     reviewer: str | None
     version: int
+    reason_code: str | None = None
+    approvals: tuple[str, ...] = ()
+    """All who accepted it, where more than one had to."""
 
 
 class Original(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +59,7 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, list[str]] | None
     reviewer: str | None = None
     notes: str | None = None
+    reason_code: str | None = None
 
     def line(self) -> bytes:
         """The decision as one line of JSON."""
@@ -89,6 +93,7 @@ def gold_of(
         values=right,
         reviewer=decided.reviewer,
         notes=decided.notes,
+        reason_code=decided.reason_code,
     )
 
 

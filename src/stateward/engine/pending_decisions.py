@@ -43,6 +43,10 @@ class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
     trace: str | None = None
     batch: str | None = None
     """The bulk decision that it is a part of."""
+    reason_code: str | None = None
+    moved: dict[str, str] = {}
+    claimed_at: Micros | None = None
+    is_administrator: bool = False
 
     def is_valid(self, record: Record) -> bool:
         """Whether the record has not moved since."""
@@ -56,6 +60,10 @@ class _Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: str | None = None
     trace: str | None = None
     batch: str | None = None
+    reason_code: str | None = None
+    moved: dict[str, str] = {}
+    claimed_at: Micros | None = None
+    is_administrator: bool = False
 
 
 _decode = msgspec.json.Decoder(_Request).decode
@@ -92,6 +100,10 @@ class PendingDecisions:
             notes=decision.notes,
             trace=decision.trace,
             batch=decision.batch,
+            reason_code=decision.reason_code,
+            moved=decision.moved,
+            claimed_at=decision.claimed_at,
+            is_administrator=decision.is_administrator,
         )
         row: Row = (
             decision.record_id,
@@ -134,4 +146,8 @@ def _decision(row: Row) -> PendingDecision:
         notes=told.notes,
         trace=told.trace,
         batch=told.batch,
+        reason_code=told.reason_code,
+        moved=told.moved,
+        claimed_at=told.claimed_at,
+        is_administrator=told.is_administrator,
     )

@@ -3,21 +3,24 @@
 This only reads. A task is a record in a suspended state, not a row of its own (docs/decisions/0016).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
+from stateward.core.approvals import approvals_of, is_corrected
 from stateward.core.errors import UnknownName
-from stateward.core.machine import Machine, Review
-from stateward.core.model import Fields, Micros, Record, clean_text
+from stateward.core.machine import REFERRED, Machine, Review
+from stateward.core.model import Fields, Micros, Record, Transition, clean_text
 from stateward.core.query import Query, parse_query
 from stateward.definition.display import RecordView
 from stateward.engine.answers import TIMEOUT, actions_of, decision_in
 from stateward.engine.claims import Claim, Claims
+from stateward.engine.corrections import values_of
 from stateward.engine.gold import Gold, RecordedDecision, facts_of, gold_of
 from stateward.engine.pending_decisions import PendingDecision, PendingDecisions
 from stateward.engine.registry import MachineRegistry
+from stateward.engine.reviewers import Reviewers
 from stateward.storage.database import Database
 from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
@@ -40,11 +43,28 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, str | None] = {}
     """What the pipeline declares that a reviewer should know of a record, such as whose document it is."""
     confidence: int | None = None
+    reason_codes: dict[str, str] = {}
+    """What a rejection can be for."""
+    approvals_needed: int = 1
+    group: str | None = None
+    people: frozenset[str] | None = None
+    """Those who may answer, by name; None: anyone."""
 
     @property
     def is_open(self) -> bool:
         """Whether it has no decision yet."""
         return self.decided is None
+
+
+class Opinion(msgspec.Struct, frozen=True, kw_only=True):
+    """A second opinion that was asked for; `values` are those that the first reviewer would correct."""
+
+    by: str
+    to: str
+    at: Micros
+    is_blind: bool
+    notes: str | None
+    values: dict[str, list[str]]
 
 
 class ReviewTasks:
@@ -59,7 +79,9 @@ class ReviewTasks:
         registry: MachineRegistry,
         clock: Callable[[], Micros],
         view_of: Callable[[str], RecordView],
+        groups: Mapping[str, Sequence[str]],
     ) -> None:
+        self.reviewers = Reviewers(groups)
         self._claims = Claims(database)
         self._pending = PendingDecisions(database)
         self._store = store
@@ -165,6 +187,10 @@ class ReviewTasks:
                 claim=claim,
                 decided=None,
                 pending=pending,
+                reason_codes=review.reason_codes,
+                approvals_needed=review.approvals,
+                group=review.group,
+                people=self.reviewers.people(record, review),
             )
         )
 
@@ -178,10 +204,15 @@ class ReviewTasks:
         )
 
     def items(self, record: Record) -> list[Fields]:
-        """The items that a reviewer checks: those of the stage that the review is about, as they were found."""
+        """The items that a reviewer checks: those of the stage that the review is about, as they were found.
+
+        Where one of several people corrected them, the next ones look at the corrected items.
+        """
         machine = self._registry.of(record)
         review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
         made = None if review is None or review.of is None else record.outputs.get(review.of)
+        if review is not None and is_corrected(approvals_of(record)):
+            made = record.outputs.get(review.name, made)
         return [] if made is None else list(self._outputs.items(record.id, made))
 
     def problems(self, record: Record) -> list[Fields]:
@@ -211,6 +242,23 @@ class ReviewTasks:
                     if gold is not None:
                         yield gold
                 after = records[-1].id
+
+    def opinions(self, record: Record, *, actor: str) -> list[Opinion]:
+        """Each time a second opinion was asked for, with the values of the person who asked.
+
+        Of a blind one they are shown to their author, and to all once it is decided.
+        """
+        machine = self._registry.of(record)
+        names = {f"{review.name}.{REFERRED}" for review in machine.reviews}
+        is_decided = record.status not in machine.review_in
+        found: list[Opinion] = []
+        for each in self._store.history(record.id):
+            if each.trigger in names:
+                is_shown = is_decided or each.actor == actor or not each.metadata.get("is_blind")
+                has_values = is_shown and "count" in each.metadata
+                items = self._outputs.items(record.id, each.version - 1) if has_values else ()
+                found.append(opinion_of(each, items))
+        return found
 
     def _page(self, query: Query, after: str) -> list[Record]:
         return self._store.find(
@@ -245,6 +293,20 @@ class ReviewTasks:
 
     def _live(self, record: Record, claim: Claim | None) -> Claim | None:
         return claim if claim is not None and claim.is_live(record, self._clock()) else None
+
+
+def opinion_of(transition: Transition, items: Iterable[Fields]) -> Opinion:
+    """What a transition tells of a second opinion that was asked for."""
+    told = transition.metadata
+    notes = told.get("reason")
+    return Opinion(
+        by=transition.actor,
+        to=str(told.get("to")),
+        at=transition.at,
+        is_blind=told.get("is_blind") is True,
+        notes=None if notes is None else str(notes),
+        values=values_of(each for each in items if each.get("is_corrected")),
+    )
 
 
 def _valid(record: Record, pending: PendingDecision | None) -> PendingDecision | None:

@@ -7,12 +7,14 @@ several answers exactly one is applied, and no correction is stored without its 
 stores the decision as a pending one, and `apply_due` makes it when its time has come. Nothing here writes a status.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward import telemetry
+from stateward.core.approvals import person_of
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidCorrection,
@@ -23,7 +25,7 @@ from stateward.core.errors import (
     StatewardError,
     UnknownName,
 )
-from stateward.core.machine import Machine, Review
+from stateward.core.machine import REFERRED, Machine, Review
 from stateward.core.model import (
     SECOND,
     SEQUENCER,
@@ -45,6 +47,7 @@ from stateward.engine.answers import (
     REJECT,
     TIMEOUT,
     DecisionRequest,
+    OpinionRequest,
     answer_of,
     clean_notes,
     decision_in,
@@ -57,11 +60,19 @@ from stateward.engine.corrections import (
     changed,
     corrected_items,
     values_of,
+    with_moves,
 )
 from stateward.engine.pending_decisions import CorrectedValues, PendingDecision
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.review_tasks import ReviewTasks, Task
-from stateward.storage.audit import DECISION_UNDONE, REVIEW_DECIDED, AuditEntry, AuditLog
+from stateward.engine.reviewers import check_reason_code, referral_of
+from stateward.storage.audit import (
+    DECISION_UNDONE,
+    REVIEW_DECIDED,
+    REVIEW_REFERRED,
+    AuditEntry,
+    AuditLog,
+)
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store
@@ -101,6 +112,7 @@ class Reviews(ReviewTasks):
         has_keys: Callable[[], bool],
         judge: Judge,
         approval: Approval = lambda record, problems: (),
+        groups: Mapping[str, Sequence[str]] | None = None,
         view_of: Callable[[str], RecordView] = lambda machine: RecordView(machine=machine),
     ) -> None:
         super().__init__(
@@ -110,6 +122,7 @@ class Reviews(ReviewTasks):
             registry=registry,
             clock=clock,
             view_of=view_of,
+            groups=groups or {},
         )
         self._coordinator = coordinator
         self._claim_s = claim_s
@@ -123,19 +136,30 @@ class Reviews(ReviewTasks):
 
     # Claiming
 
-    def claim(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
+    def claim(
+        self,
+        record_id: str,
+        *,
+        actor: str,
+        machines: Sequence[str] = (),
+        is_administrator: bool = False,
+    ) -> Task:
         """Claim a review; its holder may claim it again, which gives more time.
 
         Under the record's lock, like every claim and decision: of two people who claim at once, one is refused.
         """
         with self._store.transaction():
             record, review = self._open(record_id, machines, actor, CLAIMING)
+            self.reviewers.check_person(
+                record, review, person_of(actor), is_administrator=is_administrator
+            )
             now = self._clock()
+            former = self._live(record, self._claim_on(record))
             claim = Claim(
                 record_id=record.id,
                 version=record.version,
                 actor=actor,
-                at=now,
+                at=now if former is None else former.at,  # renewing it is the same work
                 until=now + round(self._claim_s * SECOND),
             )
             self._claims.take(claim)
@@ -157,11 +181,12 @@ class Reviews(ReviewTasks):
         is deleted with the decision; the new version would end it anyway.
         """
         with self._store.transaction():
+            deciding = self._with_moves(deciding)
             record, review, answer = self._checked(deciding)
             event = self._event(record, review, deciding, answer)
             (decision,) = self._coordinator().handle([event])
             if isinstance(decision, Ignored):
-                raise self._refusal(record, deciding, decision)
+                raise self._refusal(record, deciding.action, decision)
             self._claims.drop(record.id)
             self._pending.drop(record.id)
             self._note(REVIEW_DECIDED, record, deciding.actor, deciding.action, deciding.batch)
@@ -173,6 +198,7 @@ class Reviews(ReviewTasks):
         The corrected values are compared as the pipeline stores them, so that another spelling is the same answer. That
         time is over any caller may have said.
         """
+        deciding = self._with_moves(deciding)
         record = self._record(deciding.record_id, deciding.machines)
         found = decision_in(self._registry.of(record), self._store.history(record.id))
         if found is None or found[1].action != deciding.action:
@@ -227,6 +253,7 @@ class Reviews(ReviewTasks):
 
     def _holdable(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
         """What a decision is about; refused if it may not be made. Nothing is written."""
+        deciding = self._with_moves(deciding)
         record, review, answer = self._checked(deciding)
         if deciding.corrected:
             self._judged(record, deciding)
@@ -250,6 +277,10 @@ class Reviews(ReviewTasks):
             notes=clean_notes(deciding.notes),
             trace=deciding.trace,
             batch=deciding.batch,
+            reason_code=deciding.reason_code,
+            moved=dict(deciding.moved),
+            claimed_at=self._claimed_at(record, deciding),
+            is_administrator=deciding.is_administrator,
         )
         self._pending.put(pending)
         self._claims.drop(record.id)
@@ -287,6 +318,56 @@ class Reviews(ReviewTasks):
                 self._note(DECISION_UNDONE, record, actor, each.action, each.batch)
             return undone
 
+    # A second opinion
+
+    def refer(self, asking: OpinionRequest) -> Task:
+        """Ask another person or a group: the record stays in its review, and who was asked decides it.
+
+        The values that the first reviewer would correct are stored beside it, and count for nothing. Who asked may ask
+        again, also to take it back.
+        """
+        if len(asking.values) > VALUES_MAX:
+            raise InvalidRequest(f"an opinion has at most {VALUES_MAX} fields")
+        with self._store.transaction():
+            record, review = self._open(asking.record_id, asking.machines, asking.actor, "refer")
+            if asking.version is not None and asking.version != record.version:
+                raise ConcurrentModification(record.id, expected=asking.version)
+            person, former = person_of(asking.actor), referral_of(record)
+            is_again = former is not None and former.get("by") == person
+            if not is_again:
+                self.reviewers.check_person(
+                    record, review, person, is_administrator=asking.is_administrator
+                )
+            to = self.reviewers.addressee(asking.to, review, by=person, is_again=is_again)
+            now, type_ = self._clock(), f"{review.name}.{REFERRED}"
+            count, digest = None, None
+            if (
+                asking.values
+            ):  # as they were typed: who is not sure may ask with what the rules would refuse
+                items = corrected_items(self.items(record), asking.values)
+                digest = self._write_items(record, review, items, actor=asking.actor, now=now)
+                count = len(items)
+            event = Event(
+                id=event_id(record.id, makes=record.version + 1, type_=type_),
+                type=type_,
+                record_id=record.id,
+                version=record.version,
+                at=now,
+                actor=asking.actor,
+                count=count,
+                output_digest=digest,
+                facts={"to": to, "is_blind": asking.is_blind},
+                reason=clean_notes(asking.notes),
+                trace=asking.trace,
+            )
+            (decision,) = self._coordinator().handle([event])
+            if isinstance(decision, Ignored):
+                raise self._refusal(record, "refer", decision)
+            self._claims.drop(record.id)
+            self._pending.drop(record.id)
+            self._note(REVIEW_REFERRED, record, asking.actor, f"asks {to}", None)
+        return self.task(asking.record_id)
+
     def apply_due(self) -> int:
         """Make the pending decisions whose time has come; how many there were.
 
@@ -303,6 +384,10 @@ class Reviews(ReviewTasks):
                 version=pending.version,
                 trace=pending.trace,
                 batch=pending.batch,
+                reason_code=pending.reason_code,
+                moved=pending.moved,
+                claimed_at=pending.claimed_at,
+                is_administrator=pending.is_administrator,
             )
             try:
                 self.decide(deciding)
@@ -335,6 +420,15 @@ class Reviews(ReviewTasks):
         if deciding.version is not None and deciding.version != record.version:
             raise ConcurrentModification(record.id, expected=deciding.version)
         answer = answer_of(review, deciding.action)
+        if answer != ANSWERS[TIMEOUT]:
+            self.reviewers.check_person(
+                record,
+                review,
+                person_of(deciding.actor, deciding.reviewer),
+                is_administrator=deciding.is_administrator,
+            )
+        self.reviewers.check_second(record, deciding, answer)
+        check_reason_code(review, deciding.reason_code, is_rejection=answer == ANSWERS[REJECT])
         self._check(record, deciding, answer)
         return record, review, answer
 
@@ -376,7 +470,8 @@ class Reviews(ReviewTasks):
         return ReviewTaken(record.id, by=decided.by, sentence=said, until=None)
 
     def _check(self, record: Record, deciding: DecisionRequest, answer: str) -> None:
-        if deciding.action == REJECT and not (deciding.notes or "").strip():
+        has_reason = deciding.reason_code is not None or bool((deciding.notes or "").strip())
+        if deciding.action == REJECT and not has_reason:
             raise InvalidRequest("give a reason for the rejection: the sender will ask")
         if deciding.corrected and answer != ANSWERS[CORRECT]:
             raise InvalidRequest("only a correction has corrected values; the action is `correct`")
@@ -437,12 +532,20 @@ class Reviews(ReviewTasks):
             if rung is not None:
                 return rung
         type_ = f"{review.name}.{answer}"
-        told = {"reviewer": deciding.reviewer, "batch": deciding.batch}
+        told = {
+            "reviewer": deciding.reviewer,
+            "batch": deciding.batch,
+            "reason_code": deciding.reason_code,
+        }
         facts: Fields = {name: value for name, value in told.items() if value is not None}
         count, digest = None, None
+        if (since := self._claimed_at(record, deciding)) is not None:
+            facts["worked_s"] = round(max(0, now - since) / SECOND)
         if deciding.corrected:
             count, corrected, digest = self._keep(record, review, deciding, now)
             facts["corrected"] = list(corrected)
+        if deciding.moved:
+            facts["moved"] = dict(deciding.moved)
         return Event(
             id=event_id(record.id, makes=record.version + 1, type_=type_),
             type=type_,
@@ -457,6 +560,21 @@ class Reviews(ReviewTasks):
             trace=deciding.trace,
         )
 
+    def _with_moves(self, deciding: DecisionRequest) -> DecisionRequest:
+        """The decision with the values that it assigns to other fields as corrected ones."""
+        if not deciding.moved:
+            return deciding
+        items = self.items(self._record(deciding.record_id, deciding.machines))
+        if unknown := sorted(deciding.moved.keys() - values_of(items).keys()):
+            raise UnknownName("field", clean_text(unknown[0], chars_max=80), values_of(items))
+        return replace(deciding, corrected=with_moves(items, deciding.corrected, deciding.moved))
+
+    def _claimed_at(self, record: Record, deciding: DecisionRequest) -> Micros | None:
+        if deciding.claimed_at is not None:
+            return deciding.claimed_at
+        claim = self._live(record, self._claim_on(record))
+        return claim.at if claim is not None and claim.actor == deciding.actor else None
+
     def _keep(
         self, record: Record, review: Review, deciding: DecisionRequest, now: Micros
     ) -> tuple[int, list[str], str]:
@@ -466,22 +584,28 @@ class Reviews(ReviewTasks):
         found keep theirs, so both can be compared later.
         """
         before, after = self._judged(record, deciding)
+        digest = self._write_items(record, review, after, actor=deciding.actor, now=now)
+        return len(after), changed(before, deciding.corrected), digest
+
+    def _write_items(
+        self, record: Record, review: Review, items: Sequence[Fields], *, actor: str, now: Micros
+    ) -> str:
+        """Store the items of a reviewer; their digest."""
         mark = AttemptResult(
             record_id=record.id,
             version=record.version,
             stage=review.name,
-            worker=deciding.actor,
+            worker=actor,
             at=now,
-            count=len(after),
+            count=len(items),
         )
         chunks = [
             (len(part), _encode(part).decode())
-            for start in range(0, len(after), CHUNK_ITEMS_MAX)
-            if (part := after[start : start + CHUNK_ITEMS_MAX])
+            for start in range(0, len(items), CHUNK_ITEMS_MAX)
+            if (part := items[start : start + CHUNK_ITEMS_MAX])
         ]
         self._outputs.write([Output(mark, chunks)])
-        digest = self._outputs.seal(record.id, record.version).output
-        return len(after), changed(before, deciding.corrected), digest
+        return self._outputs.seal(record.id, record.version).output
 
     def _judged(
         self, record: Record, deciding: DecisionRequest
@@ -495,15 +619,13 @@ class Reviews(ReviewTasks):
         return before, after
 
     def _refusal(
-        self, record: Record, deciding: DecisionRequest, ignored: Ignored
+        self, record: Record, action: str, ignored: Ignored
     ) -> ConcurrentModification | InvalidTransition:
         # These mean that another change was first; any other reason, that this state does not allow the action.
         if ignored.reason in ("stale", "ahead", "duplicate"):
             return ConcurrentModification(record.id, expected=record.version)
         allowed = self._registry.of(record).allowed_from(record.status)
-        return InvalidTransition(
-            record.id, expected=deciding.action, found=record.status, allowed=allowed
-        )
+        return InvalidTransition(record.id, expected=action, found=record.status, allowed=allowed)
 
 
 CLAIMING = "claim"

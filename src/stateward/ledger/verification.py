@@ -16,6 +16,7 @@ import msgspec
 
 from stateward.core.erasure import RECORD_ERASED
 from stateward.core.errors import Damage, LedgerDamaged, LedgerError
+from stateward.core.machine import is_stay
 from stateward.ledger import chain
 from stateward.ledger.checkpoints import parse_checkpoint
 from stateward.ledger.delta import (
@@ -436,13 +437,14 @@ def _wrong_moves(
         yield f"{doc_id}: {table.name} has no state {new!r}"
     elif is_checked and old is None and new != table.machine.initial:
         yield f"{doc_id} began in {new}"
-    elif is_checked and old is not None and (old, new) not in table.pairs and not _is_erasure(line):
+    elif is_checked and old is not None and (old, new) not in table.pairs and not _stays(line):
         yield f"{doc_id}: {old} → {new} is no move of {table.name}"
 
 
-def _is_erasure(line: LedgerLine) -> bool:
-    """Whether a mirrored line says that what a record held was erased, which is no move."""
-    is_said = line.source is not None and line.metadata.get("trigger") == RECORD_ERASED
+def _stays(line: LedgerLine) -> bool:
+    """Whether a mirrored line tells of something else than a move: an erasure, or one of several approvals."""
+    trigger = str(line.metadata.get("trigger"))
+    is_said = line.source is not None and (trigger == RECORD_ERASED or is_stay(trigger))
     return is_said and line.old_state == line.new_state
 
 

@@ -14,7 +14,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.types import ControllerRouterHandler
 
 from stateward import __version__
-from stateward.schemas import PROBLEM_JSON, Problem
+from stateward.schemas import PROBLEM_JSON, Problem, Request
 from stateward.server.problems import KINDS
 from stateward.server.upload_stream import FORM
 
@@ -95,6 +95,7 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "reviewRecord": DECIDING,
     "holdDecision": DECIDING,
     "undoDecision": REVIEWING,
+    "askOpinion": DECIDING,
     "decideReviews": WRITING,
     "decideFlags": (*ACTING, "unknown-value"),
     "reparseRecord": (*WRITING, "not-found", "impossible", "unknown-value"),
@@ -138,6 +139,7 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "releaseReview": {"200": CHANGED},
     "reviewRecord": {"200": CHANGED},
     "holdDecision": {"200": CHANGED},
+    "askOpinion": {"200": CHANGED},
     "decideReviews": {"200": ("Idempotency-Replayed",)},
     "decideFlags": {"200": CHANGED},
     "reparseRecord": {"200": ("Idempotency-Replayed",)},
@@ -208,6 +210,7 @@ def describe(
     opts = _opts(app)
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = _problem_schema(schemas)
+    _settle_schemas(schemas)
     for name in id_fields:
         schemas["Problem"]["properties"][name] = schemas["Problem"]["properties"]["record_id"]
     document["components"]["securitySchemes"] = {
@@ -241,6 +244,34 @@ def _problem_schema(schemas: Mapping[str, Any]) -> Document:
     if isinstance(schemas, dict):
         schemas.setdefault("FieldFault", components["FieldFault"])
     return dict(components["Problem"])
+
+
+def _settle_schemas(schemas: Document) -> None:
+    """Say that unknown keys of requests are refused, and drop the choices that Litestar sees and are none.
+
+    It describes `tuple[X, ...]` as a list of X or of anything, and what may be absent as one of one.
+    """
+    for name, schema in schemas.items():
+        schemas[name] = _without_empty_choices(schema)
+    waiting: list[type] = [Request]
+    while waiting:
+        known = waiting.pop()
+        waiting += known.__subclasses__()
+        if known.__name__ in schemas:
+            schemas[known.__name__]["additionalProperties"] = False
+
+
+def _without_empty_choices(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, list):
+        return [_without_empty_choices(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    plain = {key: _without_empty_choices(each) for key, each in value.items()}
+    choices = [each for each in plain.get("oneOf", ()) if each]
+    if len(choices) == 1:
+        del plain["oneOf"]
+        return {**plain, **choices[0]}
+    return {**plain, "oneOf": choices} if choices else plain
 
 
 def _complete(operation: Document, opt: Mapping[str, Any]) -> None:

@@ -54,6 +54,7 @@ async def decide_many(
                 action=data.action,
                 actor=caller.actor,
                 notes=data.notes,
+                reason_code=data.reason_code,
                 version=each.version,
                 machines=caller.machines,
                 trace=trace,

@@ -11,7 +11,7 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.views import pending_view, review_view, task_view
 from stateward.core.model import Record
-from stateward.engine.answers import DecisionRequest
+from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
 from stateward.server import operations, views
@@ -130,7 +130,12 @@ async def claim(
         await _changed(
             request,
             key,
-            lambda app: app.reviews.claim(record_id, actor=caller.actor, machines=caller.machines),
+            lambda app: app.reviews.claim(
+                record_id,
+                actor=caller.actor,
+                machines=caller.machines,
+                is_administrator=caller.may("admin"),
+            ),
         )
     )
 
@@ -234,6 +239,39 @@ async def undo(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
     return reply(await operations.write_once(request, once, Call(act), answer))
 
 
+@post(
+    "/{record_id:str}/opinion",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="askOpinion",
+    summary="Ask another person or a group for a second opinion",
+)
+async def ask_opinion(
+    request: Asked,
+    record_id: FromPath[str],
+    data: JSONBody[schemas.OpinionRequest],
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response[schemas.ReviewTask]:
+    """The record stays in its review, and who was asked decides it. Who asked may ask again, also to take it back."""
+    caller = caller_of(request)
+    asking = OpinionRequest(
+        record_id=record_id,
+        actor=caller.actor,
+        to=data.to,
+        values=data.corrected,
+        is_blind=data.is_blind,
+        notes=data.notes,
+        version=expected_version(service_of(request), if_match),
+        machines=caller.machines,
+        trace=trace_of(request),
+        is_administrator=caller.may("admin"),
+    )
+    once = once_of(caller, request, key, (await request.body(), if_match or ""))
+    intent = Call(lambda app: app.reviews.refer(asking))
+    return reply(await operations.write_once(request, once, intent, _task_answer(caller.actor)))
+
+
 def _deciding(
     request: Asked, record_id: str, data: schemas.ReviewRequest, if_match: str | None
 ) -> DecisionRequest:
@@ -245,6 +283,8 @@ def _deciding(
         actor=caller.actor,
         corrected=data.corrected,
         notes=data.notes,
+        reason_code=data.reason_code,
+        moved=data.moved,
         version=expected_version(service_of(request), if_match),
         machines=caller.machines,
         trace=trace_of(request),
@@ -290,6 +330,8 @@ def _camel(name: str) -> str:
 
 
 router = Router(
-    path="/reviews", route_handlers=[pending, show, claim, release, hold, undo], tags=["reviews"]
+    path="/reviews",
+    route_handlers=[pending, show, claim, release, hold, undo, ask_opinion],
+    tags=["reviews"],
 )
 HANDLERS: list[Any] = [router, decide]

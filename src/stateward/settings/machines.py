@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, field
 from msgspec.structs import replace
 
+from stateward.core.machine import APPROVALS_MAX, REASON_CODE, ReviewRules
 from stateward.core.query import PRIORITY_CLASSES
 from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, Retry
 from stateward.definition import plain_values
@@ -131,6 +132,51 @@ class PriorityQueue(Section, frozen=True, kw_only=True):
             yield ("priorities",), f"priorities names {name} twice"
 
 
+class ReviewRuleSettings(Section, frozen=True, kw_only=True):
+    """Who answers the reviews of this machine, and with which reasons."""
+
+    approvals: Annotated[
+        int | None,
+        Meta(
+            title="a whole number from 1 to 10, or null",
+            description="How many different people must accept a document; null: as the machine declares.",
+        ),
+    ] = None
+    group: Annotated[
+        Name | None,
+        Meta(
+            title="a name, or null",
+            description="The group (`reviews.groups`) whose members alone may answer; null: as the machine declares.",
+        ),
+    ] = None
+    reason_codes: Annotated[
+        dict[str, str] | None,
+        Meta(
+            title="a mapping, or null",
+            description="The codes for which a document can be rejected, each with a text; where there are some, a "
+            "rejection names one. null: as the machine declares.",
+        ),
+    ] = None
+
+    def problems(self) -> Iterator[Problem]:
+        """More approvals than that are a mistake of typing."""
+        if self.approvals is not None and not 1 <= self.approvals <= APPROVALS_MAX:
+            yield ("approvals",), f"approvals must be from 1 to {APPROVALS_MAX}"
+        for code in self.reason_codes or {}:
+            if not REASON_CODE.fullmatch(code):
+                yield (
+                    ("reason_codes", code),
+                    f"a reason code is lower case letters, digits and _, not {code!r}",
+                )
+
+    @property
+    def rules(self) -> ReviewRules:
+        """As a machine takes them."""
+        return ReviewRules(
+            approvals=self.approvals, group=self.group, reason_codes=self.reason_codes
+        )
+
+
 class Metrics(Section, frozen=True, kw_only=True):
     """Which metrics `GET /metrics` serves for this machine."""
 
@@ -212,6 +258,7 @@ class RecordSettings(Section, frozen=True, kw_only=True):
         bool | PriorityQueue | None,
         Meta(title="false or a mapping", description="false: first come, first served."),
     ] = None
+    review: ReviewRuleSettings = ReviewRuleSettings()
     metrics: Metrics = Metrics()
     logging: Logging = Logging()
     webhooks: Webhooks = Webhooks()
@@ -264,6 +311,7 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
     check_interval_s: float = CHECK_INTERVAL_DEFAULT_S
     is_fifo: bool = True
     priorities: dict[str, int] = {}
+    review: ReviewRules = ReviewRules()
     metrics: Metrics = Metrics()
     logging: Logging = Logging()
     webhooks: tuple[Endpoint, ...] = ()
@@ -273,6 +321,7 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
         """What a section means: `false` and `enabled: false` both switch a part off."""
         machine = cls(
             states=section.states,
+            review=section.review.rules,
             metrics=section.metrics,
             logging=section.logging,
             webhooks=section.webhooks.endpoints if section.webhooks.enabled else (),

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from stateward.core.clocks import ClockLimits
 from stateward.core.redelivery import RedeliveryLimits
-from stateward.definition.section import MIB, Bytes, Count, Problem, Seconds, Section, Wait
+from stateward.definition.section import MIB, Bytes, Count, Name, Problem, Seconds, Section, Wait
 
 
 class WorkerSettings(Section, frozen=True, kw_only=True):
@@ -203,6 +203,13 @@ class ReviewSettings(Section, frozen=True, kw_only=True):
             "exist, because without them people cannot be told apart.",
         ),
     ] = "auto"
+    groups: Annotated[
+        dict[str, tuple[Name, ...]],
+        Meta(
+            description="Groups of people, by the names of their keys. A review that declares a `group` is answered by "
+            "its members alone, and a second opinion can be asked of a group.",
+        ),
+    ] = field(default_factory=dict)
 
 
 class WatchSettings(Section, frozen=True, kw_only=True):

@@ -44,6 +44,7 @@ MACHINES_STORED = "machines_stored"
 CLOCK_CONFIRMED = "clock_confirmed"
 DOCUMENT_READ, KEY_USED = "document_read", "key_used"
 REVIEW_DECIDED, DECISION_UNDONE = "review_decided", "decision_undone"
+REVIEW_REFERRED = "review_referred"
 SETTINGS_CHANGED = "settings_changed"
 SECRETS_ROTATED = "secrets_rotated"
 SEALED = "sealed"  # digests of rows (`storage.row_seals`): no act of a person, and only shown to who asks for it

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from stateward.core.erasure import RECORD_ERASED
+from stateward.core.machine import is_stay
 from stateward.core.model import SECOND, Micros
 from stateward.storage.database import Database, Row, log_end
 
@@ -196,7 +197,7 @@ def _count(row: Row, deltas: CounterDeltas, limiter: LabelLimiter, ends: Ends) -
     )
     kind = limiter.limit(DURATIONS, name, source_type, most=SOURCE_TYPES_MAX)
     deltas.count(TRANSITIONS, name, "" if source is None else str(source), to)
-    if trigger == RECORD_ERASED:
+    if trigger == RECORD_ERASED or is_stay(str(trigger)):
         return  # it came into no status, and nothing took its time
     if source is not None and entered_at is not None:
         deltas.time(DURATIONS, name, str(source), kind, micros=when - int(entered_at))

@@ -199,10 +199,15 @@ class Pipeline:
         status: str | None = None,
         answers: Iterable[Answer] = ANSWERS,
         timeout_s: float = REVIEW_TIMEOUT_DEFAULT_S,
+        approvals: int = 1,
+        group: str | None = None,
+        reason_codes: Mapping[str, str] | None = None,
     ) -> PipelineReview[R]:
         """Declare a question to a person about the items of a stage: `of`, or the nearest one before that has any.
 
-        Where nothing follows a rejection or a missed deadline, records end as `rejected` or `timed_out`.
+        `approvals` is how many different people must accept them, `group` who may answer at all, and `reason_codes`
+        are what a rejection can be for, with a text each; where there are some, a rejection names one. Where nothing
+        follows a rejection or a missed deadline, records end as `rejected` or `timed_out`.
         """
         place = Place.of(sys._getframe(1))
         exits = self._exits(name, after, place)
@@ -215,6 +220,11 @@ class Pipeline:
             of=of or next(iter(producers_before(exits)), None),
             answers=tuple(answers),
             timeout_s=timeout_s,
+            rules={
+                "approvals": approvals,
+                "group": group,
+                "reason_codes": {**(reason_codes or {})},
+            },
         )
         self._add(review)
         return review

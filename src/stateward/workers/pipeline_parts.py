@@ -6,7 +6,7 @@ declaration. The checks that concern several parts are those of `Pipeline`.
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from types import FrameType
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
@@ -287,10 +287,12 @@ class PipelineReview(Node, Exit[R_co]):
         of: PipelineStage[Any] | None,
         answers: tuple[Answer, ...],
         timeout_s: float,
+        rules: Mapping[str, Json],
     ) -> None:
         Node.__init__(self, pipeline, name, status=status, place=place, after=after)
         Exit.__init__(self, self, "approved")
         self.of = of
+        self.rules = rules
         self.answers = answers
         self.timeout_s = timeout_s
 
@@ -342,6 +344,7 @@ class PipelineReview(Node, Exit[R_co]):
             "state": self.status,
             "outcomes": {answer: self.target(answer) for answer in self.answers},
             "timeout_s": self.timeout_s,
+            **self.rules,
             "on_timeout": self.target(TIMED_OUT),
             "of": None if self.of is None else self.of.name,
         }

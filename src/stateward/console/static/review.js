@@ -32,17 +32,21 @@ async function begin() {
   const viewer = shown.querySelector("[data-viewer]");
   if (viewer) open(viewer).then(() => point(null));
   const before = undone.get(present.id);
+  const opinion = [...shown.querySelectorAll("[data-opinion]")].pop();
   if (before) refill(before);
+  else if (opinion && shown.dataset.open === "yes") refill({ corrected: JSON.parse(opinion.dataset.opinion) });
   if (shown.dataset.open === "yes" && isAllowed) await (claiming = claim(present.id));
 }
 
-function refill({ corrected: values, notes: typed }) {
+function refill({ corrected: values, notes: typed, reason_code: code }) {
   for (const [name, value] of Object.entries(values || {})) {
     const values = value === null ? [""] : [value].flat();
     [...work.querySelectorAll(".field input")].filter((each) => each.name === name).forEach((input, at) => { input.value = values[at] ?? ""; });
   }
   const notes = document.getElementById("notes");
   if (notes) notes.value = typed || "";
+  const codes = document.getElementById("reason-code");
+  if (codes) codes.value = code || "";
   look();
 }
 
@@ -114,6 +118,7 @@ work.addEventListener("click", (event) => {
   const button = event.target.closest("[data-decide]");
   if (button) decide(button.dataset.decide);
   if (event.target.closest("#skip")) skip();
+  if (event.target.closest("#second-opinion")) askOpinion();
 });
 
 // Correcting
@@ -125,6 +130,28 @@ function corrected() {
     values[input.name] = all.length === 0 ? null : all.length === 1 ? all[0] : all;
   }
   return values;
+}
+// A value that was found for one field belongs to another: its field is left empty, or keeps what is typed there.
+work.addEventListener("change", (event) => {
+  const choice = event.target.closest("[data-move]");
+  if (!choice || !choice.value) return;
+  const own = choice.closest(".field").querySelector("input");
+  const other = [...work.querySelectorAll(".field input")].find((each) => each.name === choice.value);
+  if (other && own.value.trim()) {
+    other.value = own.value.trim();
+    own.value = "";
+    own.dataset.movedTo = other.name;
+    other.focus();
+  }
+  choice.value = "";
+  look();
+});
+// Those whose value still stands where it was moved to.
+function moved() {
+  const inputs = [...work.querySelectorAll(".field input[data-moved-to]")];
+  const still = inputs.filter((each) => !each.value.trim() && inputs.every((one) => one.name !== each.dataset.movedTo)
+    && [...work.querySelectorAll(".field input")].some((one) => one.name === each.dataset.movedTo && one.value.trim() === each.dataset.found));
+  return Object.fromEntries(still.map((each) => [each.name, each.dataset.movedTo]));
 }
 function look() {
   const isChanged = Object.keys(corrected()).length > 0;
@@ -161,14 +188,17 @@ async function decide(action) {
   if (isDeciding || !present || !isAllowed || article().dataset.open !== "yes") return;
   if (!article().dataset.actions.split(" ").includes(action)) return;
   const notes = document.getElementById("notes").value.trim();
+  const code = document.getElementById("reason-code");
   const values = corrected();
   const isChanged = Object.keys(values).length > 0;
-  if (action === "reject" && !notes) { say("Say in the notes why it is rejected."); document.getElementById("notes").focus(); return; }
+  if (action === "reject" && code && !code.value) { say("Choose the reason of the rejection."); code.focus(); return; }
+  if (action === "reject" && !notes && !code) { say("Say in the notes why it is rejected."); document.getElementById("notes").focus(); return; }
   if (action === "correct" && !isChanged) { say("Change a field first: e leads to the least certain one."); return; }
   if (action === "approve" && isChanged) { say("Fields were changed: send them with Ctrl and Enter, or undo them."); return; }
   const { id, version } = present;
   const name = work.querySelector("h2").textContent;
-  const body = { action, ...(action === "correct" ? { corrected: values } : {}), ...(notes ? { notes } : {}) };
+  const body = { action, ...(action === "correct" ? { corrected: values } : {}), ...(notes ? { notes } : {}), ...(code?.value ? { reason_code: code.value } : {}) };
+  if (action === "correct" && Object.keys(moved()).length) body.moved = moved();
   const what = JSON.stringify([id, version, body]);
   if (attempt?.what !== what) attempt = { what, key: crypto.randomUUID() };
   isDeciding = true;
@@ -188,6 +218,30 @@ async function decide(action) {
     present = null;
     history.replaceState(null, "", `${base}/review`);
   }
+}
+
+// A second opinion: the values that were changed go along, and the next review is shown.
+function askOpinion() {
+  if (!present) return;
+  const { id, version } = present;
+  const dialog = document.getElementById("dialog");
+  document.getElementById("dialog-body").replaceChildren(document.getElementById("ask-opinion").content.cloneNode(true));
+  dialog.showModal();
+  dialog.querySelector("form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const form = event.target;
+    const body = { to: form.to.value.trim(), is_blind: form.is_blind.checked, corrected: corrected() };
+    if (form.notes.value.trim()) body.notes = form.notes.value.trim();
+    const answer = await post(`/reviews/${encodeURIComponent(id)}/opinion`, body, { "If-Match": `"${version}"` });
+    const line = form.querySelector("#opinion-said");
+    line.hidden = answer.ok;
+    line.textContent = answer.ok ? "" : answer.said;
+    if (!answer.ok) return;
+    dialog.close();
+    toast(`${body.to} decides it.`);
+    document.dispatchEvent(new CustomEvent("stateward:refresh"));
+    skip();
+  });
 }
 
 const WORDS = { approve: "approved", correct: "corrected", reject: "rejected" };

@@ -80,7 +80,7 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = new FormData(event.target);
   const notes = String(form.get("notes")).trim();
-  const body = { action: form.get("action"), reviews: [...picked].map(([record_id, version]) => ({ record_id, version })), ...(notes ? { notes } : {}) };
+  const body = { action: form.get("action"), reviews: [...picked].map(([record_id, version]) => ({ record_id, version })), ...(notes ? { notes } : {}), ...(form.get("reason_code") ? { reason_code: form.get("reason_code") } : {}) };
   const answer = await call("POST", "/reviews/batches", { ...body, dry_run: true });
   if (!answer.ok) { result(line(answer.said, "p", "problem")); return; }
   const refused = answer.told.results.filter((each) => each.problem);

@@ -1,0 +1,166 @@
+"""Reviews that need more than one person: several approvals, and a second opinion. Pure.
+
+A record that a person approved as one of several, or referred to another person, stays in its status: the transition
+leads from the review to itself (`<review>.endorsed`, `<review>.referred`), so that the history has it like any other,
+and its new version ends the claims and decisions that were made on the old one. Its deadline stays.
+"""
+
+from msgspec.structs import replace
+
+from stateward.core.machine import ENDORSED, Machine, Review
+from stateward.core.model import (
+    Applied,
+    Ask,
+    Change,
+    Event,
+    Fields,
+    Ignored,
+    Json,
+    Micros,
+    Record,
+    Transition,
+    to_iso,
+)
+
+APPROVALS = "approvals"
+"""The field of a waiting record, and of the transition that ended its review, with who accepted it so far."""
+REFERRAL = "referral"
+"""The field of a waiting record that was referred to another person or group."""
+REVIEWER = "reviewer"
+APPROVED, CORRECTED = "approved", "corrected"
+GROUP = "group:"
+
+
+def person_of(actor: str, reviewer: Json = None) -> str:
+    """The name by which people are compared: without the role prefix and the key.
+
+    Two keys of one name are one person. An external driver delivers the answers of people, and names them.
+    """
+    if isinstance(reviewer, str) and reviewer:
+        return reviewer
+    return actor.partition(":")[2].partition("@")[0]
+
+
+def approvals_of(record: Record) -> list[Fields]:
+    """Who has accepted a waiting record so far, and how: `by` and `answer` each."""
+    given = record.fields.get(APPROVALS)
+    return [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+
+
+def has_approved(record: Record, person: str) -> bool:
+    """Whether this person is one of those who accepted it."""
+    return any(each.get("by") == person for each in approvals_of(record))
+
+
+def is_corrected(approvals: list[Fields]) -> bool:
+    """Whether what is being accepted are values that a person corrected."""
+    return any(each.get("answer") == CORRECTED for each in approvals)
+
+
+def with_approval(record: Record, event: Event, review: Review) -> list[Fields] | Ignored:
+    """The approvals of a record with this one.
+
+    A correction changes what is accepted, so it begins anew: those who accepted the former values have not seen these.
+    """
+    answer = event.type.removeprefix(f"{review.name}.")
+    person = person_of(event.actor, event.facts.get(REVIEWER))
+    given = [] if answer == CORRECTED else approvals_of(record)
+    if any(each.get("by") == person for each in given):
+        detail = f"{person} accepted {record.id} already: the next approval is another person's"
+        return Ignored(reason="not_allowed", detail=detail)
+    return [*given, {"by": person, "answer": answer}]
+
+
+def endorse(
+    machine: Machine,
+    record: Record,
+    event: Event,
+    review: Review,
+    approvals: list[Fields],
+    *,
+    now: Micros,
+) -> Applied:
+    """One of several approvals: the record waits for the next."""
+    listed: list[Json] = [*approvals]
+    outputs = record.outputs
+    if event.count is not None:
+        outputs = outputs | {review.name: record.version}
+    endorsed = replace(record, fields=_answered(record) | {APPROVALS: listed}, outputs=outputs)
+    told: Fields = {APPROVALS: listed, "approvals_needed": review.approvals}
+    return _stay(machine, endorsed, record, event, f"{review.name}.{ENDORSED}", told, now=now)
+
+
+def refer(machine: Machine, record: Record, event: Event, *, now: Micros) -> Applied:
+    """A second opinion: from now on the one who was asked decides."""
+    referral: Fields = {
+        "by": person_of(event.actor),
+        "to": event.facts.get("to"),
+        "at": to_iso(now),
+        "is_blind": event.facts.get("is_blind") is True,
+    }
+    if event.count is not None:
+        referral["version"] = record.version  # of the values that the first reviewer would give
+    if event.reason is not None:
+        referral["notes"] = event.reason
+    referred = replace(record, fields=record.fields | {REFERRAL: referral})
+    return _stay(machine, referred, record, event, event.type, {}, now=now)
+
+
+def without_answers(record: Record) -> Record:
+    """The record without what belongs to a review that is over."""
+    if APPROVALS not in record.fields and REFERRAL not in record.fields:
+        return record
+    left = {name: value for name, value in _answered(record).items() if name != APPROVALS}
+    return replace(record, fields=left)
+
+
+def _answered(record: Record) -> Fields:
+    """The fields once the person who was asked for an opinion has given it."""
+    return {name: value for name, value in record.fields.items() if name != REFERRAL}
+
+
+def _stay(
+    machine: Machine,
+    stayed: Record,
+    record: Record,
+    event: Event,
+    trigger: str,
+    told: Fields,
+    *,
+    now: Micros,
+) -> Applied:
+    moved = replace(
+        stayed,
+        version=record.version + 1,
+        machine_version=machine.version,
+        entered_at=now,
+    )
+    metadata: Fields = {**event.facts, **told}
+    if event.count is not None:
+        metadata["count"] = event.count
+    if event.output_digest is not None:
+        metadata["output_digest"] = event.output_digest
+    if event.reason is not None:
+        metadata["reason"] = event.reason
+    if event.trace is not None:
+        metadata["trace"] = event.trace
+    transition = Transition(
+        record_id=record.id,
+        machine=machine.name,
+        machine_version=machine.version,
+        source=record.status,
+        target=record.status,
+        version=moved.version,
+        event_id=event.id,
+        at=now,
+        actor=event.actor,
+        trigger=trigger,
+        metadata=metadata,
+    )
+    review = machine.review_in[record.status]
+    ask = Ask(
+        record_id=record.id, version=moved.version, review=review.name, deadline=record.due_at
+    )
+    return Applied(
+        Change(record=moved, expected=record.version, transition=transition, effects=(ask,))
+    )

@@ -1,0 +1,204 @@
+"""Reviews that need several people: approvals, groups, reason codes, and a second opinion."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stateward.core.errors import InvalidRequest, ReviewRefused, UnknownName
+from stateward.core.machine import ReviewRules
+from stateward.core.model import SECOND
+from stateward.engine.answers import DecisionRequest, OpinionRequest
+from stateward.engine.history import verify
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from tests.engine.contract_reviews import ADA, BOB, ReviewEngine
+
+EVE = "person:eve@k5"
+CODES = {"illegible": "The scan cannot be read", "wrong_form": "Another kind of document"}
+
+
+@pytest.fixture
+def database() -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(MEMORY)
+    yield database
+    database.close()
+
+
+def engine_of(database: SqliteDatabase, **rules: Any) -> ReviewEngine:  # noqa: ANN401 - the words of ReviewRules
+    machine = CONTRACT.tuned(review=ReviewRules(**rules))
+    return ReviewEngine(database, machine=machine, groups={"legal": ["ada", "bob"]})
+
+
+def triggers(engine: ReviewEngine, record_id: str) -> list[tuple[str, str]]:
+    history = engine.rig.store.history(record_id)
+    return [(each.trigger, each.actor) for each in history if each.trigger.startswith("review.")]
+
+
+def is_sound(engine: ReviewEngine) -> bool:
+    machines = {(CONTRACT.name, CONTRACT.version): CONTRACT}
+    return verify(engine.rig.store, machines).is_sound
+
+
+def test_two_different_people_must_approve_and_the_history_has_both(
+    database: SqliteDatabase,
+) -> None:
+    engine = engine_of(database, approvals=2)
+    record = engine.contract()
+
+    first = engine.decides(record, "approve", by=ADA)
+    with pytest.raises(ReviewRefused, match="ada accepted"):
+        engine.decides(first, "approve", by="person:ada@another-key")
+    last = engine.decides(first, "approve", by=BOB)
+
+    assert (first.status, first.version, first.due_at) == (
+        "review_required", record.version + 1, record.due_at,
+    )  # fmt: skip
+    assert last.status == "validated"
+    assert "approvals" not in last.fields
+    assert triggers(engine, record.id) == [("review.endorsed", ADA), ("review.approved", BOB)]
+    decided = engine.reviews.task(record.id).decided
+    assert decided is not None
+    assert decided.approvals == ("ada", "bob")
+    assert is_sound(engine)
+
+
+def test_a_correction_begins_the_approvals_anew_and_the_next_one_sees_its_values(
+    database: SqliteDatabase,
+) -> None:
+    engine = engine_of(database, approvals=2)
+    record = engine.contract()
+
+    approved = engine.decides(record, "approve", by=ADA)
+    corrected = engine.decides(approved, "correct", by=BOB, corrected={"monthly_rate": "5"})
+    seen = {item["field"]: item["value"] for item in engine.reviews.items(corrected)}
+    last = engine.decides(corrected, "approve", by=ADA)
+
+    assert corrected.status == "review_required"
+    assert seen["monthly_rate"] == "5"
+    assert last.status == "validated"
+    assert last.outputs["review"] == approved.version
+    assert [trigger for trigger, _ in triggers(engine, record.id)] == [
+        "review.endorsed", "review.endorsed", "review.corrected",
+    ]  # fmt: skip
+    assert is_sound(engine)
+
+
+def test_one_of_several_approvals_can_be_pending_and_outlives_a_crash(
+    database: SqliteDatabase,
+) -> None:
+    engine = engine_of(database, approvals=2)
+    record = engine.contract()
+    for actor in (ADA, BOB):
+        version = engine.rig.now(record).version
+        deciding = DecisionRequest(
+            record_id=record.id, action="approve", actor=actor, version=version
+        )
+        engine.reviews.hold(deciding)
+        engine.rig.clock.now += 10 * SECOND
+        assert engine.reviews.apply_due() == 1
+        assert engine.reviews.apply_due() == 0
+
+    assert engine.rig.now(record).status == "validated"
+
+
+def test_a_rejection_needs_no_second_person_and_a_deadline_ends_it(
+    database: SqliteDatabase,
+) -> None:
+    engine = engine_of(database, approvals=3)
+    rejected, late = engine.contract(), engine.contract()
+
+    engine.decides(rejected, "approve", by=ADA)
+    engine.decides(rejected, "reject", by=BOB, notes="page 2 is missing")
+    engine.decides(late, "approve", by=ADA)
+    engine.rig.clock.now = late.due_at or 0
+    engine.decides(late, "timeout", by="person:x")
+
+    assert engine.rig.now(rejected).status == "rejected"
+    assert engine.rig.now(late).status == "timed_out"
+
+
+def test_only_the_group_decides_and_claims(database: SqliteDatabase) -> None:
+    engine = engine_of(database, group="legal")
+    record = engine.contract()
+
+    with pytest.raises(ReviewRefused, match="group legal"):
+        engine.decides(record, "reject", by=EVE, notes="no")
+    with pytest.raises(ReviewRefused, match="group legal"):
+        engine.reviews.claim(record.id, actor=EVE)
+
+    assert engine.reviews.claim(record.id, actor=ADA).people == frozenset({"ada", "bob"})
+    assert engine.decides(record, "approve", by=ADA).status == "validated"
+
+
+def test_a_rejection_names_a_reason_code_where_there_are_some(database: SqliteDatabase) -> None:
+    engine = engine_of(database, reason_codes=CODES)
+    record = engine.contract()
+
+    with pytest.raises(InvalidRequest, match="illegible, wrong_form"):
+        engine.decides(record, "reject", notes="bad")
+    with pytest.raises(UnknownName, match="reason code"):
+        engine.decides(record, "reject", reason_code="ugly")
+    engine.decides(record, "reject", reason_code="illegible")
+
+    last = engine.rig.store.history(record.id)[-1]
+    assert last.metadata["reason_code"] == "illegible"
+    assert [each.reason_code for each in engine.reviews.gold()] == ["illegible"]
+
+
+def test_a_value_is_assigned_to_the_field_that_it_belongs_to(database: SqliteDatabase) -> None:
+    engine = engine_of(database)
+    record = engine.contract()
+
+    with pytest.raises(UnknownName, match="rate"):
+        engine.decides(record, "correct", moved={"rate": "tariff_name"})
+    done = engine.decides(record, "correct", moved={"provider": "tariff_name"})
+
+    items = engine.rig.outputs.items(record.id, done.outputs["review"])
+    values = {item["field"]: item["value"] for item in items}
+    assert (values.get("provider"), values["tariff_name"]) == (None, "Vattenfall")
+    assert engine.rig.store.history(record.id)[-1].metadata["moved"] == {"provider": "tariff_name"}
+
+
+@pytest.mark.parametrize("is_blind", [False, True])
+def test_who_is_asked_for_a_second_opinion_decides(
+    database: SqliteDatabase, *, is_blind: bool
+) -> None:
+    engine = engine_of(database)
+    record = engine.contract()
+    asking = OpinionRequest(
+        record_id=record.id,
+        actor=ADA,
+        to="bob",
+        values={"monthly_rate": "5"},
+        is_blind=is_blind,
+        notes="monthly?",
+    )
+
+    task = engine.reviews.refer(asking)
+    with pytest.raises(ReviewRefused, match="bob decides it"):
+        engine.decides(record, "approve", by=ADA)
+    (opinion,) = engine.reviews.opinions(task.record, actor=BOB)
+
+    assert (task.record.status, task.record.due_at) == ("review_required", record.due_at)
+    assert opinion.values == ({} if is_blind else {"monthly_rate": ["5"]})
+    done = engine.decides(record, "approve", by=BOB)
+    assert (done.status, "review" in done.outputs) == ("validated", False)
+    (shown,) = engine.reviews.opinions(done, actor=BOB)
+    assert shown.values == {"monthly_rate": ["5"]}
+    assert is_sound(engine)
+
+
+def test_who_asked_may_take_it_back_and_a_group_can_be_asked(database: SqliteDatabase) -> None:
+    engine = engine_of(database)
+    record = engine.contract()
+
+    with pytest.raises(InvalidRequest, match="another person"):
+        engine.reviews.refer(OpinionRequest(record_id=record.id, actor=EVE, to="eve"))
+    with pytest.raises(UnknownName, match="group"):
+        engine.reviews.refer(OpinionRequest(record_id=record.id, actor=EVE, to="group:x"))
+    asked = engine.reviews.refer(OpinionRequest(record_id=record.id, actor=EVE, to="group:legal"))
+    engine.reviews.refer(OpinionRequest(record_id=record.id, actor=EVE, to="eve"))
+
+    assert asked.people == frozenset({"ada", "bob"})
+    assert engine.decides(record, "approve", by=EVE).status == "validated"
