@@ -162,6 +162,14 @@ class Client:
 
             return _read(self._patiently(send, can_repeat=start is not None), type_)
 
+    def refused_uploads(self) -> list[schemas.RefusedUpload]:
+        """What was sent with this key and refused, with the reasons, until it is dismissed."""
+        return self._get("/refused-uploads", schemas.RefusedUploads).items
+
+    def dismiss_refused_upload(self, refused_id: str) -> None:
+        """Dismiss a refused upload."""
+        self._patiently(lambda: self._http.delete(f"/refused-uploads/{_part(refused_id)}"))
+
     # Looking
 
     def record(self, record_id: str) -> schemas.Record:
@@ -524,6 +532,10 @@ class Client:
     def get_review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values that were found, or how it was decided."""
         return self._get(f"/reviews/{_part(record_id)}", schemas.ReviewDetail)
+
+    def review_statistics(self, *, days: int = 30) -> schemas.ReviewStatistics:
+        """What people decided in reviews, and which fields they correct most."""
+        return self._get("/reviews/statistics", schemas.ReviewStatistics, params={"days": days})
 
     def claim_review(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review: for a while no other person may decide it."""

@@ -1029,6 +1029,71 @@ class AuditPage(Document, frozen=True, kw_only=True):
     next: str | None
 
 
+class PersonStatistics(Document, frozen=True, kw_only=True):
+    """What one person decided in reviews."""
+
+    person: str
+    decided: Annotated[int, Meta(description="Answers, each of several approvals counted.")]
+    approved: Count
+    corrected: Count
+    rejected: Count
+    overturned: Annotated[
+        int,
+        Meta(description="Those that this person accepted and another then corrected or rejected."),
+    ]
+    worked_s: Annotated[
+        float | None, Meta(description="The median time from the claim to the decision.")
+    ]
+    wait_s: Annotated[
+        float | None, Meta(description="The median time from the question to the decision.")
+    ]
+
+
+class FieldStatistics(Document, frozen=True, kw_only=True):
+    """How often people corrected a field, of the records of its machine that they accepted."""
+
+    machine: str
+    field: str
+    corrected: Count
+    accepted: Count
+
+
+class ReasonStatistics(Document, frozen=True, kw_only=True):
+    """How often a reason code was given."""
+
+    machine: str
+    reason_code: str
+    count: Count
+
+
+class ReviewStatistics(Document, frozen=True, kw_only=True):
+    """What people decided in reviews since a time. Only an administrator sees the lines of other people."""
+
+    since: Time
+    people: list[PersonStatistics]
+    fields: list[FieldStatistics]
+    reasons: list[ReasonStatistics]
+    is_complete: Annotated[
+        bool, Meta(description="Whether all decisions of that time were counted, or the newest.")
+    ]
+
+
+class RefusedUpload(Document, frozen=True, kw_only=True):
+    """A document that was sent and not accepted."""
+
+    id: str
+    name: str
+    problem: Annotated[str, Meta(description="The word of the problem, such as `too-large`.")]
+    reason: str
+    at: Time
+
+
+class RefusedUploads(Document, frozen=True, kw_only=True):
+    """What the caller sent and was refused, the newest first, until it is dismissed."""
+
+    items: list[RefusedUpload]
+
+
 class ReviewPage(Document, frozen=True, kw_only=True):
     """Some tasks that wait, the nearest deadline first; `next` leads on, or is null."""
 

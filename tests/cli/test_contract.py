@@ -50,6 +50,7 @@ CALLS: dict[str, str] = {
     "review show": "review show {review}",
     "review claim": "review claim {review}",
     "review unclaim": "review unclaim {review}",
+    "review statistics": "review statistics",
     "review ask": "review ask {review} --to bob",
     "review approve": "review approve {review}",
     "review reject": "review reject {review} --reason no",

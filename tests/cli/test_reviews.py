@@ -238,6 +238,9 @@ def test_several_are_decided_at_once_and_a_refusal_does_not_stop_the_others(
     assert "has taken this review up" in done.stderr
     assert "--reason TEXT" in said(silent, Exit.USAGE)
     assert coded.exit_code == Exit.CONFLICT
+    assert "rejected" in shell("review", "statistics").stdout
+    (person,) = shell.json("review", "statistics")["people"]
+    assert (person["decided"], person["rejected"]) == (2, 2)
 
 
 def test_a_second_opinion_is_asked_for_and_a_value_moved(shell: Shell, app: App) -> None:

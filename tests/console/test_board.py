@@ -59,6 +59,7 @@ def test_what_cannot_be_a_statement_is_refused_with_a_sentence(scene: Scene, pag
     page.reload()
     expect(refused).to_contain_text("movie.mkv")
     page.get_by_role("button", name="Dismiss movie.mkv").click()
+    expect(refused).to_have_count(0)
     page.reload()
     expect(page.locator("#sent-summary")).to_be_hidden()
     expect(refused).to_have_count(0)

@@ -10,6 +10,7 @@ from stateward.core.machine import ReviewRules
 from stateward.core.model import SECOND
 from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.history import verify
+from stateward.engine.review_statistics import ReviewStatistics
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from tests.engine.contract_reviews import ADA, BOB, ReviewEngine
@@ -202,3 +203,31 @@ def test_who_asked_may_take_it_back_and_a_group_can_be_asked(database: SqliteDat
 
     assert asked.people == frozenset({"ada", "bob"})
     assert engine.decides(record, "approve", by=EVE).status == "validated"
+
+
+def test_statistics_tell_of_people_fields_and_reasons(database: SqliteDatabase) -> None:
+    engine = engine_of(database, approvals=2, reason_codes=CODES)
+    statistics = ReviewStatistics(database, engine.rig.registry)
+    changed, refused = engine.contract(), engine.contract()
+    engine.decides(changed, "approve", by=ADA)
+    engine.reviews.claim(changed.id, actor=BOB)
+    engine.rig.clock.now += 40 * SECOND
+    engine.decides(changed, "correct", by=BOB, corrected={"monthly_rate": "5"})
+    engine.decides(changed, "approve", by=ADA)
+    engine.decides(refused, "reject", by=BOB, reason_code="illegible")
+
+    found = statistics.since(0)
+    own = statistics.since(0, person="ada", machines=["contract"])
+    later = statistics.since(engine.rig.clock() + 1)
+
+    assert [(each.person, each.decided, each.overturned) for each in found.people] == [
+        ("ada", 2, 1), ("bob", 2, 0),
+    ]  # fmt: skip
+    ada, bob = found.people
+    assert (ada.approved, bob.corrected, bob.rejected, bob.worked_s) == (2, 1, 1, 40)
+    assert [(each.field, each.corrected, each.accepted) for each in found.fields] == [
+        ("monthly_rate", 1, 1)
+    ]
+    assert [(each.reason_code, each.count) for each in found.reasons] == [("illegible", 1)]
+    assert [each.person for each in own.people] == ["ada"]
+    assert (later.people, later.fields) == ([], [])

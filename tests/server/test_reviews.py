@@ -279,4 +279,8 @@ def test_a_second_opinion_is_asked_for_and_the_other_person_decides(reviewed: Ap
     assert bob.post(f"/records/{record.id}/review", json={"action": "approve"}).is_success
     (opinion,) = bob.get(f"/reviews/{record.id}").json()["opinions"]
     assert opinion["values"] == {"provider": ["Eon AG"]}
+    seen = [each.get("/reviews/statistics").json()["people"] for each in (ada, bob)]
+    assert [[(each["person"], each["approved"]) for each in people] for people in seen] == [
+        [], [("bob", 1)],
+    ]  # fmt: skip
     assert reviewed.app.admin.verify().is_sound

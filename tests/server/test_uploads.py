@@ -195,6 +195,28 @@ def test_an_empty_document_is_refused(shared: ApiClient) -> None:
     assert answer.json()["errors"] == [{"field": "file", "sentence": "the document is empty"}]
 
 
+def test_what_was_refused_stays_with_its_reason_until_its_sender_dismisses_it(
+    any_api: ApiClient,
+) -> None:
+    ann, bob = any_api.with_key(name="ann", role="submitter"), any_api.with_key(role="submitter")
+    ann.send(b"", name="empty.csv")
+    ann.send(bytes(range(256)), name="noise.csv")
+    ann.sent()
+    assert problem(ann.send()) == "duplicate"
+
+    newest, first = ann.get("/refused-uploads").json()["items"]
+
+    assert (first["name"], first["reason"]) == ("empty.csv", "the document is empty")
+    assert (newest["name"], newest["problem"]) == ("noise.csv", "unsupported-content")
+    assert bob.get("/refused-uploads").json()["items"] == []
+    path = f"/refused-uploads/{first['id']}"
+    assert problem(bob.http.delete(path)) == "not-found"
+    assert ann.http.delete(path).status_code == 204
+    assert [each["id"] for each in ann.get("/refused-uploads").json()["items"]] == [newest["id"]]
+    assert ann.http.delete("/refused-uploads").status_code == 204
+    assert ann.get("/refused-uploads").json()["items"] == []
+
+
 @pytest.mark.parametrize("is_announced", [True, False])
 def test_too_much_is_refused_whatever_was_announced(tmp_path: Path, *, is_announced: bool) -> None:
     settings = settings_at(tmp_path / "data")

@@ -41,6 +41,7 @@ from stateward.storage.database import TOPIC_CHANGES
 from stateward.storage.idempotency import IdempotencyKeys
 from stateward.storage.keys import Keys
 from stateward.storage.outputs import Outputs
+from stateward.storage.refused_uploads import RefusedUploads
 from stateward.storage.saved_views import SavedViews
 from stateward.storage.sealing import SecretKeys
 from stateward.storage.sessions import Sessions
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from stateward.engine.flags import Flags
     from stateward.engine.indexer import Indexer
     from stateward.engine.node import Node
+    from stateward.engine.review_statistics import ReviewStatistics
     from stateward.engine.reviews import Reviews
     from stateward.engine.scheduler import Scheduler
     from stateward.monitoring.dashboard import Dashboard
@@ -145,6 +147,7 @@ class App:
         self.idempotency = IdempotencyKeys(self.database, secrets=self.secrets)
         self.sessions = Sessions(self.database)
         self.saved_views = SavedViews(self.database)
+        self.refused_uploads = RefusedUploads(self.database)
         self.audit = AuditLog(self.database)
         self._shares_blobs = (
             settings.transport.blobs is not None or not settings.artifacts.is_folder
@@ -300,6 +303,13 @@ class App:
             approval=self.plugins.check_approval,
             view_of=self.plugins.record_view,
         )
+
+    @cached_property
+    def review_statistics(self) -> ReviewStatistics:
+        """What people decided in reviews, and which fields they correct."""
+        from stateward.engine.review_statistics import ReviewStatistics
+
+        return ReviewStatistics(self.database, self.registry)
 
     @cached_property
     def external_driver(self) -> ExternalDriver:

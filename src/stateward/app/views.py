@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait
     from stateward.engine.flags import FlagDecision
     from stateward.engine.history import Verdict
     from stateward.engine.pending_decisions import PendingDecision
+    from stateward.engine.review_statistics import Statistics
     from stateward.engine.review_tasks import Task
     from stateward.engine.reviews import Reviews
     from stateward.storage.audit import AuditEntry
@@ -305,6 +306,12 @@ def pending_view(pending: "PendingDecision", *, actor: str) -> schemas.ReviewPen
         reason_code=pending.reason_code if is_mine else None,
         batch=pending.batch if is_mine else None,
     )
+
+
+def statistics_view(found: "Statistics", *, since: Micros) -> schemas.ReviewStatistics:
+    """Statistics of reviews."""
+    told = {**msgspec.to_builtins(found), "since": to_iso(since)}
+    return msgspec.convert(told, schemas.ReviewStatistics)
 
 
 def text_of(value: object) -> str | None:

@@ -238,6 +238,10 @@ class AppProtocol(Protocol):
         """A review with the values to look at, or how it was decided."""
         ...
 
+    def review_statistics(self, *, days: int) -> "schemas.ReviewStatistics":
+        """What people decided in reviews, and which fields they correct most."""
+        ...
+
     def claim(self, record_id: str) -> "schemas.ReviewTask":
         """Claim a review: for a while only the caller may decide it."""
         ...

@@ -37,7 +37,8 @@ PROGRESS_EVERY_S = 0.1
 READING = frozenset(
     {
         "status", "list", "search", "history", "provenance", "explain", "logs", "items", "files", "file", "duplicates",
-        "errors", "counts", "review list", "review show", "machine list", "machine show", "machine graph",
+        "errors", "counts", "review list", "review show", "review statistics", "machine list", "machine show",
+        "machine graph",
         "webhook list", "webhook show", "webhook dead", "webhook log", "verify", "key list", "doctor",
     }
 )  # fmt: skip

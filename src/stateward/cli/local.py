@@ -16,6 +16,7 @@ from stateward.app.views import (
     error_group_view,
     file_view,
     review_view,
+    statistics_view,
     status_counts,
     task_view,
     verification_view,
@@ -32,7 +33,7 @@ from stateward.cli.apps import (
     whole_id,
 )
 from stateward.core.errors import InvalidRequest, StatewardError, UnknownName
-from stateward.core.model import Micros, from_iso
+from stateward.core.model import SECOND, Micros, from_iso
 from stateward.definition.plugin import AUTO
 from stateward.engine.system import person
 
@@ -347,6 +348,11 @@ class LocalApp(AppProtocol):
         record_id = self._whole(record_id)
         task = self._app.reviews.task(record_id)
         return review_view(self._app.reviews, self._app.store, task, actor=self._actor)
+
+    def review_statistics(self, *, days: int) -> schemas.ReviewStatistics:
+        """What people decided in reviews."""
+        since = self._app.clock() - days * 86_400 * SECOND
+        return statistics_view(self._app.review_statistics.since(since), since=since)
 
     def claim(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review."""

@@ -359,6 +359,11 @@ class RemoteApp(AppProtocol):
         with translated(record_id):
             return self._client.get_review(record_id)
 
+    def review_statistics(self, *, days: int) -> schemas.ReviewStatistics:
+        """What people decided in reviews."""
+        with translated():
+            return self._client.review_statistics(days=days)
+
     def claim(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review."""
         record_id = self._whole(record_id)

@@ -295,6 +295,64 @@ def ask(
 
 
 @review.command(
+    "statistics",
+    is_listing=True,
+    examples=["stateward review statistics", "stateward review statistics --days 7 --json"],
+)
+@click.option(
+    "--days",
+    metavar="N",
+    type=click.IntRange(min=1, max=366),
+    default=30,
+    show_default=True,
+    help="How many days back, from now.",
+)
+@pass_context
+def statistics(context: CliContext, *, days: int) -> None:
+    """Show what people decided, and which fields they correct most.
+
+    Overturned are those that a person accepted and another then corrected or rejected. Over --server only an
+    administrator sees the lines of other people.
+    """
+    with context.app() as app:
+        found = app.review_statistics(days=days)
+    if context.is_for_programs:
+        context.emit(found)
+        return
+    if not found.people and not found.fields:
+        context.say(f"no review was decided in the last {plural(days, 'day')}")
+        return
+    columns = ("person", "decided", "approved", "corrected", "rejected", "overturned", "median s")
+    write_table(
+        columns,
+        [
+            (
+                each.person,
+                each.decided,
+                each.approved,
+                each.corrected,
+                each.rejected,
+                each.overturned,
+                round(each.wait_s if each.worked_s is None else each.worked_s or 0),
+            )
+            for each in found.people
+        ],
+    )
+    if found.fields:
+        write("")
+        write_table(
+            ("machine", "field", "corrected", "of accepted"),
+            [(each.machine, each.field, each.corrected, each.accepted) for each in found.fields],
+        )
+    if found.reasons:
+        write("")
+        write_table(
+            ("machine", "reason code", "rejections"),
+            [(each.machine, each.reason_code, each.count) for each in found.reasons],
+        )
+
+
+@review.command(
     "export",
     examples=["stateward review export --gold gold.jsonl", "stateward review export --gold -"],
 )

@@ -26,9 +26,12 @@ from stateward.server.auth import (
     caller_of,
     service_of,
 )
+from stateward.server.parameters import DAYS_DEFAULT
+from stateward.server.reviews import statistics_for
 
 QUEUE_MAX = 100
 ROWS_MAX = 500
+STATISTICS_DAYS = ("7", "30", "90", "365")
 LOW, MIDDLE = 60, 85
 
 
@@ -72,6 +75,17 @@ async def queue(request: Asked) -> Response[bytes]:
     free = (each for each in tasks if each.pending is None and each.may_decide)
     first = next((each for each in free if each.claim is None or each.claim.is_mine), None)
     return await _page(request, tasks, None if first is None else first.record_id)
+
+
+@get("/reviews/statistics", opt={"right": "review"})
+async def statistics(request: Asked) -> Response[bytes]:
+    """What people decided in the last days, and which fields they correct most."""
+    caller = caller_of(request)
+    given = request.query_params.get("days", "")
+    days = int(given) if given in STATISTICS_DAYS else DAYS_DEFAULT
+    found = await service_of(request).broad.ask(lambda app: statistics_for(app, caller, days))
+    facts = {"it": found, "days": days, "choices": STATISTICS_DAYS}
+    return await page(request, "review_statistics.html", facts, here="review")
 
 
 @get("/review/{record_id:str}", opt={"right": "read"})
@@ -235,4 +249,4 @@ def _said(problem: Fields) -> str:
     return shown(problem.get("sentence") or problem.get("message") or problem.get("code"))
 
 
-HANDLERS: list[Any] = [queue, review, work, queue_live]
+HANDLERS: list[Any] = [queue, statistics, review, work, queue_live]

@@ -35,6 +35,7 @@ from stateward.server import (
     machines,
     record_schemas,
     records,
+    refused_uploads,
     review_batches,
     reviews,
     search,
@@ -152,6 +153,7 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
     return [
         *resources,
         *records.HANDLERS,
+        *refused_uploads.HANDLERS,
         *search.HANDLERS,
         *record_schemas.HANDLERS,
         *reviews.HANDLERS,

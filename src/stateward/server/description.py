@@ -103,6 +103,8 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "eraseRecords": WRITING,
     "holdRecord": (*WRITING, "not-found"),
     "applyRetention": WRITING,
+    "dismissRefusedUpload": ("not-found", "storage-full"),
+    "dismissRefusedUploads": ("storage-full",),
     **WEBHOOK_PROBLEMS,
 }
 

@@ -50,6 +50,7 @@ from stateward.server.paging import (
     write_cursor,
 )
 from stateward.server.problems import Refusal
+from stateward.server.refused_uploads import note_refusal
 from stateward.server.service import Service
 from stateward.server.upload_stream import UploadReceiver
 from stateward.storage.idempotency import Answer, IdempotentRequest
@@ -95,7 +96,11 @@ async def submit_document(
         async with UploadReceiver(
             service, caller, request, machine=machine, required=required
         ) as receiver:
-            form = await receiver.form()
+            try:
+                form = await receiver.form()
+            except Refusal as refusal:
+                await note_refusal(service, caller, refusal, name=receiver.name)
+                raise
         app = service.quick.app
         assert app is not None  # noqa: S101 - the service is open
         submission = app.submissions.prepare(

@@ -43,6 +43,13 @@ CursorText: TypeAlias = Annotated[
         required=False,
     ),
 ]
+DAYS_DEFAULT = 30
+StatisticsDays: TypeAlias = Annotated[
+    int,
+    QueryParameter(
+        name="days", ge=1, le=366, description="How many days back, from now.", required=False
+    ),
+]
 Limit: TypeAlias = Annotated[
     int,
     QueryParameter(

@@ -273,6 +273,7 @@ def refusal_of(error: StatewardError) -> Refusal:
             | "key"
             | "webhook"
             | "delivery"
+            | "refused upload"
             | "pending decision"
             | "pending decisions"
         ):

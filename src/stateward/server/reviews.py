@@ -9,14 +9,16 @@ from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
-from stateward.app.views import pending_view, review_view, task_view
-from stateward.core.model import Record
+from stateward.app.views import pending_view, review_view, statistics_view, task_view
+from stateward.core.approvals import person_of
+from stateward.core.model import SECOND, Record
 from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
+    Caller,
     caller_of,
     expected_version,
     once_of,
@@ -33,16 +35,19 @@ from stateward.server.paging import (
     write_cursor,
 )
 from stateward.server.parameters import (
+    DAYS_DEFAULT,
     ROWS_DEFAULT,
     CursorText,
     IdempotencyKey,
     IfMatch,
     Limit,
+    StatisticsDays,
 )
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
 
 PENDING_PARAMETERS = ("cursor", "limit")
+DAY = 86_400 * SECOND
 
 
 @get(
@@ -96,6 +101,32 @@ def _wanted_facts(app: App, request: Asked) -> dict[str, str]:
                 "invalid-request", said, errors=[schemas.FieldFault(field=name, sentence=said)]
             )
     return facts
+
+
+@get(
+    "/statistics",
+    opt={"right": "review", "checks_query": True},
+    operation_id="getReviewStatistics",
+    summary="What people decided, and which fields they correct",
+)
+async def statistics(
+    request: Asked, days: StatisticsDays = DAYS_DEFAULT
+) -> Response[schemas.ReviewStatistics]:
+    """Of the last days, from the history. Without the right `admin`, of the people only the caller's own line."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        return views.json_answer(statistics_for(app, caller, days))
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+def statistics_for(app: App, caller: Caller, days: int) -> schemas.ReviewStatistics:
+    """The statistics as a caller may see them."""
+    since = app.clock() - days * DAY
+    person = None if caller.may("admin") else person_of(caller.actor)
+    found = app.review_statistics.since(since, machines=caller.machines, person=person)
+    return statistics_view(found, since=since)
 
 
 @get(
@@ -331,7 +362,7 @@ def _camel(name: str) -> str:
 
 router = Router(
     path="/reviews",
-    route_handlers=[pending, show, claim, release, hold, undo, ask_opinion],
+    route_handlers=[pending, statistics, show, claim, release, hold, undo, ask_opinion],
     tags=["reviews"],
 )
 HANDLERS: list[Any] = [router, decide]

@@ -87,6 +87,11 @@ class UploadReceiver:
         self._text = bytearray()
         self._is_whole = False
 
+    @property
+    def name(self) -> str | None:
+        """What the document is called, as far as the form has said it."""
+        return self._fields.get("name") or self._filename
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -71,12 +71,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const waiting = [];
   let sending = 0;
 
-  // What became of the files, in one line; a refused one stays, also on the next page, until it is dismissed.
-  const REFUSED_KEY = "stateward.refused";
-  const REFUSED_MAX = 50;
+  // What became of the files, in one line; a refused one stays, also on another machine, until it is dismissed.
   const count = { total: 0, submitted: 0, duplicate: 0, refused: 0 };
-  const stored = () => { try { return JSON.parse(sessionStorage.getItem(REFUSED_KEY)) || []; } catch { return []; } };
-  const store = (lines) => { try { sessionStorage.setItem(REFUSED_KEY, JSON.stringify(lines.slice(-REFUSED_MAX))); } catch { /* this page only */ } };
   const summary = document.getElementById("sent-summary");
   function summarize() {
     if (!summary) return;
@@ -85,24 +81,38 @@ document.addEventListener("DOMContentLoaded", () => {
     summary.textContent = `${done} of ${count.total} file${count.total === 1 ? "" : "s"} uploaded${parts.length ? `: ${parts.join(", ")}` : ""}`;
     summary.hidden = !count.total;
   }
-  function dismissable(line, name, reason) {
+  function dismissable(line, name, id) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "quiet";
     button.textContent = "Dismiss";
     button.setAttribute("aria-label", `Dismiss ${name}`);
-    button.addEventListener("click", () => { store(stored().filter((each) => each.name !== name || each.reason !== reason)); line.remove(); });
+    button.addEventListener("click", async () => {
+      if (id) await fetch(`/refused-uploads/${encodeURIComponent(id)}`, { method: "DELETE", headers: { "X-CSRF-Token": csrf } }).catch(() => null);
+      line.remove();
+    });
     line.append(button);
   }
-  stored().forEach(({ name, reason }) => {
-    const line = document.createElement("li");
-    line.dataset.state = "refused";
-    line.innerHTML = '<span class="name"></span><span class="said"></span>';
-    line.querySelector(".name").textContent = name;
-    line.querySelector(".said").textContent = reason;
-    dismissable(line, name, reason);
-    list?.append(line);
-  });
+  // The service stores them; the lines of this page give way to those that it tells of.
+  async function showRefused() {
+    if (!list) return [];
+    const answer = await fetch("/refused-uploads").catch(() => null);
+    if (!answer?.ok) return [];
+    const { items } = await answer.json();
+    list.querySelectorAll('[data-state="refused"][data-is-stored]').forEach((line) => line.remove());
+    items.forEach(({ id, name, reason }) => {
+      const line = document.createElement("li");
+      line.dataset.state = "refused";
+      line.dataset.isStored = "yes";
+      line.innerHTML = '<span class="name"></span><span class="said"></span>';
+      line.querySelector(".name").textContent = name;
+      line.querySelector(".said").textContent = reason;
+      dismissable(line, name, id);
+      list.append(line);
+    });
+    return items;
+  }
+  showRefused();
 
   // A file that is sent to a machine of a person's choice: `fields` are those of the form besides it.
   function add(fields, file) {
@@ -151,8 +161,11 @@ document.addEventListener("DOMContentLoaded", () => {
       count[{ sent: "submitted", known: "duplicate", refused: "refused" }[line.dataset.state]] += 1;
       summarize();
       if (line.dataset.state === "refused") {
-        store([...stored(), { name: file.name, reason: said.textContent }]);
-        dismissable(line, file.name, said.textContent);
+        const reason = said.textContent;
+        showRefused().then((items) => {
+          if (items.some((each) => each.name === file.name && each.reason === reason)) line.remove();
+          else dismissable(line, file.name, null); // such as too many at once, which is no fault of the file
+        });
         toast(`${file.name}: ${said.textContent}`, "bad");
       }
       else if (request.status === 201) setTimeout(() => line.remove(), 30000);
