@@ -639,9 +639,19 @@ class Client:
         )
         return self._pages("/audit", params, schemas.AuditPage, lambda page: page.items)
 
-    def verify(self) -> schemas.Verification:
-        """Replay the whole history and check it."""
-        return self._get("/verify", schemas.Verification)
+    def verify(self, *, checkpoint: str | None = None) -> schemas.Verification:
+        """Replay the whole history and check it, also against a checkpoint that was kept elsewhere."""
+        if checkpoint is None:
+            return self._get("/verify", schemas.Verification)
+        return self._post("/verify", {"checkpoint": checkpoint}, schemas.Verification)
+
+    def history_lines(self) -> Iterator[bytes]:
+        """Every transition as a line of JSON, in the order of the log."""
+        return self._lines("/history/export")
+
+    def gold_lines(self) -> Iterator[bytes]:
+        """Every decision of a person as a line of gold data."""
+        return self._lines("/reviews/gold")
 
     def erase(
         self,
@@ -704,6 +714,14 @@ class Client:
         return _read(
             self._patiently(lambda: self._http.post(path, content=content, headers=sent)), type_
         )
+
+    def _lines(self, path: str) -> Iterator[bytes]:
+        with self._http.stream("GET", path, headers={"Accept": "*/*"}) as answer:
+            if answer.status_code >= 400:
+                answer.read()
+                _raise(answer)
+            for line in answer.iter_lines():
+                yield line.encode() + b"\n"
 
     def _pages(self, path: str, params: Mapping[str, Any], type_: Any, rows: Any) -> Iterator[Any]:  # noqa: ANN401
         cursor: str | None = None

@@ -1078,6 +1078,12 @@ class ReviewStatistics(Document, frozen=True, kw_only=True):
     ]
 
 
+class VerificationRequest(Request, frozen=True, kw_only=True):
+    """A checkpoint of the history that was kept elsewhere, as `verify` wrote it."""
+
+    checkpoint: Annotated[str, Meta(min_length=1, max_length=100_000)]
+
+
 class RefusedUpload(Document, frozen=True, kw_only=True):
     """A document that was sent and not accepted."""
 

@@ -1,5 +1,8 @@
 """The Python client: typed answers, endless lists, and patience that never does a thing twice."""
 
+import ast
+import asyncio
+import runpy
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.async_client import AsyncClient
 from stateward.client import ApiProblem, Client, ServerUnreachable
 from stateward.pipelines.contracts.client import WorkflowClient
 from tests.server.api_client import STATEMENT, ApiClient, serving, settings_at, statement
@@ -284,3 +288,25 @@ def test_a_review_is_decided_and_a_second_decision_refused(api: ApiClient, clien
     detail = client.get_review(record.id)
     assert detail.decision is not None
     assert detail.decision.notes == "seen"
+
+
+def test_asyncio_has_every_method_with_its_types_and_patience(api: ApiClient) -> None:
+    async def use() -> tuple[list[str], str]:
+        async with AsyncClient(api.url) as client:
+            sent = await asyncio.gather(
+                *(client.submit(statement(number), machine="upload") for number in range(3))
+            )
+            listed = [each.id async for each in client.records(limit=2)]
+            with pytest.raises(ApiProblem, match="no record"):
+                await client.record("UL_nothing")
+            assert {each.record.id for each in sent} == set(listed)
+            return listed, repr(client)
+
+    listed, shown = asyncio.run(use())
+
+    assert (len(listed), shown) == (3, f"AsyncClient({api.url!r})")
+    made = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "async_stub.py"))
+    stored, wanted = (
+        ast.dump(ast.parse(each)) for each in (made["STUB"].read_text(), made["stub"]())
+    )
+    assert stored == wanted, "run: python tools/async_stub.py"

@@ -146,13 +146,11 @@ def test_actions_from_afar_are_done_and_kept_with_their_key(api: ApiClient) -> N
     assert (without.exit_code, "STATEWARD_KEY" in without.stderr) == (4, True)
 
 
-@pytest.mark.parametrize(
-    "args", [["key", "list"], ["review", "export", "--gold", "-"], ["watch", "."]]
-)
+@pytest.mark.parametrize("args", [["key", "list"], ["watch", "."]])
 def test_what_needs_the_database_says_so_and_what_to_do(worked: ApiClient, args: list[str]) -> None:
     done = far(worked, *args)
 
-    command = " ".join(args[:2] if args[0] in ("key", "review") else args[:1])
+    command = " ".join(args[:2] if args[0] == "key" else args[:1])
     assert done.exit_code == 4
     assert f"{command} works on the database itself, not over HTTP" in done.stderr
     assert "without --server" in done.stderr
@@ -195,3 +193,30 @@ def test_reviews_are_decided_from_afar_as_they_are_here(api: ApiClient) -> None:
     assert "monthly_rate" in wrong.stderr
     assert "decided it already" in again.stderr
     assert api.app.record(second.id).status == "rejected"
+    gold = [way(api, "review", "export", "--gold", "-").stdout for way in (far, near)]
+    counted = [way(api, "review", "statistics").stdout for way in (far, near)]
+    assert (gold[0], len(gold[0].splitlines())) == (gold[1], 2)
+    assert counted[0] == counted[1] != ""
+
+
+def test_the_history_is_exported_and_held_to_a_checkpoint_from_afar(
+    api: ApiClient, tmp_path: Path
+) -> None:
+    api.sent()
+    kept, newer, folder = tmp_path / "kept", tmp_path / "newer", tmp_path / "history"
+    near(api, "verify", "--out", str(kept))
+    api.sent(statement(2))
+    near(api, "verify", "--out", str(newer))
+    newer.write_text(newer.read_text().replace("lane 0 2 ", "lane 0 9 "))
+
+    sound = far(api, "verify", "--checkpoint", str(kept))
+    cut = far(api, "verify", "--checkpoint", str(newer))
+    none = far(api, "verify", "--checkpoint", __file__)
+    exported = far(api, "export", "history", "--out", str(folder))
+    again = far(api, "export", "history", "--out", str(folder))
+
+    assert [each.exit_code for each in (sound, none, exported, again)] == [0, 4, 0, 4]
+    assert cut.exit_code != 0
+    lines = (folder / "transitions.jsonl").read_text().splitlines()
+    assert len(lines) == len(api.app.store.log())
+    assert json.loads(lines[0])["version"] == 0

@@ -272,8 +272,20 @@ class AppProtocol(Protocol):
         """What is wrong with the installation."""
         ...
 
-    def verify(self, *, progress: Callable[[str, int], None]) -> "schemas.Verification":
-        """Replay the whole history and check it."""
+    def verify(
+        self, *, checkpoint: str | None = None, progress: Callable[[str, int], None]
+    ) -> "schemas.Verification":
+        """Replay the whole history and check it, also against the text of a checkpoint that was kept elsewhere."""
+        ...
+
+    def gold_lines(self) -> Iterator[bytes]:
+        """Every decision of a person as a line of gold data."""
+        ...
+
+    def export_history(
+        self, folder: Path, *, progress: Callable[[str, int], None]
+    ) -> dict[str, int]:
+        """Write the history into a new or empty folder; the lines of each file. Over HTTP it is the transitions."""
         ...
 
 

@@ -432,9 +432,24 @@ class LocalApp(AppProtocol):
 
         return diagnosis_view(checks(self._app))
 
-    def verify(self, *, progress: Callable[[str, int], None]) -> schemas.Verification:
+    def verify(
+        self, *, checkpoint: str | None = None, progress: Callable[[str, int], None]
+    ) -> schemas.Verification:
         """Replay the whole history and check it."""
-        return verification_view(self._app.admin.verify(progress=progress))
+        from stateward.ledger.history_checkpoint import read_checkpoint
+
+        kept = None if checkpoint is None else read_checkpoint(checkpoint)
+        return verification_view(self._app.admin.verify(kept=kept, progress=progress))
+
+    def gold_lines(self) -> Iterator[bytes]:
+        """Every decision of a person as a line of gold data."""
+        return (each.line() for each in self._app.reviews.gold())
+
+    def export_history(
+        self, folder: Path, *, progress: Callable[[str, int], None]
+    ) -> dict[str, int]:
+        """Write the whole history into a new or empty folder."""
+        return self._app.admin.export(folder, progress=progress)
 
 
 def _moment(name: str, text: str | None) -> Micros | None:

@@ -45,6 +45,9 @@ from stateward.engine.flags import FlagAction
 
 POLL_S = 0.2
 
+TRANSITIONS_FILE = "transitions.jsonl"
+PROGRESS_LINES = 10_000
+
 
 class RemoteApp(AppProtocol):
     """`AppProtocol` over HTTP; the actor is the person whose key it is."""
@@ -405,10 +408,33 @@ class RemoteApp(AppProtocol):
         with translated():
             return self._client.doctor()
 
-    def verify(self, *, progress: Callable[[str, int], None]) -> schemas.Verification:
+    def verify(
+        self, *, checkpoint: str | None = None, progress: Callable[[str, int], None]
+    ) -> schemas.Verification:
         """Replay the whole history and check it, on the server."""
         with translated():
-            return self._client.verify()
+            return self._client.verify(checkpoint=checkpoint)
+
+    def gold_lines(self) -> Iterator[bytes]:
+        """Every decision of a person as a line of gold data."""
+        with translated():
+            yield from self._client.gold_lines()
+
+    def export_history(
+        self, folder: Path, *, progress: Callable[[str, int], None]
+    ) -> dict[str, int]:
+        """Write the transitions into a new or empty folder."""
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
+        folder.mkdir(parents=True, exist_ok=True)
+        count = 0
+        with translated(), (folder / TRANSITIONS_FILE).open("wb") as file:
+            for line in self._client.history_lines():
+                file.write(line)
+                count += 1
+                if count % PROGRESS_LINES == 0:
+                    progress(TRANSITIONS_FILE, count)
+        return {TRANSITIONS_FILE: count}
 
 
 def _number(priority: str) -> int:

@@ -309,7 +309,7 @@ def ask(
 )
 @pass_context
 def statistics(context: CliContext, *, days: int) -> None:
-    """Show what people decided, and which fields they correct most.
+    """Show what people decided, and which fields they corrected.
 
     Overturned are those that a person accepted and another then corrected or rejected. Over --server only an
     administrator sees the lines of other people.
@@ -333,7 +333,7 @@ def statistics(context: CliContext, *, days: int) -> None:
                 each.corrected,
                 each.rejected,
                 each.overturned,
-                round(each.wait_s if each.worked_s is None else each.worked_s or 0),
+                round((each.wait_s if each.worked_s is None else each.worked_s) or 0),
             )
             for each in found.people
         ],
@@ -372,9 +372,9 @@ def export(context: CliContext, *, gold: IO[bytes]) -> None:
     """
     count = 0
     gold.write(b"")  # no decision makes an empty file
-    with context.local_app() as app:
-        for line in app.reviews.gold():
-            gold.write(line.line())
+    with context.app() as app:
+        for line in app.gold_lines():
+            gold.write(line)
             count += 1
     if context.json:
         context.emit({"file": gold.name, "decisions": count})

@@ -144,7 +144,7 @@ def verify(
         _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
     verdict, mirrored = _verified(
-        context, checkpoint, folder, with_documents=with_documents, is_read_only=read_only
+        context, kept, folder, with_documents=with_documents, is_read_only=read_only
     )
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
     if out is not None and is_sound:
@@ -193,7 +193,7 @@ def _check_flags(
 
 def _verified(
     context: CliContext,
-    kept: "HistoryCheckpoint | None",
+    kept: Path | None,
     folder: Path | None,
     *,
     with_documents: bool,
@@ -205,15 +205,17 @@ def _verified(
         context.progress(f"{what}: {count:,}")
 
     is_read_only = is_read_only or _is_unwritable(context)
-    if kept is None and folder is None and not with_documents and not is_read_only:
+    if folder is None and not with_documents and not is_read_only:
+        text = None if kept is None else kept.read_text("utf-8", "replace")
         with context.app() as app:
-            return app.verify(progress=progress), None
+            return app.verify(checkpoint=text, progress=progress), None
     from msgspec.structs import replace
 
     from stateward.app.views import verification_view
 
     with context.local_app(is_read_only=is_read_only) as own:
-        found = own.admin.verify(kept=kept, progress=progress)
+        checkpoint = None if kept is None else _read_kept(kept, None)
+        found = own.admin.verify(kept=checkpoint, progress=progress)
         if with_documents:
             faults = own.admin.verify_documents(progress=progress)
             found = replace(found, findings=(*found.findings, *faults))
@@ -394,10 +396,11 @@ def export_history(context: CliContext, folder: Path) -> None:
 
     transitions.jsonl, records.jsonl, dispositions.jsonl (events that changed nothing, and why), dead_letters.jsonl,
     audit.jsonl (sign-ins, keys, exports and what else people did), checkpoints.jsonl (if the settings name a key that
-    signs) and anchor.json (how long each lane is, and its head).
+    signs) and anchor.json (how long each lane is, and its head). Over --server it is transitions.jsonl alone, of the
+    pipelines that the key may see and without the lanes: what proves it is `verify --server`.
     """
-    with context.local_app() as app:
-        counts = app.admin.export(
+    with context.app() as app:
+        counts = app.export_history(
             folder, progress=lambda what, count: context.progress(f"{what}: {count:,}")
         )
     if context.json:

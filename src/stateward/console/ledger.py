@@ -1,8 +1,6 @@
 """Ledger and audit: whether the history is sound, where it is kept, and what anybody did."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -21,8 +19,7 @@ from stateward.console.layout import (
 )
 from stateward.core.errors import StatewardError
 from stateward.core.lanes import FORMER
-from stateward.core.model import Micros, Transition, clean_text
-from stateward.engine.history import transition_line
+from stateward.core.model import Micros, clean_text
 from stateward.engine.mirror import MirrorState, mirror_state
 from stateward.ledger import Ledger, SnapshotInfo
 from stateward.ledger.history_checkpoint import lanes_root
@@ -34,6 +31,7 @@ from stateward.server.auth import (
     caller_of,
     service_of,
 )
+from stateward.server.exports import LINES, history_lines
 from stateward.server.service import Service
 from stateward.storage.audit import EXPORTED, AuditEntry, AuditQuery
 
@@ -222,25 +220,8 @@ async def export(request: Asked, record: Text = "") -> Stream:
         "Content-Security-Policy": "default-src 'none'; sandbox",
         "Content-Disposition": f'attachment; filename="history{"-" + record_id if record_id.isalnum() else ""}.jsonl"',
     }
-    lines = _lines(service, caller, record_id)
-    return Stream(lines, media_type="application/x-ndjson", headers=headers)
-
-
-async def _lines(service: Service, caller: Caller, record_id: str) -> AsyncIterator[bytes]:
-    after = 0
-    while True:
-        found = await service.broad.ask(partial(_after, after=after, record_id=record_id))
-        shown = [each for each in found if caller.covers(each.machine)]
-        yield b"".join(msgspec.json.encode(transition_line(each)) + b"\n" for each in shown)
-        if record_id or len(found) < EXPORT_BATCH:
-            return
-        after = found[-1].seq
-
-
-def _after(app: App, *, after: int, record_id: str) -> list[Transition]:
-    if record_id:
-        return app.store.history(record_id)
-    return app.store.log(after=after, limit=EXPORT_BATCH)
+    lines = history_lines(service, caller, record_id)
+    return Stream(lines, media_type=LINES, headers=headers)
 
 
 HANDLERS: list[Any] = [ledger, verify, verified, export]

@@ -233,15 +233,20 @@ class ReviewTasks:
 
         Records are read in pages, without a transaction: an export of all must not hold up the writers.
         """
-        for name, machine in self._registry.newest.items():
-            query = parse_query(f"machine:{name}", now=self._clock())
-            after = ""
-            while machine.reviews and (records := self._page(query, after)):
-                for record in records:
-                    gold = self._gold_of(record)
-                    if gold is not None:
-                        yield gold
-                after = records[-1].id
+        for name in self._registry.newest:
+            after: str | None = ""
+            while after is not None:
+                found, after = self.gold_page(name, after=after)
+                yield from found
+
+    def gold_page(self, name: str, *, after: str) -> tuple[list[Gold], str | None]:
+        """Decisions on some records of a machine, and the id of the last record; None where there are no more."""
+        if not self._registry.named(name).reviews:
+            return [], None
+        query = parse_query(f"machine:{name}", now=self._clock())
+        records = self._page(query, after)
+        found = [gold for each in records if (gold := self._gold_of(each)) is not None]
+        return found, records[-1].id if records else None
 
     def opinions(self, record: Record, *, actor: str) -> list[Opinion]:
         """Each time a second opinion was asked for, with the values of the person who asked.

@@ -2,14 +2,17 @@
 
 from typing import Any
 
-from litestar import Response, get
+from litestar import Response, get, post
+from litestar.params import JSONBody
 
 from stateward import schemas
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.app.views import diagnosis_view, verification_view
+from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.server import views
 from stateward.server.auth import Asked, caller_of, reply, service_of
+from stateward.server.parameters import IdempotencyKey
 from stateward.server.problems import Refusal
 
 
@@ -45,10 +48,31 @@ async def verify(request: Asked) -> Response[schemas.Verification]:
     return reply(views.json_answer(document))
 
 
+@post(
+    "/verify",
+    opt={"right": "observe"},
+    status_code=200,
+    operation_id="verifyHistoryAgainst",
+    summary="The same, also against a checkpoint that was kept elsewhere",
+    tags=["service"],
+)
+async def verify_against(
+    request: Asked, data: JSONBody[schemas.VerificationRequest], key: IdempotencyKey = None
+) -> Response[schemas.Verification]:
+    """The history must have come past the checkpoint: what it covers was neither rewritten nor cut off.
+
+    It changes nothing, so that the key has no effect.
+    """
+    check_whole(request)
+    kept = read_checkpoint(data.checkpoint)
+    verdict = await service_of(request).aside("verify", lambda app: app.admin.verify(kept=kept))
+    return reply(views.json_answer(verification_view(verdict)))
+
+
 def check_whole(request: Asked) -> None:
     """Refuse a key that covers some pipelines only what concerns all of them."""
     if caller_of(request).machines:
         raise Refusal("forbidden", "this key covers some pipelines only, and this concerns all")
 
 
-HANDLERS: list[Any] = [doctor, verify]
+HANDLERS: list[Any] = [doctor, verify, verify_against]

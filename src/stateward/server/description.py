@@ -105,6 +105,9 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "applyRetention": WRITING,
     "dismissRefusedUpload": ("not-found", "storage-full"),
     "dismissRefusedUploads": ("storage-full",),
+    "exportHistory": ("storage-full",),
+    "exportGold": ("storage-full",),
+    "verifyHistoryAgainst": ("too-large",),
     **WEBHOOK_PROBLEMS,
 }
 
