@@ -303,7 +303,8 @@ class Normalizer:
                 yield StatementProblem(code="NOT_RECONCILED", message=f"{where}: {check.sentence}")
             elif check.status != RECONCILED and check.rows:
                 # Rows of a PDF are found by where they stand: one that was missed leaves no trace but in a sum.
-                code = UNPROVEN.get(self._about.format, "NOT_CHECKED")
+                is_open = not self._about.sections[check.section].is_accounted
+                code = UNPROVEN.get(self._about.format, "NOT_CHECKED") if is_open else "NOT_CHECKED"
                 yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
         if self._duplicates:
             message = f"{self._duplicates} rows are in the file twice, with the same bank reference"

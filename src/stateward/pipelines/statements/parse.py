@@ -24,7 +24,7 @@ from stateward.pipelines.statements.readers import read_statement
 from stateward.pipelines.statements.source import Source
 from stateward.workers.sdk import Batch, Job, Outcome
 
-READER_VERSION = 6  # to be increased by a change after which the same bytes give other rows
+READER_VERSION = 7  # to be increased by a change after which the same bytes give other rows
 # Damage that another download, or a more lenient look at the file, may mend.
 CORRUPT_CODES = frozenset({"PDF_CORRUPT", "SHEET_CORRUPT", "XML_CORRUPT"})
 BATCH_ROWS = 500
@@ -51,6 +51,7 @@ class SectionSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     period_from: str = ""
     period_to: str = ""
     totals: dict[str, str] = {}
+    is_accounted: bool = False
     terms: ReadingTerms = ReadingTerms()
     rows: int = 0
 

@@ -223,3 +223,34 @@ def test_an_account_below_a_title_of_all_accounts_is_read(tmp_path: Path) -> Non
     )
 
     assert rows(found) == [("2025-06-02", "-10.00"), ("2025-06-03", "20.00")]
+
+
+def test_without_balances_only_what_is_accounted_for_is_quiet(tmp_path: Path) -> None:
+    heading: Texts = [(40, "Date"), (120, "Description"), (-440, "Debit"), (-540, "Credit")]
+    body: list[Texts] = [
+        [(40, "13 Jan 2026"), (120, "SHOP"), (-440, "10.00")],
+        [(40, "14 Jan 2026"), (120, "PAY"), (-540, "20.00")],
+    ]
+
+    quiet = read(tmp_path, heading, *body)
+    left = read(tmp_path, heading, *body, [(60, "elsewhere")], [(60, "0007"), (-440, "3.00")])
+    unsigned = read(
+        tmp_path,
+        [(40, "Date"), (120, "Description"), (-440, "Amount")],
+        [(40, "13 Jan 2026"), (120, "SHOP OF THE CORNER, LONDON"), (-440, "10.00")],
+    )
+
+    assert quiet.notes == ["NOT_CHECKED"]
+    assert left.notes == ["ROW_UNREAD", "ROWS_UNPROVEN"]
+    assert unsigned.notes == ["ROWS_UNPROVEN"]
+
+
+def test_a_number_before_the_date_does_not_take_it_away(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(73, "Date"), (139, "Communication"), (-540, "Montant")],
+        [(73, "06-04-2024"), (139, "PRESSE"), (-540, "- 84,55")],
+        [(42, "0002"), (73, "18-04-2024"), (139, "CHEQUE"), (-540, "- 95,29")],
+    )
+
+    assert [day for day, _ in rows(found)] == ["2024-04-06", "2024-04-18"]

@@ -42,6 +42,7 @@ from stateward.pipelines.statements.pdf.choose import (
     totals_of,
     whole_totals,
 )
+from stateward.pipelines.statements.pdf.completeness import is_accounted, left_lines
 from stateward.pipelines.statements.pdf.rows import (
     RowBuilder,
     direction_of,
@@ -231,6 +232,7 @@ class _Assembler:
         self._skipped: set[tuple[int, int]] = set()  # lines of tables that are not read
         self._decisions: list[str] = []
         self._problems: list[StatementProblem] = []
+        self._is_summed = True  # every section leads from its opening to its closing balance
 
     def reading(self) -> StatementReading:
         """All sections, and the problems found on the way."""
@@ -421,6 +423,7 @@ class _Assembler:
         shared: Sequence[StatementLine],
     ) -> StatementSection:
         texts = [text for entry in draft.rows for text in entry.money.values()]
+        self._is_summed &= tried.is_summed
         self._report_doubts(tried)
         return StatementSection(
             account=self._account(number, [*own, *shared]),
@@ -432,9 +435,24 @@ class _Assembler:
             period_from=draft.period.start,
             period_to=draft.period.end,
             totals=whole_totals(tried, totals_of(draft.facts)),
+            is_accounted=is_accounted(draft, tried, self._read_tables(), self._known_lines()),
             terms=tried.terms,
             rows=tried.rows,
         )
+
+    def _read_tables(self) -> list[PdfTable]:
+        """The tables that were not skipped."""
+        return [
+            table
+            for table in self._tables
+            if not any((line.page, line.number) in self._skipped for line in table.lines)
+        ]
+
+    def _known_lines(self) -> set[tuple[int, int]]:
+        """The lines that are rows, or print a balance."""
+        builder = self._builder
+        rows = {at for drafts in builder.sections for entry in drafts for at in entry.lines}
+        return rows | {(fact.page, fact.line) for fact in builder.facts} | builder.day_balances
 
     def _account(self, number: int, lines: Sequence[StatementLine]) -> str:
         """The account of a section; what the user says can only be meant of the one that there is."""
@@ -473,17 +491,20 @@ class _Assembler:
         """Report lines that look like rows but belong to none."""
         facts = {(fact.page, fact.line) for fact in self._builder.facts}
         facts |= self._builder.day_balances
+        left = [] if self._is_summed else left_lines(self._read_tables(), self._known_lines())
+        unread = {(line.page, line.number) for line in left}
         count = 0
         for line in free:
             at = (line.page, line.number)
-            if not line.number or at in self._skipped or at in facts or not _looks_like_row(line):
+            is_row = at in unread or _looks_like_row(line)
+            if not line.number or at in self._skipped or at in facts or not is_row:
                 continue
             count += 1
             if count <= UNREAD_SHOWN_MAX:
                 self._problems.append(
                     StatementProblem(
                         code="ROW_UNREAD",
-                        message="the line has a date and an amount but is in no table that was read",
+                        message="the line has an amount, but neither a row nor a balance was read from it",
                         place=RowPlace(*at),
                         raw=line.text[:RAW_CHARS_MAX],
                     )

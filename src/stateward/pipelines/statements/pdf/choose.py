@@ -51,6 +51,7 @@ class TriedReading(msgspec.Struct):
     result: str
     drafts: list[DraftRow] = []  # what the rows were made of
     doubt: str = ""  # why it may be wrong although it adds up
+    is_summed: bool = False  # the rows lead from the opening to the closing balance
 
 
 def choose_reading(draft: SectionDraft) -> TriedReading:
@@ -258,6 +259,7 @@ def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> Trie
         str(result),
         draft.rows,
         doubt,
+        is_summed,
     )
 
 

@@ -40,12 +40,18 @@ class ParsedLine(msgspec.Struct, gc=False):
     mark: str
     currency: str
     x_text: float  # left edge of its text
+    kind: str = ""  # what is printed in the column of kinds
     year: str = ""  # printed alone in the column of dates: the year of the date above
 
     @property
     def has_amount(self) -> bool:
         """Whether it has an amount in a column of amounts."""
         return not vocab.AMOUNT_ROLES.isdisjoint(self.money)
+
+    @property
+    def fills_row(self) -> bool:
+        """Whether it has what only rows have besides text and amounts: a value date, a reference, a kind."""
+        return bool(self.value_date or self.reference or self.kind)
 
 
 def parse_line(heading: TableHeading, line: StatementLine) -> ParsedLine:
@@ -128,9 +134,11 @@ def _date_under(
             ),
             0,
         )
-        reach, span = DATE_REACH, range(first, min(first + 1, len(words)))
+        # A number of the row may, if the date then stands exactly below its heading.
+        exact = [at for at, word in enumerate(words) if abs(word.x0 - column.x0) <= RIGHT_NEAR]
+        reach, span = DATE_REACH, [*range(first, min(first + 1, len(words))), *exact[:1]]
     else:
-        reach, span = DATE_REACH_INSIDE, range(start, len(words))
+        reach, span = DATE_REACH_INSIDE, list(range(start, len(words)))
     found = [
         token
         for at in span
@@ -189,6 +197,7 @@ def _put_text(heading: TableHeading, parsed: ParsedLine, words: list[tuple[int, 
         elif role in (vocab.REFERENCE, vocab.CHECK) and has_text:
             parsed.reference = f"{parsed.reference} {word.text}".strip()
         elif role == vocab.KIND and has_text:
+            parsed.kind = word.text
             parsed.more[title] = f"{parsed.more.get(title, '')} {word.text}".strip()
         else:
             if not texts:

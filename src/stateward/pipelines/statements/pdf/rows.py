@@ -12,6 +12,7 @@ from itertools import pairwise
 import msgspec
 
 from stateward.pipelines.kit import dates
+from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import TableHeading
 from stateward.pipelines.statements.pdf.fields import (
@@ -22,7 +23,7 @@ from stateward.pipelines.statements.pdf.fields import (
     text_start,
 )
 from stateward.pipelines.statements.pdf.row_layout import CLOSER, RowLayout
-from stateward.pipelines.statements.pdf.tokens import StatementLine, dates_in
+from stateward.pipelines.statements.pdf.tokens import StatementLine, dates_in, has_decimals, is_date
 
 CONTINUED_GAP_MAX = 2.0  # of the line height: text further below does not belong to the row
 DISTANT_LINES_MAX = 4  # between the first line of a row and its amount
@@ -75,6 +76,7 @@ class DraftRow(msgspec.Struct, gc=False):
     is_dated: bool = True  # False: the date is that of the row above
     is_leading: bool = False  # only text so far: its date and amount follow below
     doubt: str = ""  # why it may not be a row
+    has_other_date: bool = False  # it borrows its date, although another stands in it
     last_base: float = 0.0
     last_page: int = 0
     lines: list[tuple[int, int]] = []  # page and number of each of its lines
@@ -174,7 +176,7 @@ class RowBuilder:
             return
         if one.x_text < text_start(heading) - TEXT_REACH:
             self._open.doubt = "its text starts in the column of dates"
-        elif vocab.SUMS.prefix(vocab.simplify(one.text)):
+        elif vocab.SUMS.prefix(vocab.simplify(one.text)) and not one.fills_row:
             self._open.doubt = "it starts like a total"
 
     def _text(
@@ -255,6 +257,10 @@ class RowBuilder:
             last_page=line.page,
         )
         self._fill(self._open, one)
+        others = (cell.text for cell in cells_of(line) if cell.text != one.value_date)
+        self._open.has_other_date = not is_dated and any(
+            is_date(text) and not has_decimals(text) for text in others
+        )
         self.context = []
 
     def _extend(self, entry: DraftRow, one: ParsedLine) -> None:
@@ -337,7 +343,10 @@ class RowBuilder:
         kind, phrase = _balance_label(text)
         if not phrase:
             return self._is_dated_balance(one, text)
-        is_label = _is_label(text, phrase) or (not one.date and " " in phrase)
+        is_label = _is_label(text, phrase)
+        if one.has_amount and one.fills_row and self._date and not is_label:
+            return False
+        is_label = is_label or (not one.date and " " in phrase)
         if one.has_amount and not is_label and (one.date or self._is_in_table(one)):
             return False  # the name of a shop: TRANSPORT FOR LONDON
         if one.has_amount and vocab.BALANCE in one.money and one.date:
@@ -407,7 +416,7 @@ class RowBuilder:
     def _is_total(self, one: ParsedLine) -> bool:
         """Whether a line is a total: by its words, or because no row could start with them."""
         text = vocab.simplify(one.text)
-        if one.date or not text or not (one.money or any_money(one)):
+        if one.date or one.fills_row or not text or not (one.money or any_money(one)):
             return False
         if any(labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()):
             return True
@@ -453,7 +462,7 @@ def missing_dates(drafts: Sequence[DraftRow]) -> list[DraftRow]:
         one.is_dated and other.is_dated and one.date == other.date
         for one, other in pairwise(drafts)
     )
-    return [entry for entry in drafts if not entry.is_dated] if repeats else []
+    return [entry for entry in drafts if entry.has_other_date or (repeats and not entry.is_dated)]
 
 
 def direction_of(*titles: str) -> str:

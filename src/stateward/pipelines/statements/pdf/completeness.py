@@ -1,0 +1,98 @@
+"""Whether a section without balances is accounted for: no amount on its pages is left over, and its signs are printed.
+
+Rows of a PDF are found by where they stand, so one that was missed leaves no trace but in a sum. Where no sum is
+printed, this is the next best: every amount in a column of amounts is that of a row, a balance or a total.
+"""
+
+from collections.abc import Iterable, Sequence, Set
+
+from stateward.pipelines.kit import money
+from stateward.pipelines.statements.direction import count_votes, evidence_of
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.choose import TriedReading
+from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, TableHeading, is_in_text
+from stateward.pipelines.statements.pdf.rows import DraftRow
+from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
+from stateward.pipelines.statements.pdf.tables import PdfTable
+from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
+
+Place = tuple[int, int]
+
+
+def is_accounted(
+    draft: SectionDraft, tried: TriedReading, tables: Iterable[PdfTable], known: Set[Place]
+) -> bool:
+    """Whether nothing speaks against a section that nothing proves; `known` are the lines that were read or skipped."""
+    is_whole = bool(tried.rows) and len(tried.drafts) == len(draft.rows)
+    if not is_whole or draft.is_inferred or any(entry.doubt for entry in draft.rows):
+        return False
+    if not has_printed_signs(draft, tried):
+        return False
+    lines = {(line.page, line.number): line for table in tables for line in table.lines}
+    if any(_has_left_amounts(entry, lines) for entry in tried.drafts):
+        return False
+    return not left_lines(tables, known)
+
+
+def left_lines(tables: Iterable[PdfTable], known: Set[Place]) -> list[StatementLine]:
+    """The lines of tables that were not read, although an amount stands there below those of the rows."""
+    return [
+        line
+        for table in tables
+        for line in table.lines
+        if (line.page, line.number) not in known and _is_left(table.heading, line)
+    ]
+
+
+def has_printed_signs(draft: SectionDraft, tried: TriedReading) -> bool:
+    """Whether the signs are printed: in columns of their own, by a minus or a mark; and no words speak against them."""
+    amounts = [entry.money.get(vocab.AMOUNT, "") for entry in tried.drafts]
+    if not any(amounts):
+        return not draft.card and tried.terms.sign in ("columns", "columns_signed")
+    if tried.sign_reading.make is by_title and tried.terms.balances == "printed":
+        return all(entry.direction for entry in tried.drafts)
+    read = [money.read_amount(text, tried.terms.decimal) for text in amounts]
+    is_out = [each is not None and (each.value < 0 or bool(each.mark)) for each in read]
+    if not any(is_out):
+        return False
+    rows = zip(tried.rows, read, strict=True)
+    turn = -1 if tried.terms.sign == "flipped" else 1
+    votes = count_votes(
+        [
+            (evidence_of([row.description]), each.value * turn > 0)
+            for row, each in rows
+            if each is not None and not each.mark
+        ]
+    )
+    if tried.terms.sign == "flipped" or draft.card:
+        return votes.strong_agree > 0 and not votes.strong_against
+    return not votes.is_refuted and votes.strong_against <= votes.strong_agree
+
+
+def _has_left_amounts(entry: DraftRow, lines: dict[Place, StatementLine]) -> bool:
+    """Whether a row has an amount in a cell of its own that is in no column: maybe a balance without a name."""
+    used = {*entry.money.values(), *entry.more.values()}
+    return any(
+        has_decimals(token.text)
+        and token.text not in used
+        and token.start > 0
+        and not is_in_text(token, line.words)
+        for place in entry.lines
+        if (line := lines.get(place)) is not None
+        for token in line.money
+    )
+
+
+def _is_left(heading: TableHeading, line: StatementLine) -> bool:
+    """Whether a line that was not read has an amount below those of a column of amounts."""
+    edges: Sequence[float] = [
+        column.edge or column.x1 for column in heading.columns if column.role in vocab.AMOUNT_ROLES
+    ]
+    text = vocab.simplify(line.text)
+    is_sum = bool(vocab.SUMS.prefix(text)) or any(
+        labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()
+    )
+    return not is_sum and any(
+        has_decimals(token.text) and any(abs(token.x1 - edge) <= EDGE_NEAR for edge in edges)
+        for token in line.money
+    )
