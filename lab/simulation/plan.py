@@ -66,6 +66,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     is_local: bool  # processes can see whether a worker's process is there
     slots: int  # how much a worker takes at once
     nth: int  # the how manieth time at the point counts
+    hands_over: bool = False  # submissions are dispatched with their records where they can be
 
     def __str__(self) -> str:
         """The head of a trace."""
@@ -73,7 +74,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return (
             f"seed {self.seed}: {self.shape.name}; {self.records} records, "
             f"{self.coordinators} coordinators, {self.workers} workers"
-            f"{', together' if self.is_together else ''}{'' if self.is_local else ', far apart'}; "
+            f"{', together' if self.is_together else ''}{'' if self.is_local else ', far apart'}"
+            f"{', handed over' if self.hands_over else ''}; "
             f"aims at {aim.fault.name} in {aim.state}, then a crash at {aim.point.label}:{self.nth}"
         )
 
@@ -95,6 +97,8 @@ def plan_of(seed: int) -> Plan:
         is_local=rng.random() < 0.7,
         slots=rng.choice((1, 2, 2)),
         nth=rng.choice((1, 1, 1, 2)),
+        # A state in which a record waits would hardly be seen.
+        hands_over=rng.random() < 0.5 and shape.machine.kind[aim.state] != "ready",
     )
 
 

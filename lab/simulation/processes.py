@@ -5,7 +5,8 @@ A crash is an exception that nothing catches on its way: the open unit is undone
 the process's objects are thrown away. Nothing here reads a real clock or an unseeded generator.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from hashlib import sha256
 from pathlib import Path
 
@@ -460,6 +461,7 @@ class WaitContext(msgspec.Struct, kw_only=True):
     machine: Machine
     outcome: Outcome
     ageing_s: float = 0.0
+    hands_over: bool = False
     is_local: bool = True
     slots: int = 2
     now: Micros = START
@@ -563,6 +565,7 @@ class Process:
                 lease_s=LEASE_S,
                 redelivery=REDELIVERY,
                 ageing_s={around.machine.name: around.ageing_s},
+                hands_over=around.hands_over,
             ),
             ticks=lambda: around.now / SECOND,
         )
@@ -614,21 +617,26 @@ class Process:
 
     def turn(self) -> bool:
         """One round of all its roles in one unit, as `Node.turn` has it; whether there was anything to do."""
-        self.listen_no_more()
+        topics = self.listen_no_more()
         worker = self.worker
         is_busy = bool(self.make_decisions())
         is_busy |= worker.prepare() if worker is not None else False
         told: list[Event] = []
+        loaded: dict[str, Record] = {}
         with self.database.transaction():
             if worker is not None and self.is_coordinator:
+                self.coordinator.local_worker = worker
+                loaded = self.coordinator.lock(worker.finishing)
                 is_busy |= worker.settle(tell=told.extend)
                 self.bus.overhear(told)
             elif worker is not None:
                 is_busy |= worker.settle()
             if self.is_coordinator:
-                is_busy |= self._coordinate(told)
+                is_busy |= self._coordinate(told, loaded, topics)
         if worker is not None:
             worker.committed()
+        if worker is not None and self.is_coordinator:
+            worker.accept(self.coordinator.sent)
         return is_busy
 
     def make_decisions(self) -> int:
@@ -637,11 +645,23 @@ class Process:
             return 0
         return self.reviews.apply_due()
 
-    def _coordinate(self, told: Sequence[Event]) -> bool:
-        if self.around.now >= self.recover_at:
+    def _coordinate(
+        self, told: Sequence[Event], loaded: Mapping[str, Record], topics: AbstractSet[str]
+    ) -> bool:
+        """Recover, tick and turn; what is looked for is what the wake-ups say, and at times everything."""
+        is_round = self.around.now >= self.recover_at
+        if is_round:
             self.recover()
-        self.scheduler.tick()
-        return bool(self.coordinator.turn(told))
+        is_all = is_round or self.coordinator.has_more
+        ticked = self.scheduler.tick()
+        return bool(
+            self.coordinator.turn(
+                told,
+                loaded=loaded,
+                has_events=is_all or ticked > 0 or TOPIC_EVENTS in topics,
+                has_waiting=is_all or TOPIC_READY in topics,
+            )
+        )
 
     def recover(self) -> int:
         """Look for lost workers and renamed states; how much was found."""
@@ -676,12 +696,12 @@ class Process:
                 return True
         return self.worker is not None and self.worker.is_wanted
 
-    def listen_no_more(self) -> None:
+    def listen_no_more(self) -> frozenset[str]:
         """Forget past rings, as a process does before it looks for work, or as a lost wake-up does for it."""
-        if self._wakeup is not None:
-            self._wakeup.clear()
+        topics = frozenset[str]() if self._wakeup is None else self._wakeup.clear()
         if self.worker is not None:
             self.worker.lose_rings()
+        return topics
 
 
 def _as_it_is(record: Record, items: Sequence[Fields], fields: Sequence[str]) -> Judged:

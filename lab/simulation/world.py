@@ -105,6 +105,7 @@ class World:
             machine=plan.shape.machine,
             outcome=self.outcome,
             ageing_s=plan.shape.ageing_s,
+            hands_over=plan.hands_over,
             is_local=plan.is_local,
             slots=plan.slots,
         )

@@ -11,9 +11,9 @@ from stateward.storage import libpq
 from stateward.storage.libpq import Param, Queued, Session
 from stateward.testing.bench.product import INLINE, LAST, submit_records
 
-ROUND_TRIPS_MAX = 23
-STATEMENTS_MAX = 48
-COMMITS_MAX = 4  # submit, first stage out, first stage in and second out, second stage in
+ROUND_TRIPS_MAX = 19
+STATEMENTS_MAX = 41
+COMMITS_MAX = 3  # submit and first stage out, first stage in and second out, second stage in
 
 
 class Counter:

@@ -124,8 +124,8 @@ def test_no_class_starves(open_database: Opener) -> None:
 
 def test_a_paused_stage_is_not_handed_out_and_a_resumed_one_is(rig: Rig) -> None:
     rig.worker()
-    record = rig.open()
     rig.store.pause(Pause(machine="upload", stage="parse", at=0, actor="person:op", reason=None))
+    record = rig.open()
     rig.settle()
     assert rig.now(record).status == "queued_for_parse"
 
@@ -404,10 +404,10 @@ def test_a_record_does_not_go_on_to_a_paused_stage(rig: Rig, parsed_here: Record
 
 def test_a_record_that_ends_its_stage_does_not_overtake_what_waits(open_database: Opener) -> None:
     rig = Rig(open_database(), [UPLOAD], ageing_s=60.0)
+    first, urgent = rig.open(), rig.open(priority=100)
     rig.worker(slots=1)
     (info,) = rig.bus.workers()
     rig.coordinator.local_worker = WorkerHere(info)
-    first, urgent = rig.open(), rig.open(priority=100)
     rig.coordinator.turn()
     (work,) = rig.work()
     rig.complete(work)

@@ -50,8 +50,10 @@ def cut_a_record(forger: Forger) -> None:
 
 
 def swap(forger: Forger) -> None:
+    """Of two records: the order of one record's own transitions is in its chain."""
     log = forger.log
-    log[0], log[1] = log[1], log[0]
+    here = next(n for n, each in enumerate(log) if each.record_id != log[n + 1].record_id)
+    log[here], log[here + 1] = log[here + 1], log[here]
 
 
 def double(forger: Forger) -> None:

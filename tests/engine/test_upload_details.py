@@ -74,7 +74,7 @@ def test_after_the_last_retry_the_message_names_their_number(open_database: Open
 def test_a_running_record_shows_since_when_and_how_long_it_may_run(open_database: Opener) -> None:
     rig = an_engine(open_database)
     record = rig.open()
-    waiting = record_view(PATIENT, rig.now(record)).exposed
+    waiting = record_view(PATIENT, record).exposed
     rig.settle()
     running = record_view(PATIENT, rig.now(record)).exposed
     rig.run()

@@ -37,7 +37,7 @@ from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.system import is_alive, make_private, steady_clock
 from stateward.settings import Settings
 from stateward.storage.audit import AuditLog
-from stateward.storage.database import TOPIC_CHANGES
+from stateward.storage.database import TOPIC_RESTS
 from stateward.storage.idempotency import IdempotencyKeys
 from stateward.storage.keys import Keys
 from stateward.storage.outputs import Outputs
@@ -261,7 +261,7 @@ class App:
             outputs=self.outputs,
             bus=self.bus,
             registry=self.registry,
-            new_wakeup=lambda: self.database.wakeup(TOPIC_CHANGES),
+            new_wakeup=lambda: self.database.wakeup(TOPIC_RESTS),
             flag_decisions=self.flags.decisions,
             has_runner=lambda name: name in self.plugins.runners,
             clock=self.clock,

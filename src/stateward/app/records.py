@@ -158,9 +158,9 @@ class Records:
     def wait(self, record_id: str, *, timeout_s: float) -> Record:
         """Sleep until a record has ended or rests, at most so long; the record as it then is."""
         deadline = time.monotonic() + timeout_s
-        with self._changes() as wakeup:
+        with self._rests() as wakeup:
             while True:
-                wakeup.clear()  # before the look: a change between look and sleep then wakes us at once
+                wakeup.clear()  # before the look: what comes between look and sleep then wakes us at once
                 record = self.get(record_id)
                 left = deadline - time.monotonic()
                 if self.is_at_rest(record) or left <= 0:
@@ -168,8 +168,8 @@ class Records:
                 wakeup.wait(min(left, WAIT_STEP_S))
 
     @contextmanager
-    def _changes(self) -> Iterator[Wakeup]:
-        """A wakeup for changes of records, reused by the next caller: on PostgreSQL it is a connection."""
+    def _rests(self) -> Iterator[Wakeup]:
+        """A wakeup for records that come to rest, reused by the next caller: on PostgreSQL it is a connection."""
         try:
             wakeup = self._wakeups.pop()  # atomic: two threads never get the same one
         except IndexError:

@@ -65,6 +65,8 @@ from stateward.transport import (
 CONFLICT_WAITS_S = (0.1, 0.2, 0.4)
 WORKER_LOST = "WORKER_LOST"
 OWNERS_MAX = 10_000  # records whose submitter is remembered
+# After a submission that could not be handed over: while workers are busy, the next ones are not worth the look.
+HAND_OVER_PAUSE_S = 0.05
 
 T = TypeVar("T")
 
@@ -104,7 +106,8 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     worker down each time, which would otherwise go from worker to worker for ever. `ageing_s`, by machine: the wait
     that counts as one point of priority; 0 for first come, first served. `automatic_moves`, by machine and status:
     moves that records make in the transaction that brings them there. `tells_owners`: work says who submitted its
-    record, for workers that give each owner a process; it costs a query for each batch.
+    record, for workers that give each owner a process; it costs a query for each batch. `hands_over`: a submission
+    dispatches its records itself where nothing waits before them (docs/decisions/0035).
     """
 
     batch_max: int = 512
@@ -113,6 +116,7 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     ageing_s: Mapping[str, float] = {}
     automatic_moves: Mapping[tuple[str, str], AutomaticMove] = {}
     tells_owners: bool = False
+    hands_over: bool = True
 
 
 class Coordinator:
@@ -146,9 +150,9 @@ class Coordinator:
         self._is_alive = is_alive
         self._on_transitions = on_transitions
         self._config = config
-        self._leases = LeaseTracker(
-            lease_s=config.lease_s, ticks=ticks or (lambda: clock() / SECOND)
-        )
+        self._ticks = ticks or (lambda: clock() / SECOND)
+        self._leases = LeaseTracker(lease_s=config.lease_s, ticks=self._ticks)
+        self._hand_over_at = self._ticks()
         self.in_flight = 0
         """How many jobs workers had at the last dispatch. Above 1, the loop collects more results per commit."""
         self.local_worker: LocalWorker | None = None
@@ -172,19 +176,56 @@ class Coordinator:
         """New records at version 0; for a dedupe key that was used before, the record that it created then.
 
         The unique constraint decides which of two concurrent submissions creates the record, not a look-up before.
+        What a worker has a free slot for is dispatched in the same transaction; the answer is the record as it began.
         """
-        now = self._clock()
+        batch = Batch(now=self._clock())
         with self._store.transaction():
-            written = self._store.commit(
-                [self._begin(submission, now).change for submission in submissions]
-            )
+            for submission in submissions:
+                batch.change(self._begin(submission, batch.now).change)
+            self._hand_over(batch)
+            written = self._store.commit(batch.changes)
             self._tell(written)
+            self._send_new(batch, written)
             return [
                 self._existing(submission)
                 if each is None
                 else Submitted(each.record, is_duplicate=False)
-                for each, submission in zip(written, submissions, strict=True)
+                for each, submission in zip(written, submissions, strict=False)
             ]
+
+    def _hand_over(self, batch: "Batch") -> None:
+        """Dispatch new records where nothing waits before them: the turn and the commit of a dispatch are saved.
+
+        Whatever has a reason to go first, a record of any stage or lost work, leaves it to the next turn of a
+        coordinator to choose by rank.
+        """
+        if not self._config.hands_over or self._ticks() < self._hand_over_at:
+            return
+        capacity, load = self._capacity()
+        is_free = capacity.is_available and not _has_orphans(load)
+        is_waited_for = self._store.open_stages(tuple(self._stages())) if is_free else {}
+        if not is_free or any(is_waited_for.values()):
+            self._hand_over_at = self._ticks() + HAND_OVER_PAUSE_S
+            return
+        arrived = batch.arrived()
+        self._assign(
+            [arrived[place] for place in is_waited_for if place in arrived], capacity, batch
+        )
+
+    def _send_new(self, batch: "Batch", written: Sequence[Change | None]) -> None:
+        """Send the work of new records, but for those that existed already."""
+        actors = {
+            each.record.id: each.transition.actor
+            for each in written
+            if each is not None and each.transition is not None and each.expected is None
+        }
+        sent = [
+            replace(work, owner=actors[work.record_id]) if self._needs_owner(work) else work
+            for work in batch.sent
+            if work.record_id in actors
+        ]
+        if sent:
+            self._send(sent)
 
     def _existing(self, submission: Submission) -> Submitted:
         record = self._store.by_dedupe(submission.machine, submission.dedupe or "")
@@ -365,9 +406,12 @@ class Coordinator:
             point(Point.RESTARTS_COMMITTED)
             self._bus.reassign(batch.resent)
         if batch.sent:
-            point(Point.STARTS_COMMITTED)
             local = self.local_worker
-            self._bus.send(batch.sent, told="" if local is None else local.info.id)
+            self._send(batch.sent, told="" if local is None else local.info.id)
+
+    def _send(self, work: Sequence[Work], *, told: str = "") -> None:
+        point(Point.STARTS_COMMITTED)
+        self._bus.send(work, told=told)
 
     def _tell(self, written: Sequence[Change | None]) -> None:
         if self._on_transitions is not None:
@@ -483,17 +527,20 @@ class Coordinator:
 
     def _hand_out(self, batch: "Batch") -> None:
         self.has_waiting = True  # until the stages were asked
-        workers, load = self._bus.workers_and_load()
+        capacity, load = self._capacity()
         self.in_flight = sum(load.values())
-        capacity = Capacity(workers, load, silent=self._leases.expired(workers))
         if not capacity.is_available:
             return
-        # Lost work goes first: it was dispatched before, so its turn in the queue is over. The counts by worker tell
-        # whether there is any, and spare a query that nearly always finds nothing.
-        if any(worker in NO_WORKER for worker, _ in load):
+        # Lost work goes first: it was dispatched before, so its turn in the queue is over.
+        if _has_orphans(load):
             self._hand_out_again(capacity, batch)
         self._assign(self._queues(capacity, batch), capacity, batch)
         self.has_waiting = bool(self._waited_for)
+
+    def _capacity(self) -> "tuple[Capacity, Mapping[tuple[str, bool], int]]":
+        """The free slots of all workers, and how much work each has."""
+        workers, load = self._bus.workers_and_load()
+        return Capacity(workers, load, silent=self._leases.expired(workers)), load
 
     def _assign(
         self, queues: Iterable[Iterable[Record]], capacity: "Capacity", batch: "Batch"
@@ -512,9 +559,9 @@ class Coordinator:
                 return
 
     def _tell_owners(self, batch: "Batch") -> None:
-        """Say in the work who submitted its record. Inline work runs in no process of its own, so it needs none."""
-        apart = [work.record_id for work in batch.sent if not work.is_inline]
-        if not self._config.tells_owners or not apart:
+        """Say in the work who submitted its record."""
+        apart = [work.record_id for work in batch.sent if self._needs_owner(work)]
+        if not apart:
             return
         if len(self._owners) > OWNERS_MAX:
             self._owners.clear()
@@ -523,6 +570,18 @@ class Coordinator:
         batch.sent[:] = [
             replace(work, owner=self._owners.get(work.record_id, "")) for work in batch.sent
         ]
+
+    def _needs_owner(self, work: Work) -> bool:
+        """Inline work runs in no process of its own, so that its owner does not matter."""
+        return self._config.tells_owners and not work.is_inline
+
+    def _stages(self) -> dict[tuple[str, str], Stage]:
+        """The stages of all machines, by machine and stage; later ones first."""
+        return {
+            (machine.name, stage.name): stage
+            for machine in self._registry.newest.values()
+            for stage in reversed(machine.stages)
+        }
 
     def _queues(self, capacity: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
         """The waiting records of each stage that is not paused and has free slots.
@@ -533,11 +592,7 @@ class Coordinator:
         """
         arrived = batch.arrived()
         count = sum(map(len, arrived.values()))
-        stages = {
-            (machine.name, stage.name): stage
-            for machine in self._registry.newest.values()
-            for stage in reversed(machine.stages)
-        }
+        stages = self._stages()
         is_waited_for = self._store.open_stages(tuple(stages))
         # Until its line is read to the end.
         self._waited_for = {place for place, is_waiting in is_waited_for.items() if is_waiting}
@@ -794,6 +849,11 @@ class Capacity:
         *_, worker = max(able)
         self._free[worker, is_inline] -= 1
         return worker
+
+
+def _has_orphans(load: Mapping[tuple[str, bool], int]) -> bool:
+    """Whether there is work without a worker: the counts by worker spare a query that nearly always finds nothing."""
+    return any(worker in NO_WORKER for worker, _ in load)
 
 
 def _work(record: Record, stage: Stage, worker: str) -> Work:

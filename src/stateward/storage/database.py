@@ -23,7 +23,9 @@ TOPIC_EVENTS = "events"  # the inbox has events
 TOPIC_READY = "ready"  # records wait for a stage, or a worker has free slots
 TOPIC_WORK = "work"  # workers were given work, or lost some
 TOPIC_CHANGES = "changes"  # there are new transitions
-TOPICS = (TOPIC_EVENTS, TOPIC_READY, TOPIC_WORK, TOPIC_CHANGES)
+TOPIC_RESTS = "rests"  # records have ended or rest: they wait for no stage, and no worker has them
+# In this order, which other versions of Stateward on the same file know: new ones come last.
+TOPICS = (TOPIC_EVENTS, TOPIC_READY, TOPIC_WORK, TOPIC_CHANGES, TOPIC_RESTS)
 
 
 class Table(msgspec.Struct, frozen=True):

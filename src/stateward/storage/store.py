@@ -39,6 +39,7 @@ from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditLog
 from stateward.storage.database import (
     TOPIC_CHANGES,
     TOPIC_READY,
+    TOPIC_RESTS,
     Database,
     Row,
     Table,
@@ -233,6 +234,8 @@ class Store:
             # Of several changes of a record the last one counts: it may have been dispatched already.
             if any(each.record.waiting is not None for each in finals.values()):
                 self._database.notify([TOPIC_READY])
+            if any(_is_left_alone(each.record) for each in finals.values()):
+                self._database.notify([TOPIC_RESTS])
             if any(change.transition is not None for change in written):
                 self._database.notify([TOPIC_CHANGES])
             return [None if each.record.id in duplicates else each for each in sealed]
@@ -804,6 +807,11 @@ def _open_stages_sql(count: int) -> str:
         f" FROM (VALUES {values}) AS v WHERE NOT EXISTS"
         " (SELECT 1 FROM pauses WHERE machine = v.column1 AND stage IN ('', v.column2))"
     )
+
+
+def _is_left_alone(record: Record) -> bool:
+    """Whether a record waits for no stage and no worker has it: it has ended, or rests, perhaps for a while."""
+    return record.waiting is None and record.worker is None
 
 
 def _dedupe_order(change: Change) -> tuple[str, str]:

@@ -94,6 +94,7 @@ def _plan(machine: str) -> Plan:
         workers=1,
         slots=2,
         is_together=False,
+        hands_over=False,
     )
 
 
