@@ -5,7 +5,7 @@ A crash is an exception that nothing catches on its way: the open unit is undone
 the process's objects are thrown away. Nothing here reads a real clock or an unseeded generator.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import sha256
 from pathlib import Path
@@ -34,7 +34,7 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.core.redelivery import RedeliveryLimits
-from stateward.engine.coordinator import Coordinator, CoordinatorConfig
+from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Locked
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.reviews import Judged, Reviews
 from stateward.engine.scheduler import Scheduler
@@ -622,17 +622,17 @@ class Process:
         is_busy = bool(self.make_decisions())
         is_busy |= worker.prepare() if worker is not None else False
         told: list[Event] = []
-        loaded: dict[str, Record] = {}
+        locked: Locked | None = None
         with self.database.transaction():
             if worker is not None and self.is_coordinator:
                 self.coordinator.local_worker = worker
-                loaded = self.coordinator.lock(worker.finishing)
+                locked = self.coordinator.lock(worker.finishing, is_alone=not topics)
                 is_busy |= worker.settle(tell=told.extend)
                 self.bus.overhear(told)
             elif worker is not None:
                 is_busy |= worker.settle()
             if self.is_coordinator:
-                is_busy |= self._coordinate(told, loaded, topics)
+                is_busy |= self._coordinate(told, locked, topics)
         if worker is not None:
             worker.committed()
         if worker is not None and self.is_coordinator:
@@ -646,7 +646,7 @@ class Process:
         return self.reviews.apply_due()
 
     def _coordinate(
-        self, told: Sequence[Event], loaded: Mapping[str, Record], topics: AbstractSet[str]
+        self, told: Sequence[Event], locked: Locked | None, topics: AbstractSet[str]
     ) -> bool:
         """Recover, tick and turn; what is looked for is what the wake-ups say, and at times everything."""
         is_round = self.around.now >= self.recover_at
@@ -657,7 +657,7 @@ class Process:
         return bool(
             self.coordinator.turn(
                 told,
-                loaded=loaded,
+                locked=locked,
                 has_events=is_all or ticked > 0 or TOPIC_EVENTS in topics,
                 has_waiting=is_all or TOPIC_READY in topics,
             )

@@ -303,11 +303,11 @@ class World:
         told: list[Event] = []
         self.relay.prepare()
         with self.database.transaction():
-            loaded = self.coordinator.lock(self.relay.finishing)
+            locked = self.coordinator.lock(self.relay.finishing)
             self.relay.settle(tell=told.extend)
             self.coordinator.recover()
             self.scheduler.tick()
-            self.coordinator.turn(told, loaded=loaded)
+            self.coordinator.turn(told, locked=locked)
         self.relay.committed()
         self.relay.accept(self.coordinator.sent)
         self.relay.flush()

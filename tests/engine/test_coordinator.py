@@ -356,7 +356,7 @@ def parsed_here(rig: Rig) -> Record:
 def test_a_record_alone_goes_on_at_the_worker_here_without_a_look_at_the_queue(
     rig: Rig, parsed_here: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Bus, "workers_and_load", None)
+    monkeypatch.setattr(Bus, "ask_workers_and_load", None)
     monkeypatch.setattr(Store, "waiting", None)
 
     rig.coordinator.turn(has_waiting=False)

@@ -115,14 +115,16 @@ def test_a_transaction_without_a_statement_sends_nothing(
     database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(libpq.Session, "command", lambda _, sql: sent.append(sql))
+    monkeypatch.setattr(
+        libpq.Session, "_pipeline", lambda _, queued: sent.extend(each.sql for each in queued)
+    )
 
     with database.transaction():
         pass
     with database.transaction(), database.transaction():
         database.notify(["work"])
 
-    assert sent == ["NOTIFY stateward_work"]
+    assert sent == ["SELECT pg_notify('stateward_work', '')"]
 
 
 def test_a_connection_lost_during_a_commit_says_so(

@@ -51,13 +51,15 @@ from stateward.core.model import (
 from stateward.core.redelivery import RedeliveryLimits, stop_reason, workers_to_avoid
 from stateward.definition.plugin import AutomaticMove
 from stateward.engine.registry import MachineRegistry
-from stateward.storage.store import DeadLetter, Store
+from stateward.storage.database import Asked
+from stateward.storage.store import DeadLetter, Store, open_stages
 from stateward.transport import (
     NO_WORKER,
     Bus,
     InboxEvent,
     Orphan,
     WorkerInfo,
+    workers_and_load,
 )
 
 # After a conflict another writer was first, and reading again mostly suffices. The waits grow in case writers keep
@@ -183,7 +185,7 @@ class Coordinator:
             for submission in submissions:
                 batch.change(self._begin(submission, batch.now).change)
             self._hand_over(batch)
-            written = self._store.commit(batch.changes)
+            written = self._store.commit(batch.changes, epoch=batch.epoch)
             self._tell(written)
             self._send_new(batch, written)
             return [
@@ -201,9 +203,12 @@ class Coordinator:
         """
         if not self._config.hands_over or self._ticks() < self._hand_over_at:
             return
-        capacity, load = self._capacity()
+        asked = self._bus.ask_workers_and_load()
+        stages = self._store.ask_open_stages(tuple(self._stages()))
+        batch.epoch = self._store.ask_epoch()
+        capacity, load = self._capacity(asked)
+        is_waited_for = open_stages(stages)
         is_free = capacity.is_available and not _has_orphans(load)
-        is_waited_for = self._store.open_stages(tuple(self._stages())) if is_free else {}
         if not is_free or any(is_waited_for.values()):
             self._hand_over_at = self._ticks() + HAND_OVER_PAUSE_S
             return
@@ -398,7 +403,10 @@ class Coordinator:
         a process dies (docs/decisions/0003).
         """
         if batch.changes or batch.notes:
-            self._tell(self._store.commit(batch.changes, dispositions=batch.notes))
+            written = self._store.commit(
+                batch.changes, dispositions=batch.notes, epoch=batch.epoch, are_locked=True
+            )
+            self._tell(written)
         if batch.withdrawn:
             self._bus.withdraw(batch.withdrawn)
             point(Point.WORK_WITHDRAWN)
@@ -427,33 +435,37 @@ class Coordinator:
         self,
         told: Sequence[Event] = (),
         *,
-        loaded: Mapping[str, Record] | None = None,
+        locked: "Locked | None" = None,
         has_events: bool = True,
         has_waiting: bool = True,
     ) -> int:
         """Handle a batch of the inbox and dispatch what waits, in one transaction; how much there was.
 
-        `told` are the events of the worker in this process, which never go through the inbox, and `loaded` their
-        records from `lock`. A record that completes one stage and is dispatched to the next is then written once for
-        both steps. Without `has_events` the inbox is not read. Without `has_waiting`, and if nothing waited after the
-        last turn, only what arrives in this one is dispatched.
+        `told` are the events of the worker in this process, which never go through the inbox, and `locked` is what
+        `lock` found of their records. A record that completes one stage and is dispatched to the next is then written
+        once for both steps. Without `has_events` the inbox is not read. Without `has_waiting`, and if nothing waited
+        after the last turn, only what arrives in this one is dispatched.
         """
         return self._patiently(
             lambda: self._turn(
                 told,
-                loaded=loaded,
+                locked=locked,
                 is_taking=has_events,
                 is_handing_out=True,
                 has_waiting=has_waiting or self.has_waiting,
             )
         )
 
-    def lock(self, record_ids: Iterable[str]) -> dict[str, Record]:
+    def lock(self, record_ids: Sequence[str], *, is_alone: bool = False) -> "Locked":
         """Load records for a `turn` in the same transaction, before the worker touches their work.
 
-        Records are locked before work by every process, or two of them could wait for each other in a circle.
+        Records are locked before work by every process, or two of them could wait for each other in a circle. If the
+        turn `is_alone` with them, and will lock no others, what else it needs is asked for with its next query.
         """
-        return self._store.load(record_ids, lock=True)
+        records = self._store.load(record_ids, lock=True)
+        if not records or not is_alone:
+            return Locked(records)
+        return Locked(records, epoch=self._store.ask_epoch(), paused=self._store.ask_paused())
 
     def handle_reported(self) -> int:
         """Handle a batch of the inbox and delete it in the same transaction; how many events there were."""
@@ -469,11 +481,13 @@ class Coordinator:
         *,
         is_taking: bool,
         is_handing_out: bool,
-        loaded: Mapping[str, Record] | None = None,
+        locked: "Locked | None" = None,
         has_waiting: bool = True,
     ) -> int:
         batch = Batch(now=self._clock())
-        batch.records.update(loaded or {})
+        if locked is not None:
+            batch.records.update(locked.records)
+            batch.epoch, batch.paused = locked.epoch, locked.paused
         self.sent, self.has_more = (), True
         with self._store.transaction():
             reported = self._bus.next_events(limit=self._config.batch_max) if is_taking else []
@@ -522,12 +536,15 @@ class Coordinator:
         if not arrived or self.local_worker is None:
             return
         capacity = Capacity([self.local_worker.info], self.local_worker.load())
-        is_open = self._store.open_stages(tuple(arrived))
+        paused = {*(batch.paused or self._store.ask_paused()).rows()}
+        is_open = [
+            place for place in arrived if place not in paused and (place[0], "") not in paused
+        ]
         self._assign([arrived[place] for place in is_open], capacity, batch)
 
     def _hand_out(self, batch: "Batch") -> None:
         self.has_waiting = True  # until the stages were asked
-        capacity, load = self._capacity()
+        capacity, load = self._capacity(self._bus.ask_workers_and_load())
         self.in_flight = sum(load.values())
         if not capacity.is_available:
             return
@@ -537,9 +554,9 @@ class Coordinator:
         self._assign(self._queues(capacity, batch), capacity, batch)
         self.has_waiting = bool(self._waited_for)
 
-    def _capacity(self) -> "tuple[Capacity, Mapping[tuple[str, bool], int]]":
+    def _capacity(self, asked: Asked) -> "tuple[Capacity, Mapping[tuple[str, bool], int]]":
         """The free slots of all workers, and how much work each has."""
-        workers, load = self._bus.workers_and_load()
+        workers, load = workers_and_load(asked)
         return Capacity(workers, load, silent=self._leases.expired(workers)), load
 
     def _assign(
@@ -758,6 +775,8 @@ class Batch:
         self.withdrawn: list[tuple[str, int]] = []
         self.sent: list[Work] = []
         self.resent: list[Work] = []
+        self.epoch: Asked | None = None  # where it was asked for before the batch was decided
+        self.paused: Asked | None = None
 
     def change(self, change: Change) -> None:
         """Add a change; decisions after it see the record as it leaves it."""
@@ -779,6 +798,14 @@ class Batch:
         for records in arrived.values():
             records.sort(key=attrgetter("rank", "id"))
         return arrived
+
+
+class Locked(msgspec.Struct, frozen=True):
+    """Records that a transaction has locked, and what it has asked for besides."""
+
+    records: dict[str, Record]
+    epoch: Asked | None = None
+    paused: Asked | None = None
 
 
 class LocalWorker(Protocol):

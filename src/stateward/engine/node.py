@@ -18,7 +18,7 @@ import msgspec
 
 from stateward import telemetry
 from stateward.core.errors import StoreBroken, StoreFull, StoreUnreachable
-from stateward.core.model import SECOND, Event, Micros, Record
+from stateward.core.model import SECOND, Event, Micros
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.indexer import Indexer
 from stateward.engine.mirror import Mirror
@@ -320,15 +320,14 @@ class Node:
     def _coordinate(self, coordinator: Coordinator, worker: Worker | None, news: "News") -> bool:
         """Settle and decide in one transaction; whether there was anything to do."""
         told: list[Event] = []
-        loaded: dict[str, Record] = {}
         is_busy = False
+        settling = [each for each in (worker, self._relay) if each is not None]
         with self._database.transaction():
-            if worker is not None:
-                loaded = coordinator.lock(worker.finishing)
-                is_busy |= worker.settle(tell=told.extend)
-            if self._relay is not None:
-                loaded |= coordinator.lock(self._relay.finishing)
-                is_busy |= self._relay.settle(tell=told.extend)
+            finishing = [record_id for each in settling for record_id in each.finishing]
+            # Without news the turn handles these results alone.
+            locked = coordinator.lock(finishing, is_alone=not any(news))
+            for each in settling:
+                is_busy |= each.settle(tell=told.extend)
             if news.is_round:
                 self._look_around(coordinator)
             # Before the inbox is read, so that what is due now is decided in this very transaction.
@@ -337,7 +336,7 @@ class Node:
             is_busy |= bool(
                 coordinator.turn(
                     told,
-                    loaded=loaded,
+                    locked=locked,
                     has_events=news.has_events or ticked > 0,
                     has_waiting=news.has_waiting,
                 )

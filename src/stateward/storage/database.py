@@ -63,6 +63,13 @@ class Wakeup(Protocol):
         """Stop listening."""
 
 
+class Asked(Protocol):
+    """A query whose rows are not needed yet."""
+
+    def rows(self) -> list[Row]:
+        """Its rows, as they were at some moment since it was asked."""
+
+
 class Database(Protocol):
     """What the modules above need of a database."""
 
@@ -87,6 +94,12 @@ class Database(Protocol):
     def rows(self, sql: str, **params: object) -> list[Row]:
         """The rows of a query."""
 
+    def ask(self, sql: str, **params: object) -> Asked:
+        """Ask a query now and read its rows later, inside one transaction.
+
+        It travels with the next statement, and so costs no round trip of its own where there are any.
+        """
+
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter `:among`.
 
@@ -106,6 +119,14 @@ class Database(Protocol):
         self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
     ) -> list[bool]:
         """Compare and set: overwrite rows by key where the column `expected` still holds the given old value."""
+
+    def overwrite(
+        self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
+    ) -> None:
+        """As `update`, of rows that this transaction has locked and read; keys are distinct.
+
+        That one does not hold its old value is an error, of this call or of a later one up to the commit.
+        """
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was such a row."""

@@ -39,6 +39,8 @@ class Queued(NamedTuple):
     sql: str
     params: Sequence[Param] | None = None
     types: tuple[int, ...] = ()
+    take: "Callable[[list[Row]], None] | None" = None
+    """Called with the rows, of a statement that has some."""
 
 
 class Session:
@@ -140,8 +142,7 @@ class Session:
     def flush(self) -> None:
         """Send what is queued, and wait until it is done."""
         if self._queue:
-            *before, last = self._queue
-            self._pipeline(before, last)
+            self._pipeline(self._queue)
 
     def command(self, sql: str) -> None:
         """Execute statements without parameters, separated by semicolons."""
@@ -154,13 +155,13 @@ class Session:
     ) -> PGresult:
         """Execute one statement, prepared once."""
         if self._queue:
-            return self._pipeline(self._queue, Queued(sql, params, types))
+            return self._pipeline([*self._queue, Queued(sql, params, types)])
         self._pgconn.send_query_prepared(self._name(sql, types), params)
         return self._result()
 
-    def _pipeline(self, before: "Sequence[Queued]", last: "Queued") -> PGresult:
+    def _pipeline(self, queued: "Sequence[Queued]") -> PGresult:
         """Send several statements at once; the result of the last one, or the first failure."""
-        sent = [*before, last]
+        sent = tuple(queued)  # the queue itself is emptied below
         # Not in the pipeline: if it is aborted, what was to be prepared in it is not.
         names = [None if each.params is None else self._name(each.sql, each.types) for each in sent]
         self._pgconn.enter_pipeline_mode()
@@ -181,6 +182,9 @@ class Session:
         for result in results:
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 raise errors.error_from_result(result)
+        for each, result in zip(sent, results, strict=True):
+            if each.take is not None:
+                each.take(self.load(result))
         return results[-1]
 
     def _piped_result(self) -> PGresult:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from math import ceil
 from threading import RLock
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -95,6 +95,7 @@ CREATE_ROLE = f"CREATE ROLE {RUNNER_ROLE} NOLOGIN; {GRANT_ROLE}; SELECT {SCHEMA}
 ADMINISTRATOR = "; an administrator must run: "
 
 BEGIN = Queued("BEGIN")  # sent with the first statement of the transaction
+COMMIT = Queued("COMMIT")
 
 T = TypeVar("T")
 Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
@@ -205,40 +206,53 @@ class PostgresDatabase:
         try:
             yield
         except psycopg.Error as error:
-            is_lost = self._session is not None and self._session.is_lost
-            ours = _translation(error, self._where, is_lost=is_lost, unreachable=unreachable)
-            if ours is None:
-                raise
-            raise ours from error
+            self._fail(error, unreachable=unreachable)
+
+    def _fail(self, error: psycopg.Error, *, unreachable: str = "") -> NoReturn:
+        is_lost = self._session is not None and self._session.is_lost
+        ours = _translation(error, self._where, is_lost=is_lost, unreachable=unreachable)
+        if ours is None:
+            raise error
+        raise ours from error
 
     # Transactions
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> "PostgresTransaction":
         """One transaction. A nested one joins it, and dooms it when it fails."""
-        with self._lock:
-            if self._depth:
-                self._depth += 1
-                try:
-                    yield
-                except BaseException:
-                    self._is_doomed = True  # a caller that catches this must not commit half of it
-                    raise
-                finally:
-                    self._depth -= 1
-                return
-            self._begin()
-            self._depth, self._is_doomed = 1, False
-            try:
-                yield
-                self._commit()
-            except BaseException:
+        return PostgresTransaction(self)
+
+    def _enter(self) -> None:
+        self._lock.acquire()
+        try:
+            if not self._depth:
+                self._begin()
+                self._is_doomed = False
+        except BaseException:
+            self._lock.release()
+            raise
+        self._depth += 1
+
+    def _leave(self, *, is_failed: bool) -> None:
+        try:
+            if self._depth > 1:
+                self._is_doomed |= is_failed  # a caller that catches it must not commit half of it
+            elif is_failed:
                 self._undo()
-                raise
-            finally:
-                self._depth = 0
+            else:
+                self._commit_or_undo()
+        finally:
+            self._depth -= 1
+            if not self._depth:
                 self._notified.clear()
                 self._appended.clear()
+            self._lock.release()
+
+    def _commit_or_undo(self) -> None:
+        try:
+            self._commit()
+        except BaseException:
+            self._undo()
+            raise
 
     @contextmanager
     def as_worker(self) -> Iterator[None]:
@@ -260,17 +274,16 @@ class PostgresDatabase:
             raise StoreError(DOOMED)
         point(Point.COMMIT_BEFORE)
         # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
-        told = _notify_commands(frozenset(self._notified))
+        told = _notifying(frozenset(self._notified))
         if session.queued == (BEGIN,) and not self._appended:  # there was no statement
             session.forget()
             if told:
-                self._run(lambda own: own.command(";".join(told)))
-        elif session.queued or self._appended:
-            commands = [*self._appended, *(Queued(each) for each in (*told, "COMMIT"))]
+                self._run(lambda own: own.now(*told))
+        elif session.queued or self._appended or told:
+            commands = [*self._appended, *told, COMMIT]
             self._run_once(lambda own: own.now(*commands), unreachable=LOST_IN_COMMIT)
         else:
-            command = ";".join((*told, "COMMIT"))
-            self._run_once(lambda own: own.command(command), unreachable=LOST_IN_COMMIT)
+            self._run_once(lambda own: own.command(COMMIT.sql), unreachable=LOST_IN_COMMIT)
         point(Point.COMMIT_AFTER)
 
     def _run_once(self, act: Callable[[Session], T], *, unreachable: str = "") -> T:
@@ -284,15 +297,21 @@ class PostgresDatabase:
         A connection may be lost after it was looked at and before the first statement of a transaction. Then nothing
         was begun, so all of it is sent again over a new one.
         """
-        with self._lock, self._translate_errors():
-            session = self._use()
-            queued = session.queued
+        with self._lock:
             try:
-                return act(session)
-            except psycopg.Error:
-                if BEGIN not in queued or not session.is_lost:
-                    raise
-            return act(self._renew(queued))
+                return self._act(act)
+            except psycopg.Error as error:
+                self._fail(error)
+
+    def _act(self, act: Callable[[Session], T]) -> T:
+        session = self._use()
+        queued = session.queued
+        try:
+            return act(session)
+        except psycopg.Error:
+            if BEGIN not in queued or not session.is_lost:
+                raise
+        return act(self._renew(queued))
 
     def _undo(self) -> None:
         if self._session is None or not self._session.undo():
@@ -304,6 +323,16 @@ class PostgresDatabase:
         """The rows of a query."""
         numbered = number_params(sql, params)
         return self._run(lambda session: session.load(session.statement(*numbered)))
+
+    def ask(self, sql: str, **params: object) -> "PostgresAsked":
+        """A query that travels with the next statement of the transaction."""
+        asked = PostgresAsked(lambda: self._run(lambda session: session.flush()))
+        if not self._depth:  # nothing that it could travel with
+            asked.take(self.rows(sql, **params))
+            return asked
+        queued = Queued(*number_params(sql, params), take=asked.take)
+        self._run(lambda session: session.later(queued))
+        return asked
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
@@ -322,13 +351,16 @@ class PostgresDatabase:
             if len(rows) <= COPY_ROWS_MIN and not table.is_copied:
                 columns = tuple(table.columns.items())
                 sql = _insert_sql(table.name, columns, min(len(rows), 2))
-                few = Queued(sql, _params(columns, rows))
-                is_alone = not self._depth
-                self._run(lambda session: session.now(few) if is_alone else session.later(few))
+                self._write(Queued(sql, _params(columns, rows)))
                 return
             sql = f"COPY {table.name} ({_names(table.columns)}) FROM STDIN"
             data = copy_lines(table.columns.values(), rows)
             self._run(lambda session: session.copy(sql, data))
+
+    def _write(self, queued: Queued) -> None:
+        """Execute a statement whose result is not waited for inside a transaction."""
+        is_alone = not self._depth
+        self._run(lambda session: session.now(queued) if is_alone else session.later(queued))
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
         """Write the rows that violate no unique constraint; for each, whether it was written."""
@@ -357,6 +389,16 @@ class PostgresDatabase:
         with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
         # In the order of keys: two writers of the same rows wait for each other, but never in a circle.
         return _were_found(rows, len(table.key), self._bulk(sql, columns, sorted(with_old)))
+
+    def overwrite(
+        self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
+    ) -> None:
+        """As `update`, without waiting for the result: the server refuses what follows a row with another value."""
+        columns = (*table.columns.items(), ("was", table.columns[expected]))
+        sql = _overwrite_sql(table.name, columns, table.key, expected, min(len(rows), 2))
+        with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
+        params = [*_params(columns, sorted(with_old)), to_cell(len(rows))]
+        self._write(Queued(sql, params))
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was a row."""
@@ -406,7 +448,7 @@ class PostgresDatabase:
             if self._depth:
                 self._notified |= known
             elif known:
-                self._run(lambda session: session.command(";".join(_notify_commands(known))))
+                self._run(lambda session: session.now(*_notifying(known)))
 
     def wakeup(self, *topics: str) -> "PostgresWakeup":
         """A wake-up for these topics, with a connection of its own."""
@@ -471,6 +513,46 @@ class PostgresDatabase:
                 wakeup.close()
             self._is_closed = True
             self._drop()
+
+
+class PostgresTransaction:
+    """One transaction, as long as the `with` lasts.
+
+    A class and not a generator with @contextmanager, which costs more: this is entered for every write.
+    """
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database._enter()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._database._leave(is_failed=kind is not None)
+
+
+class PostgresAsked:
+    """A query that was queued; `flush` sends it if nothing else has."""
+
+    __slots__ = ("_flush", "_rows")
+
+    def __init__(self, flush: Callable[[], None]) -> None:
+        self._flush = flush
+        self._rows: list[Row] | None = None
+
+    def take(self, rows: list[Row]) -> None:
+        """The rows have come."""
+        self._rows = rows
+
+    def rows(self) -> list[Row]:
+        """The rows; they are waited for if the query has not been sent yet."""
+        if self._rows is None:
+            self._flush()
+        if self._rows is None:  # its transaction has ended
+            raise StoreError(DOOMED)
+        return self._rows
 
 
 class PostgresWakeup:
@@ -672,7 +754,8 @@ SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], 
         "space and try again",
     ),
     (
-        (errors.DeadlockDetected, errors.SerializationFailure),
+        # The division is that of `_overwrite_sql`.
+        (errors.DeadlockDetected, errors.SerializationFailure, errors.DivisionByZero),
         StoreUnreachable,
         "{where} rolled this back to resolve a conflict with another writer ({words}); try again",
     ),
@@ -777,6 +860,16 @@ def _update_sql(
 
 
 @lru_cache
+def _overwrite_sql(
+    table: str, columns: Columns, key: tuple[str, ...], expected: str, count: int
+) -> str:
+    """`_update_sql`, and a division by zero unless as many rows as the last parameter says were changed."""
+    updating = _update_sql(table, columns, key, expected, count)
+    place = len(columns) + 1
+    return f"WITH moved AS ({updating}) SELECT 1 / (count(*) = ${place}::bigint)::int FROM moved"
+
+
+@lru_cache
 def _delete_sql(table: str, columns: Columns, count: int) -> str:
     names = [name for name, _ in columns]
     return (
@@ -813,8 +906,10 @@ def _names(names: Iterable[str], *, of: str = "") -> str:
 
 
 @lru_cache
-def _notify_commands(topics: frozenset[str]) -> tuple[str, ...]:
-    return tuple(f"NOTIFY {SCHEMA}_{topic}" for topic in sorted(topics))
+def _notifying(topics: frozenset[str]) -> tuple[Queued, ...]:
+    """One statement for all topics, prepared as others are; none if there are none."""
+    calls = ", ".join(f"pg_notify('{SCHEMA}_{topic}', '')" for topic in sorted(topics))
+    return (Queued(f"SELECT {calls}", ()),) if calls else ()
 
 
 def _known(topics: Iterable[str]) -> frozenset[str]:

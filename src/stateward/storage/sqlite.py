@@ -242,6 +242,10 @@ class SqliteDatabase:
         with self._lock:
             return self._try(sql, cast("dict[str, Cell]", params))
 
+    def ask(self, sql: str, **params: object) -> "SqliteAsked":
+        """A query whose rows are read when they are needed: there is no round trip to save."""
+        return SqliteAsked(self, sql, params)
+
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
         return f"{column} IN (SELECT value FROM json_each(:among))", {
@@ -272,6 +276,13 @@ class SqliteDatabase:
         width = len(table.key)
         keyed = [(*row[width:], *row[:width], old) for row, old in zip(rows, column, strict=True)]
         return self._each(sql, keyed)
+
+    def overwrite(
+        self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
+    ) -> None:
+        """As `update`; that a row does not hold its old value is an error."""
+        if not all(self.update(table, rows, expected=expected, column=column)):
+            raise StoreUnreachable(f"{self._path}: a row was changed by another writer; try again")
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key; for each key, whether there was such a row."""
@@ -464,6 +475,21 @@ class SqliteTransaction:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._database._end(is_failed=kind is not None)
+
+
+class SqliteAsked:
+    """A query that is executed when its rows are read."""
+
+    __slots__ = ("_database", "_params", "_sql")
+
+    def __init__(self, database: SqliteDatabase, sql: str, params: dict[str, object]) -> None:
+        self._database = database
+        self._sql = sql
+        self._params = params
+
+    def rows(self) -> list[Row]:
+        """The rows as they are now."""
+        return self._database.rows(self._sql, **self._params)
 
 
 class PipeWakeup:

@@ -40,6 +40,7 @@ from stateward.storage.database import (
     TOPIC_CHANGES,
     TOPIC_READY,
     TOPIC_RESTS,
+    Asked,
     Database,
     Row,
     Table,
@@ -202,15 +203,24 @@ class Store:
     # Writing
 
     def commit(
-        self, changes: Sequence[Change], *, dispositions: Sequence[Disposition] = ()
+        self,
+        changes: Sequence[Change],
+        *,
+        dispositions: Sequence[Disposition] = (),
+        epoch: Asked | None = None,
+        are_locked: bool = False,
     ) -> list[Change | None]:
         """Write these changes, all or none; several changes of one record follow each other.
 
         Returns them with their hashes; None for a new record whose dedupe key exists already. A record that is no
         longer at the expected version raises `ConcurrentModification`, and nothing is written.
+
+        `epoch` was asked for in the same transaction. `are_locked`: the records that exist were loaded with a lock in
+        the same transaction, so that no other version can be met, and nothing is waited for to know that.
         """
         with self._database.transaction():
-            sealed = _seal_all(changes, epoch=self._epoch(changes), random_bytes=self._random_bytes)
+            known = self._epoch(changes, epoch)
+            sealed = _seal_all(changes, epoch=known, random_bytes=self._random_bytes)
             # One row per record: from what its first change expects to what its last one leaves.
             finals: dict[str, Change] = {}
             for change in sealed:
@@ -219,7 +229,8 @@ class Store:
                     change if first is None else replace(change, expected=first.expected)
                 )
             duplicates = self._insert([each for each in finals.values() if each.expected is None])
-            self._compare_and_set([each for each in finals.values() if each.expected is not None])
+            existing = [each for each in finals.values() if each.expected is not None]
+            self._compare_and_set(existing, are_locked=are_locked)
             point(Point.RECORDS_WRITTEN)
             written = (
                 [each for each in sealed if each.record.id not in duplicates]
@@ -253,17 +264,17 @@ class Store:
             if not is_written
         )
 
-    def _compare_and_set(self, changes: Sequence[Change]) -> None:
+    def _compare_and_set(self, changes: Sequence[Change], *, are_locked: bool) -> None:
         if not changes:
             return
         # The version is the optimistic lock: of two coordinators that both read version 7, one writes version 8, and
         # the other finds that no row has version 7 any more.
-        moved = self._database.update(
-            RECORD_CHANGES,
-            [_change_row(change.record) for change in changes],
-            expected="version",
-            column=[change.expected for change in changes],
-        )
+        rows = [_change_row(change.record) for change in changes]
+        versions = [change.expected for change in changes]
+        if are_locked:
+            self._database.overwrite(RECORD_CHANGES, rows, expected="version", column=versions)
+            return
+        moved = self._database.update(RECORD_CHANGES, rows, expected="version", column=versions)
         for change, is_moved in zip(changes, moved, strict=True):
             if not is_moved:
                 raise ConcurrentModification(change.record.id, expected=change.expected)
@@ -278,11 +289,17 @@ class Store:
             hashes.setdefault(lane_of(each.record_id, lanes), []).append(each.hash)
         self._database.append(APPENDED, [_transition_row(each) for each in transitions], hashes)
 
-    def _epoch(self, changes: Sequence[Change]) -> int:
-        """The epoch of these changes; it does not rise before their transaction ends."""
+    def ask_epoch(self) -> Asked:
+        """Ask for the epoch of what this transaction will commit; it does not rise before the transaction ends.
+
+        Records are locked first: what holds the epoch must not wait for what waits for it.
+        """
+        return self._database.ask("SELECT epoch FROM current_epoch")
+
+    def _epoch(self, changes: Sequence[Change], asked: Asked | None) -> int:
         if not any(change.transition for change in changes):
             return 0
-        ((epoch,),) = self._database.rows("SELECT epoch FROM current_epoch")
+        ((epoch,),) = (asked or self.ask_epoch()).rows()
         return int(epoch or 0)
 
     def _add_effects(self, changes: Sequence[Change]) -> None:
@@ -358,11 +375,16 @@ class Store:
 
     def open_stages(self, stages: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bool]:
         """Which of these (machine, stage) are not paused, and for each whether records wait for it."""
-        if not stages:
-            return {}
+        return open_stages(self.ask_open_stages(stages)) if stages else {}
+
+    def ask_open_stages(self, stages: Sequence[tuple[str, str]]) -> Asked:
+        """Ask for what `open_stages` tells, of at least one stage."""
         given = {f"p{n}": name for n, name in enumerate(name for pair in stages for name in pair)}
-        found = self._database.rows(_open_stages_sql(len(stages)), **given)
-        return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in found}
+        return self._database.ask(_open_stages_sql(len(stages)), **given)
+
+    def ask_paused(self) -> Asked:
+        """Ask for the (machine, stage) that are paused; stage '' is the whole machine."""
+        return self._database.ask("SELECT machine, stage FROM pauses")
 
     def count_ahead(self, record: Record) -> int:
         """How many records wait for the same stage and come before this one."""
@@ -795,6 +817,11 @@ class Store:
             f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE {condition}", **params
         )
         return [transition_of_row(row) for row in found]
+
+
+def open_stages(asked: Asked) -> dict[tuple[str, str], bool]:
+    """The answer to `Store.ask_open_stages`."""
+    return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in asked.rows()}
 
 
 # One statement for all stages, asked at every turn; a short list of machines makes few distinct counts.

@@ -370,6 +370,53 @@ class DatabaseSuite:
         assert changed == [True, False, False, True]
         assert [(row[0], row[4]) for row in all_work(database)] == [("a", 7), ("b", 1), ("c", 7)]
 
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_rows_are_overwritten_all_or_none(self, open_database: Opener, count: int) -> None:
+        database = open_database()
+        names = ["a", "b", "c"][:count]
+        database.insert(WORK, [some_work(name, rank=1) for name in names])
+        rows = [some_work(name, rank=7) for name in reversed(names)]
+
+        def overwrite(ranks: list[int]) -> None:
+            with database.transaction():
+                database.overwrite(WORK, rows, expected="rank", column=ranks)
+
+        overwrite([1] * count)
+        with pytest.raises(StoreError, match="try again"):
+            overwrite([7] * (count - 1) + [1])
+
+        assert [(row[0], row[4]) for row in all_work(database)] == [(name, 7) for name in names]
+
+    def test_what_is_asked_is_answered_when_it_is_read(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(WORK, [some_work("a"), some_work("b")])
+        count = "SELECT count(*) FROM work WHERE record_id >= :name"
+
+        alone = database.ask(count, name="b")
+        with database.transaction():
+            first, second = database.ask(count, name="a"), database.ask(count, name="x")
+            (was_there,) = database.delete(PAUSES, [("m", "s")])
+            last = database.ask(count, name="b")
+            answers = [asked.rows() for asked in (last, second, first)]
+
+        assert alone.rows() == [(1,)]
+        assert answers == [[(1,)], [(0,)], [(2,)]]
+        assert not was_there
+
+    def test_a_query_that_fails_dooms_its_transaction(self, open_database: Opener) -> None:
+        database = open_database()
+
+        def ask() -> None:
+            with database.transaction():
+                asked = database.ask("SELECT * FROM no_such_table")
+                database.insert(WORK, [some_work("a")])
+                asked.rows()
+
+        with pytest.raises(Exception, match="no_such_table"):
+            ask()
+
+        assert all_work(database) == []
+
     def test_a_stale_update_changes_nothing(self, open_database: Opener) -> None:
         database = open_database()
         before = [some_work("a", worker="w1", rank=2)]

@@ -19,6 +19,7 @@ from stateward.storage.database import (
     TOPIC_EVENTS,
     TOPIC_READY,
     TOPIC_WORK,
+    Asked,
     Database,
     Row,
     Table,
@@ -317,16 +318,9 @@ class Bus:
         point(Point.WORKER_REMOVED)
         self._database.notify([TOPIC_READY])
 
-    def workers_and_load(self) -> tuple[list[WorkerInfo], dict[tuple[str, bool], int]]:
-        """All workers, and how much work each has, as `workers` and `load_by_worker`, in one statement."""
-        workers: list[WorkerInfo] = []
-        load: dict[tuple[str, bool], int] = {}
-        for *cells, owner, is_inline, count in self._database.rows(_WORKERS_AND_LOAD):
-            if cells[0] is not None:
-                workers.append(_worker(tuple(cells)))
-            else:
-                load[str(owner), bool(is_inline)] = int(count or 0)
-        return workers, load
+    def ask_workers_and_load(self) -> Asked:
+        """Ask for all workers, and how much work each has: `workers` and `load_by_worker` in one statement."""
+        return self._database.ask(_WORKERS_AND_LOAD)
 
     def workers(self) -> list[WorkerInfo]:
         """All workers that announced themselves and were not removed, also those whose lease has expired."""
@@ -334,6 +328,18 @@ class Bus:
             f"SELECT {', '.join(WORKERS.columns)} FROM workers ORDER BY id LIMIT {WORKERS_MAX}"
         )
         return [_worker(row) for row in found]
+
+
+def workers_and_load(asked: Asked) -> tuple[list[WorkerInfo], dict[tuple[str, bool], int]]:
+    """The answer to `Bus.ask_workers_and_load`."""
+    workers: list[WorkerInfo] = []
+    load: dict[tuple[str, bool], int] = {}
+    for *cells, owner, is_inline, count in asked.rows():
+        if cells[0] is not None:
+            workers.append(_worker(tuple(cells)))
+        else:
+            load[str(owner), bool(is_inline)] = int(count or 0)
+    return workers, load
 
 
 def _work_row(work: Work) -> Row:
