@@ -18,6 +18,10 @@ def rows(found: Read) -> list[tuple[str, str]]:
     return [(row["date"], row["amount"]) for row in found.canonicals]
 
 
+def rows_if_any(found: Read) -> list[tuple[str, str]]:
+    return rows(found) if found.normalized is not None else []
+
+
 def test_a_booking_date_above_its_rows_wins_over_their_value_dates(tmp_path: Path) -> None:
     found = judged(
         tmp_path,
@@ -254,3 +258,51 @@ def test_a_number_before_the_date_does_not_take_it_away(tmp_path: Path) -> None:
     )
 
     assert [day for day, _ in rows(found)] == ["2024-04-06", "2024-04-18"]
+
+
+def test_a_sign_behind_the_name_of_a_column_is_no_column(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(40, "Date"), (120, "Description"), (335, "Payments out"), (421, "Deposit"), (455, "(+)")],
+        [(40, "03/01/2026"), (120, "SHOP"), (-386, "10.00")],
+        [(40, "14/01/2026"), (120, "PAY"), (-467, "20.00")],
+    )
+
+    assert rows(found) == [("2026-01-03", "-10.00"), ("2026-01-14", "20.00")]
+
+
+def test_a_dated_total_is_no_row(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(40, "Date"), (120, "Description"), (-380, "Debit"), (-460, "Credit"), (-540, "Balance")],
+        [(40, "26/06/2026"), (120, "Opening balance"), (-540, "100.00")],
+        [(40, "27/06/2026"), (120, "PAY"), (-460, "20.00"), (-540, "120.00")],
+        [(40, "26/07/2026"), (120, "Closing totals"), (-380, "0.00"), (-460, "20.00")],
+    )
+
+    assert rows(found) == [("2026-06-27", "20.00")]
+    assert found.notes == []
+
+
+def test_a_table_of_which_nothing_is_read_is_flagged_although_its_balances_agree(
+    tmp_path: Path,
+) -> None:
+    heading: Texts = [(42, "S No."), (73, "Value Date"), (134, "Posted"), (195, "Cheque")]
+
+    def row(number: int, day: str, text: str, amount: str) -> Texts:
+        dates: Texts = [(73, f"{day}/01/2025"), (134, f"{day}/01/2025"), (195, "-")]
+        return [(42, str(number)), *dates, (241, text), (-427, amount), (-488, "0.00")]
+
+    found = read(
+        tmp_path,
+        [(42, "Transaction Period : From 01/01/2025 To 31/01/2025")],
+        [*heading, (241, "Transaction Remarks"), (381, "Withdrawal"), (459, "Credits")],
+        [(195, "Number"), (369, "Amount (INR )")],
+        row(1, "01", "SHOP", "2,465.70"),
+        row(2, "02", "SHOP OF THE CORNER", "2,034.10"),
+        row(3, "04", "BALANCE YOGA STUDIO", "1,750.10"),
+        row(4, "09", "BALANCE YOGA STUDIO", "469.30"),
+    )
+
+    is_right = [amount for _, amount in rows_if_any(found)][:1] == ["-2465.70"]
+    assert is_right or "TABLE_UNREAD" in found.notes

@@ -52,7 +52,12 @@ from stateward.pipelines.statements.pdf.rows import (
 )
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.tables import PdfTable, tables_of
-from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals
+from stateward.pipelines.statements.pdf.tokens import (
+    StatementLine,
+    date_at,
+    has_decimals,
+    is_date,
+)
 from stateward.pipelines.statements.source import NO_HINTS, Hints, Source
 
 __all__ = ["read", "read_pdf"]
@@ -459,9 +464,20 @@ class _Assembler:
         said = self._hints.account if len(self._accounts) == 1 else ""
         return said or self._accounts[number] or printed.first_account(lines)
 
+    def _has_dated_amounts(self) -> bool:
+        """Whether a line of a table that prints no balance has a date and an amount: then there are transactions."""
+        known = self._known_lines()
+        return any(
+            (line.page, line.number) not in known
+            and any(is_date(word.text) for word in line.words)
+            and any(has_decimals(token.text) for token in line.money)
+            for table in self._read_tables()
+            for line in table.lines
+        )
+
     def _report_doubts(self, tried: TriedReading) -> None:
         """Report what the arithmetic of a section cannot prove."""
-        if not tried.rows and not tried.is_sound:
+        if not tried.rows and (not tried.is_sound or self._has_dated_amounts()):
             message = "a table was found, but no row in it could be read"
             self._problems.append(StatementProblem(code="TABLE_UNREAD", message=message))
         if tried.doubt:
@@ -547,7 +563,9 @@ def _looks_like_row(line: StatementLine) -> bool:
     if token is None or not amounts or len(line.words) > ROW_WORDS_MAX:
         return False
     text = vocab.simplify(line.text)
+    named = vocab.simplify(" ".join(word.text for word in line.words[token.end : amounts[0].start]))
     is_label = any(labels.find(text) for labels in vocab.BALANCE_LABELS.values())
+    is_label = is_label or bool(vocab.SUMS.matches(named))
     return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label
 
 

@@ -39,6 +39,7 @@ REACH_MAX = 70.0  # points: an amount further than this from every heading is in
 DATE_WORDS = 8  # words at the start of a line that may contain its dates
 MEASURED_MAX = 800  # lines of a table that are enough to measure it
 UNDER_MIN = 0.25  # share of cells below an unknown name that must be dates or amounts
+SIGN_GAP_MAX = 8.0  # points between the name of a column and a sign that belongs to it
 TEXT_GAP = 0.75  # of the height: a number this close behind a word is part of the text
 
 
@@ -432,6 +433,9 @@ def _overlap(one: PdfCell, other: PdfCell) -> bool:
 def _columns(cells: Iterable[PdfCell]) -> list[TableColumn]:
     columns: list[TableColumn] = []
     for cell in cells:
+        if columns and columns[-1].role in vocab.AMOUNT_ROLES and _is_sign(cell, columns[-1]):
+            columns[-1].x1 = cell.x1  # `Deposit (+)`
+            continue
         roles = vocab.heading_roles(cell.text)
         taken = {column.role for column in columns}
         # `Booking | Booking / purpose | Amount`: a second meaning, where the first is already used.
@@ -441,6 +445,12 @@ def _columns(cells: Iterable[PdfCell]) -> list[TableColumn]:
     if found in ([vocab.DEBIT, vocab.AMOUNT], [vocab.CREDIT, vocab.AMOUNT]):
         columns[0].role = vocab.TEXT  # `Payments | Amount`: a title above the column of texts
     return columns
+
+
+def _is_sign(cell: PdfCell, column: TableColumn) -> bool:
+    """Whether a cell without letters and digits goes on with the name at its left."""
+    is_bare = not any(char.isalnum() for char in cell.text)
+    return is_bare and cell.x0 - column.x1 <= SIGN_GAP_MAX
 
 
 def _is_heading(columns: Sequence[TableColumn]) -> bool:

@@ -14,7 +14,7 @@ from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, TableHeading, 
 from stateward.pipelines.statements.pdf.rows import DraftRow
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
 from stateward.pipelines.statements.pdf.tables import PdfTable
-from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals
+from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals
 
 Place = tuple[int, int]
 
@@ -88,7 +88,8 @@ def _is_left(heading: TableHeading, line: StatementLine) -> bool:
     edges: Sequence[float] = [
         column.edge or column.x1 for column in heading.columns if column.role in vocab.AMOUNT_ROLES
     ]
-    text = vocab.simplify(line.text)
+    day = date_at(line.words, 0)
+    text = vocab.simplify(" ".join(word.text for word in line.words[day.end if day else 0 :]))
     is_sum = bool(vocab.SUMS.prefix(text)) or any(
         labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()
     )

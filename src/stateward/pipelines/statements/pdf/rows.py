@@ -315,6 +315,8 @@ class RowBuilder:
         """A dated line with a balance alone: the balance at the end of its day, which is that of the row above it."""
         last = self._last
         text = vocab.simplify(" ".join(entry.texts))
+        if text and not any(vocab.heading_role(word) == vocab.BALANCE for word in text.split()):
+            return  # a row whose amount was taken for a balance: it stays unread, and is reported
         if vocab.heading_role(text) == vocab.BALANCE or not text:
             kind = vocab.CARRIED if self.sections[-1] else vocab.OPENING
             place = (entry.page, entry.line, entry.date, len(self.sections) - 1)
@@ -416,8 +418,10 @@ class RowBuilder:
     def _is_total(self, one: ParsedLine) -> bool:
         """Whether a line is a total: by its words, or because no row could start with them."""
         text = vocab.simplify(one.text)
-        if one.date or one.fills_row or not text or not (one.money or any_money(one)):
+        if one.fills_row or not text or not (one.money or any_money(one)):
             return False
+        if one.date:
+            return bool(vocab.SUMS.matches(text))  # `26 Jul  Closing totals  0.00  2,260.14`
         if any(labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()):
             return True
         is_sum = bool(vocab.SUMS.prefix(text))
