@@ -103,6 +103,7 @@ CALLS: dict[str, str] = {
     "literature retry": "literature retry {bad} --dry-run",
     "literature cite": "literature cite {paper}",
     "literature ir": "literature ir {paper}",
+    "literature duplicates": "literature duplicates",
     "models install": "models install minilm --dry-run",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",

@@ -379,8 +379,8 @@ def received(wire: socket.socket) -> bytes:
 
 def test_a_result_that_is_there_counts_even_after_the_deadline(slot: ChildSlot) -> None:
     child = slot.idle_child()
-    child.start(an_order("good.echo", timeout_s=30))
     wait_until_loaded(child)
+    child.start(an_order("good.echo", timeout_s=30))
     with socket.socket(fileno=os.dup(child.filenos()[0])) as wire:
         wait_until(lambda: b"done" in received(wire))
 
