@@ -62,6 +62,7 @@ def test_what_cannot_be_read_so_is_refused_and_changes_nothing(flagged: tuple[Pa
         assert [row["date"] for row in app.records.items(record_id)] == [None, None]
 
 
+@pytest.mark.long
 def test_columns_and_signs_can_be_said(tmp_path: Path) -> None:
     text = b"a,b,c,d\n2026-01-05,7.00,Shop,1.00\n2026-01-06,7.00,Shop,2.00\n"
     with App.embedded(tmp_path) as app:
@@ -111,6 +112,7 @@ def reread(app: App, record_id: str, **how: Any) -> Reread:  # noqa: ANN401 - th
     return app.editions.reread(record_id, **{"hints": {}, "secrets": {}, "actor": "p:a", **how})
 
 
+@pytest.mark.long
 def test_a_later_correction_keeps_what_an_earlier_one_said(flagged: tuple[Path, str]) -> None:
     folder, record_id = flagged
     with App.embedded(folder) as app:

@@ -341,7 +341,12 @@ def test_with_json_stdout_is_one_document(
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in CALLS if any(p.name == "jsonl" for p in commands()[path].params)]
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.long] if path == "bench" else [])  # it takes seconds
+        for path in CALLS
+        if any(parameter.name == "jsonl" for parameter in commands()[path].params)
+    ],
 )
 def test_a_list_can_be_had_line_by_line(
     path: str, demo: Shell, filled: Callable[[str], list[str]]

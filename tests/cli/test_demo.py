@@ -23,6 +23,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_demo_tells_a_person_what_happened(told: str) -> None:
     rows = [line.split() for line in told.splitlines() if re.search(r"\bnew\b +UL_", line)]
     statuses = [row[3] for row in rows]
@@ -34,6 +35,7 @@ def test_the_demo_tells_a_person_what_happened(told: str) -> None:
     assert "stateward --data stateward-demo list" in told
 
 
+@pytest.mark.long
 def test_the_demo_shows_a_contract_accepted_one_for_a_person_and_one_that_was_retried(
     told: str,
 ) -> None:
@@ -50,6 +52,7 @@ def test_the_demo_shows_a_contract_accepted_one_for_a_person_and_one_that_was_re
     assert told.count("parsing_pdf → extracting") == 1, "what was read is not read again"
 
 
+@pytest.mark.long
 def test_every_pipeline_with_samples_is_in_the_summary(told: str) -> None:
     _, _, summary = told.partition("All of them:")
     rows = {line.split()[0]: line.split() for line in summary.splitlines() if line.split()}
@@ -60,7 +63,6 @@ def test_every_pipeline_with_samples_is_in_the_summary(told: str) -> None:
     assert "A search for idle mills at slack tides finds Tide mills and the price of" in summary
 
 
-@pytest.mark.long
 def test_a_second_run_says_that_the_documents_are_known(shell: Shell) -> None:
     shell(*SOME)
 

@@ -173,6 +173,7 @@ SIDEWAYS: dict[str, Any] = {"label.date_order": "sideways"}
 AMBIGUOUS = b"Date,Description,Amount\n01/02/2026,Shop purchase,-1.00\n03/04/2026,Salary,2.00\n"
 
 
+@pytest.mark.long
 def test_known_bytes_with_other_hints_are_read_again_and_never_refused_in_silence(
     api: ApiClient,
 ) -> None:
@@ -196,6 +197,7 @@ def test_known_bytes_with_other_hints_are_read_again_and_never_refused_in_silenc
     assert api.send(AMBIGUOUS, **MDY).status_code == 409
 
 
+@pytest.mark.long
 def test_hints_of_another_kind_or_a_flagged_result_are_refused(api: ApiClient) -> None:
     record_id = api.sent(GOOD)
     api.work()

@@ -5,16 +5,19 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
-from schemathesis.checks import CHECKS
+from schemathesis.checks import CHECKS, load_all_checks
 
+from stateward.server import described
 from tests.server.api_client import ApiClient
-from tests.server.test_openapi import SCHEMA, STREAM, asked
+from tests.server.test_openapi import STREAM, asked
 
 __all__ = ["asked"]  # the fixture
 # Not faults of the service: a query or a document that fits its pattern and means nothing is refused with a reason, and
 # the tester's own limit of time is for machines that do nothing else.
 NO_FAULTS = {"positive_data_acceptance", "max_response_time"}
 UNWELL = {"not_a_server_error"}
+load_all_checks()
+SCHEMA = schemathesis.openapi.from_dict(described())
 EVERY: list[Any] = [each for each in CHECKS.get_all() if each.__name__ not in NO_FAULTS]
 
 

@@ -160,6 +160,7 @@ def test_pieces_stay_in_their_section_and_overlap() -> None:
     assert [each.text for each in pieces("Only", [])] == ["Only"]
 
 
+@pytest.mark.long
 def test_papers_are_embedded_confirmed_and_found_by_meaning(tmp_path: Path, tiny: Path) -> None:
     config = tmp_path / "stateward.yaml"
     config.write_text(f"literature: {{embed: {{model: {tiny}}}}}\n")
