@@ -9,6 +9,7 @@ crash leaves at most a file in `incoming` that the next sweep removes.
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
@@ -106,12 +107,12 @@ class _Keeper(Protocol):
         """Store a complete, synced file under its hash; whether these bytes are new."""
 
 
-class Receiving:
+class Receiving(ABC):
     """Storing bytes that a caller has at hand, for every store that can receive them piece by piece."""
 
+    @abstractmethod
     def receive(self, *, bytes_max: int) -> "Incoming":
         """Start to receive bytes that come piece by piece."""
-        raise NotImplementedError
 
     def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
         """Store these bytes. The limit is checked while they stream: a size that a client declares is no proof."""
