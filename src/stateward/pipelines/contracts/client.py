@@ -5,8 +5,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from stateward.client import Client, Source
-from stateward.pipelines.contracts.schemas import Workflow
-from stateward.schemas import Sequencing
+from stateward.pipelines.contracts.schemas import Sequencing, Workflow
 
 
 class WorkflowClient(Client):

@@ -27,7 +27,7 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.pipelines.contracts import schemas
-from stateward.schemas import Sequencing
+from stateward.pipelines.contracts.schemas import Sequencing
 from stateward.server.plugin_api import (
     FORM,
     LOOK_PAUSE_S,

@@ -1,6 +1,6 @@
 """The documents of `/workflows`. They are written as their clients write: camelCase."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -13,9 +13,10 @@ from stateward.schemas import (
     Notes,
     Reason,
     Request,
-    Sequencing,
     Time,
 )
+
+Sequencing: TypeAlias = Literal["outside", "auto"]
 
 
 class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):

@@ -1,0 +1,110 @@
+"""Health, readiness, diagnosis, verification of the history, and the audit log."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from stateward.core.model import Fields, Json
+from stateward.schemas.base import Count, Document, Request, Time
+
+
+class Health(Document, frozen=True, kw_only=True):
+    """That the process answers."""
+
+    status: Literal["ok"]
+
+
+class ReadyCheck(Document, frozen=True, kw_only=True):
+    """One condition of a service that can do its work."""
+
+    name: str
+    is_well: bool
+    sentence: str
+
+
+class DiagnosisCheck(Document, frozen=True, kw_only=True):
+    """One thing that was looked at, and what to do about it."""
+
+    name: str
+    is_well: bool
+    sentence: str
+    advice: str
+
+
+class Diagnosis(Document, frozen=True, kw_only=True):
+    """What is wrong with an installation, if anything."""
+
+    is_well: bool
+    checks: list[DiagnosisCheck]
+
+
+class VerificationFinding(Document, frozen=True, kw_only=True):
+    """One thing that is not as it must be."""
+
+    check: str
+    where: str
+    sentence: str
+
+
+class Verification(Document, frozen=True, kw_only=True):
+    """The result of replaying the whole history."""
+
+    is_sound: bool
+    records: Count
+    transitions: Count
+    lanes: Count
+    root: str
+    former: Annotated[int, Meta(ge=0, description="Transitions from before the store had lanes.")]
+    since: str | None
+    unsealed: Annotated[
+        int, Meta(ge=0, description="Outputs of attempts from before their digests were sealed.")
+    ] = 0
+    sealed_since: str | None = None
+    has_strays: Annotated[
+        bool,
+        Meta(description="Of an empty history: documents are stored beside it that no record has."),
+    ] = False
+    checkpoint: Annotated[str, Meta(description="Of a sound history: keep it elsewhere.")]
+    findings: list[VerificationFinding]
+
+
+class Provenance(Document, frozen=True, kw_only=True):
+    """The history of a record in the format of another tool; `document` is that."""
+
+    record_id: str
+    format: Literal["prov", "openlineage"]
+    document: Json
+
+
+class Readiness(Document, frozen=True, kw_only=True):
+    """Whether the service can do its work, and what is missing if it cannot."""
+
+    status: Literal["ready", "not_ready"]
+    checks: list[ReadyCheck]
+
+
+class AuditItem(Document, frozen=True, kw_only=True):
+    """One entry of the audit log. `seq` and `hash` are its place in the chain; null in those of former versions."""
+
+    number: Count
+    at: Time
+    actor: str
+    verb: str
+    record_id: str | None
+    detail: Fields
+    reason: str | None
+    seq: int | None
+    hash: str | None
+
+
+class AuditPage(Document, frozen=True, kw_only=True):
+    """Some entries of the audit log; `next` leads on, or is null."""
+
+    items: list[AuditItem]
+    next: str | None
+
+
+class VerificationRequest(Request, frozen=True, kw_only=True):
+    """A checkpoint of the history that was kept elsewhere, as `verify` wrote it."""
+
+    checkpoint: Annotated[str, Meta(min_length=1, max_length=100_000)]

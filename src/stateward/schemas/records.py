@@ -1,0 +1,309 @@
+"""Records: what they are, what happened to them, what came out of them, and what is asked of one."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from stateward.core.model import Fields, Json
+from stateward.schemas.base import Count, Document, Priority, Reason, Request, Time
+
+
+class StatusMetadata(Document, frozen=True, kw_only=True):
+    """About the present status."""
+
+    started_at: Time
+    worker_id: str | None
+    retry_count: Count
+
+
+class RecordFile(Document, frozen=True, kw_only=True):
+    """A file that a stage derived from the document of a record. Its bytes are at `url`."""
+
+    stage: str
+    name: str
+    media_type: Annotated[
+        str, Meta(description="As the stage said; the answer at `url` may be more careful.")
+    ]
+    size: Count
+    sha256: str
+    reference: Annotated[str, Meta(description="`sha256:…`, as exposed fields and items name it.")]
+    attempt: Annotated[int, Meta(description="The attempt that saved it.")]
+    url: str
+
+
+class RecordFiles(Document, frozen=True, kw_only=True):
+    """The derived files of a record, by stage, in the order in which they were saved."""
+
+    record_id: str
+    items: list[RecordFile]
+
+
+class FlagDecision(Document, frozen=True, kw_only=True):
+    """What a person decided about a flagged result."""
+
+    action: str
+    by: str
+    reason: str | None
+    at: Time
+
+
+class FlagRequest(Document, frozen=True, kw_only=True):
+    """A decision about a flagged result: it is right as it is, was corrected, or must not be used."""
+
+    action: Literal["confirm", "correct", "reject"]
+    reason: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None, Meta(description="Needed to reject.")
+    ] = None
+
+
+class RereadRequest(Document, frozen=True, kw_only=True):
+    """What a person says about a document that is to be read again."""
+
+    hints: Annotated[
+        dict[str, str],
+        Meta(description="By name; those of earlier corrections stay, an empty one is taken back."),
+    ] = {}
+    secrets: Annotated[
+        dict[str, str], Meta(description="Hints that are stored nowhere, such as a password.")
+    ] = {}
+    is_preview: Annotated[bool, Meta(description="Whether to store nothing.")] = False
+    is_reset: Annotated[
+        bool, Meta(description="Whether to begin without the hints of earlier corrections.")
+    ] = False
+    remember: Annotated[
+        bool,
+        Meta(description="Whether to apply the hints to other documents of the same layout, too."),
+    ] = False
+    accept_flags: Annotated[
+        bool,
+        Meta(description="Whether to store a flagged result in place of one that is not."),
+    ] = False
+    only_outdated: Annotated[
+        bool, Meta(description="Whether to leave alone what the readers of today have read.")
+    ] = False
+
+
+class RereadAnswer(Document, frozen=True, kw_only=True):
+    """What changed in the items of the last stage of a document that was read again."""
+
+    record_id: str
+    stage: str
+    before: Count
+    after: Count
+    added: list[Fields]
+    removed: list[Fields]
+    flags: list[str]
+    former_flags: list[str] = []
+    is_stored: bool
+    successor: Annotated[
+        str | None,
+        Meta(description="The record that processes a document that had failed with these hints."),
+    ] = None
+    learned: Annotated[
+        list[str], Meta(description="What is remembered for other documents of the same layout.")
+    ] = []
+    is_skipped: Annotated[
+        bool, Meta(description="Whether it was left alone, because it is not outdated.")
+    ] = False
+
+
+class Record(Document, frozen=True, kw_only=True):
+    """A document's place in a machine. `exposed` holds the fields that the machine shows at its status."""
+
+    id: str
+    machine: str
+    status: str
+    version: Count
+    error_code: str | None
+    error_message: str | None
+    exposed: Fields
+    disclosed: Annotated[Fields, Meta(description="Deprecated: the former name of `exposed`.")]
+    priority: Annotated[int, Meta(ge=1, le=10)]
+    priority_reason: Annotated[
+        str | None,
+        Meta(description="Why it has the priority that it was submitted with, if that was said."),
+    ] = None
+    retry_count: Count
+    max_retries: Count
+    last_retry_at: Time | None
+    rest: str | None
+    is_at_rest: Annotated[
+        bool, Meta(description="Whether nothing happens to it until a person acts.")
+    ]
+    notes: Json
+    flags: Annotated[
+        list[str],
+        Meta(description="Codes by which a stage says that its result is wrong or incomplete."),
+    ] = []
+    flag_decision: Annotated[
+        FlagDecision | None,
+        Meta(description="What a person decided about the flags; null until then."),
+    ] = None
+    labels: Fields
+    replaces: str | None
+    created_at: Time
+    updated_at: Time
+    status_metadata: StatusMetadata
+    files: Annotated[
+        list[RecordFile], Meta(description="Files that its stages derived from the document.")
+    ] = []
+
+
+class RecordOpened(Document, frozen=True, kw_only=True):
+    """The record of a document that was submitted; `is_duplicate`: it existed before."""
+
+    record: Record
+    is_duplicate: bool
+    edition: Annotated[
+        Count | None,
+        Meta(description="The edition that was made because the document came with other hints."),
+    ] = None
+    note: Annotated[str, Meta(description="What became of those hints.")] = ""
+
+
+class RecordPage(Document, frozen=True, kw_only=True):
+    """Some records, newest first; `next` leads on, or is null."""
+
+    items: list[Record]
+    next: str | None
+
+
+class Transition(Document, frozen=True, kw_only=True):
+    """One change of status, as the history has it."""
+
+    seq: Count
+    record_id: str
+    machine: str
+    machine_version: int
+    source: Annotated[str | None, Meta(description="The status before; null for the first.")] = (
+        msgspec.field(name="from")
+    )
+    target: Annotated[str, Meta(description="The status after.")] = msgspec.field(name="to")
+    old_status: Annotated[str | None, Meta(description="Deprecated: the former name of `from`.")]
+    new_status: Annotated[str, Meta(description="Deprecated: the former name of `to`.")]
+    version: Count
+    event_id: str
+    at: Time
+    actor: str
+    trigger: str
+    attempt: int | None
+    metadata: Fields
+    sentence: Annotated[str, Meta(description="The same as a line for people.")]
+    authority: str
+    epoch: Count
+    record_hash: str
+    hash: str
+    prev_hash: str
+    salt: Annotated[
+        str | UnsetType,
+        Meta(description="With it the hash can be computed from the metadata; gone when erased."),
+    ] = UNSET
+
+
+class History(Document, frozen=True, kw_only=True):
+    """What happened to a record, oldest first."""
+
+    items: list[Transition]
+    next: str | None
+
+
+class ItemPage(Document, frozen=True, kw_only=True):
+    """Some rows that a stage produced, in their order; `next` leads on within the same attempt."""
+
+    kind: str | None
+    stage: str | None
+    attempt: int | None
+    items: list[Fields]
+    next: str | None
+
+
+class Attempt(Document, frozen=True, kw_only=True):
+    """An attempt at a stage that ended, with what its runner wrote meanwhile."""
+
+    stage: str
+    attempt: int
+    at: Time
+    worker: str
+    outcome: str
+    count: Count
+    error_code: str | None
+    error_message: str | None
+    log: list[Fields]
+
+
+class StageLog(Document, frozen=True, kw_only=True):
+    """Every attempt at a stage of a record, oldest first."""
+
+    record_id: str
+    stage: str
+    attempts: list[Attempt]
+
+
+class Why(Document, frozen=True, kw_only=True):
+    """Why a record is where it is, and what to do about it."""
+
+    id: str
+    status: str
+    code: str
+    sentence: str
+    advice: str
+    until: Time | None
+
+
+class StatusCount(Document, frozen=True, kw_only=True):
+    """How many records of a machine are in a status."""
+
+    machine: str
+    status: str
+    count: Count
+
+
+class Counts(Document, frozen=True, kw_only=True):
+    """Records by machine and status, in the order in which records pass the statuses."""
+
+    items: list[StatusCount]
+
+
+class ErrorGroup(Document, frozen=True, kw_only=True):
+    """Records that rest with the same error."""
+
+    machine: str
+    error_code: str
+    error_message: str | None
+    count: Count
+
+
+class Errors(Document, frozen=True, kw_only=True):
+    """Errors by cause, the most frequent first."""
+
+    items: list[ErrorGroup]
+
+
+class Ask(Request, frozen=True, kw_only=True):
+    """A request of a person, with its reason."""
+
+    reason: Reason = None
+
+
+class PriorityRequest(Request, frozen=True, kw_only=True):
+    """Another priority for a record."""
+
+    priority: Priority
+    reason: Reason = None
+
+
+class RefusedUpload(Document, frozen=True, kw_only=True):
+    """A document that was sent and not accepted."""
+
+    id: str
+    name: str
+    problem: Annotated[str, Meta(description="The word of the problem, such as `too-large`.")]
+    reason: str
+    at: Time
+
+
+class RefusedUploads(Document, frozen=True, kw_only=True):
+    """What the caller sent and was refused, the newest first, until it is dismissed."""
+
+    items: list[RefusedUpload]

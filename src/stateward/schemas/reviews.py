@@ -1,0 +1,325 @@
+"""Reviews: tasks, claims, decisions, opinions, and statistics."""
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from stateward.core.model import Fields
+from stateward.schemas.base import (
+    MAX_INTEGER,
+    REASON_CHARS_MAX,
+    REVIEWS_MAX,
+    Count,
+    Document,
+    Request,
+    Time,
+)
+
+CorrectedValue: TypeAlias = (
+    Annotated[str, Meta(max_length=2000)]
+    | Annotated[tuple[Annotated[str, Meta(max_length=2000)], ...], Meta(max_length=50)]
+    | None
+)
+Corrected: TypeAlias = Annotated[
+    dict[Annotated[str, Meta(min_length=1, max_length=100)], CorrectedValue],
+    Meta(
+        max_length=100,
+        description="Field → its right value, several values, or null where it has none. What is not named stays.",
+    ),
+]
+Notes: TypeAlias = (
+    Annotated[str, Meta(max_length=REASON_CHARS_MAX, description="Stored in the history.")] | None
+)
+ReasonCode: TypeAlias = (
+    Annotated[
+        str,
+        Meta(
+            max_length=64,
+            description="One of the `reason_codes` of the review; a rejection needs one where there are some.",
+        ),
+    ]
+    | None
+)
+
+
+class ReviewRequest(Request, frozen=True, kw_only=True):
+    """An answer to a review."""
+
+    action: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=64,
+            description="`approve`, `correct`, `reject` or `timeout`, or an answer that the machine declares.",
+        ),
+    ]
+    corrected: Corrected = {}
+    moved: Annotated[
+        dict[
+            Annotated[str, Meta(max_length=100)], Annotated[str, Meta(min_length=1, max_length=100)]
+        ],
+        Meta(
+            max_length=100,
+            description="Field → the field that its values belong to instead; part of a correction.",
+        ),
+    ] = {}
+    notes: Notes = None
+    reason_code: ReasonCode = None
+
+
+class OpinionRequest(Request, frozen=True, kw_only=True):
+    """A question to another reviewer, who then decides."""
+
+    to: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=80,
+            description="The name of a person, or `group:` and that of a group (`reviews.groups`).",
+        ),
+    ]
+    corrected: Corrected = {}
+    is_blind: Annotated[
+        bool, Meta(description="Whether these values are hidden from who is asked.")
+    ] = False
+    notes: Notes = None
+
+
+class ReviewChoice(Request, frozen=True, kw_only=True):
+    """A review, as it was when it was looked at."""
+
+    record_id: Annotated[str, Meta(min_length=1, max_length=80)]
+    version: Annotated[
+        int, Meta(ge=0, le=MAX_INTEGER, description="Refused if the record has moved since.")
+    ]
+
+
+class ReviewBatchRequest(Request, frozen=True, kw_only=True):
+    """One answer to many reviews."""
+
+    action: Literal["approve", "reject"]
+    reviews: Annotated[tuple[ReviewChoice, ...], Meta(min_length=1, max_length=REVIEWS_MAX)]
+    notes: Notes = None
+    reason_code: ReasonCode = None
+    dry_run: Annotated[
+        bool, Meta(description="Only say which of them would be decided, and why others not.")
+    ] = False
+
+
+class ReviewBatchResult(Document, frozen=True, kw_only=True):
+    """What became of one review of a bulk decision: decided, or refused with the type of a problem."""
+
+    record_id: str
+    problem: str | None = None
+    detail: str | None = None
+
+
+class ReviewBatch(Document, frozen=True, kw_only=True):
+    """A bulk decision. A dry run has no id and changes nothing."""
+
+    id: str | None
+    action: str
+    applied: Count
+    refused: Count
+    effective_at: Annotated[
+        Time | None, Meta(description="Until then it can be undone; null: in effect already.")
+    ]
+    results: list[ReviewBatchResult]
+
+
+class ReviewBatchUndone(Document, frozen=True, kw_only=True):
+    """The reviews of a bulk decision that wait again."""
+
+    id: str
+    undone: list[str]
+
+
+class ReviewClaim(Document, frozen=True, kw_only=True):
+    """Who has claimed a review, and until when."""
+
+    by: str
+    is_mine: bool
+    at: Time
+    until: Time
+
+
+class ReviewDecision(Document, frozen=True, kw_only=True):
+    """How a review was decided."""
+
+    action: str
+    by: str
+    reviewer: str | None
+    at: Time
+    notes: str | None
+    reason_code: str | None = None
+    approvals: Annotated[
+        list[str], Meta(description="All who accepted it, where more than one person had to.")
+    ] = msgspec.field(default_factory=list)
+
+
+class ReviewApproval(Document, frozen=True, kw_only=True):
+    """One of several approvals that a review needs."""
+
+    by: str
+    answer: str
+
+
+class ReviewReferral(Document, frozen=True, kw_only=True):
+    """Who was asked for a second opinion, by whom."""
+
+    by: str
+    to: str
+    at: Time
+    is_blind: bool
+    notes: str | None = None
+
+
+class ReviewOpinion(ReviewReferral, frozen=True, kw_only=True):
+    """A second opinion that was asked for, with the values of the first reviewer."""
+
+    values: Annotated[
+        dict[str, list[str]],
+        Meta(
+            description="What the first reviewer would correct. Of a blind one it is shown once the review is decided."
+        ),
+    ] = msgspec.field(default_factory=dict)
+
+
+class ReviewPending(Document, frozen=True, kw_only=True):
+    """A decision that is stored and takes effect later, unless its author undoes it."""
+
+    action: str
+    by: str
+    is_mine: bool
+    at: Time
+    effective_at: Time
+    corrected: Annotated[
+        dict[str, str | list[str] | None],
+        Meta(description="The corrected values; shown to its author only."),
+    ] = msgspec.field(default_factory=dict)
+    notes: str | None = None
+    reason_code: str | None = None
+    batch: Annotated[
+        str | None,
+        Meta(description="The bulk decision that it is a part of; shown to its author only."),
+    ] = None
+
+
+class ReviewTask(Document, frozen=True, kw_only=True):
+    """A question to a person: one record that waits, or waited, for a decision."""
+
+    record_id: str
+    machine: str
+    status: str
+    version: Count
+    review: str
+    actions: Annotated[
+        list[str], Meta(description="What may be answered; none once it is decided.")
+    ]
+    deadline: Time | None
+    waiting_since: Time
+    claim: ReviewClaim | None
+    decision: ReviewDecision | None
+    pending: Annotated[
+        ReviewPending | None, Meta(description="A decision that does not have effect yet.")
+    ] = None
+    filename: str | None
+    facts: Annotated[
+        dict[str, str | None],
+        Meta(
+            description="What its pipeline wants a reviewer to know about it.",
+        ),
+    ] = msgspec.field(default_factory=dict)
+    confidence: Annotated[
+        int | None, Meta(description="How sure the values are, 0 to 100; null if nothing says so.")
+    ] = None
+    reasons: Annotated[
+        list[str], Meta(description="Why it waits for a person, as its pipeline says.")
+    ] = msgspec.field(default_factory=list)
+    reason_codes: Annotated[
+        dict[str, str], Meta(description="What a rejection can be for: code and text.")
+    ] = msgspec.field(default_factory=dict)
+    approvals: Annotated[
+        list[ReviewApproval], Meta(description="Who has accepted it so far, of those it needs.")
+    ] = msgspec.field(default_factory=list)
+    approvals_needed: Annotated[
+        int, Meta(description="How many different people must accept it.")
+    ] = 1
+    group: Annotated[str | None, Meta(description="The group whose members may answer.")] = None
+    referral: Annotated[
+        ReviewReferral | None, Meta(description="The second opinion that it waits for.")
+    ] = None
+    may_decide: Annotated[
+        bool, Meta(description="Whether the caller is one of those who may answer.")
+    ] = True
+    submitted_at: Time
+    retry_count: Count
+    replaces: str | None
+
+
+class ReviewDetail(ReviewTask, frozen=True, kw_only=True):
+    """A task with what is to be looked at: the values that were found, and what the checks say of them."""
+
+    submitted_by: str
+    fields: list[Fields]
+    problems: list[Fields]
+    opinions: Annotated[
+        list[ReviewOpinion], Meta(description="The second opinions that were asked for.")
+    ] = msgspec.field(default_factory=list)
+
+
+class PersonStatistics(Document, frozen=True, kw_only=True):
+    """What one person decided in reviews."""
+
+    person: str
+    decided: Annotated[int, Meta(description="Answers, each of several approvals counted.")]
+    approved: Count
+    corrected: Count
+    rejected: Count
+    overturned: Annotated[
+        int,
+        Meta(description="Those that this person accepted and another then corrected or rejected."),
+    ]
+    worked_s: Annotated[
+        float | None, Meta(description="The median time from the claim to the decision.")
+    ]
+    wait_s: Annotated[
+        float | None, Meta(description="The median time from the question to the decision.")
+    ]
+
+
+class FieldStatistics(Document, frozen=True, kw_only=True):
+    """How often people corrected a field, of the records of its machine that they accepted."""
+
+    machine: str
+    field: str
+    corrected: Count
+    accepted: Count
+
+
+class ReasonStatistics(Document, frozen=True, kw_only=True):
+    """How often a reason code was given."""
+
+    machine: str
+    reason_code: str
+    count: Count
+
+
+class ReviewStatistics(Document, frozen=True, kw_only=True):
+    """What people decided in reviews since a time. Only an administrator sees the lines of other people."""
+
+    since: Time
+    people: list[PersonStatistics]
+    fields: list[FieldStatistics]
+    reasons: list[ReasonStatistics]
+    is_complete: Annotated[
+        bool, Meta(description="Whether all decisions of that time were counted, or the newest.")
+    ]
+
+
+class ReviewPage(Document, frozen=True, kw_only=True):
+    """Some tasks that wait, the nearest deadline first; `next` leads on, or is null."""
+
+    items: list[ReviewTask]
+    next: str | None
