@@ -107,6 +107,19 @@ def test_every_operation_is_described_whole() -> None:
             assert "Idempotency-Key" in names, place
 
 
+def test_every_body_in_json_refuses_what_it_does_not_know() -> None:
+    schemas = described()["components"]["schemas"]
+    lax = []
+    for path, method, each in operations(described()):
+        body = each.get("requestBody", {}).get("content", {}).get("application/json")
+        schema = body and body["schema"]
+        for choice in (schema.get("oneOf") or [schema]) if schema else ():
+            found = schemas[choice["$ref"].rsplit("/", 1)[1]] if "$ref" in choice else choice
+            if found.get("type") == "object" and found.get("additionalProperties") is not False:
+                lax.append(f"{method} {path}")
+    assert lax == []
+
+
 def test_the_document_is_the_same_over_http(asked: ApiClient) -> None:
     assert asked.get("/openapi.json").json() == json.loads(json.dumps(described()))
     assert described()["openapi"].startswith("3.1")

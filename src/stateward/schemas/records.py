@@ -48,7 +48,7 @@ class FlagDecision(Document, frozen=True, kw_only=True):
     at: Time
 
 
-class FlagRequest(Document, frozen=True, kw_only=True):
+class FlagRequest(Request, frozen=True, kw_only=True):
     """A decision about a flagged result: it is right as it is, was corrected, or must not be used."""
 
     action: Literal["confirm", "correct", "reject"]
@@ -57,7 +57,7 @@ class FlagRequest(Document, frozen=True, kw_only=True):
     ] = None
 
 
-class RereadRequest(Document, frozen=True, kw_only=True):
+class RereadRequest(Request, frozen=True, kw_only=True):
     """What a person says about a document that is to be read again."""
 
     hints: Annotated[

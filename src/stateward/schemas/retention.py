@@ -4,10 +4,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from stateward.schemas.base import Document
+from stateward.schemas.base import Document, Request
 
 
-class ErasureRequest(Document, frozen=True, kw_only=True):
+class ErasureRequest(Request, frozen=True, kw_only=True):
     """What is to be erased: records by their ids, or all that have a label."""
 
     reason: Annotated[
@@ -39,7 +39,7 @@ class ErasureAnswer(Document, frozen=True, kw_only=True):
     is_dry_run: bool
 
 
-class HoldRequest(Document, frozen=True, kw_only=True):
+class HoldRequest(Request, frozen=True, kw_only=True):
     """Whether anything of a record may be deleted."""
 
     is_held: Annotated[bool, Meta(description="True forbids it, false allows it again.")]
@@ -62,7 +62,7 @@ class HeldRecords(Document, frozen=True, kw_only=True):
     items: list[HeldRecord]
 
 
-class RetentionRequest(Document, frozen=True, kw_only=True):
+class RetentionRequest(Request, frozen=True, kw_only=True):
     """Apply the rules of retention now."""
 
     is_dry_run: Annotated[bool, Meta(description="Only say what would be deleted.")] = False
