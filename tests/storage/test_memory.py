@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.testing.databases import DatabaseSuite, Opener
+from stateward.testing.databases import DatabaseSuite
+from stateward.testing.databases.helpers import Opener
 
 
 class TestMemory(DatabaseSuite):

@@ -15,11 +15,11 @@ from lab.postgres import Server
 from stateward.core.errors import StoreError, StoreFull, StoreUnreachable
 from stateward.storage import libpq
 from stateward.storage.postgres import PostgresDatabase
-from stateward.testing.databases import (
+from stateward.testing.databases import DatabaseSuite
+from stateward.testing.databases.helpers import (
     PAUSES,
     WAIT_S,
     WORK,
-    DatabaseSuite,
     Opener,
     a_pause,
     all_pauses,

@@ -15,7 +15,15 @@ from stateward.core.errors import StoreError, StoreUnreachable
 from stateward.storage import libpq
 from stateward.storage.database import TOPIC_EVENTS, TOPIC_WORK
 from stateward.storage.postgres import PostgresDatabase
-from stateward.testing.databases import PAUSES, QUIET_S, WAIT_S, a_pause, ends_with, settle, stages
+from stateward.testing.databases.helpers import (
+    PAUSES,
+    QUIET_S,
+    WAIT_S,
+    a_pause,
+    ends_with,
+    settle,
+    stages,
+)
 from stateward.transport import EVENTS
 from tests.waiting import wait_until
 

@@ -14,14 +14,8 @@ from stateward.core.errors import StoreFull, StoreMismatch, StoreUnreachable
 from stateward.storage.database import TOPIC_WORK
 from stateward.storage.migrations import migrations
 from stateward.storage.sqlite import SqliteDatabase
-from stateward.testing.databases import (
-    PAUSES,
-    WAIT_S,
-    DatabaseSuite,
-    Opener,
-    a_pause,
-    stages,
-)
+from stateward.testing.databases import DatabaseSuite
+from stateward.testing.databases.helpers import PAUSES, WAIT_S, Opener, a_pause, stages
 
 
 class TestSqlite(DatabaseSuite):

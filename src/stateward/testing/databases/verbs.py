@@ -1,0 +1,297 @@
+"""The verbs by which rows are inserted, replaced, updated, deleted and asked for."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from stateward.core.errors import StoreError
+from stateward.storage.database import (
+    Database,
+)
+from stateward.testing.databases.helpers import (
+    ATTEMPTED,
+    EVENTS,
+    HOSTILE_TEXTS,
+    PAUSES,
+    WAIT_S,
+    WORK,
+    Opener,
+    a_pause,
+    a_record,
+    all_work,
+    reason_of,
+    some_work,
+    stages,
+    two,
+)
+
+
+class Verbs:
+    """Each verb does what its name says, for one row and for many."""
+
+    def test_rows_come_back_as_they_were_written(self, open_database: Opener) -> None:
+        database = open_database()
+        rows = [some_work("a", is_inline=True), some_work("b", is_inline=False)]
+
+        database.insert(WORK, rows)
+
+        assert all_work(database) == rows
+
+    def test_an_existing_key_is_an_error_and_nothing_is_written(
+        self, open_database: Opener
+    ) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("taken")])
+
+        with pytest.raises(StoreError):
+            database.insert(PAUSES, [a_pause("a"), a_pause("taken"), a_pause("b")])
+
+        assert stages(database) == ["taken"]
+
+    def test_rows_that_the_database_numbers_keep_their_order(self, open_database: Opener) -> None:
+        database = open_database()
+        bodies = [f'{{"n":{number}}}' for number in range(500)]
+
+        database.insert(EVENTS, [(body,) for body in bodies[:300]])
+        database.insert(EVENTS, [(body,) for body in bodies[300:]])
+
+        assert [body for (body,) in database.rows("SELECT body FROM events ORDER BY seq")] == bodies
+
+    def test_new_rows_are_written_and_known_ones_left(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("b", reason="first")])
+
+        written = database.insert_new(PAUSES, [a_pause("a"), a_pause("b"), a_pause("c")])
+
+        assert written == [True, False, True]
+        assert stages(database) == ["a", "b", "c"]
+        assert reason_of(database, "b") == "first"
+
+    def test_of_equal_new_rows_the_first_is_written(self, open_database: Opener) -> None:
+        database = open_database()
+        rows = [a_pause("a", reason=f"{number}") for number in range(3)]
+
+        written = database.insert_new(PAUSES, [rows[0], a_pause("b"), *rows[1:], a_pause("b")])
+
+        assert written == [True, True, False, False, False]
+        assert reason_of(database, "a") == "0"
+
+    def test_a_new_row_may_break_no_other_unique_rule(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(ATTEMPTED, [a_record("R0", dedupe="known")])
+
+        written = database.insert_new(
+            ATTEMPTED,
+            [
+                a_record("R1", dedupe="known"),
+                a_record("R1", dedupe="new"),
+                a_record("R2", dedupe="new"),
+                a_record("R3", dedupe=None),
+                a_record("R4", dedupe=None),
+            ],
+        )
+
+        assert written == [False, True, False, True, True]
+        found = database.rows("SELECT id, dedupe FROM records ORDER BY id")
+        assert found == [("R0", "known"), ("R1", "new"), ("R3", None), ("R4", None)]
+
+    def test_new_rows_without_a_key_are_all_written(self, open_database: Opener) -> None:
+        database = open_database()
+
+        assert database.insert_new(EVENTS, [("1",), ("1",)]) == [True, True]
+
+    def test_an_update_needs_the_old_value(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(WORK, [some_work("a", rank=1), some_work("b", rank=1), some_work("c")])
+
+        changed = database.update(
+            WORK,
+            [
+                some_work("c", rank=7),
+                some_work("b", rank=7),
+                some_work("x"),
+                some_work("a", rank=7),
+            ],
+            expected="rank",
+            column=[0, 5, 0, 1],
+        )
+
+        assert changed == [True, False, False, True]
+        assert [(row[0], row[4]) for row in all_work(database)] == [("a", 7), ("b", 1), ("c", 7)]
+
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_rows_are_overwritten_all_or_none(self, open_database: Opener, count: int) -> None:
+        database = open_database()
+        names = ["a", "b", "c"][:count]
+        database.insert(WORK, [some_work(name, rank=1) for name in names])
+        rows = [some_work(name, rank=7) for name in reversed(names)]
+
+        def overwrite(ranks: list[int]) -> None:
+            with database.transaction():
+                database.overwrite(WORK, rows, expected="rank", column=ranks)
+
+        overwrite([1] * count)
+        with pytest.raises(StoreError, match="try again"):
+            overwrite([7] * (count - 1) + [1])
+
+        assert [(row[0], row[4]) for row in all_work(database)] == [(name, 7) for name in names]
+
+    def test_what_is_asked_is_answered_when_it_is_read(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(WORK, [some_work("a"), some_work("b")])
+        count = "SELECT count(*) FROM work WHERE record_id >= :name"
+
+        alone = database.ask(count, name="b")
+        with database.transaction():
+            first, second = database.ask(count, name="a"), database.ask(count, name="x")
+            (was_there,) = database.delete(PAUSES, [("m", "s")])
+            last = database.ask(count, name="b")
+            answers = [asked.rows() for asked in (last, second, first)]
+
+        assert alone.rows() == [(1,)]
+        assert answers == [[(1,)], [(0,)], [(2,)]]
+        assert not was_there
+
+    def test_a_query_that_fails_dooms_its_transaction(self, open_database: Opener) -> None:
+        database = open_database()
+
+        def ask() -> None:
+            with database.transaction():
+                asked = database.ask("SELECT * FROM no_such_table")
+                database.insert(WORK, [some_work("a")])
+                asked.rows()
+
+        with pytest.raises(Exception, match="no_such_table"):
+            ask()
+
+        assert all_work(database) == []
+
+    def test_a_stale_update_changes_nothing(self, open_database: Opener) -> None:
+        database = open_database()
+        before = [some_work("a", worker="w1", rank=2)]
+        database.insert(WORK, before)
+
+        changed = database.update(
+            WORK, [some_work("a", worker="w2", rank=2)], expected="rank", column=[1]
+        )
+
+        assert changed == [False]
+        assert all_work(database) == before
+
+    def test_an_update_writes_every_column(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(WORK, [some_work("a"), some_work("b")])
+        after = [
+            ("a", 1, "other", 2, 99, True, '{"a":1}'),
+            ("b", 1, "", -(2**63), 2**63 - 1, False, "[]"),
+        ]
+
+        database.update(WORK, after, expected="delivery", column=[1, 1])
+
+        assert all_work(database) == after
+
+    def test_of_two_writers_one_wins_each_row(self, open_database: Opener) -> None:
+        ours, theirs = two(open_database)
+        names = [f"{number:03}" for number in range(200)]
+        ours.insert(WORK, [some_work(name, rank=0) for name in names])
+
+        def claim(database: Database, worker: str, order: list[str]) -> list[str]:
+            rows = [some_work(name, worker=worker, rank=1) for name in order]
+            won = database.update(WORK, rows, expected="rank", column=[0] * len(rows))
+            return [name for name, is_won in zip(order, won, strict=True) if is_won]
+
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(claim, ours, "one", names)
+            second = pool.submit(claim, theirs, "two", names[::-1])
+            won = {"one": first.result(WAIT_S), "two": second.result(WAIT_S)}
+
+        assert sorted(won["one"] + won["two"]) == names
+        assert {str(row[0]): row[2] for row in all_work(ours)} == {
+            name: worker for worker, claimed in won.items() for name in claimed
+        }
+
+    def test_a_delete_tells_what_was_there(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("a"), a_pause("b"), a_pause("c")])
+
+        gone = database.delete(PAUSES, [("m", "c"), ("m", "x"), ("m", "a"), ("m", "a")])
+
+        assert gone == [True, False, True, False]
+        assert stages(database) == ["b"]
+
+    def test_rows_are_deleted_by_other_columns(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(
+            WORK,
+            [some_work("a", worker="w1"), some_work("b", worker="w1"), some_work("c", worker="w2")],
+        )
+
+        gone = database.delete(WORK, [("w1", 1), ("w3", 1), ("w2", 2)], by=("worker", "delivery"))
+
+        assert gone == [True, False, False]
+        assert [row[0] for row in all_work(database)] == ["c"]
+
+    def test_numbered_rows_are_deleted_by_their_number(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(EVENTS, [("1",), ("2",), ("3",)])
+        ((first,), _, (third,)) = database.rows("SELECT seq FROM events ORDER BY seq")
+
+        assert database.delete(EVENTS, [(first,), (third,)], by=("seq",)) == [True, True]
+        assert database.rows("SELECT body FROM events") == [("2",)]
+
+    def test_nothing_to_write_is_nothing_written(self, open_database: Opener) -> None:
+        database = open_database()
+
+        database.insert(PAUSES, [])
+
+        assert database.insert_new(PAUSES, []) == []
+        assert database.update(PAUSES, [], expected="at", column=[]) == []
+        assert database.delete(PAUSES, []) == []
+
+    def test_a_statement_tells_how_many_rows_it_changed(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("a"), a_pause("b"), a_pause("c")])
+        sql = "UPDATE pauses SET actor = :actor WHERE stage <> :stage"
+
+        assert database.run(sql, actor="person:b", stage="a") == 2
+        assert database.run("DELETE FROM pauses WHERE stage = :stage", stage="none") == 0
+
+    def test_a_parameter_is_distinguished_from_what_looks_like_one(
+        self, open_database: Opener
+    ) -> None:
+        database = open_database()
+
+        found = database.rows(
+            "SELECT ':x', 'it''s :x', '%s 5%', CAST(:x AS text), :n + 1, CAST(:x AS text) -- :y\n"
+            " /* :z */ FROM pauses WHERE :n > 1 UNION ALL "
+            "SELECT ':x', 'it''s :x', '%s 5%', CAST(:x AS text), :n + 1, CAST(:x AS text)",
+            x="%s",
+            n=2**40,
+        )
+
+        assert found == [(":x", "it's :x", "%s 5%", "%s", 2**40 + 1, "%s")]
+
+    def test_a_list_of_parameters_may_have_any_length(self, open_database: Opener) -> None:
+        database = open_database()
+        names = [f"{number:04}" for number in range(1000)]
+        database.insert(PAUSES, [a_pause(name) for name in names])
+
+        for length in (1, 2, 3, 500, 999):
+            params = {f"p{place}": name for place, name in enumerate(names[:length])}
+            marks = ", ".join(f":{name}" for name in params)
+            sql = "SELECT stage FROM pauses WHERE stage"
+            within = database.rows(f"{sql} IN ({marks})", **params)
+            beyond = database.rows(f"{sql} NOT IN ({marks})", **params)
+            assert sorted(within) == [(name,) for name in names[:length]]
+            assert sorted(beyond) == [(name,) for name in names[length:]]
+
+    def test_a_column_is_compared_with_any_number_of_texts(self, open_database: Opener) -> None:
+        database = open_database()
+        names = sorted({text[:1000] for text in HOSTILE_TEXTS} | {f"{n}" for n in range(2000)})
+        database.insert(PAUSES, [a_pause(name) for name in names])
+        sql = "SELECT stage FROM pauses WHERE machine = :machine AND "
+
+        for wanted in ([], ["none"], names[:1], names[::7], names):
+            condition, params = database.among("stage", [*wanted, *wanted[:3]])
+            found = database.rows(sql + condition, machine="m", **params)
+            assert sorted(found) == [(name,) for name in wanted if name != "none"]
