@@ -8,9 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.server import described
-from stateward.server.auth import is_loopback
-from stateward.server.http_server import check_address
+from stateward.server.asgi import described
+from stateward.server.listening import check_address, is_loopback, listening
 from stateward.server.pages import operations
 from stateward.server.service import CALLERS_MAX, Rates
 from stateward.storage.keys import RIGHTS, ROLES, key_parts
@@ -285,6 +284,16 @@ def test_no_unsafe_start(tmp_path: Path, host: str, *, has_key: bool, tls: str) 
     else:
         with pytest.raises(InvalidRequest, match=r"stateward key create|api\.behind_tls_proxy"):
             check_address(settings, has_key=has_key)
+
+
+def test_a_certificate_that_cannot_be_read_is_refused_before_anything_listens(
+    tmp_path: Path,
+) -> None:
+    settings = settings_at(tmp_path)
+    own = replace(settings.api, tls_certificate="no.pem", tls_key="no.key")
+
+    with pytest.raises(InvalidRequest, match=r"certificate no\.pem .*No such file"):
+        listening(replace(settings, api=own))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 from schemathesis.schemas import APIOperation
 
-from stateward.server import described
+from stateward.server.asgi import described
 from stateward.server.pages import operations, reference
 from tests.server.api_client import ApiClient, serving, settings_at, statement
 

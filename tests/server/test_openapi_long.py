@@ -7,7 +7,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import CHECKS, load_all_checks
 
-from stateward.server import described
+from stateward.server.asgi import described
 from tests.server.api_client import ApiClient
 from tests.server.test_openapi import STREAM, asked
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from stateward.settings import Settings
 
 Function = Callable[..., Any]
@@ -45,31 +48,72 @@ def at(settings: "Settings", *, host: str | None, port: int | None) -> "Settings
 
 
 @contextmanager
-def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
-    """The HTTP API, open as long as this lasts; where.
+def listening_socket(
+    settings: "Settings", *, has_key: bool, is_asked_for: bool = False
+) -> "Iterator[socket | None]":
+    """What the HTTP API listens on, as long as this lasts; callers wait in it until the API is open.
 
-    A port that is taken is an error if it was named. Otherwise, beside other roles, those go on without it.
+    A port that is taken is an error if it was named. Otherwise, beside other roles, those go on without it: None.
     """
     from stateward import telemetry
-    from stateward.app import App
-    from stateward.console import console
     from stateward.core.errors import InvalidRequest
-    from stateward.engine.system import raise_open_files
-    from stateward.server.http_server import Server, check_address
+    from stateward.server.listening import check_address, listening
 
-    raise_open_files()
     is_named = is_asked_for or any(layer.has("api") for layer in settings.layers[1:])
     try:
         if settings.store.url.startswith("memory:"):
             raise InvalidRequest("a store in memory: cannot be served; name a file or PostgreSQL")
-        with App(settings) as app:
-            check_address(settings, has_key=app.keys.any_live(app.clock()))
-        server = Server(settings, open_app=lambda: App(settings), extra_routes=console())
+        check_address(settings, has_key=has_key)
+        own = listening(settings)
     except InvalidRequest as error:
         if is_named:
             raise
         telemetry.log("api").warning(f"the HTTP API stays closed: {error}")
         yield None
         return
-    with server:
+    with own:
+        yield own
+
+
+@contextmanager
+def opened(settings: "Settings", on: "socket") -> Iterator[str]:
+    """The HTTP API with the console, open as long as this lasts; where."""
+    from stateward.app import App
+    from stateward.console import console
+    from stateward.engine.system import raise_open_files
+    from stateward.server.http_server import Server
+
+    raise_open_files()
+    with Server(settings, open_app=lambda: App(settings), extra_routes=console(), on=on) as server:
         yield server.url
+
+
+@contextmanager
+def api_beside(
+    settings: "Settings", on: "socket | None", *, failed: Callable[[Exception], object]
+) -> Iterator[Callable[[], None]]:
+    """What opens the HTTP API beside a loop that works already, in a thread: its code takes longest to load.
+
+    Callers wait meanwhile, in the socket that it listens on. `failed` is told what kept it closed.
+    """
+    is_leaving = Event()
+
+    def run(own: "socket") -> None:
+        try:
+            with opened(settings, own):
+                is_leaving.wait()
+        except Exception as error:  # noqa: BLE001 - raised again by the loop
+            failed(error)
+
+    thread = Thread(target=run, args=(on,), name="stateward-api", daemon=True)
+
+    def start() -> None:
+        if on is not None and thread.ident is None:
+            thread.start()
+
+    try:
+        yield start
+    finally:
+        is_leaving.set()
+        if thread.ident is not None:
+            thread.join()

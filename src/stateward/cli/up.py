@@ -17,9 +17,12 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.serve import at, opened, where
+from stateward.cli.serve import api_beside, at, listening_socket, opened, where
 
 if TYPE_CHECKING:
+    from socket import socket
+
+    from stateward.app import App
     from stateward.engine.node import Node
     from stateward.schemas import StatusCount
     from stateward.settings import Settings
@@ -153,7 +156,7 @@ def api(context: CliContext, *, host: str | None, port: int | None) -> None:
         for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
-        with opened(settings, is_asked_for=True) as url:
+        with _opened_alone(settings) as url:
             context.say(f"stateward: api with the profile {settings.profile} at {url}")
             ending.wait()
     finally:
@@ -163,6 +166,19 @@ def api(context: CliContext, *, host: str | None, port: int | None) -> None:
         context.emit({"roles": ["api"], "url": url})
     else:
         context.say("stateward: ended")
+
+
+@contextmanager
+def _opened_alone(settings: "Settings") -> Iterator[str]:
+    from stateward.app import App
+
+    with App(settings) as app:
+        has_key = app.keys.any_live(app.clock())
+    with (
+        listening_socket(settings, has_key=has_key, is_asked_for=True) as listening,
+        nullcontext() if listening is None else opened(settings, listening) as url,
+    ):
+        yield url or ""
 
 
 def _run(
@@ -184,31 +200,52 @@ def _run(
         _wait(context, settings, is_runner=is_runner)
     with context.local_app(settings, is_runner=is_runner) as app:
         is_json = set_up_log(settings)
-        if "coordinator" in roles:
-            from stateward.app.settings_audit import note_settings
-            from stateward.engine.system import person
-
-            note_settings(app, actor=person())
         with (
             app.node(
                 is_coordinator="coordinator" in roles,
                 is_worker="worker" in roles,
                 is_notifier="notifier" in roles,
             ) as node,
-            opened(settings, is_asked_for=False) if is_serving else nullcontext() as url,
+            _listening(app) if is_serving else nullcontext() as listening,
             _backups(context, settings, roles),
             _feed(settings, roles),
             _chores(settings, roles),
+            api_beside(settings, listening, failed=node.abort) as open_api,
+            _heeding_signals(node),
         ):
+
+            def follow() -> None:
+                """What can wait until the loop has begun; the database may fail it, and it is done again."""
+                open_api()
+                if "coordinator" in roles:
+                    _note_settings(app)
+
+            url = None if listening is None else _url(settings, listening)
             _announce(context, settings, roles, is_json=is_json, url=url, is_remote=is_remote)
-            with _heeding_signals(node):
-                node.run(until_idle=until_idle)
+            node.run(until_idle=until_idle, once_begun=follow)
         _end(
             context,
             _place(settings, is_remote=is_remote),
             roles,
             [] if is_runner else LocalApp(app).counts(""),
         )
+
+
+def _listening(app: "App") -> "AbstractContextManager[socket | None]":
+    return listening_socket(app.settings, has_key=app.keys.any_live(app.clock()))
+
+
+def _url(settings: "Settings", listening: "socket") -> str:
+    from stateward.server.listening import url_of
+
+    return url_of(settings, listening)
+
+
+def _note_settings(app: "App") -> None:
+    from stateward.app.settings_audit import note_settings
+    from stateward.engine.system import person
+
+    note_settings(app, actor=person())
 
 
 def _wait(context: CliContext, settings: "Settings", *, is_runner: bool = False) -> None:

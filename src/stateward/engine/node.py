@@ -46,6 +46,8 @@ PAUSE_MIN_S = 0.1
 PAUSE_MAX_S = 2.0
 # Tries are at most 2 s apart: an outage is logged when it begins, and then only this often.
 REMIND_EVERY_S = 60.0
+# What waits until the loop has begun waits no longer than this where there is a lot to do.
+BEGIN_S_MAX = 0.5
 # Under load a turn starts at most this often: its commit then serves the results of many jobs.
 TURN_S = 0.02
 # A full disk and a full quota: both pass.
@@ -109,6 +111,9 @@ class Node:
         self._indexer = roles.indexer
         self._decisions = roles.decisions
         self._is_stopping = False
+        self._failure: Exception | None = None
+        self._once_begun: Callable[[], object] | None = None
+        self._begin_by = math.inf
         self._is_waited_for = True  # by a caller that goes on when all is done
         self._recover_at = 0.0
         self._due_at: float | None = None
@@ -141,20 +146,32 @@ class Node:
         self._is_stopping = True
         self._wake()
 
+    def abort(self, error: Exception) -> None:
+        """Make `run` raise this before its next turn; what is under way goes to another worker. From any thread."""
+        self._failure = error
+        self._wake()
+
     def _wake(self) -> None:
         # A byte in a pipe ends a `select` that has begun and one that is about to begin, which a flag alone cannot.
         # A full pipe means that a wake-up is pending already; a closed one, that the loop has ended.
         with suppress(BlockingIOError, OSError):
             os.write(self._wake_writer, b"!")
 
-    def run(self, *, until_idle: bool = False) -> None:
+    def run(
+        self, *, until_idle: bool = False, once_begun: Callable[[], object] | None = None
+    ) -> None:
         """Run turns until `stop`, or, with `until_idle`, until nothing is left to do.
+
+        `once_begun` is for what can wait until the work that there was has been taken up: it is called when there is
+        nothing to do for the first time, and at the latest after BEGIN_S_MAX; again, if the database fails it.
 
         A service waits for its database to come back. With `until_idle`, or when it is stopping, the error is raised: a
         caller waits for the result, or for the process to end.
         """
         self._is_waited_for = until_idle
-        while True:
+        self._once_begun = once_begun
+        self._begin_by = time.monotonic() + BEGIN_S_MAX
+        while self._failure is None:
             try:
                 if self._is_ended(until_idle=until_idle):
                     return
@@ -162,6 +179,7 @@ class Node:
                 if until_idle or self._is_stopping or not _may_pass(error):
                     raise
                 self._endure(error)
+        raise self._failure
 
     def work_while(self, is_wanted: Callable[[], bool], *, step_s: float = WAIT_STEP_S) -> None:
         """Run turns while `is_wanted`; it is checked after every turn, and every `step_s` when nothing happens."""
@@ -184,6 +202,9 @@ class Node:
         self._keep_pace()
         is_busy = self.turn()
         self._relieve()
+        if self._once_begun is not None and (not is_busy or time.monotonic() >= self._begin_by):
+            self._once_begun()
+            self._once_begun = None
         if self._is_stopping and self._is_idle:
             return True
         if not is_busy:

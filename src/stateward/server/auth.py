@@ -7,7 +7,6 @@ the web that a browser shows is not let in by that, whatever address it found. N
 
 import base64
 import binascii
-import ipaddress
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from litestar.handlers import BaseRouteHandler
 from stateward.app import App
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import PERSON, Fields, Record, clean_text
+from stateward.server.listening import LOOPBACK, is_loopback
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
 from stateward.server.strict import check_query
@@ -39,7 +39,6 @@ Asked = Request[Any, Any, State]
 ANYBODY = "anybody"
 OPTIONS = "OPTIONS"
 RIGHTS = (ANYBODY, *get_args(Right))
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 LOCAL = "local"
 SESSION_COOKIE = "stateward_session"
 CSRF_HEADER = "x-csrf-token"
@@ -149,16 +148,6 @@ def _methods(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
     }
     heads = {"HEAD"} if "GET" in found else set()
     return sorted({*found, *heads, OPTIONS})
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host.lower() in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def check_host(service: Service, host: str) -> None:

@@ -1,7 +1,6 @@
 """The HTTP server of this process: uvicorn in a thread of its own, so that a loop of other roles can run beside it.
 
-Without a key only a loopback address is listened to; any other needs a key and TLS, its own or a proxy's. The first
-stop finishes what is under way; streams and long waits end at once.
+The first stop finishes what is under way; streams and long waits end at once.
 """
 
 import asyncio
@@ -15,15 +14,13 @@ from litestar.types import ControllerRouterHandler
 
 from stateward import telemetry
 from stateward.app import App
-from stateward.core.errors import InvalidRequest
-from stateward.server import make_app
-from stateward.server.auth import is_loopback
+from stateward.server.asgi import make_app
 from stateward.server.connections import Connections
+from stateward.server.listening import BACKLOG, listening, url_of
 from stateward.server.service import Service
 from stateward.server.strict import around
 from stateward.settings import Settings
 
-BACKLOG = 2048
 # Connections are counted when they are made, and the loop makes none before it has accepted all that wait, up to this.
 ACCEPTED_AT_ONCE = 64
 RESTART_S = 1.0
@@ -34,7 +31,10 @@ POLL_S = 0.05
 
 
 class Server:
-    """The HTTP server of this process, open while the `with` lasts."""
+    """The HTTP server of this process, open while the `with` lasts.
+
+    It listens `on` this socket, or on one of its own where the settings say.
+    """
 
     def __init__(
         self,
@@ -42,11 +42,12 @@ class Server:
         *,
         open_app: Callable[[], App],
         extra_routes: Sequence[ControllerRouterHandler] = (),
+        on: socket.socket | None = None,
     ) -> None:
         self._settings = settings
         self._extra_routes = extra_routes
         self._open_app = open_app
-        self._socket = _listening(settings)
+        self._socket = listening(settings) if on is None else on
         self._is_ready = Event()
         self._is_leaving = Event()
         self._trouble: BaseException | None = None
@@ -57,10 +58,7 @@ class Server:
     @property
     def url(self) -> str:
         """Where it listens."""
-        own = self._settings.api
-        scheme = "https" if own.tls_certificate else "http"
-        host, port = self._socket.getsockname()[:2]
-        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+        return url_of(self._settings, self._socket)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -130,40 +128,3 @@ class Server:
             app.state.service.hub.close()  # waiting requests are answered, so that none keeps the server open
             await serving
             sweeping.cancel()
-
-
-def check_address(settings: Settings, *, has_key: bool) -> None:
-    """Refuse to listen where others could reach a service that asks for no key."""
-    own = settings.api
-    if is_loopback(own.host):
-        return
-    if not has_key:
-        raise InvalidRequest(
-            f"without a key the service listens at loopback only, not at {own.host}: "
-            "make one with `stateward key create NAME --role admin`, then start again"
-        )
-    if own.tls_certificate is None and not own.behind_tls_proxy:
-        raise InvalidRequest(
-            f"keys must not cross a network in the open: to listen at {own.host}, name api.tls_certificate and "
-            "api.tls_key, or say api.behind_tls_proxy: true if a proxy speaks TLS in front of it"
-        )
-
-
-def _listening(settings: Settings) -> socket.socket:
-    own = settings.api
-    try:
-        family, _, _, _, address = socket.getaddrinfo(
-            own.host, own.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        # With its protocol named, so that asyncio knows it for TCP and lets no answer wait for more (TCP_NODELAY).
-        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(BACKLOG)
-        listening.setblocking(False)
-    except OSError as error:
-        raise InvalidRequest(
-            f"cannot listen at {own.host} port {own.port} ({error.strerror or error}); "
-            "name another with --port or api.port"
-        ) from error
-    return listening

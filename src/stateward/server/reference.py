@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from stateward.definition import discovery
-from stateward.server import described
+from stateward.server.asgi import described
 from stateward.server.pages import reference
 from stateward.server.record_schemas import record_schemas
 

@@ -1,0 +1,242 @@
+"""The ASGI application: all routes, and what is around each request."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from litestar import Litestar, Request, Response
+from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
+from litestar.types import ASGIApp, ControllerRouterHandler, Receive, Scope, Send
+from msgspec import UNSET
+
+from stateward.app import App
+from stateward.core.errors import StatewardError
+from stateward.core.model import clean_text
+from stateward.definition import discovery
+from stateward.definition.plugin import Plugin, resolve
+from stateward.schemas import FieldFault
+from stateward.server import (
+    administration,
+    audit,
+    batches,
+    documents,
+    erasure,
+    events,
+    exports,
+    flags,
+    health,
+    machines,
+    record_schemas,
+    records,
+    refused_uploads,
+    review_batches,
+    reviews,
+    search,
+)
+from stateward.server.auth import (
+    OPTIONS,
+    RIGHTS,
+    OptionsAsked,
+    guard,
+    reply,
+)
+from stateward.server.description import Document, describe
+from stateward.server.executors import overloaded
+from stateward.server.problems import Refusal, refusal_of
+from stateward.server.resources import records_of, routes_of
+from stateward.server.service import Service
+from stateward.server.strict import ApiRequest, note_queries
+from stateward.server.upload_stream import ClientGone
+from stateward.settings import Settings
+
+# Modules whose routes are loaded with them.
+FURTHER = ("stateward.server.metrics", "stateward.server.webhooks")
+DETAIL_CHARS_MAX = 500
+
+
+def make_app(
+    settings: Settings,
+    *,
+    open_app: Callable[[], App],
+    extra_routes: Sequence[ControllerRouterHandler] = (),
+) -> Litestar:
+    """The API as an ASGI application; `open_app` gives each of its threads an App.
+
+    `extra_routes` are further routes at the same address which are no part of the API, such as the console.
+    """
+    service = Service(settings, open_app=open_app)
+
+    @asynccontextmanager
+    async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    plugins = tuple(each.plugin for each in discovery.plugins(settings.pipelines))
+    own = _routes(plugins)
+    app = Litestar(
+        route_handlers=[*own, *extra_routes],
+        request_class=ApiRequest,
+        guards=[guard],
+        middleware=[_bounded(service)],
+        lifespan=[lifespan],
+        openapi_config=None,
+        logging_config=None,
+        exception_handlers={Exception: _problem},
+        request_max_body_size=settings.api.body_bytes_max,
+        signature_namespace={},
+        debug=False,
+    )
+    app.state.service = service
+    note_queries(app, own)
+    app.state.described = lambda: described(plugins)
+    app.state.record_schemas = cache(lambda: record_schemas.record_schemas(plugins))
+    _check_rights(app)
+    return app
+
+
+def _bounded(service: Service) -> Callable[[ASGIApp], ASGIApp]:
+    """No more requests under way than the settings say."""
+
+    def around(app: ASGIApp) -> ASGIApp:
+        async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
+            if service.requests >= service.settings.api.requests_max:
+                raise overloaded()
+            service.requests += 1
+            try:
+                await app(scope, receive, send)
+            finally:
+                service.requests -= 1
+
+        return bounded
+
+    return around
+
+
+@cache
+def described(plugins: tuple[Plugin, ...] | None = None) -> Document:
+    """The OpenAPI document of all routes: our own, and those of these plug-ins (by default all that are installed)."""
+    found = tuple(each.plugin for each in discovery.installed()) if plugins is None else plugins
+    ids = [each.id_field for plugin in found for each in plugin.resources]
+    return describe(_routes(found), id_fields=ids)
+
+
+def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
+    further = [
+        handler
+        for name in FURTHER
+        if find_spec(name) is not None
+        for handler in import_module(name).HANDLERS
+    ]
+    machines_ = {
+        machine.name: machine for plugin in plugins for machine in discovery.machines(plugin)
+    }
+    resources = [
+        routes_of(records_of(each, machines_[each.machine]))
+        for plugin in plugins
+        for each in plugin.resources
+    ]
+    contributed: list[ControllerRouterHandler] = []
+    for plugin in plugins:
+        if plugin.routes:
+            handlers: list[ControllerRouterHandler] = resolve(plugin.routes)
+            contributed += handlers
+    return [
+        *resources,
+        *records.HANDLERS,
+        *refused_uploads.HANDLERS,
+        *search.HANDLERS,
+        *record_schemas.HANDLERS,
+        *reviews.HANDLERS,
+        *review_batches.HANDLERS,
+        *flags.HANDLERS,
+        *contributed,
+        *batches.HANDLERS,
+        *machines.HANDLERS,
+        *events.HANDLERS,
+        *health.HANDLERS,
+        *administration.HANDLERS,
+        *erasure.HANDLERS,
+        *exports.HANDLERS,
+        *audit.HANDLERS,
+        *documents.HANDLERS,
+        *further,
+    ]
+
+
+def _check_rights(app: Litestar) -> None:
+    """A route that does not say who may ask is a fault of ours, seen before anybody asks."""
+    for route in app.routes:
+        for handler in getattr(route, "route_handlers", ()):
+            is_ours = handler.http_methods != {OPTIONS}  # Litestar answers those itself
+            if is_ours and handler.opt.get("right") not in RIGHTS:
+                raise AssertionError(f"{route.path} does not say which right it needs")
+
+
+def _problem(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """Whatever was raised, as a problem."""
+    if isinstance(error, OptionsAsked):
+        return Response(content=b"", status_code=204, headers={"Allow": ", ".join(error.methods)})
+    refusal = _refusal(error)
+    if refusal.kind.status == 500:
+        service: Service = request.app.state.service
+        service.log.error(
+            f"{request.method} {request.url.path} failed", exc_info=error, kind=type(error).__name__
+        )
+    return reply(refusal.answer())
+
+
+def _refusal(error: Exception) -> Refusal:
+    match error:
+        case Refusal():
+            return error
+        case StatewardError():
+            return refusal_of(error)
+        case ClientGone():
+            return Refusal("invalid-request", "the client went away")
+        case NotFoundException():
+            return Refusal("not-found", "there is nothing at this address; see /openapi.json")
+        case MethodNotAllowedException():
+            return Refusal("method-not-allowed", "see /openapi.json", headers=_allowing_head(error))
+        case HTTPException():
+            return _refused_by_litestar(error)
+    return Refusal("internal", "an unexpected error; the log of the service has the details")
+
+
+def _allowing_head(error: HTTPException) -> dict[str, str]:
+    headers = {name.title(): value for name, value in (error.headers or {}).items()}
+    allowed = {each.strip() for each in headers.get("Allow", "").split(",") if each.strip()}
+    if "GET" in allowed:
+        headers["Allow"] = ", ".join(sorted({*allowed, "HEAD"}))
+    return headers
+
+
+def _refused_by_litestar(error: HTTPException) -> Refusal:
+    if error.status_code == 413:
+        return Refusal("too-large", "the document of this request is too large")
+    if error.status_code >= 500:
+        return Refusal("internal", "an unexpected error; the log of the service has the details")
+    faults = [
+        FieldFault(
+            field=str(each.get("key", "")),
+            sentence=clean_text(_sentence(each), chars_max=DETAIL_CHARS_MAX),
+        )
+        for each in (error.extra if isinstance(error.extra, list) else [])
+        if isinstance(each, dict)
+    ]
+    said = "; ".join(f"{each.field}: {each.sentence}" for each in faults)
+    detail = clean_text(said or str(error.detail), chars_max=DETAIL_CHARS_MAX)
+    return Refusal("invalid-request", detail, errors=faults or UNSET)
+
+
+def _sentence(fault: dict[str, Any]) -> str:
+    """What Litestar says of a parameter. Of a missing one it says only its name, in quotes."""
+    name, said = str(fault.get("key", "")), str(fault.get("message", ""))
+    if said != repr(name):
+        return said
+    return "the request has no body; it needs a JSON document" if name == "data" else "is missing"
