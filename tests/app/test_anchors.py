@@ -9,12 +9,15 @@ import pytest
 from stateward.app import App
 from stateward.app.anchors import anchor_when_due, hand_over
 from stateward.app.doctor import Check, checks
+from stateward.cli.exit_codes import Exit
 from stateward.core.errors import DeclarationError
 from stateward.ledger import generate_key, parse_verifier
 from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
 from stateward.testing.s3 import ENVIRONMENT, S3Server
+from tests.cli.shell import Shell
 from tests.notifications.smtp_server import mail_server
+from tests.timestamp_authority import timestamp_authority
 
 pytest.importorskip("cryptography")
 
@@ -103,7 +106,9 @@ def test_a_checkpoint_goes_by_mail_and_into_a_bucket(tmp_path: Path, key: str) -
     assert parse_verifier(key).has_signed(server.texts[0].replace("\r\n", "\n"))
 
 
-@pytest.mark.parametrize("wrong", ["mailto:", "mailto:a b@c", "ftp://x/y", "s3://", "s3://a:b@c/d"])
+@pytest.mark.parametrize(
+    "wrong", ["mailto:", "mailto:a b@c", "ftp://x/y", "s3://", "s3://a:b@c/d", "rfc3161+ftp://x"]
+)
 def test_what_is_no_destination_is_refused(tmp_path: Path, wrong: str) -> None:
     with pytest.raises(DeclarationError, match="a destination must be"):
         loaded(tmp_path, f"anchors: {{destinations: ['{wrong}']}}\n")
@@ -114,3 +119,41 @@ def test_the_doctor_says_what_is_missing(tmp_path: Path) -> None:
         found = anchors_of(app)
     assert not found.is_well
     assert "anchors.destinations" in found.advice
+
+
+def test_an_authority_stamps_the_time_of_a_checkpoint(tmp_path: Path, key: str) -> None:
+    pytest.importorskip("rfc3161_client")
+    with timestamp_authority(tmp_path / "tsa") as tsa:
+        text = (
+            "ledger: {{signing_key: signing.key}}\n"
+            "anchors: {{destinations: ['rfc3161+{url}'], timestamp_roots: {roots}}}\n"
+        )
+        settings = loaded(tmp_path, text.format(url=tsa.url, roots=tsa.roots))
+        for url, roots, reason in (
+            (f"{tsa.url}/away", tsa.roots, "it answered 503"),
+            (f"{tsa.url}/broken", tsa.roots, "it is not in the form of RFC 3161"),
+            (tsa.url, tsa.strangers, "it does not prove this"),
+        ):
+            with App(loaded(tmp_path, text.format(url=url, roots=roots))) as app:
+                (said,) = hand_over(app).values()
+            assert reason in said
+        assert not (tmp_path / "data" / "timestamps").exists()
+
+        with App(settings) as app:
+            assert hand_over(app) == {}
+            assert app.audit.entries(verb="anchored")
+
+    stamped, token = sorted((tmp_path / "data" / "timestamps").iterdir(), reverse=True)
+    assert parse_verifier(key).has_signed(stamped.read_text("utf-8"))
+    shell = Shell(tmp_path / "data")
+    asked = ("verify", "--checkpoint", str(stamped), "--timestamp", str(token))
+    good = shell(*asked, "--timestamp-roots", str(tsa.roots))
+    forged = shell(*asked, "--timestamp-roots", str(tsa.strangers))
+    other = tmp_path / "other.txt"
+    other.write_text(stamped.read_text("utf-8") + "\n")
+    moved = shell(*asked[:2], str(other), *asked[3:], "--timestamp-roots", str(tsa.roots))
+    assert (good.exit_code, f"an authority saw {stamped} at 20" in good.stderr) == (0, True)
+    assert forged.exit_code == moved.exit_code == Exit.REFUSED
+    assert "is no good time stamp of" in forged.stderr
+    assert shell(*asked).exit_code == Exit.USAGE
+    assert shell("verify", "--timestamp", str(token)).exit_code == Exit.USAGE

@@ -11,7 +11,7 @@ from stateward import telemetry
 from stateward.core.errors import StatewardError
 from stateward.core.model import COORDINATOR, SECOND, Json, Micros
 from stateward.ledger.checkpoint_export import checkpoint_name
-from stateward.settings.storage import BUCKETS, MAILTO
+from stateward.settings.storage import BUCKETS, MAILTO, TIMESTAMP
 from stateward.storage.audit import AuditEntry
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stateward.settings import Settings
 
 ANCHORED = "anchored"
+TIMESTAMPS = "timestamps"
 HOUR_S = 3600.0
 RETRY_S = 900.0  # while a destination does not answer
 
@@ -44,6 +45,8 @@ def _hand_to(app: "App", destination: str, checkpoint: str) -> str:
     try:
         if destination.startswith(MAILTO):
             return _mail(app, destination.removeprefix(MAILTO), checkpoint)
+        if destination.startswith(TIMESTAMP):
+            return _stamp(app, destination.removeprefix(TIMESTAMP), checkpoint)
         if destination.partition("://")[0] in BUCKETS:
             return _put(app, destination, checkpoint)
         check_destination(destination, app.settings.data_path)
@@ -69,6 +72,24 @@ def _mail(app: "App", recipient: str, checkpoint: str) -> str:
         now=app.clock(),
     )
     return mailer.send(message) or ""
+
+
+def _stamp(app: "App", url: str, checkpoint: str) -> str:
+    """Have an authority sign the time; the token proves it from wherever it is, so here is a good place."""
+    from stateward.ledger.disk import Disk, write_atomically
+    from stateward.ledger.timestamps import obtain_timestamp
+
+    roots = app.settings.anchors.timestamp_roots
+    if roots is None:
+        return "there is no anchors.timestamp_roots in the settings to check it by"
+    data = checkpoint.encode()
+    token = obtain_timestamp(data, url, Path(roots))
+    folder = app.settings.data_path / TIMESTAMPS
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / checkpoint_name(checkpoint)
+    write_atomically(Disk(), path, data)
+    write_atomically(Disk(), path.with_suffix(".tsr"), token)
+    return ""
 
 
 def _put(app: "App", url: str, checkpoint: str) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         "stateward verify --documents",
         "stateward verify --out checkpoint.txt",
         "stateward verify --checkpoint /mnt/other/checkpoint.txt",
+        "stateward verify --checkpoint checkpoint.txt --timestamp checkpoint.tsr --timestamp-roots authority.pem",
         "stateward verify --consistency checkpoint.txt checkpoint-2.txt --out proof.json",
         "stateward verify --consistency checkpoint.txt checkpoint-2.txt --proof proof.json",
         "stateward verify /media/copy --read-only",
@@ -80,6 +81,20 @@ if TYPE_CHECKING:
     help="The public half of the key that must have signed the checkpoints that are named.",
 )
 @click.option(
+    "--timestamp",
+    "token",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --checkpoint: the time stamp (RFC 3161) that an authority gave for it; says when that was.",
+)
+@click.option(
+    "--timestamp-roots",
+    "roots",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The certificates (PEM) that vouch for the authority; without it those of the settings.",
+)
+@click.option(
     "--read-only",
     is_flag=True,
     help="Write nothing, not even beside the database: for a copy, a replica, or a login that may only read. "
@@ -102,6 +117,8 @@ def verify(
     pair: tuple[Path, Path] | None,
     proof_file: Path | None,
     signed_by: str | None,
+    token: Path | None,
+    roots: Path | None,
     read_only: bool,
     out: Path | None,
 ) -> Exit:
@@ -124,6 +141,10 @@ def verify(
 
     if signed_by is not None and kept is None and pair is None:
         raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
+    if kept is not None and token is not None:
+        _tell_time(context, kept, token, roots)
+    elif token is not None or roots is not None:
+        raise click.UsageError("--timestamp is about a checkpoint: name it with --checkpoint")
     if pair is not None or proof_file is not None:
         if pair is None or folder is not None or with_documents or kept is not None:
             raise click.UsageError(
@@ -159,6 +180,23 @@ def verify(
     return Exit.OK if is_sound else Exit.FOUND_PROBLEMS
 
 
+def _tell_time(context: CliContext, kept: Path, token: Path, roots: Path | None) -> None:
+    """Say when an authority saw the checkpoint; refuse to go on if it did not see this one."""
+    from stateward.core.errors import InvalidRequest
+    from stateward.ledger.timestamps import timestamp_of
+
+    known = roots or context.settings().anchors.timestamp_roots
+    if known is None:
+        raise click.UsageError(
+            "--timestamp needs --timestamp-roots, the certificates to check it by"
+        )
+    try:
+        at = timestamp_of(token.read_bytes(), kept.read_bytes(), Path(known))
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{token} is no good time stamp of {kept}: {error}") from None
+    context.say(f"an authority saw {kept} at {at:%Y-%m-%dT%H:%M:%SZ}")
+
+
 def _tell(
     context: CliContext,
     verdict: "Verification",
@@ -173,22 +211,6 @@ def _tell(
             write(line)
     for sentence in _judgement(verdict, kept):
         context.say(sentence)
-
-
-def _check_flags(
-    pair: tuple[Path, Path] | None,
-    proof: Path | None,
-    signed_by: str | None,
-    *,
-    has_kept: bool,
-    is_alone: bool,
-) -> None:
-    if signed_by is not None and not has_kept and pair is None:
-        raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
-    if pair is None and proof is not None:
-        raise click.UsageError("--proof is about two checkpoints: name them with --consistency")
-    if pair is not None and not is_alone:
-        raise click.UsageError("--consistency compares two checkpoints, and nothing else")
 
 
 def _verified(

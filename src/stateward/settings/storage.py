@@ -24,6 +24,7 @@ from stateward.definition.section import (
 
 BUCKETS = ("s3", "gs", "az")
 MAILTO = "mailto:"
+TIMESTAMP = "rfc3161+"  # before the address of an authority that signs times
 
 
 class StoreSettings(Section, frozen=True, kw_only=True):
@@ -272,6 +273,8 @@ class RetentionSettings(Section, frozen=True, kw_only=True):
 
 def is_anchor_address(target: str) -> bool:
     """Whether it is an address that checkpoints can be handed to."""
+    if target.startswith(TIMESTAMP):
+        return is_plain_address(target.removeprefix(TIMESTAMP))
     if target.startswith(MAILTO):
         return re.fullmatch(r"[^@\s]+@[^@\s]+", target.removeprefix(MAILTO)) is not None
     is_bucket = has_host(target, *BUCKETS) and "@" not in target
@@ -293,10 +296,18 @@ class AnchorSettings(Section, frozen=True, kw_only=True):
         Meta(
             max_length=16,
             description="Folders on other machines (relative to the settings file), http or https addresses, object "
-            "storage (`s3://bucket/prefix`, `gs://`, `az://`) and `mailto:` addresses (by `notifications.smtp_url`). "
+            "storage (`s3://bucket/prefix`, `gs://`, `az://`), `mailto:` addresses (by `notifications.smtp_url`) and "
+            "authorities for time stamps (`rfc3161+https://…`; tokens are stored in `timestamps` of the data folder). "
             "Signed with `ledger.signing_key`, posts also with `ledger.webhook_secret`.",
         ),
     ] = ()
+    timestamp_roots: Annotated[
+        FilePath | None,
+        Meta(
+            description="Certificates (PEM) that vouch for the authorities for time stamps; each token is checked "
+            "by them when it arrives.",
+        ),
+    ] = None
     every_hours: Annotated[
         float,
         Meta(
@@ -311,7 +322,10 @@ class AnchorSettings(Section, frozen=True, kw_only=True):
         for place, target in enumerate(self.destinations):
             if not (_is_folder(target) or is_anchor_address(target)):
                 said = (
-                    f"{PLAIN_ADDRESS}, or object storage, a mailto: address or a folder, "
+                    f"{PLAIN_ADDRESS}, or object storage, a mailto: address, rfc3161+https:// or a folder, "
                     f"not {plain_values.quote_value(target)}"
                 )
                 yield ("destinations", place), f"a destination must be {said}"
+            elif target.startswith(TIMESTAMP) and self.timestamp_roots is None:
+                said = "an authority for time stamps needs timestamp_roots, the certificates to check it by"
+                yield ("destinations", place), said
