@@ -314,10 +314,12 @@ class Run:
             "snapshot verify", "≥ 1.3 GB/s", f"{speed:.2f} GB/s", self._if_whole(speed >= 1.3)
         )
         taken = ledger_work.compacted_s(folder, scratch, size)
-        less = (loading + dumping) / taken
+        mean = sum(taken) / len(taken)
+        less = (loading + dumping) / mean
         self._goal(
-            f"compaction of {column}, 1 % changed, vs {name} load and dump", f"≥ 3{TIMES} less CPU",
-            f"{less:.1f}{TIMES} ({taken:.2f} s)", less >= 3 if size >= 1_000_000 else None,
+            f"compaction of {column}, 1 % changed, vs {name} load and dump", f"≥ 6{TIMES} less CPU",
+            f"{less:.1f}{TIMES} (mean of {len(taken)}: {mean:.2f} s; {taken[0]:.2f} to {max(taken):.2f} s)",
+            less >= 6 if size >= 1_000_000 else None,
         )  # fmt: skip
 
     def _directories(self, scratch: Path) -> None:

@@ -2,7 +2,9 @@
 
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from stateward.ledger import Ledger, LedgerState
 from stateward.ledger.disk import Disk
@@ -23,6 +25,16 @@ class Clock:
 
     def tick(self, seconds: float = 1.0) -> None:
         self.now += seconds
+
+
+@contextmanager
+def in_layers(share: float = 1) -> Iterator[None]:
+    """Small ledgers get snapshots above others too; the upper one may be 1 / `share` of the lower one."""
+    with (
+        patch("stateward.ledger.layers.LAYER_BYTES_MIN", 0),
+        patch("stateward.ledger.layers.LAYER_SHARE", share),
+    ):
+        yield
 
 
 class QuickDisk(Disk):

@@ -116,7 +116,7 @@ def test_a_directory_that_is_not_a_ledger_is_left_as_it_is(shell: Shell, tmp_pat
 
 def test_a_ledger_of_a_newer_version_is_left_as_it_is(shell: Shell, folder: Path) -> None:
     path = folder / "MANIFEST.json"
-    body = path.read_bytes().replace(b'"format": 2', b'"format": 3').rpartition(b',\n  "crc": "')[0]
+    body = path.read_bytes().replace(b'"format": 2', b'"format": 4').rpartition(b',\n  "crc": "')[0]
     path.write_bytes(body + b',\n  "crc": "%08x"\n}\n' % zlib.crc32(body))
     before = bytes_of(folder)
 
@@ -126,7 +126,7 @@ def test_a_ledger_of_a_newer_version_is_left_as_it_is(shell: Shell, folder: Path
     ]  # fmt: skip
 
     assert {each.exit_code for each in done} == {Exit.REFUSED}
-    assert all("another version of Stateward (format 3" in each.stderr for each in done)
+    assert all("another version of Stateward (format 4" in each.stderr for each in done)
     assert bytes_of(folder) == before
 
 

@@ -31,7 +31,7 @@ def forge(folder: Path) -> None:
     documents = list(old.lines())
     writer = SnapshotWriter(Disk(), folder / info.file, old.header)
     for key, kept in documents:
-        writer.add(key, kept.replace(b'"pending"', b'"skipped"'))
+        writer.add(b"%b:%b" % (key, kept.replace(b'"pending"', b'"skipped"')))
     forged = replace(info, root=writer.finish(), bytes=(folder / info.file).stat().st_size)
     write_manifest(Disk(), folder, replace(manifest, snapshots=(forged,)))
 

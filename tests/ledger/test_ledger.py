@@ -221,11 +221,11 @@ def test_what_is_no_ledger_is_left_alone(tmp_path: Path) -> None:
 def test_a_newer_format_is_not_touched(tmp_path: Path) -> None:
     a_ledger(tmp_path / "l").close()
     path = tmp_path / "l" / "MANIFEST.json"
-    text = path.read_bytes().replace(b'"format": 2', b'"format": 3')
+    text = path.read_bytes().replace(b'"format": 2', b'"format": 4')
     body = text.rpartition(b',\n  "crc": "')[0]
     path.write_bytes(body + b',\n  "crc": "%08x"\n}\n' % zlib.crc32(body))
 
-    with pytest.raises(LedgerMismatch, match="format 3"):
+    with pytest.raises(LedgerMismatch, match="format 4"):
         Ledger.open(tmp_path / "l")
 
 

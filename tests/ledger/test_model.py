@@ -3,6 +3,7 @@
 import random
 import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from stateward.ledger import Ledger, LedgerState
-from tests.ledger.builders import DAY_S, Clock, QuickDisk, states_of, walk
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, in_layers, states_of, walk
 
 DOCUMENTS = ("doc:0", "doc:1", 'doc:"2"', "doc:3\n", "doc:\U0001f4c4", "doc:back\\slash")
 
@@ -26,8 +27,9 @@ class LedgerModel(RuleBasedStateMachine):
         self.states: dict[str, str] = {}
         self.after: list[dict[str, str]] = [{}]
         self.history: dict[str, list[str]] = {}
-        self._patched = patch("stateward.ledger.writer.INDEX_EVERY_LINES", 4)
-        self._patched.start()
+        self._patched = ExitStack()
+        self._patched.enter_context(patch("stateward.ledger.writer.INDEX_EVERY_LINES", 4))
+        self._patched.enter_context(in_layers())
         self.ledger = self._open()
         self.reader = Ledger.open(self.folder, read_only=True, clock=self.clock)
 
@@ -121,7 +123,7 @@ class LedgerModel(RuleBasedStateMachine):
         assert list(self.ledger.replay()) == []
         self.ledger.close()
         self.reader.close()
-        self._patched.stop()
+        self._patched.close()
         shutil.rmtree(self.folder)
 
 

@@ -1,9 +1,10 @@
 """What keeps opening fast and the directory small: rotation, compaction, compression, retention; and rollback.
 
     rotate            seal the active delta and continue in a new one
-    compact           newest snapshot + sealed deltas → the next snapshot; unchanged stretches are copied unparsed
+    compact           newest snapshot + sealed deltas → the next snapshot, of all documents or of those that changed
+                      (see `layers`); unchanged stretches are copied unparsed
     compress          gzip what is not live any more; its hash and its part of the Merkle tree go into the manifest
-    apply_retention   keep the last 7 snapshots; deltas that none of them needs move to the archive list
+    apply_retention   keep the last 7 snapshots and what they stand on; deltas that none needs go to the archive list
     remove_archived   delete archived deltas on request, leaving tombstones
     rollback          the documents of an earlier snapshot are in effect again; the log keeps everything
 
@@ -26,6 +27,7 @@ from msgspec.structs import replace
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerError, UnknownName
 from stateward.ledger.delta import Delta, read_chunks
 from stateward.ledger.disk import unlink_if_exists, write_atomically
+from stateward.ledger.layers import Layers, SnapshotLines, merged, overlaid
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     TREE_SUFFIX,
@@ -49,7 +51,6 @@ from stateward.ledger.record import (
     snapshot_document,
 )
 from stateward.ledger.snapshot import (
-    BLOCK,
     INDEX_SUFFIX,
     VERSION,
     Header,
@@ -69,7 +70,6 @@ COMPACT_LINES_MAX = 1_000_000
 """One step of a compaction holds the ids of so many lines in memory, about 200 MB, not more."""
 TEXTS_BYTES_MAX = 64 << 20
 """Up to this size the lines themselves are held as well, which saves reading them twice."""
-COPY_BYTES = 256 * BLOCK
 PROGRESS_DOCUMENTS = 4096
 GZIP_LEVEL = 6
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -98,7 +98,7 @@ def rotate(writer: LedgerWriter) -> bool:
 def is_due(writer: LedgerWriter) -> bool:
     """Whether the deltas have grown so much beside the snapshot that a compaction pays.
 
-    A compaction copies the whole snapshot, so it waits for changes worth a quarter of it.
+    A compaction copies the newest snapshot, so it waits for changes worth a quarter of it.
     """
     view = writer.view
     base = view.base_info.bytes if view.base_info else 0
@@ -168,9 +168,10 @@ def _merge(
     last = deltas[-1]
     try:
         header = _header(writer, summary, last_seq=last.seq, chain=last.chain.decode())
-        new = _write_snapshot(writer, header, base, deltas, progress=progress)
+        new = _write_next(writer, header, base, deltas, progress=progress)
     except (LedgerDamaged, OSError) as error:
-        if isinstance(error, LedgerDamaged) and base and error.findings[0].file == base.path.name:
+        names = {path.name for path in base.paths} if base else set()
+        if isinstance(error, LedgerDamaged) and error.findings[0].file in names:
             with writer.commit_lock, writer.state_lock:
                 writer.view.drop_base(error)
                 writer.quarantine_snapshots()
@@ -182,6 +183,8 @@ def _merge(
             # A look-up found the base damaged meanwhile: this snapshot was made of other files than are in use now.
             _delete_snapshot(writer, new.file)
             return None
+        if replaces is not None and new.base == replaces.root:
+            replaces = None
         older = tuple(info for info in view.manifest.snapshots if info != replaces)
         with writer.poison_on_error():
             # Before the manifest: a snapshot that is in use is always named in the log.
@@ -218,24 +221,38 @@ def _header(
     )
 
 
-def _write_snapshot(
-    writer: LedgerWriter, header: Header, base: Snapshot | None, deltas: Sequence[Delta], *,
+def _write_next(
+    writer: LedgerWriter, header: Header, base: Layers | None, deltas: Sequence[Delta], *,
     progress: CompactionProgress,
 ) -> SnapshotInfo:  # fmt: skip
-    """Documents without a line in `deltas` are copied from `base` as bytes, in runs; only the others are encoded."""
+    """The snapshot after `base` and `deltas`: of what has changed since the layer below, or of everything."""
+    keys, line_of = _changed_documents(deltas)
+
+    def changes() -> SnapshotLines:
+        for count, key in enumerate(keys, 1):
+            yield key, snapshot_document(decode_line(line_of(key)))
+            if count % PROGRESS_DOCUMENTS == 0:
+                progress("compact", count, len(keys))
+
+    if base is None:
+        return _write_snapshot(writer, header, None, changes())
+    header.base = base.layer_below_next(len(keys))
+    if header.base is not None:
+        return _write_snapshot(writer, header, base.top if base.below else None, changes())
+    newer = overlaid(base.top.lines(), changes()) if base.below else changes()
+    return _write_snapshot(writer, header, base.bottom, newer)
+
+
+def _write_snapshot(
+    writer: LedgerWriter, header: Header, copied: Snapshot | None, changes: SnapshotLines
+) -> SnapshotInfo:
+    """The lines of another snapshot with these changes."""
     taken = {info.file for info in writer.view.manifest.snapshots}
     name = unused_name(writer.folder, "snapshot", ".json", writer.clock(), taken=taken)
-    keys, line_of = _changed_documents(deltas)
     out = SnapshotWriter(writer.disk, writer.folder / name, header)
     try:
-        runs = base.unchanged_runs(keys) if base else ((0, 0, key) for key in (*keys, None))
-        for count, (start, end, key) in enumerate(runs, 1):
-            if base is not None and end > start:
-                _copy_run(out, base, start, end)
-            if key is not None:
-                out.add(key, snapshot_document(decode_line(line_of(key))))
-                if count % PROGRESS_DOCUMENTS == 0:
-                    progress("compact", count, len(keys))
+        for lines in merged(copied.pieces() if copied else iter(()), changes):
+            out.add(lines)
         root = out.finish()
     except BaseException:
         out.abandon()
@@ -254,17 +271,6 @@ def _changed_documents(deltas: Sequence[Delta]) -> tuple[list[bytes], Callable[[
     return sorted(positions), lambda key: line_at(deltas, positions[key])
 
 
-def _copy_run(out: SnapshotWriter, base: Snapshot, start: int, end: int) -> None:
-    """Copy whole lines of the old snapshot in pieces, without the separator after the last one."""
-    end -= 1 if end > base.last_line_end else 2
-    at = min(start + COPY_BYTES, end)
-    out.copy(base.text(start, at))
-    while at < end:
-        upto = min(at + COPY_BYTES, end)
-        out.copy_more(base.text(at, upto))
-        at = upto
-
-
 def _delete_snapshot(writer: LedgerWriter, file: str) -> None:
     plain = file.removesuffix(GZIP_SUFFIX)
     for name in (file, plain + INDEX_SUFFIX, plain):
@@ -278,6 +284,7 @@ def compress(writer: LedgerWriter, *, progress: CompactionProgress = no_progress
     """Compress what is not live: sealed deltas that the newest snapshot covers, and older snapshots."""
     with writer.state_lock:
         manifest, base = writer.view.manifest, writer.view.base_info
+        live = _live_files(writer)
     if base is None:
         return 0
     deltas = [
@@ -287,7 +294,7 @@ def compress(writer: LedgerWriter, *, progress: CompactionProgress = no_progress
     snapshots = [
         info.file
         for info in manifest.snapshots
-        if info != base and not info.file.endswith(GZIP_SUFFIX)
+        if info.file not in live and not info.file.endswith(GZIP_SUFFIX)
     ]
     count = len(deltas) + len(snapshots)
     done: dict[str, DeltaInfo] = {}
@@ -365,12 +372,17 @@ def _gzip(writer: LedgerWriter, path: Path) -> None:
 
 
 def apply_retention(writer: LedgerWriter, *, snapshots_kept: int = SNAPSHOTS_KEPT) -> list[str]:
-    """Delete the oldest snapshots, and move deltas that no kept one needs to the archive list."""
+    """Delete the oldest snapshots, and move deltas that no kept one needs to the archive list.
+
+    What a kept snapshot stands on is kept too. And one damaged file must not take all of them away: while they stand on
+    the same one, the newest that does not is kept as well.
+    """
     if snapshots_kept < 1:
         raise InvalidRequest("at least one snapshot is kept")
     with writer.commit_lock, writer.state_lock:
         manifest = writer.view.manifest
-        keep, drop = manifest.snapshots[:snapshots_kept], manifest.snapshots[snapshots_kept:]
+        keep = _kept_snapshots(manifest.snapshots, snapshots_kept)
+        drop = [info for info in manifest.snapshots if info not in keep]
         oldest = min((info.last_seq for info in keep), default=0)
         move = [
             info for info in manifest.deltas
@@ -388,12 +400,25 @@ def apply_retention(writer: LedgerWriter, *, snapshots_kept: int = SNAPSHOTS_KEP
         return [info.file for info in drop]
 
 
+def _kept_snapshots(infos: Sequence[SnapshotInfo], count: int) -> tuple[SnapshotInfo, ...]:
+    chosen = list(infos[:count])
+    bottoms = {info.bottom for info in chosen}
+    if count > 1 and len(bottoms) == 1:
+        chosen += [info for info in infos if info.bottom not in bottoms][:1]
+        bottoms = {info.bottom for info in chosen}
+    return tuple(info for info in infos if info in chosen or info.root in bottoms)
+
+
+def _live_files(writer: LedgerWriter) -> set[str]:
+    """The snapshots that look-ups use, by their plain names."""
+    base = writer.view.base
+    return {path.name for path in base.paths} if base is not None else set()
+
+
 def _delete_plain_twins(writer: LedgerWriter) -> None:
     """Delete plain forms of compressed files that a crash left, or that were decompressed for a fallback."""
     view = writer.view
-    live = {delta.path.name for delta in (*view.deltas, view.active)}
-    if view.base is not None:
-        live.add(view.base.path.name)
+    live = {delta.path.name for delta in (*view.deltas, view.active)} | _live_files(writer)
     files = [each.file for each in view.manifest.deltas]
     for file in files + [each.file for each in view.manifest.snapshots]:
         plain = file.removesuffix(GZIP_SUFFIX)
@@ -452,7 +477,7 @@ def rollback(
         writer.commit_all()
         view = writer.view
         target = find_snapshot(view.manifest.snapshots, to)
-        source = Snapshot(view.plain_path(target.file), root=target.root)
+        source = view.open_layers(target)
         source.verify()
         back = decode_summary(source.header.summary)
         summary = replace(view.summary(), counts=back.counts, sources=back.sources)
@@ -462,8 +487,9 @@ def rollback(
         line = writer.add_control_line(ROLLED_BACK, details)
         head, back_to = writer.head.decode(), target.last_seq
         header = _header(writer, summary, last_seq=line.seq, chain=head, rolled_back_to=back_to)
+        header.base = source.header.base
         try:
-            new = _write_snapshot(writer, header, source, [], progress=no_progress)
+            new = _write_snapshot(writer, header, source.top, iter(()))
         except OSError as error:
             writer.retract(line)
             raise LedgerError(f"the rollback of {writer.folder} failed: {error}") from error

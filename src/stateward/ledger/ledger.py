@@ -174,8 +174,8 @@ class Ledger(LedgerQueries):
         if (view.manifest.machine, view.manifest.machine_version) != (name, version):
             with writer.poison_on_error():
                 writer.publish(replace(view.manifest, machine=name, machine_version=version))
-        if view.base is not None and not view.base.has_index:
-            view.base.write_index(writer.disk)
+        if view.base is not None:
+            view.base.write_missing_indexes(writer.disk)
 
     def _require_writer(self) -> LedgerWriter:
         if self._writer is None:

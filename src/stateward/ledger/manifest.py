@@ -33,8 +33,9 @@ from stateward.core.model import SECOND, to_iso
 from stateward.ledger.disk import Disk, write_atomically
 from stateward.ledger.merkle import MerkleSpan
 
-FORMAT = 2
-"""1 was the JSON lines of older programs, without a manifest; they are read by `legacy`."""
+FORMAT, LAYERED_FORMAT = 2, 3
+"""1 was the JSON lines of older programs, without a manifest; they are read by `legacy`. 3 is written while a snapshot
+has another one below it, which older versions would take for one without documents."""
 MANIFEST = "MANIFEST.json"
 ARCHIVE = "ARCHIVE.jsonl"
 HEAD = "HEAD"
@@ -49,7 +50,10 @@ _CRC_START = b',\n  "crc": "'
 
 
 class SnapshotInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A snapshot that is kept. `rolled_back_to`: it holds the documents as of that earlier seq."""
+    """A snapshot that is kept. `rolled_back_to`: it holds the documents as of that earlier seq.
+
+    `base` is the root of the snapshot that holds the documents that this one does not (see `layers`).
+    """
 
     file: str
     last_seq: int
@@ -59,6 +63,20 @@ class SnapshotInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     documents: int
     created_at: str
     rolled_back_to: int | None = None
+    base: str | None = None
+
+    @property
+    def bottom(self) -> str:
+        """The root of the snapshot at the bottom: this one, or the one below it."""
+        return self.base or self.root
+
+
+def layers_of(info: SnapshotInfo, snapshots: Iterable[SnapshotInfo]) -> list[SnapshotInfo] | None:
+    """The snapshot and the one below it, if it has one; None if that is not listed."""
+    if info.base is None:
+        return [info]
+    below = next((each for each in snapshots if each.root == info.base), None)
+    return None if below is None else [info, below]
 
 
 def sidecar(file: str, suffix: str) -> str:
@@ -144,6 +162,8 @@ def is_ledger(folder: Path) -> bool:
 
 def write_manifest(disk: Disk, folder: Path, manifest: Manifest) -> None:
     """The commit point of a change of files."""
+    is_layered = any(info.base for info in manifest.snapshots)
+    manifest = replace(manifest, format=LAYERED_FORMAT if is_layered else FORMAT)
     text = msgspec.json.format(_encode(manifest), indent=2).removesuffix(b"\n}")
     crc = b'%08x"\n}\n' % zlib.crc32(text)
     write_atomically(disk, folder / MANIFEST, text + _CRC_START + crc)
@@ -160,10 +180,10 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     # The format is looked at before the rest is decoded: a newer one may have other fields.
     written: dict[str, object] = msgspec.json.decode(body + b"\n}")
-    if written.get("format") != FORMAT:
+    if written.get("format") not in (FORMAT, LAYERED_FORMAT):
         raise LedgerMismatch(
             f"{folder} was written by another version of Stateward (format {written.get('format')}, this "
-            f"one knows {FORMAT}); use that version, or a newer one"
+            f"one knows up to {LAYERED_FORMAT}); use that version, or a newer one"
         )
     return _decode(body + b"\n}")
 

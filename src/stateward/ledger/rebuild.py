@@ -64,6 +64,8 @@ def rebuild_manifest(folder: Path) -> Manifest:
         info for info in snapshots
         if heads.get(info.last_seq, info.chain if info.last_seq < first_seq else None) == info.chain
     ]  # fmt: skip
+    roots = {info.root for info in kept}
+    kept = [info for info in kept if info.base is None or info.base in roots]
     last = deltas[-1] if deltas else None
     if last is None or last.last_seq is not None or last.file.endswith(GZIP_SUFFIX):
         # Every delta is complete, or there is none: the log continues in a new one.

@@ -24,6 +24,7 @@ from stateward.ledger.manifest import (
     TREE_SUFFIX,
     DeltaInfo,
     Manifest,
+    SnapshotInfo,
     append_to_archive,
     effective_ranges,
     is_ledger,
@@ -143,15 +144,20 @@ class _Repair:
     def _set_snapshot_aside(self, finding: Damage, manifest: Manifest) -> Manifest:
         """Take a damaged snapshot off the list; the manifest without it."""
         name = finding.file.removesuffix(GZIP_SUFFIX)
-        action = f"put {name} aside as {name}.corrupt; an older one and the log are used"
-        self._steps.append(RepairStep(finding=finding, action=action))
-        kept = tuple(
-            info for info in manifest.snapshots if info.file.removesuffix(GZIP_SUFFIX) != name
+        root = next((each.root for each in manifest.snapshots if _plain_name(each) == name), None)
+        above = [_plain_name(each) for each in manifest.snapshots if root and each.base == root]
+        action = (
+            f"put {name} aside as {name}.corrupt"
+            + (f", and with it those that stand on it: {', '.join(above)}" if above else "")
+            + "; what is sound of the others and the log are used"
         )
+        self._steps.append(RepairStep(finding=finding, action=action))
+        gone = (name, *above)
+        kept = tuple(info for info in manifest.snapshots if _plain_name(info) not in gone)
         manifest = replace(manifest, snapshots=kept, generation=manifest.generation + 1)
         if self._is_executed:
             write_manifest(self._disk, self._folder, manifest)
-            for file in (name, name + GZIP_SUFFIX):
+            for file in (file for each in gone for file in (each, each + GZIP_SUFFIX)):
                 self._rename_if_exists(file, f"{file}.corrupt")
             self._disk.sync_dir(self._folder)
         return manifest
@@ -298,6 +304,10 @@ class _Repair:
     def _rename_if_exists(self, name: str, new_name: str) -> None:
         if (self._folder / name).exists():
             self._disk.rename(self._folder / name, self._folder / new_name)
+
+
+def _plain_name(info: SnapshotInfo) -> str:
+    return info.file.removesuffix(GZIP_SUFFIX)
 
 
 def _base_seq(manifest: Manifest) -> int:

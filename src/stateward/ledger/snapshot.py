@@ -21,6 +21,10 @@ id of each of its children.
 Opening reads the header, the footer and the top node, however many documents there are. A look-up walks down, checks
 the digests on its way once, and searches one stride of one block. Every answer, also "not there", has been checked
 against the root: no damage can hide a document or show an old state.
+
+A snapshot may hold only what has changed since another one, which its header names as `base`: {"file", "root"}; all
+other documents are found there, and the counts are those of both together. Its algorithm is called
+`sha256-tree-over-base`, so that versions that do not know this refuse it. See `layers`.
 """
 
 import mmap
@@ -42,7 +46,7 @@ from stateward.ledger.manifest import SnapshotInfo
 from stateward.ledger.record import encode_json
 
 VERSION = "1.0"
-ALGORITHM = "sha256-tree"
+ALGORITHM, LAYERED_ALGORITHM = "sha256-tree", "sha256-tree-over-base"
 BLOCK = 16_384
 """What is hashed for one answer, about 12 µs. Smaller blocks need a larger index, larger ones slow answers down."""
 STRIDE = 2048
@@ -62,6 +66,8 @@ NODES_CACHED_MAX = 4096
 NODE_BYTES = 1 << 16
 """Most nodes are smaller: this much is requested at once, before its pages are touched one by one."""
 QUOTE, COMMA, NEWLINE = b'",\n'
+SEPARATOR = b",\n"
+"""Between two lines; in a line there is no newline, as JSON escapes it."""
 INDEX_SUFFIX = ".idx"
 INDEX_MAGIC = b"SWSNAP01"
 _NODE = struct.Struct("<IIII")
@@ -70,6 +76,13 @@ _NO_KEY = b"\xff"
 """Greater than any quoted id: the key of a child in which no document starts."""
 _BAD_INDEX = "the index leads to a wrong place; delete the .idx file"
 _FOREIGN_INDEX = "its index does not belong to it; delete the .idx file"
+
+
+class LayerBelow(msgspec.Struct, frozen=True):
+    """The snapshot that holds the documents that have not changed since; `file` is for people."""
+
+    file: str
+    root: str
 
 
 class Header(msgspec.Struct, kw_only=True):
@@ -85,6 +98,12 @@ class Header(msgspec.Struct, kw_only=True):
     state_counts: dict[str, int]
     summary: msgspec.Raw
     rolled_back_to: int | None = None
+    base: LayerBelow | None = None
+
+    @property
+    def algorithm(self) -> str:
+        """How the checksum of this snapshot is called."""
+        return ALGORITHM if self.base is None else LAYERED_ALGORITHM
 
 
 class Checksum(msgspec.Struct, kw_only=True):
@@ -112,6 +131,7 @@ def snapshot_info(file: str, header: Header, *, root: str, size: int) -> Snapsho
         documents=header.document_count,
         created_at=header.created_at,
         rolled_back_to=header.rolled_back_to,
+        base=header.base.root if header.base else None,
     )
 
 
@@ -184,9 +204,11 @@ class Snapshot:
             raise self._damaged(f"its header or its checksum cannot be read: {error}") from error
         self.end = foot + 2
         self.last_line_end = foot
-        if (check.algorithm, check.block_size, check.fanout) != (ALGORITHM, BLOCK, FANOUT):
+        if (check.algorithm, check.block_size, check.fanout) != (
+            self.header.algorithm, BLOCK, FANOUT,
+        ):  # fmt: skip
             raise self._damaged("its checksum is of a kind that this version does not know")
-        footer = _footer(self.end, check.root)
+        footer = _footer(check.algorithm, self.end, check.root)
         if check.bytes != self.end or self.size != self.end + len(footer):
             raise self._damaged("its length is not the one that its checksum names")
         # No block covers the footer, so it must be, byte for byte, what would be written.
@@ -202,16 +224,11 @@ class Snapshot:
 
     def get(self, key: bytes) -> bytes | None:
         """What the snapshot keeps of the document with this quoted id, as JSON, or None."""
-        start, end, is_found = self._locate(key)
-        return self._text[start + len(key) + 1 : end] if is_found else None
-
-    def _locate(self, key: bytes) -> tuple[int, int, bool]:
-        """(start, end, True) of the document's line; or where it would start, that again, and False."""
         stride = self._stride_of(key)
         if stride is None:
             if self.start < self.last_line_end and self._key_at(self.start) <= key:
                 raise self._damaged(_BAD_INDEX)
-            return self.start, self.start, False
+            return None
         start, limit = stride
         first, last = (start - 1) // BLOCK, limit // BLOCK
         if first != last or not self._checked[first]:
@@ -220,26 +237,20 @@ class Snapshot:
         text = self._text[start - 1 : limit]
         at = text.find(b"\n" + key + b":")
         if at < 0:
-            return self._locate_gap(key, start, limit)
-        end = text.find(b"\n", at + 1)
+            # The index is not covered by the root. So "not there" counts only if the ids on both sides, which are,
+            # show that the index led to the right stride.
+            if self._key_at(start) > key or (
+                limit < self.last_line_end and self._key_at(limit) <= key
+            ):
+                raise self._damaged(_BAD_INDEX, start)
+            return None
+        at += len(key) + 2
+        end = text.find(b"\n", at)
         if end > 0:
-            return start + at, start - 1 + end - (text[end - 1] == COMMA), True
+            return text[at : end - (text[end - 1] == COMMA)]
         end = self._text.find(b"\n", limit)  # the line goes on behind the stride in which it starts
         self._check(limit, end)
-        return start + at, end - (self._text[end - 1] == COMMA), True
-
-    def _locate_gap(self, key: bytes, start: int, limit: int) -> tuple[int, int, bool]:
-        """Where `key` would stand between `start` and `limit`.
-
-        The index is not covered by the root. So "not there" counts only if the ids on both sides, which are, show that
-        the index led to the right stride.
-        """
-        if self._key_at(start) > key or (limit < self.last_line_end and self._key_at(limit) <= key):
-            raise self._damaged(_BAD_INDEX, start)
-        at = start
-        while at < limit and self._key_at(at) < key:
-            at = self._text.find(b"\n", at) + 1
-        return min(at, limit), min(at, limit), False
+        return self._text[start - 1 + at : end - (self._text[end - 1] == COMMA)]
 
     def _key_at(self, at: int) -> bytes:
         end = self._text.find(KEY_END, at) + 1
@@ -332,17 +343,22 @@ class Snapshot:
 
     # Everything
 
-    def lines(self) -> Iterator[tuple[bytes, bytes]]:
-        """(quoted id, what is kept) of every document, checked, in order."""
+    def pieces(self) -> Iterator[bytes]:
+        """All lines, checked, in pieces of many: between them and at the end without a separator."""
         self._advise(mmap.MADV_NORMAL)
         at, text = self.start, self._text
         while at < self.last_line_end:
             line_end = text.find(b"\n", min(at + FLUSH_BLOCKS * BLOCK, self.last_line_end) - 1)
             self._check(at, line_end)
-            for line in text[at:line_end].split(b"\n"):
-                split = line.index(KEY_END) + 1
-                yield line[:split], line[split + 1 :].removesuffix(b",")
+            yield text[at : line_end - (text[line_end - 1] == COMMA)]
             at = line_end + 1
+
+    def lines(self) -> Iterator[tuple[bytes, bytes]]:
+        """(quoted id, what is kept) of every document, checked, in order."""
+        for piece in self.pieces():
+            for line in piece.split(SEPARATOR):
+                split = line.index(KEY_END) + 1
+                yield line[:split], line[split + 1 :]
 
     def in_state(self, state: str) -> Iterator[tuple[bytes, bytes]]:
         """The same for the documents in one state: found by searching the text, not by reading every line."""
@@ -357,22 +373,6 @@ class Snapshot:
             split = line.index(KEY_END) + 1
             if start + split - 1 == hit:  # else the same bytes stand in the metadata of a document
                 yield line[:split], line[split + 1 :].removesuffix(b",")
-
-    def unchanged_runs(self, keys: list[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
-        """The text cut at these sorted ids: (start, end) of lines that stay, then the id that comes after them."""
-        self._advise(mmap.MADV_NORMAL)
-        at = self.start
-        for key in keys:
-            start, end, is_found = self._locate(key)
-            yield at, max(start, at), key
-            at = (self._text.find(b"\n", end) + 1) if is_found else max(start, at)
-        yield at, max(self.last_line_end + 1, at), None
-
-    def text(self, start: int, end: int) -> memoryview:
-        """A stretch of the text, checked; release it before the snapshot is closed."""
-        self._check(start, end)
-        with memoryview(self._text) as view:
-            return view[start:end]
 
     # The index
 
@@ -534,7 +534,7 @@ def _node_bytes(digests: bytes, keys: list[bytes], offsets: list[int]) -> bytes:
 
 
 class SnapshotWriter:
-    """Writes a snapshot from sorted lines: `add` one, `copy` many as they stand, `finish`."""
+    """Writes a snapshot from sorted lines: `add` them, one or many at once, then `finish`."""
 
     def __init__(self, disk: Disk, path: Path, header: Header) -> None:
         self._disk = disk
@@ -542,26 +542,17 @@ class SnapshotWriter:
         self._temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
         unlink_if_exists(disk, self._temporary)
         self._fd = disk.create(self._temporary)
-        self._parts: list[bytes | memoryview] = [encode_json(header)[:-1] + STATES_START]
+        self._parts: list[bytes] = [encode_json(header)[:-1] + STATES_START]
         self._size = len(self._parts[0])
         self._written = 0
         self._builder = SnapshotIndexBuilder()
         self._separator = b""
+        self._algorithm = header.algorithm
 
-    def add(self, key: bytes, kept: bytes) -> None:
-        """One document: its quoted id and its `SnapshotDocument` as JSON."""
-        line = b"%b%b:%b" % (self._separator, key, kept)
-        self._separator = b",\n"
-        self.copy_more(line)
-
-    def copy(self, lines: bytes | memoryview) -> None:
-        """Whole lines of another snapshot, the last one without its comma and newline."""
-        self.copy_more(self._separator)
-        self._separator = b",\n"
-        self.copy_more(lines)
-
-    def copy_more(self, text: bytes | memoryview) -> None:
-        """The next piece of the stretch whose first piece `copy` got."""
+    def add(self, lines: bytes) -> None:
+        """The next lines, as they stand in a snapshot, without a separator after the last one."""
+        text = self._separator + lines
+        self._separator = SEPARATOR
         self._parts.append(text)
         self._size += len(text)
         if self._size > FLUSH_BYTES:
@@ -588,7 +579,7 @@ class SnapshotWriter:
         end = self._written + len(text)
         self._emit(text, len(text))
         root = self._builder.root
-        self._disk.write(self._fd, _footer(end, root))
+        self._disk.write(self._fd, _footer(self._algorithm, end, root))
         self._disk.fsync(self._fd)
         self._disk.close(self._fd)
         self._fd = -1
@@ -607,8 +598,8 @@ class SnapshotWriter:
         unlink_if_exists(self._disk, self._temporary)
 
 
-def _footer(end: int, root: str) -> bytes:
+def _footer(algorithm: str, end: int, root: str) -> bytes:
     return (
         b',"checksum":{"algorithm":"%b","block_size":%d,"fanout":%d,"bytes":%d,"root":"%b"}}\n'
-        % (ALGORITHM.encode(), BLOCK, FANOUT, end, root.encode())
+        % (algorithm.encode(), BLOCK, FANOUT, end, root.encode())
     )

@@ -128,6 +128,8 @@ class LedgerVerifier:
         self._named: dict[int, dict[str, int]] = {}
         """The roots of snapshots that the log names: by their last seq, each with the seq of the line."""
         self._unnamed: list[Damage] = []
+        self._roots: set[str | None] = set()
+        """Those of the snapshots that the manifest names, and None, on which most stand."""
         self._heads: dict[int, str] = {0: chain.GENESIS.decode()}
         """The head of the chain at the end of each segment, by its last seq."""
         self.bad_segments: list[BadSegment] = []
@@ -279,6 +281,7 @@ class LedgerVerifier:
 
     def check_snapshots(self, manifest: Manifest) -> None:
         """Every snapshot against its root, and its place in the log against the chain there."""
+        self._roots = {None, *(info.root for info in manifest.snapshots)}
         for info in manifest.snapshots:
             self._snapshots += 1
             self._progress(info.file, self._snapshots)
@@ -302,6 +305,9 @@ class LedgerVerifier:
             if known not in (None, info.chain) or snapshot.header.chain != info.chain:
                 sentence = "the chain at its place in the log is another one"
                 self._report(info.file, sentence, seq=info.last_seq)
+            base = snapshot.header.base
+            if (base.root if base else None) != info.base or info.base not in self._roots:
+                self._report(info.file, "the snapshot that it stands on is missing, or another one")
             self._check_named(info)
 
     def _check_named(self, info: SnapshotInfo) -> None:

@@ -34,6 +34,7 @@ from stateward.ledger.chain import head_of
 from stateward.ledger.delta import Delta, checked_lines, read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex, IndexDamaged, key_hash
 from stateward.ledger.disk import Disk, create_empty, write_atomically
+from stateward.ledger.layers import Layers
 from stateward.ledger.manifest import (
     DELTA_NAME,
     GZIP_SUFFIX,
@@ -45,6 +46,7 @@ from stateward.ledger.manifest import (
     SnapshotInfo,
     effective_ranges,
     is_ledger,
+    layers_of,
     read_archive,
     read_manifest,
     sidecar,
@@ -95,11 +97,11 @@ class LedgerView:
         self._manifest_path = folder / MANIFEST
         self.notes: list[str] = []
         self.bad: set[str] = set()
-        """Snapshots that turned out to be damaged."""
+        """Snapshots that turned out to be damaged, or stand on one that did."""
         self._disk = disk
         self._is_partial_allowed = is_partial_allowed
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        self.base: Snapshot | None = None
+        self.base: Layers | None = None
         self.base_info: SnapshotInfo | None = None
         self.deltas: list[Delta] = []
         """The deltas that the present state is made of; usually the active one is the last of them."""
@@ -182,28 +184,61 @@ class LedgerView:
 
     def _choose_base(
         self, manifest: Manifest, ranges: list[tuple[int, int]]
-    ) -> tuple[Snapshot | None, SnapshotInfo | None]:
+    ) -> tuple[Layers | None, SnapshotInfo | None]:
         for info in manifest.snapshots:
             if info.file in self.bad or not any(low <= info.last_seq <= up for low, up in ranges):
                 continue
+            layers = self._open_layers(info, manifest)
+            if layers is None:
+                continue
+            if self.bad:
+                self._note(f"snapshot {info.file} and the deltas after it were used instead")
+            return layers, info
+        if manifest.snapshots:
+            self._note("no snapshot is sound; the whole log was used instead")
+        return None, None
+
+    def _open_layers(self, info: SnapshotInfo, manifest: Manifest) -> Layers | None:
+        """A snapshot with what is below it; None if one of them is damaged."""
+        opened: list[Snapshot] = []
+        for each in layers_of(info, manifest.snapshots) or [info]:
             try:
-                snapshot = Snapshot(self.plain_path(info.file), root=info.root)
-                header = snapshot.header
-                if (header.last_seq, header.chain) != (info.last_seq, info.chain):
-                    raise LedgerDamaged.at(info.file, "it was made at another place in the log")
+                opened.append(self._open_snapshot(each))
             except (LedgerDamaged, FileNotFoundError) as error:
                 is_outdated = self._stamp != self._manifest_stamp()
                 if isinstance(error, FileNotFoundError) and is_outdated:
                     raise
-                self.bad.add(info.file)
-                self._note(f"snapshot {info.file} was not used: {error}")
-                continue
-            if self.bad:
-                self._note(f"snapshot {info.file} and the deltas after it were used instead")
-            return snapshot, info
-        if manifest.snapshots:
-            self._note("no snapshot is sound; the whole log was used instead")
-        return None, None
+                self._set_bad(each, manifest)
+                self._note(f"snapshot {each.file} was not used: {error}")
+                return None
+        if info.base is not None and len(opened) == 1:
+            self._set_bad(info, manifest)
+            self._note(f"snapshot {info.file} was not used: the one below it is not listed")
+            return None
+        return Layers(*opened)
+
+    def open_layers(self, info: SnapshotInfo) -> Layers:
+        """A listed snapshot with what is below it. Raises `LedgerDamaged`."""
+        infos = layers_of(info, self.manifest.snapshots)
+        if infos is None:
+            raise LedgerDamaged.at(info.file, "the snapshot below it is not listed")
+        return Layers(*map(self._open_snapshot, infos))
+
+    def _open_snapshot(self, info: SnapshotInfo) -> Snapshot:
+        snapshot = Snapshot(self.plain_path(info.file), root=info.root)
+        header = snapshot.header
+        if (header.last_seq, header.chain) != (info.last_seq, info.chain):
+            raise LedgerDamaged.at(info.file, "it was made at another place in the log")
+        if info.base != (header.base.root if header.base else None):
+            raise LedgerDamaged.at(
+                info.file, "it stands on another snapshot than the manifest says"
+            )
+        return snapshot
+
+    def _set_bad(self, bad: SnapshotInfo, manifest: Manifest) -> None:
+        """Use neither this snapshot any more nor those that stand on it."""
+        above = (info.file for info in manifest.snapshots if info.base == bad.root)
+        self.bad.update((bad.file, *above))
 
     def _needed_deltas(self, manifest: Manifest, ranges: list[tuple[int, int]]) -> list[DeltaInfo]:
         """The deltas after the base that make up the state, oldest first. Every gap is reported."""
@@ -289,7 +324,7 @@ class LedgerView:
         key = quoted_id(doc_id)
         hashed = -1
         for delta in reversed(self.deltas):
-            if delta.end:
+            if delta.summary.adapters:  # lines about documents, not about the ledger alone
                 hashed = hashed if hashed >= 0 else key_hash(key, self._salt)
                 line = delta.latest(doc_id, key, hashed)
                 if line is not None:
@@ -307,13 +342,20 @@ class LedgerView:
         """The snapshot in use turned out to be damaged: continue with the one before it, or the whole log."""
         if self.base_info is None:
             raise error
-        self.bad.add(self.base_info.file)
-        self._note(f"snapshot {self.base_info.file} was not used any more: {error}")
+        infos = layers_of(self.base_info, self.manifest.snapshots) or [self.base_info]
+        found = error.findings[0].file
+        bad = next(
+            (info for info in infos if info.file.removesuffix(GZIP_SUFFIX) == found), infos[0]
+        )
+        self._set_bad(bad, self.manifest)
+        self._note(f"snapshot {bad.file} was not used any more: {error}")
         self.load()
 
     def rebase(self, info: SnapshotInfo, merged: int) -> None:
         """A new snapshot replaces the base and the oldest `merged` deltas."""
-        self.base = Snapshot(self.folder / info.file, root=info.root)
+        open_now = {} if self.base is None else {self.base.bottom.checksum.root: self.base.bottom}
+        below = open_now[info.base] if info.base else None
+        self.base = Layers(Snapshot(self.folder / info.file, root=info.root), below)
         self.base_info = info
         self._base_summary = decode_summary(self.base.header.summary)
         self.deltas = self.deltas[merged:]

@@ -11,7 +11,7 @@ import msgspec
 from stateward.ledger import Ledger, LedgerState
 from stateward.ledger.disk import Disk
 from stateward.ledger.verification import verify
-from tests.ledger.builders import DAY_S, Clock, QuickDisk, moves, states_of
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, in_layers, moves, states_of
 from tests.ledger.proof.recorded import Platter, RecordingDisk
 
 DOCUMENTS = 24
@@ -115,6 +115,7 @@ def explore(
     with (
         patch("stateward.ledger.writer.INDEX_EVERY_LINES", INDEX_EVERY_LINES),
         patch("stateward.ledger.writer.PADDING", PADDING),
+        in_layers(),
     ):
         work = Workload(scratch / "work", seed=seed, days=days, without=without)
         report = Report()

@@ -20,7 +20,7 @@ from stateward.core.model import SECOND, Transition
 from stateward.engine.history import anchor_line, lane_lines
 from stateward.ledger import Ledger, LedgerState
 from stateward.testing.builders import ADA, NOW, a_record
-from tests.ledger.builders import DAY_S, Clock, QuickDisk, moves
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, in_layers, moves
 
 Answers = tuple[dict[str, str], dict[str, str], dict[str, int], list[int], list[int]]
 as_json = msgspec.json.Encoder(order="deterministic").encode
@@ -45,7 +45,7 @@ class Report(msgspec.Struct, kw_only=True):
 
 
 def build(folder: Path, *, seed: int = 3) -> None:
-    """A small ledger with one of everything: archive, packed files, two snapshots, sealed and active deltas."""
+    """A small ledger with one of everything: archive, packed files, layered snapshots, sealed and active deltas."""
     rng, states, clock = random.Random(seed), dict[str, str](), Clock()
     with (
         patch("stateward.ledger.writer.INDEX_EVERY_LINES", 6),
@@ -61,8 +61,11 @@ def build(folder: Path, *, seed: int = 3) -> None:
                     batch.append((doc_id, state, "pubmed", {"pages": rng.randrange(99)}))
                 ledger.record_many(batch)
                 clock.tick()
-            if day < 3:
+            if day < 2:
                 ledger.compact()
+            elif day == 2:
+                with in_layers(share=0.1):
+                    ledger.compact()
             clock.tick(DAY_S)
         ledger.rotate()
         ledger.record(ODD_IDS[0], LedgerState.FETCHING, adapter="odd")

@@ -10,7 +10,7 @@ import msgspec
 
 from stateward.ledger import Ledger, LedgerError, LedgerState
 from stateward.ledger.disk import Disk
-from tests.ledger.builders import Clock, QuickDisk
+from tests.ledger.builders import Clock, QuickDisk, in_layers
 
 KINDS = (
     "create",
@@ -90,7 +90,7 @@ def explore(
 ) -> Report:  # fmt: skip
     """ENOSPC and EIO at the first calls of every kind, once and for good: in turn, or each at `is_every` call."""
     report = Report()
-    with patch("stateward.ledger.writer.INDEX_EVERY_LINES", 5):
+    with patch("stateward.ledger.writer.INDEX_EVERY_LINES", 5), in_layers():
         for kind in kinds:
             for nth in range(1, nth_max + 1, step):
                 calls = 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from stateward.ledger import Ledger, LedgerState
-from tests.ledger.builders import walk
+from tests.ledger.builders import in_layers, walk
 
 RUN_S_MAX = 30.0
 MOMENT_S = 0.01
@@ -99,7 +99,11 @@ def _check(folder: Path, acks: Path, report: Report) -> None:
 def write(folder: Path, acks: Path, seed: int) -> None:
     """What the child does until it is killed."""
     rng = random.Random(seed)
-    with Ledger.open(folder, snapshots_kept=2) as ledger, acks.open("ab", buffering=0) as told:
+    with (
+        in_layers(),
+        Ledger.open(folder, snapshots_kept=2) as ledger,
+        acks.open("ab", buffering=0) as told,
+    ):
         states = {each.doc_id: str(each.state) for each in ledger.documents()}
         source = busy(rng, states, seed)
         turn = 0
