@@ -179,7 +179,9 @@ def _pdf(text: str, unseen: str) -> bytes:
 @click.command()
 @click.option("--of", "name", type=click.Choice(SETS), default="hard", show_default=True)
 @click.option("--details", is_flag=True, help="A line for each contract.")
-@click.option("--write", type=click.Path(file_okay=False, path_type=Path), help="Also write them here.")
+@click.option(
+    "--write", type=click.Path(file_okay=False, path_type=Path), help="Also write them here."
+)
 def main(name: str, details: bool, write: Path | None) -> None:
     """Judge a set of hard contracts."""
     contracts = hard_contracts(name)

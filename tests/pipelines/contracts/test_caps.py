@@ -110,6 +110,12 @@ def test_a_plain_contract_is_not_capped(text: str, vertical: str) -> None:
         ("monthly_rate", "Monthly payment: EUR 95.00 for the first six months"),
         ("monthly_rate", "Monthly payment: EUR 95.00, thereafter EUR 110.00"),
         ("monthly_rate", "Monatlicher Abschlag: voraussichtlich 95,00 EUR"),
+        ("monthly_rate", "Abschlag: 95,00 EUR, fällig am 01.02. und 01.08."),
+        ("monthly_rate", "Abschlag: 95,00 EUR, zahlbar zum 1. Januar und zum 1. Juli"),
+        ("monthly_rate", "Instalment: EUR 95.00, due on 1 February and 1 August"),
+        ("monthly_rate", "Instalment: EUR 95.00, payable January 2 and July 2"),
+        ("monthly_rate", "Abschlag: 95,00 EUR gemäß Zahlungsweise"),
+        ("monthly_rate", "Instalment as per the agreed billing period: EUR 95.00"),
         ("kwh_price", "Arbeitspreis: 30,10 ct/kWh netto"),
         ("contract_start", "Lieferbeginn: spätestens 01.05.2025"),
         ("contract_start", "Voraussichtlicher Lieferbeginn: 01.05.2025"),
@@ -135,6 +141,11 @@ def test_a_value_of_another_kind_is_below_the_line(field: str, line: str) -> Non
         ("monthly_rate", "All prices shown are exclusive of VAT."),
         ("monthly_rate", "VAT will be added at the rate in force."),
         ("monthly_rate", "Der Abschlag erhöht sich jedes Jahr um 3 %."),
+        ("monthly_rate", "Die ersten zwei Monate sind beitragsfrei."),
+        ("monthly_rate", "Sie erhalten drei kostenlose Monate."),
+        ("monthly_rate", "Für den ersten Monat fallen 0,00 EUR an, der letzte Monat ist gratis."),
+        ("monthly_rate", "Your first month is free."),
+        ("monthly_rate", "You get two months free."),
         ("kwh_price", "HT gilt von 6 bis 22 Uhr, NT sonst."),
         ("kwh_price", "The peak price holds from 7 to 21 h, the off-peak price at night."),
     ],
@@ -162,6 +173,40 @@ def test_a_share_with_a_limit_is_no_deductible(line: str) -> None:
     found = extracted(written(INSURANCE, deductible=line), "insurance")
 
     assert all(each.confidence < ACCEPTED_MIN for each in found.found if each.field == "deductible")
+
+
+@pytest.mark.parametrize(
+    ("field", "line"),
+    [
+        ("deductible", "Selbstbeteiligung: 100 EUR, bei Wahl einer Partnerwerkstatt 0 EUR"),
+        ("deductible", "Selbstbeteiligung: 100 EUR, für Fahrer unter 25 jedoch 500 EUR"),
+        ("deductible", "Deductible: EUR 100, if you are abroad EUR 250"),
+        ("deductible", "Deductible: EUR 100 (EUR 0 with an approved repairer, otherwise EUR 100)"),
+        ("coverage_amount", "Versicherungssumme: 100.000 EUR je Fall, weltweit 50.000 EUR"),
+        ("coverage_amount", "Sum insured: EUR 100,000, but EUR 20,000 for valuables"),
+    ],
+)
+def test_another_amount_for_a_special_case_puts_the_first_below_the_line(
+    field: str, line: str
+) -> None:
+    found = extracted(written(INSURANCE, **{field: line}), "insurance")
+
+    assert all(each.confidence < ACCEPTED_MIN for each in found.found if each.field == field)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Monatlicher Beitrag inkl. 19 % Versicherungsteuer: 10,00 EUR",
+        "Monthly premium: EUR 10.00 (including 12 % insurance premium tax)",
+        "Monthly premium: EUR 10.00, due on the 1st of each month",
+        "Monatsbeitrag: 10,00 EUR, fällig am 1. des Monats",
+    ],
+)
+def test_a_tax_that_is_in_the_amount_and_a_day_of_the_month_are_no_reason(line: str) -> None:
+    found = extracted(written(INSURANCE, monthly_premium=line), "insurance")
+
+    assert value(found, "monthly_premium").confidence >= ACCEPTED_MIN
 
 
 @pytest.mark.parametrize(
@@ -235,6 +280,8 @@ def test_a_document_that_is_no_plain_contract_goes_to_a_person(heading: str, cod
         "Sie können das Angebot in Ihrem Kundenkonto ansehen und die Kündigung dort bestätigen.",
         "Notices go to the addresses set out below, or to any other address as the party may name.",
         "Nach einer Kündigung bestätigen wir Ihnen das Ende; die Daten werden elektronisch verarbeitet.",
+        "Der Vertrag kann mit einer Frist von vier Wochen zum Ende eines Jahres\ngekündigt werden.",
+        "This cover may be ended with one month of notice and is then\nterminated, policy and all.",
     ],
 )
 def test_usual_words_are_no_flags(line: str) -> None:

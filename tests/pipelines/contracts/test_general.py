@@ -259,6 +259,8 @@ def test_signatures_name_the_parties_where_nothing_else_does() -> None:
         ("Es gilt deutsches Recht.", "Germany"),
         ("Governed by the laws (other than the conflict of laws rules) of the State of Colorado.", "Colorado"),
         ("Acme, organized under the laws of Delaware. Governed by the laws of Ohio.", "Ohio"),
+        ("They made a Lease dated May 3, 2019, governed by the laws of Iowa. Governed by the laws of Ohio.", "Ohio"),
+        ("The prior one dated May 3, 2019 was governed by the laws of Iowa. Construed by Ohio law.", "Ohio"),
     ],
 )  # fmt: skip
 def test_the_governing_law_is_found(text: str, law: str) -> None:
@@ -316,6 +318,22 @@ def test_the_date_of_another_agreement_is_not_the_effective_date() -> None:
     text = BETWEEN + "It replaces the Employment Agreement dated as of June 1, 1999."
 
     assert values(text, "effective_date") == []
+
+
+@pytest.mark.parametrize(
+    ("start", "day"),
+    [
+        ("THIS AGREEMENT is made with effect from 1 July 2024 between", "2024-07-01"),
+        ("This Agreement is entered into with effect as of July 1, 2024 between", "2024-07-01"),
+        ("Dieser Vertrag wird mit Wirkung ab 01.07.2024 geschlossen zwischen", "2024-07-01"),
+    ],
+)
+def test_a_signature_on_another_day_is_not_the_effective_date(start: str, day: str) -> None:
+    text = f'{start} Acme Inc. ("Acme") and Beta LLC ("Beta"). This Agreement is governed by the laws of Ohio. '
+
+    assert values(
+        f"{text}Signed on 14 June 2024 for and on behalf of Acme Inc.", "effective_date"
+    ) == [day]
 
 
 LONG = BETWEEN + "Each side keeps what it learns of the other. " * 130

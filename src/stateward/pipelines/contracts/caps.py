@@ -232,9 +232,14 @@ def _flags(
 def headings(document: TextDocument) -> Iterator[str]:
     """Short lines: those of the start of the document, and those that shout anywhere, as stamps do."""
     for page in document.pages:
+        above = ""
         for at, line in enumerate(page.text.split("\n")):
+            is_end = _is_prose(above) and not above.rstrip().endswith((".", ":", "!", "?"))
+            above = line
             short = _SPACED.sub(lambda found: re.sub(r"\s", "", found[0]), line.strip())
             if not short or len(short) > HEADING_CHARS_MAX or _GAP.search(short):
+                continue
+            if is_end and short[0].islower():  # the last words of a paragraph
                 continue
             is_start = page.number == 1 and at < HEADING_LINES
             if is_start or (short.isupper() and len(short.split()) <= 6):

@@ -35,6 +35,7 @@ _LABEL_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _EFFECTIVE = re.compile(
+    r"\bwith\s+effect\s+(?:from|as\s+of|on)\s*(?:the|this)?\s*$|\bmit\s+Wirkung\s+(?:vom|ab|zum|ab\s+dem)\s*$|"
     r"\b(?:effective|wirksam)\b(?:\s+for\s+all\s+purposes)?\s*,?\s*(?:as\s+of|on|from|this|the|ab)?\s*(?:the|this)?\s*$",
     re.IGNORECASE,
 )
@@ -53,7 +54,7 @@ _ON = re.compile(r"\b(?:on|as\s+of|dated|this|vom|am)\s+(?:this\s+|the\s+)?$", r
 _DATE_LABEL = re.compile(r"\b(?:DATE|Date|Dated|Datum)\s*:?\s*$")
 _THIS = re.compile(
     r"\b(?:this|the\s+within|following)\b[^.;]{0,140}\b(?:agreement|letter|contract|undertaking|deed|covenant|amendment|addendum|memorandum)\b|"
-    r"\bagreement\b",
+    r"\bagreement\b|\bdiese[rs]?\s+(?:\w+\s+)?\w*(?:vertrag|vereinbarung)\b",
     re.IGNORECASE,
 )
 _OTHER_ONE = re.compile(
@@ -74,6 +75,10 @@ _RESTATED = re.compile(r"\bamended\s+and\s+restated\b", re.IGNORECASE)
 _AMENDED = re.compile(
     r"\b(?:amendment|addendum|supplement)\b[^.;]{0,50}\bto\s+(?:the|that|its)\b[^.;]{0,120}$",
     re.IGNORECASE,
+)
+# A sentence that begins with it: the date is that of a signature, whatever the sentence before speaks of.
+_SIGNED = re.compile(
+    r"(?:^|[.;:!?\n]\s*)(?:Signed|SIGNED|Unterzeichnet|Unterschrieben)\b[^.;]{0,40}$"
 )
 _WITNESS = re.compile(
     r"\b(?:in\s+witness|executed\s+this|have\s+(?:duly\s+)?(?:executed|signed|caused)|has\s+(?:duly\s+)?(?:executed|signed)|"
@@ -197,6 +202,8 @@ def _named(before: str, after: str) -> tuple[int, str] | None:
             if _THIS.search(before)
             else (72, "stated to be effective then")
         )
+    if _SIGNED.search(near):
+        return 74, "the date of a signature"
     if _MADE.search(near) and _THIS.search(before):
         return 92, "the date of the first sentence"
     if _DATE_LABEL.search(near):

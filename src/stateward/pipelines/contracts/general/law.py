@@ -59,6 +59,12 @@ _ORGANIZED = re.compile(
     r"[^.;]{0,60}$",
     re.IGNORECASE,
 )
+# `a Master Agreement dated 3 May 2019, governed by`: the law of an agreement that is not this one.
+_OTHERS = re.compile(
+    r"\b(?:an?|the|that|certain|prior|previous|their|its)\s+(?:(?!\bthis\b)[^.;]){0,90}\bdated\b(?:(?!\bthis\b)[^.;]){0,60}$",
+    re.IGNORECASE,
+)
+BEFORE_CHARS = 160
 _SEPARATE = re.compile(
     r"\b(?:securities|patent|tax|bankruptcy|employment|antitrust|privacy)\s+$", re.IGNORECASE
 )
@@ -117,8 +123,16 @@ def _found(text: str) -> Iterator[NamedLaw]:
             before = text[max(0, match.start() - 90) : start]
             if start in taken or _is_other(before, kind):
                 continue
+            if kind in STRONG and _is_of_another(text, match.start(), start):
+                continue
             taken.add(start)
             yield NamedLaw(_name(match[group]), start, end, kind)
+
+
+def _is_of_another(text: str, start: int, place: int) -> bool:
+    """Whether the words before a clause, in its own sentence, speak of another agreement."""
+    first = max(0, start - BEFORE_CHARS)
+    return "." not in text[start:place] and _OTHERS.search(text, first, start) is not None
 
 
 def _is_other(before: str, kind: str) -> bool:
