@@ -21,6 +21,7 @@ from stateward.settings.server import ApiSettings
 from tests.server.api_client import ApiClient, problem, serving, settings_at, statement
 
 NUMBERS = count(1000)
+R1 = {"record_id": "R1", "version": 1}
 
 
 @pytest.fixture
@@ -184,6 +185,8 @@ DEEP = DEPTH_MAX + 1
         b'{"priority": ' + b"1" * 5000 + b"}",
         b'{"priority": 5, "colour": "red"}',
         b'{"priority": true}',
+        b'{"priority": "5"}',
+        b'{"priority": 5.0}',
         b"{",
         b"",
         b"null",
@@ -205,6 +208,37 @@ def test_names_that_a_path_does_not_know_are_refused_in_a_query(shared: ApiClien
     assert "staus" in answer.text
     assert shared.get("/records?status=parsed&limit=3").status_code == 200
     assert shared.get("/healthz?x=1").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/erasures", {"record_ids": ["R1"], "reason": "asked", "is_dry_run": 0}),
+        ("/retention", {"is_dry_run": 1}),
+        ("/records/R1/hold", {"is_held": "true", "reason": "a suit"}),
+        ("/batches", {"action": "cancel", "query": "status:parsed", "dry_run": 1}),
+        ("/reviews/batches", {"action": "approve", "reviews": [R1], "dry_run": "true"}),
+        ("/records/R1/reparse", {"is_preview": 1}),
+    ],
+)
+def test_a_flag_is_true_or_false_and_no_number(
+    shared: ApiClient, path: str, body: dict[str, Any]
+) -> None:
+    answer = shared.post(path, json=body)
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert answer.json()["errors"][0]["sentence"].startswith("Expected `bool`")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["limit=1.0", "limit=1e2", "limit=null", "limit=+1", "limit=2&limit=3", "cursor=a&cursor=b"],
+)
+def test_a_query_says_one_thing_and_plainly(shared: ApiClient, query: str) -> None:
+    answer = shared.get(f"/records?{query}")
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert shared.get("/records?status=parsed&status=failed&limit=2").status_code == 200
 
 
 def test_head_is_get_without_a_body(shared: ApiClient) -> None:

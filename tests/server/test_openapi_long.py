@@ -16,6 +16,8 @@ __all__ = ["asked"]  # the fixture
 # the tester's own limit of time is for machines that do nothing else.
 NO_FAULTS = {"positive_data_acceptance", "max_response_time"}
 UNWELL = {"not_a_server_error"}
+# The fields of a form are text: the tester's number where text is due arrives as text, and is rightly taken.
+FORM, OF_FORMS = "multipart/form-data", {"negative_data_rejection"}
 load_all_checks()
 SCHEMA = schemathesis.openapi.from_dict(described())
 EVERY: list[Any] = [each for each in CHECKS.get_all() if each.__name__ not in NO_FAULTS]
@@ -39,5 +41,6 @@ def test_every_check_of_the_tester_finds_nothing(
     is_unwell = answer.status_code == 503 and case.operation.path.startswith(
         ("/readyz", "/workflows")
     )
-    checks = [each for each in EVERY if not (is_unwell and each.__name__ in UNWELL)]
+    left_out = (UNWELL if is_unwell else set()) | (OF_FORMS if case.media_type == FORM else set())
+    checks = [each for each in EVERY if each.__name__ not in left_out]
     case.validate_response(answer, checks=checks)

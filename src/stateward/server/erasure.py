@@ -42,7 +42,6 @@ async def erase(
     mirrored ledger and what was delivered are out of reach.
     """
     check_whole(request)
-    await _check_flag(request, "is_dry_run")
     actor = caller_of(request).actor
 
     def act(app: App) -> Erased:
@@ -60,13 +59,6 @@ async def erase(
 
     once = once_of(caller_of(request), request, key, (await request.body(),))
     return reply(await operations.write_once(request, once, Call(act), answer))
-
-
-async def _check_flag(request: Asked, name: str) -> None:
-    """Refuse a flag that is not true or false: 0 may have been meant as either, and what is deleted is gone."""
-    given = await request.json()
-    if isinstance(given, dict) and not isinstance(given.get(name, False), bool):
-        raise InvalidRequest(f"{name} is true or false")
 
 
 def _wanted(app: App, data: schemas.ErasureRequest) -> list[str]:
@@ -112,7 +104,6 @@ async def hold(
 ) -> Response[schemas.HeldRecord]:
     """Who held or released it, when and why is in the audit log."""
     check_whole(request)
-    await _check_flag(request, "is_held")
     actor = caller_of(request).actor
 
     def act(app: App) -> Hold:
@@ -149,7 +140,6 @@ async def retention(
 ) -> Response[schemas.RetentionAnswer]:
     """Takes as long as there is to delete; other requests are answered meanwhile. A repetition deletes nothing more."""
     check_whole(request)
-    await _check_flag(request, "is_dry_run")
     del key  # what is gone is gone: a repetition finds nothing to do
     actor = caller_of(request).actor
 

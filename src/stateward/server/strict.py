@@ -1,19 +1,25 @@
 """What every request and every answer has in common, before and after a route has its say.
 
-JSON is read strictly: UTF-8, no name twice in one object, no NaN, no nesting that no document has. Names in a query
-that the route does not know are refused, because a mistyped filter would silently be none. HEAD works where GET does.
+JSON is read strictly: UTF-8, no name twice in one object, no NaN, no nesting that no document has, and every value of
+the type that its field has: `0` is not taken for `false`, nor `"7"` for 7. A query has no types; there a flag is
+`true` or `false`, a number has digits only, and what can be said once is said once. Names in a query that the route
+does not know are refused, because a mistyped filter would silently be none. HEAD works where GET does.
 Answers of the API are not stored by anyone on the way, and no browser guesses their type.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 from litestar import Litestar, Request, Router
 from litestar.connection import ASGIConnection
+from litestar.exceptions import ValidationException
 from litestar.handlers import BaseRouteHandler
 from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.typing import FieldDefinition
 
 from stateward.core.model import clean_text
 from stateward.server.problems import Refusal
@@ -79,26 +85,66 @@ def _bad(why: str) -> Refusal:
 class ApiRequest(Request[Any, Any, Any]):
     """A request whose JSON is read strictly, whatever route reads it."""
 
-    async def json(self) -> Any:  # noqa: ANN401 - it is JSON
-        """The body."""
+    async def json(self) -> Any:  # noqa: ANN401 - it is JSON, or what the route declares as its `data`
+        """The body. Litestar alone would convert it laxly, and what has its type already it leaves alone."""
         body = await self.body()
-        return None if not body else strict_json(body)
+        if not body:
+            return None
+        declared = self.route_handler.parsed_fn_signature.parameters.get("data")
+        found = strict_json(body)
+        return found if declared is None else _typed(found, declared.annotation)
+
+
+def _typed(found: object, declared: object) -> object:
+    try:
+        return msgspec.convert(found, declared)
+    except msgspec.ValidationError as error:
+        said, _, path = str(error).partition(" - at `$")
+        field = path.rstrip("`").lstrip(".") or "data"
+        fault = {"key": field, "message": said}
+        raise ValidationException(detail=f"{field}: {said}", extra=[fault]) from error
 
 
 # Queries
 
 
+class QueryName(msgspec.Struct, frozen=True):
+    """A name that the query of a route may have."""
+
+    form: re.Pattern[str] | None
+    expected: str
+    is_repeatable: bool
+
+
+_DIGITS = re.compile(r"-?[0-9]+")
+_FLAG = re.compile(r"true|false")
+
+
 def note_queries(app: Litestar, handlers: Iterable[object]) -> None:
-    """Remember for each of our routes which names its query may have; those of the console are their own affair."""
+    """Remember for each of our routes what its query may have; those of the console are their own affair."""
     own = {getattr(each, "fn", None) for each in _flat(handlers)}
-    found: dict[object, frozenset[str]] = {}
+    found: dict[object, dict[str, QueryName]] = {}
     for route in app.routes:
         if isinstance(route, HTTPRoute):
             for handler, model in route.route_handler_map.values():
                 if handler.fn in own:
-                    names = {each.field_alias for each in model.expected_query_params}
-                    found[handler.fn] = frozenset(names)
+                    declared = handler.parsed_fn_signature.parameters
+                    found[handler.fn] = {
+                        each.field_alias: _query_name(
+                            declared[each.field_name], is_repeatable=each.is_sequence
+                        )
+                        for each in model.expected_query_params
+                    }
     app.state.queries = found
+
+
+def _query_name(declared: FieldDefinition, *, is_repeatable: bool) -> QueryName:
+    types = {each.annotation for each in declared.inner_types or (declared,)}
+    if bool in types:
+        return QueryName(_FLAG, "true or false", is_repeatable)
+    if int in types:
+        return QueryName(_DIGITS, "a whole number", is_repeatable)
+    return QueryName(None, "", is_repeatable)
 
 
 def _flat(handlers: Iterable[object]) -> Iterable[object]:
@@ -111,18 +157,32 @@ def _flat(handlers: Iterable[object]) -> Iterable[object]:
 
 
 def check_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Refuse names that the route does not know; one whose names depend on the pipelines checks them itself."""
-    if handler.opt.get("checks_query"):
-        return
-    known: Mapping[object, frozenset[str]] = connection.app.state.queries
+    """Refuse names that the route does not know, and values that are not plainly of their type."""
+    known: Mapping[object, Mapping[str, QueryName]] = connection.app.state.queries
     names = known.get(handler.fn)
     if names is None or not connection.scope.get("query_string"):
         return
-    other = [name for name in dict.fromkeys(connection.query_params.keys()) if name not in names]
+    given = connection.query_params.dict()
+    # A route whose names depend on the pipelines checks the others itself.
+    other = [] if handler.opt.get("checks_query") else [name for name in given if name not in names]
     if other:
         shown = ", ".join(clean_text(name, chars_max=SHOWN_CHARS_MAX) for name in other[:5])
         there = f"it knows {', '.join(sorted(names))}" if names else "it takes none"
         raise Refusal("invalid-request", f"this path knows no query {shown}; {there}")
+    for name, values in given.items():
+        if name in names:
+            _check_values(name, values, names[name])
+
+
+def _check_values(name: str, values: list[Any], declared: QueryName) -> None:
+    if len(values) > 1 and not declared.is_repeatable:
+        raise Refusal("invalid-request", f"the query has {name} {len(values)} times; say it once")
+    if declared.form is not None:
+        for value in values:
+            if not declared.form.fullmatch(value):
+                shown = clean_text(value, chars_max=SHOWN_CHARS_MAX)
+                detail = f"{name} is {declared.expected}, not {shown!r}"
+                raise Refusal("invalid-request", detail)
 
 
 # All answers
