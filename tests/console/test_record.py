@@ -127,6 +127,21 @@ def test_an_address_that_leads_nowhere_is_a_page(scene: Scene, page: Page) -> No
     expect(page.get_by_role("link", name="To the board")).to_be_visible()
 
 
+def test_a_browser_outside_the_console_is_shown_the_way_and_a_client_a_problem(
+    scene: Scene,
+) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}
+    for path, links in (("/xyz<b>", ['"/console"']), ("/flags", ['"/console/flags"'])):
+        shown = web.get(f"{scene.url}{path}", headers=browser)
+        told = web.get(f"{scene.url}{path}")
+
+        assert (shown.status_code, told.status_code) == (404, 404)
+        assert shown.headers["content-type"].startswith("text/html")
+        assert all(f"href={each}" in shown.text for each in links)
+        assert "<b>" not in shown.text
+        assert told.headers["content-type"] == "application/problem+json"
+
+
 def test_no_cell_of_an_export_is_a_formula(scene: Scene) -> None:
     record_id = scene.submit(FORMULA, name="formula.csv")
     assert scene.rested(record_id) == "normalized"

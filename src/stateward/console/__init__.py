@@ -22,9 +22,10 @@ from stateward.console import (
     review,
     search,
 )
-from stateward.console.layout import badges_now, check_page, refused, unknown_page
+from stateward.console.layout import badges_now, check_page, page_of, refused, unknown_page
 from stateward.console.static_files import BASE
 
+__all__ = ["console", "page_of"]
 PAGES = (board, records, record, errors, review, flags, correct, ledger, operations, search)
 
 

@@ -256,6 +256,19 @@ def refused(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     return html("problem.html", facts, status=refusal.kind.status)
 
 
+def page_of(request: Request[Any, Any, Any], refusal: Refusal) -> Response[Any]:
+    """An address outside the console that leads nowhere, opened in a browser; often it lacks the console's prefix."""
+    path = clean_text(request.url.path, chars_max=PATH_CHARS_SHOWN)
+    first = "/" + request.url.path.strip("/").split("/", 1)[0]
+    meant = [each for each in NAVIGATION if each[2] == first]
+    facts = {
+        "title": refusal.kind.title,
+        "said": f"there is nothing at {path}",
+        "meant": meant[0][1:] if meant else None,
+    }
+    return html("problem.html", facts, status=refusal.kind.status)
+
+
 def _refusal(error: Exception) -> Refusal:
     if isinstance(error, Refusal):
         return error

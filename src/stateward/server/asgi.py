@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 from litestar import Litestar, Request, Response
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
@@ -55,6 +55,9 @@ from stateward.settings import Settings
 # Modules whose routes are loaded with them.
 FURTHER = ("stateward.server.metrics", "stateward.server.webhooks")
 DETAIL_CHARS_MAX = 500
+HTML = "text/html"
+# A refusal as a page for people.
+PageOf: TypeAlias = Callable[[Request[Any, Any, Any], Refusal], Response[Any]]
 
 
 def make_app(
@@ -62,10 +65,12 @@ def make_app(
     *,
     open_app: Callable[[], App],
     extra_routes: Sequence[ControllerRouterHandler] = (),
+    page_of: PageOf | None = None,
 ) -> Litestar:
     """The API as an ASGI application; `open_app` gives each of its threads an App.
 
-    `extra_routes` are further routes at the same address which are no part of the API, such as the console.
+    `extra_routes` are further routes at the same address which are no part of the API, such as the console;
+    `page_of` is what a browser is shown at an address that leads nowhere.
     """
     service = Service(settings, open_app=open_app)
 
@@ -93,6 +98,7 @@ def make_app(
         debug=False,
     )
     app.state.service = service
+    app.state.page_of = page_of
     note_queries(app, own)
     app.state.described = lambda: described(plugins)
     app.state.record_schemas = cache(lambda: record_schemas.record_schemas(plugins))
@@ -188,7 +194,15 @@ def _problem(request: Request[Any, Any, Any], error: Exception) -> Response[Any]
         service.log.error(
             f"{request.method} {request.url.path} failed", exc_info=error, kind=type(error).__name__
         )
+    page_of: PageOf | None = request.app.state.page_of
+    if page_of is not None and isinstance(error, NotFoundException) and _is_browser(request):
+        return page_of(request, refusal)
     return reply(refusal.answer())
+
+
+def _is_browser(request: Request[Any, Any, Any]) -> bool:
+    """Whether a person looks at the answer: clients of the API do not ask for pages."""
+    return request.method == "GET" and HTML in request.headers.get("accept", "")
 
 
 def _refusal(error: Exception) -> Refusal:

@@ -14,7 +14,7 @@ from litestar.types import ControllerRouterHandler
 
 from stateward import telemetry
 from stateward.app import App
-from stateward.server.asgi import make_app
+from stateward.server.asgi import PageOf, make_app
 from stateward.server.connections import Connections
 from stateward.server.listening import BACKLOG, listening, url_of
 from stateward.server.service import Service
@@ -42,10 +42,11 @@ class Server:
         *,
         open_app: Callable[[], App],
         extra_routes: Sequence[ControllerRouterHandler] = (),
+        page_of: PageOf | None = None,
         on: socket.socket | None = None,
     ) -> None:
         self._settings = settings
-        self._extra_routes = extra_routes
+        self._extra_routes, self._page_of = extra_routes, page_of
         self._open_app = open_app
         self._socket = listening(settings) if on is None else on
         self._is_ready = Event()
@@ -95,7 +96,12 @@ class Server:
 
     async def _serve(self) -> None:
         own = self._settings.api
-        app = make_app(self._settings, open_app=self._open_app, extra_routes=self._extra_routes)
+        app = make_app(
+            self._settings,
+            open_app=self._open_app,
+            extra_routes=self._extra_routes,
+            page_of=self._page_of,
+        )
         connections = Connections(own)
         config = uvicorn.Config(
             around(app, own),
