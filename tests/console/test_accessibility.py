@@ -13,8 +13,20 @@ from tests.console.scene import BROKEN, Scene, contract_pdf, statement
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 PAGES = (
-    "", "/records", "/records/{failed}", "/errors", "/review", "/ledger", "/operations", "/login",
+    "", "/records", "/records/{failed}", "/errors", "/review", "/reviews/statistics", "/flags", "/ledger",
+    "/operations", "/login",
 )  # fmt: skip
+# The menu at its widest: every number is shown, and the page was refreshed a while ago.
+BUSY = """() => {
+    for (const badge of document.querySelectorAll("[data-badge]")) {
+        badge.hidden = false;
+        badge.querySelector("[data-number]").textContent = "128";
+    }
+    const fresh = document.getElementById("fresh");
+    fresh.removeAttribute("id");
+    fresh.hidden = false;
+    fresh.textContent = "live · 30 s old";
+}"""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -172,12 +184,25 @@ def test_a_narrow_or_zoomed_window_needs_no_scrolling_sideways(
         f"/records/{filled['failed']}",
         "/errors",
         "/review",
+        "/reviews/statistics",
         "/operations",
     ):
         page.goto(scene.page(path))
         expect(page.get_by_text("loading…")).to_have_count(0)
+        page.evaluate(BUSY)
         widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert widths[0] <= widths[1], path
+
+
+@pytest.mark.long
+def test_the_menu_is_one_line_while_the_age_of_the_page_is_shown(scene: Scene, page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.goto(scene.page())
+    line = page.locator(".top nav a").first.evaluate("(link) => link.offsetHeight")
+
+    page.evaluate(BUSY)
+
+    assert page.locator(".top").evaluate("(header) => header.clientHeight") < 2 * line
 
 
 @pytest.mark.long
