@@ -6,9 +6,17 @@ from random import Random
 
 import click
 
-from lab.documents.banks import elsewhere, europe  # noqa: F401 - each registers its layouts
+from lab.documents.banks import (  # noqa: F401 - each registers its layouts
+    elsewhere,
+    europe,
+    further_east,
+    further_europe,
+    further_north,
+    further_oceans,
+    further_structured,
+)
 from lab.documents.banks.account import month
-from lab.documents.banks.layouts import LAYOUTS, Layout
+from lab.documents.banks.layouts import FURTHER, LAYOUTS, Layout
 from lab.documents.banks.table import mutate
 
 
@@ -19,19 +27,27 @@ from lab.documents.banks.table import mutate
 @click.option(
     "--mutate", "is_mutated", is_flag=True, help="Change each layout into one that no bank used."
 )
-def main(folder: Path, *, count: int, seed: int, is_mutated: bool) -> None:
+@click.option("--further", "is_further", is_flag=True, help="The second set of layouts.")
+def main(folder: Path, *, count: int, seed: int, is_mutated: bool, is_further: bool) -> None:
     """Draw bank exports."""
-    write(folder, count=count, seed=seed, is_mutated=is_mutated)
+    write(folder, count=count, seed=seed, is_mutated=is_mutated, is_further=is_further)
 
 
-def write(folder: Path, *, count: int, seed: int, is_mutated: bool) -> None:
+def write(
+    folder: Path, *, count: int, seed: int, is_mutated: bool, is_further: bool = False
+) -> None:
     """Files with their truth beside them, every layout in turn."""
+    layouts = [
+        each
+        for each in (FURTHER if is_further else LAYOUTS)
+        if not (is_mutated and each.is_structured)
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(seed, seed + count):
-        layout = LAYOUTS[number % len(LAYOUTS)]
+        layout = layouts[number % len(layouts)]
         content, truth = draw(layout, number, is_mutated=is_mutated)
         name = f"{layout.country.lower()}-{layout.name}-{number}"
-        (folder / f"{name}.csv").write_bytes(content)
+        (folder / f"{name}{truth['suffix']}").write_bytes(content)
         (folder / f"{name}.truth.json").write_text(json.dumps(truth, ensure_ascii=False), "utf-8")
 
 
@@ -51,6 +67,7 @@ def draw(layout: Layout, seed: int, *, is_mutated: bool) -> tuple[bytes, dict[st
         "currency": layout.currency,
         "transactions": rows,
         "changes": export.changes,
+        "suffix": export.suffix,
     }
 
 

@@ -17,6 +17,16 @@ SHOPS = {
     "pt": ("Padaria São João", "Pix enviado - José", "Uber *TRIP", "Conta de luz"),
     "ja": ("セブンイレブン", "電気料金", "家賃", "スイカ"),
     "zh": ("超市购物", "水电费", "房租", "地铁"),
+    "hu": ("SPAR MAGYARORSZÁG", "MÁV Zrt. jegy", "Közüzemi díj", "Átutalás Nagy Éva"),
+    "cs": ("Albert hypermarket", "ČEZ Prodej", "Platba kartou Kaufland", "Nájem Žižkov"),
+    "nb": ("REMA 1000 Grünerløkka", "Vipps Kåre", "Strøm Hafslund", "Ruter app"),
+    "fi": ("K-Market Töölö", "VR Matkat", "Sähkölasku Fortum", "Vuokra Hämeentie"),
+    "da": ("Netto Nørrebro", "DSB billet", "El Ørsted", "MobilePay Søren"),
+    "tr": ("MİGROS TİC A.Ş.", "Elektrik faturası", "Kira ödemesi", "Toplam Market"),
+    "ru": ("Пятёрочка", "Яндекс Такси", "Перевод Ивану", "Оплата ЖКХ"),
+    "he": ("שופרסל דיל", "חברת חשמל", "רכבת ישראל", "ביט העברה"),
+    "th": ("เซเว่น อีเลฟเว่น", "ค่าไฟฟ้า", "โอนเงิน", "ค่าเช่า"),
+    "ar": ("كارفور الرياض", "شركة الكهرباء", "إيجار", "أوبر"),
 }  # fmt: skip
 INCOME = {
     "en": ("SALARY ACME LTD", "Refund Zalando"), "de": ("Gehalt ACME GmbH", "Erstattung Finanzamt"),
@@ -24,6 +34,10 @@ INCOME = {
     "fr": ("VIR SALAIRE ACME", "VIR REMBOURSEMENT"), "es": ("Nómina ACME", "Devolución Zara"),
     "it": ("Stipendio ACME", "Rimborso 730"), "pl": ("Wynagrodzenie ACME", "Zwrot podatku"),
     "pt": ("Salário ACME", "Pix recebido - Ana"), "ja": ("給与振込", "返金"), "zh": ("工资", "退款"),
+    "hu": ("Munkabér ACME", "Visszatérítés"), "cs": ("Mzda ACME", "Vrácení platby"), "nb": ("Lønn ACME AS", "Tilbakebetaling"),
+    "fi": ("Palkka ACME Oy", "Palautus"), "da": ("Løn ACME A/S", "Refusion"), "tr": ("MAAŞ ACME", "İade Trendyol"),
+    "ru": ("Зарплата ООО АКМЕ", "Возврат"), "he": ("משכורת אקמה", "זיכוי"), "th": ("เงินเดือน", "คืนเงิน"),
+    "ar": ("راتب شركة", "استرداد"),
 }  # fmt: skip
 
 

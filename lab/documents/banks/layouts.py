@@ -20,9 +20,11 @@ class Layout:
     write: Callable[[Decimal, list[Entry], Random], Export]
     balances: bool = False
     places: int = 2
+    is_structured: bool = False  # a format with its own grammar: it is not mutated
 
 
 LAYOUTS: list[Layout] = []
+FURTHER: list[Layout] = []  # a second set, written later and by another author
 Writer = Callable[[Decimal, list[Entry], Random], Export]
 
 
@@ -42,6 +44,33 @@ def bank(
         return write
 
     return register
+
+
+def further(
+    name: str,
+    country: str,
+    currency: str,
+    language: str,
+    *,
+    balances: bool = False,
+    places: int = 2,
+    is_structured: bool = False,
+) -> Callable[[Writer], Writer]:
+    """Register a layout of the second set."""
+
+    def register(write: Writer) -> Writer:
+        FURTHER.append(
+            Layout(name, country, currency, language, write, balances, places, is_structured)
+        )
+        return write
+
+    return register
+
+
+def split(text: str, amount: Decimal, *, is_unsigned: bool = True) -> tuple[str, str]:
+    """The cells of a debit and a credit column for one amount that is written as `text`."""
+    shown = text.lstrip("-") if is_unsigned else text
+    return (shown, "") if amount < 0 else ("", shown)
 
 
 def comma(amount: Decimal, *, thousands: str = "", plus: str = "") -> str:

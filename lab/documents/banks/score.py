@@ -24,6 +24,7 @@ QUIET = {"NOT_CHECKED"}
 KINDS = ("exact", "false alarm", "flagged rightly", "silent")
 WRITERS: dict[str, Callable[..., None]] = {
     "exports": exports.write,
+    "further-exports": partial(exports.write, is_further=True),
     "pdf": pdfs.write,
     "further-pdf": partial(pdfs.write, is_further=True),
 }
@@ -34,7 +35,7 @@ Counts = dict[str, Counter[str]]
 @click.option("--count", default=324, show_default=True, help="How many files of each kind.")
 @click.option("--seed", default=1, show_default=True, help="The first seed.")
 @click.option(
-    "--only", type=click.Choice(list(WRITERS)), help="Only CSV exports, or one set of PDFs."
+    "--only", type=click.Choice(list(WRITERS)), help="Only one set of exports or of PDFs."
 )
 @click.option("--keep", type=click.Path(path_type=Path), help="Leave files and findings here.")
 def main(*, count: int, seed: int, only: str | None, keep: Path | None) -> None:

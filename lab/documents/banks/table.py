@@ -3,8 +3,13 @@
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from io import StringIO
+from datetime import date, datetime
+from decimal import Decimal
+from io import BytesIO, StringIO
 from random import Random
+from typing import Any
+
+import xlsxwriter
 
 
 @dataclass
@@ -12,7 +17,7 @@ class Export:
     """One file. `vital` are the columns without which a person could not read it either."""
 
     headings: list[str]
-    rows: list[list[str]]
+    rows: list[list[Any]]
     vital: set[int]
     delimiter: str = ","
     encoding: str = "utf-8"
@@ -22,6 +27,7 @@ class Export:
     is_quoted: bool = False
     line_end: str = "\n"
     changes: list[str] = field(default_factory=list)
+    suffix: str = ".csv"
 
     def bytes(self) -> bytes:
         """The file."""
@@ -45,6 +51,42 @@ class Export:
     def spare(self) -> list[int]:
         """The columns that may go."""
         return [at for at in range(len(self.headings)) if at not in self.vital]
+
+
+class Workbook(Export):
+    """A table in XLSX. Cells may be days and numbers; `above` and `below` are rows whose cells are parted by tabs."""
+
+    def bytes(self) -> bytes:
+        """The file."""
+        file = BytesIO()
+        book = xlsxwriter.Workbook(file, {"in_memory": True, "default_date_format": "dd/mm/yyyy"})
+        book.set_properties({"created": datetime(2026, 1, 1)})  # noqa: DTZ001 - the same bytes again
+        sheet = book.add_worksheet()
+        lines: list[Sequence[object]] = [line.split("\t") for line in self.above]
+        lines += [self.headings, *self.rows] if self.has_headings else self.rows
+        lines += [line.split("\t") for line in self.below]
+        for at, line in enumerate(lines):
+            for place, cell in enumerate(line):
+                if isinstance(cell, date):
+                    sheet.write_datetime(at, place, cell)
+                elif isinstance(cell, Decimal):
+                    sheet.write_number(at, place, float(cell))
+                elif cell != "":
+                    sheet.write_string(at, place, str(cell))
+        book.close()
+        return file.getvalue()
+
+
+class Message(Export):
+    """A file in a format of its own; nothing of it is a table."""
+
+    def __init__(self, text: str, suffix: str, encoding: str = "utf-8") -> None:
+        super().__init__([], [], set(), has_headings=False, encoding=encoding, suffix=suffix)
+        self.text = text
+
+    def bytes(self) -> bytes:
+        """The file."""
+        return self.text.encode(self.encoding, errors="replace")
 
 
 def mutate(export: Export, random: Random) -> None:

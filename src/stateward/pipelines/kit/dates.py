@@ -71,7 +71,7 @@ WEEKDAYS = frozenset(
 _ISO = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].{0,30})?", re.ASCII)
 _NUMERIC = re.compile(
     r"([0-9]{1,4})\s?([./\-\u2010-\u2015])\s{0,2}([0-9]{1,2})(?:\s?[./\-\u2010-\u2015'\u2019]\s?([0-9]{4}|[0-9]{1,2}))?\.?"
-    r"(?:,?[T ]+(?P<time>[0-9]{1,2}[:.h][0-9]{2}.{0,20}))?",
+    r"(?:(?:,?[T ]+|-)(?P<time>[0-9]{1,2}[:.h][0-9]{2}.{0,20}))?",
     re.ASCII,
 )
 _COMPACT = re.compile(r"([0-9]{8})(?:[0-9]{4}(?:[0-9]{2})?(?:\.[0-9]{1,6})?)?(?:\s*\[.{0,12}\])?Z?")
@@ -101,9 +101,13 @@ class OrderVote(NamedTuple):
     against: int = 0
 
 
+# Letters that Unicode does not take apart, as they are written without their keys; dots mean nothing.
+_WHOLE_LETTERS = str.maketrans({".": "", "ı": "i", "ø": "o", "ł": "l", "đ": "d", "æ": "ae"})
+
+
 def fold(text: str) -> str:
     """A name without case, dots and Latin accents."""
-    bare = unicodedata.normalize("NFD", text.casefold().replace(".", "").replace("ı", "i"))
+    bare = unicodedata.normalize("NFD", text.casefold().translate(_WHOLE_LETTERS))
     return unicodedata.normalize("NFC", "".join(c for c in bare if not "\u0300" <= c <= "\u036f"))
 
 
@@ -127,7 +131,7 @@ def month_names(*languages: str) -> dict[str, int]:
 @lru_cache(maxsize=CACHE_MAX)
 def split_date(text: str) -> DateParts | None:
     """The parts of a date; None if the text is not one, or contains more than one."""
-    text = text.strip()
+    text = text.strip().removeprefix("'")  # which keeps a sheet from reading it as a number
     if not text or len(text) > TEXT_CHARS_MAX:
         return None
     if found := _ISO.fullmatch(text):
@@ -270,8 +274,10 @@ def _numeric(found: re.Match[str]) -> DateParts | None:
 
 
 def _compact(digits: str) -> DateParts | None:
-    if YEAR_MIN <= int(digits[:4]) <= YEAR_MAX or int(digits[:4]) >= BUDDHIST_FROM:
-        return DateParts((int(digits[:4]), int(digits[4:6]), int(digits[6:])), "ymd")
+    parts = (int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    # 20092026 is no day of the year 2009, so it begins with the day.
+    if parts[0] >= YEAR_MIN and _build(parts, "ymd", 0, 4) is not None:
+        return DateParts(parts, "ymd")
     return DateParts((int(digits[:2]), int(digits[2:4]), int(digits[4:])), "", "")
 
 

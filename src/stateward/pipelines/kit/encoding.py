@@ -54,6 +54,11 @@ HIGH_TRAIL = frozenset({"gb18030", "euc_kr"})  # whose everyday characters have 
 KOREAN = 0.97
 EVERYDAY = 0.75  # the least share of everyday characters in a text that is decoded rightly
 _GLUED_SIGN = re.compile(r"[^\W\d_][\u00a3\u00a7\u2026\u00b4\u00b7\u00ae\u00a9][^\W\d_]|£[^\W\d_]")
+# Words in Windows bytes: in Arabic, the bytes of accented Latin letters are left out.
+_HEBREW = re.compile(rb"(?<![\xc0-\xff])[\xe0-\xfa]{2,}(?![\xc0-\xff])")
+_ARABIC = re.compile(rb"[\xc1-\xd6\xd8-\xdf\xe1\xe3-\xe6\xec\xed\xf0-\xf3\xf5\xf6\xf8\xfa]{3,}")
+SEMITIC = 0.95  # of the bytes beyond ASCII are letters of such words
+SEMITIC_BYTES_MIN, SEMITIC_BYTES_SURE = 20, 60
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -132,6 +137,8 @@ def _is_mostly_utf8(sample: bytes) -> bool:
 
 def _code_page(sample: bytes) -> Encoding:
     """A code page: the one whose letters make words of one language, else what a statistical detector finds."""
+    if found := _semitic_code_page(sample):
+        return found
     texts = {name: sample.decode(name, "replace") for name in CODE_PAGES}
     faults = {name: _faults(text) for name, text in texts.items()}
     best = min(CODE_PAGES, key=lambda name: faults[name])
@@ -148,6 +155,24 @@ def _code_page(sample: bytes) -> Encoding:
     if detected is not None and faults.get(detected.encoding, faults[best]) < faults[best]:
         best = detected.encoding
     return Encoding(best, "its letters make the most sense so", is_sure=False)
+
+
+def _semitic_code_page(sample: bytes) -> Encoding | None:
+    """Hebrew or Arabic, where nearly all bytes beyond ASCII are letters of it that stand in words; else None.
+
+    Hebrew in Windows bytes is also Russian without a capital and without its last five letters, which only a short
+    text can be.
+    """
+    high = sum(byte >= 0xC0 for byte in sample)
+    if high < SEMITIC_BYTES_MIN:
+        return None
+    for name, words in (("cp1255", _HEBREW), ("cp1256", _ARABIC)):
+        letters = sum(map(len, words.findall(sample)))
+        if letters >= SEMITIC * high:
+            is_sure = name == "cp1256" or high >= SEMITIC_BYTES_SURE
+            rivals = () if is_sure else ("cp1251",)
+            return Encoding(name, "its letters make words so", is_sure, rivals)
+    return None
 
 
 def _is_doubtful(sample: bytes, name: str, rival: str, texts: dict[str, str]) -> bool:

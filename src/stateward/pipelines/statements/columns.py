@@ -1,7 +1,7 @@
 """The roles of the columns of a table: by headings, checked by content; by content alone without headings."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise, permutations
 from typing import Any, cast
@@ -308,10 +308,17 @@ def _bare(rows: Sequence[Cells]) -> ColumnLayout | None:
         if is_headed
         else tuple(f"column {i + 1}" for i in range(width))
     )
-    columns = [[row[i] for row in body] for i in range(width)]
-    roles = _roles_by_content(columns)
+    roles = _roles_by_content(_columns_of(body))
     if roles is None:
         return None
+    # Amounts without decimals or a sign look like plain numbers until it is known where amounts stand.
+    body = [row for row in rows if len(row) == width and _is_row(row, roles)][:PROOF_ROWS]
+    at = next(i for i, row in enumerate(rows) if len(row) == width and _is_row(row, roles))
+    summary = _summary(body, roles)
+    # A row of another width may stand first: it is reported where it is read.
+    first = at + 1 if summary else min(first, at)
+    body = body[1:] if summary else body
+    roles = _roles_by_content(_columns_of(body)) or roles
     found = ", ".join(f"column {i + 1} is {role}" for role, i in roles.items())
     return ColumnLayout(
         width=width,
@@ -319,8 +326,43 @@ def _bare(rows: Sequence[Cells]) -> ColumnLayout | None:
         headings=names,
         is_headed=False,
         decisions=(f"no known headings; by content, {found}",),
+        summary=summary,
         **cast("dict[str, Any]", roles),
     )
+
+
+def _columns_of(body: Sequence[Cells]) -> list[Cells]:
+    return [[row[i] for row in body] for i in range(len(body[0]))]
+
+
+def _is_row(cells: Cells, roles: Mapping[str, int]) -> bool:
+    """Whether a row has a date and an amount where the others have theirs."""
+    places = [roles[role] for role in ("amount", "debit", "credit") if role in roles]
+    return dates.is_date(cells[roles["date"]]) and any(money.is_amount(cells[i]) for i in places)
+
+
+def _summary(body: Sequence[Cells], roles: Mapping[str, int]) -> tuple[str, ...]:
+    """The balances before and after all other rows, where the first row tells them.
+
+    Their sum proves it, and that balances follow from one another without this row, but not with it: the newest row
+    of an account that began with nothing adds up alike.
+    """
+    if "amount" not in roles or len(body) < 2:
+        return ()
+    texts = [row[roles["amount"]] for row in body]
+    decimal = money.vote_decimal(texts).decimal
+    values = [money.amount(text, decimal) for text in texts]
+    rest = [value for value in values[1:] if value is not None]
+    if values[0] is None or len(rest) < len(body) - 1 or not sum(rest):
+        return ()
+    closing = sum(rest, values[0])
+    for place, cell in enumerate(body[0]):
+        after = [row[place] for row in body]
+        is_apart = len(body) == 2 and money.amount(after[1], decimal) == closing
+        is_apart = is_apart or _chains(texts[1:], after[1:])
+        if money.amount(cell, decimal) == closing and is_apart and not _chains(texts, after):
+            return texts[0], cell
+    return ()
 
 
 def _is_data(cells: Cells) -> bool:
@@ -340,6 +382,8 @@ def _is_money(text: str) -> bool:
 def _roles_by_content(columns: Sequence[Cells]) -> dict[str, int] | None:
     filled = [[c.strip() for c in column if c.strip()] for column in columns]
     days = [i for i, f in enumerate(filled) if f and _share(f, dates.is_date) >= MOST]
+    # Six digits alone are a date only where no other column has one: branches and accounts are numbered so, too.
+    days = [i for i in days if _share(filled[i], _is_six_digits) < MOST] or days
     if not days:
         return None
     sums = _money_columns(columns, filled, days)
@@ -354,16 +398,19 @@ def _roles_by_content(columns: Sequence[Cells]) -> dict[str, int] | None:
         if "mark" not in roles and _are_marks(filled[i]) and "amount" in roles:
             roles["mark"] = i
         elif (
-            "currency" not in roles
-            and _share(filled[i], lambda t: len(t) == 3 and t.isupper()) == 1
+            "currency" not in roles and _share(filled[i], lambda t: t in money.CURRENCY_CODES) == 1
         ):
             roles["currency"] = i
     texts = [i for i in rest if i not in roles.values() and _share(filled[i], _is_words) >= MOST]
     if texts:
         roles["description"] = max(
-            texts, key=lambda i: sum(c.isalpha() for t in filled[i] for c in t)
+            texts, key=lambda i: sum(c.isalpha() for t in set(filled[i]) for c in t)
         )
     return roles
+
+
+def _is_six_digits(text: str) -> bool:
+    return len(text) == 6 and text.isdigit()
 
 
 def _is_words(text: str) -> bool:

@@ -26,7 +26,7 @@ from stateward.pipelines.statements.ground_truth import (
 )
 
 SUFFIXES = frozenset(
-    ".pdf .csv .tsv .txt .xlsx .xls .ods .ofx .qfx .qif .sta .mt940 .940 .xml .camt".split()
+    ".pdf .csv .tsv .txt .xlsx .xls .ods .ofx .qfx .qif .sta .mt940 .940 .942 .xml .camt .bai".split()
 )
 NOTES_MAX = 5
 
@@ -123,8 +123,8 @@ def judge(path: Path, name: str, truth: Truth, *, now: Callable[[], Micros]) -> 
     told = str(run.completed["parse"].facts.get("format", "")) if run.completed else ""
     if run.failure is not None:
         return _failed(path, name, truth, run.failure.code, run.failure.message, told)
-    parsed, normal = run.completed["parse"], run.completed["normalize"]
-    notes = [*_notes(parsed.facts), *_notes(normal.facts)]
+    normal = run.completed["normalize"]
+    notes = _notes(normal.facts)  # with those of the first stage that the sums did not refute
     flags = normal.facts.get("flags")
     items = list(run.items("normalize"))
     if len(items) != truth.count:  # most truths list what was booked, some also what was not

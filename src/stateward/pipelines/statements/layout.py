@@ -40,6 +40,7 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[int, ...] = ()  # other columns of words, used where the description is empty
     parties: tuple[int, ...] = ()  # payer and payee, one of which is the holder of the account
     holder: str = ""
+    summary: tuple[str, ...] = ()  # balances before and after all rows, told by a row above them
     decisions: tuple[str, ...] = ()
 
     @property

@@ -15,7 +15,7 @@ from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.columns import find_layout, mapped_layout
-from stateward.pipelines.statements.date_evidence import american_evidence
+from stateward.pipelines.statements.date_evidence import order_evidence, printed_era
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import (
@@ -32,6 +32,7 @@ from stateward.pipelines.statements.profiles import (
     find_profile,
     spelled_headings,
 )
+from stateward.pipelines.statements.serial_dates import dated_start, serial_columns
 from stateward.pipelines.statements.signs import (
     SignRule,
     booked_rows,
@@ -66,6 +67,11 @@ class StatementTable:
         """The section, with its rows as a stream."""
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
+        if columns := serial_columns([cells for _, cells in head]):
+            self._start = dated_start(self._start, columns)
+            self._reading.decisions.append("dates are numbers of days, as sheets store them")
+            stream = self._start()
+            head = list(islice(stream, HEAD_ROWS))
         given, cells_of_head = self._source.hints.map, [cells for _, cells in head]
         given = given or find_columns(cells_of_head, self._source.profiles)
         layout = mapped_layout(cells_of_head, given) if given else find_layout(cells_of_head)
@@ -85,8 +91,14 @@ class StatementTable:
             said = f"the columns are those of {self._profile.name}"
             self._reading.decisions.append(said)
         self._prove_encoding(layout)
-        terms = self._terms(layout, body, is_whole=is_whole)
-        facts = self._facts_above(layout, before)
+        terms = self._terms(layout, body, before, is_whole=is_whole)
+        facts = dict(zip(("opening", "closing"), layout.summary, strict=False))
+        if layout.summary:
+            line, cells = before.pop()
+            self._log_row(
+                f"line {line} tells the balances before and after all rows: {_raw(cells)}"
+            )
+        facts |= self._facts_above(layout, before)
         body, opening = self._opening(layout, body)
         facts = {**opening, **facts}
         if facts.get("account"):  # then a column of accounts holds those of the counterparties
@@ -97,8 +109,11 @@ class StatementTable:
             rows = with_fees(rows, layout, terms, fees)
         hints = self._source.hints
         return StatementSection(
-            account=hints.account or facts.get("account", ""),
-            currency=facts.get("currency", "") or hints.currency or self._currency(layout, body),
+            account=hints.account or facts.get("account", "") or _only(body, layout.account),
+            currency=facts.get("currency", "")
+            or hints.currency
+            or self._currency(layout, body)
+            or _only(body, layout.currency),
             opening=facts.get("opening", ""),
             closing=facts.get("closing", ""),
             period_from=facts.get("period_from", ""),
@@ -118,7 +133,12 @@ class StatementTable:
                 return
 
     def _terms(
-        self, layout: ColumnLayout, body: Sequence[Record], *, is_whole: bool
+        self,
+        layout: ColumnLayout,
+        body: Sequence[Record],
+        before: Sequence[Record],
+        *,
+        is_whole: bool,
     ) -> ReadingTerms:
         hints = self._source.hints
         language = headings.day_first_language(layout.headings)
@@ -129,8 +149,9 @@ class StatementTable:
             why_usual = f"{usual}: the source type says so"
         elif self._profile is not None and known:
             why_usual = f"{usual}: exports of {self._profile.name} print it so"
-        if not usual and (place := american_evidence(layout, [cells for _, cells in body])):
-            usual, why_usual = "mdy", f"mdy: {place}"
+        texts = [cells for _, cells in body]
+        if not usual and (found := order_evidence(layout, texts, [cells for _, cells in before])):
+            usual, why_usual = found
         order = dates.vote_order(_column(body, layout.dates), usual=usual, why_usual=why_usual)
         point = hints.decimal or ("" if self._profile is None else self._profile.decimal)
         decimal = money.vote_decimal(_column(body, layout.amounts), usual=point or ".")
@@ -145,7 +166,8 @@ class StatementTable:
             self._reading.problems.append(
                 StatementProblem(code="AMBIGUOUS_AMOUNTS", message=decimal.why)
             )
-        terms = ReadingTerms(date_order=order.order, decimal=decimal.decimal, era=order.era)
+        era = order.era or printed_era([cells for _, cells in before])
+        terms = ReadingTerms(date_order=order.order, decimal=decimal.decimal, era=era)
         title = money.mark_sign(self._title)
         sign: SignRule = decide_sign(
             layout,
@@ -176,13 +198,15 @@ class StatementTable:
     def _facts_above(self, layout: ColumnLayout, before: Sequence[Record]) -> dict[str, str]:
         facts: dict[str, str] = {}
         for line, cells in before:
+            if layout.is_heading(cells):  # "Valuta" beside "Whg" is no currency
+                continue
             found = labelled_facts(cells)
             for name, text in found.items():
                 facts.setdefault(name, text)
             if not found and _is_dated_amount(cells):
                 message = "the row has a date and an amount, but stands above the table"
                 self._problem("ROW_UNREADABLE", message, line, cells)
-            elif any(cell.strip() for cell in cells) and not layout.is_heading(cells):
+            elif any(cell.strip() for cell in cells):
                 self._log_row(f"line {line} is above the rows: {_raw(cells)}")
         return facts
 
@@ -232,7 +256,10 @@ class StatementTable:
         amount, debit, credit = layout.amount, layout.debit, layout.credit
         text, is_plain = layout.description, not self._is_by_titles
         may_be_fact = headings.may_be_fact
+        statuses: set[str] = set()
         for line, cells in lines:
+            if layout.status >= 0 and len(cells) == width:
+                statuses.add(cells[layout.status])
             if len(cells) == width and is_plain and not may_be_fact(cells[text]):
                 cells.append("")  # what a role without a column reads
                 day = cells[date]
@@ -255,6 +282,17 @@ class StatementTable:
                 held = row
         if held is not None:
             yield held
+        self._doubt_statuses(statuses)
+
+    def _doubt_statuses(self, printed: set[str]) -> None:
+        """Say that rows are marked in a way that nothing explains: they may not be booked."""
+        words = {text.strip() for text in printed if text.strip()}
+        unknown = sorted(word for word in words if word.casefold() not in booking.KNOWN)
+        if unknown and len(words) > 1:
+            message = (
+                f"rows have the status {unknown[0]!r}, and nothing tells whether they are booked"
+            )
+            self._reading.problems.append(StatementProblem(code="STATUS_UNKNOWN", message=message))
 
     def _read_odd(
         self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
@@ -286,6 +324,16 @@ class StatementTable:
         if found := labelled_facts(cells):
             self._add_late_facts(line, cells, found, layout)
             return None
+        if not is_dated and (why := self._no_booking(layout, cells)):
+            self._log_row(f"line {line} {why}: {_raw(cells)}")
+            return None
+        return self._undated(layout, line, cells, held)
+
+    def _undated(
+        self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
+    ) -> StatementRow | None:
+        """A row that lacks a date or an amount: it continues the one above, or is a problem."""
+        is_filled, is_dated = _is_filled(layout, cells), dates.is_date(cells[layout.date])
         if not cells[layout.date].strip() and is_filled and held and _has_text(layout, cells):
             row = layout.maker()(line, cells)
             note = "no date is printed: the date of the row above was taken"
@@ -299,6 +347,19 @@ class StatementTable:
             return None
         self._log_row(f"line {line} is no transaction: {_raw(cells)}")
         return None
+
+    def _no_booking(self, layout: ColumnLayout, cells: list[str]) -> str:
+        """Why a row without a date is no booking; "" if it may be one. Totals are remembered, to be checked."""
+        printed = [cells[i].strip() for i in (layout.amount, layout.debit, layout.credit)]
+        if any(printed) and not any(map(money.is_amount, printed)):
+            return "has neither a date nor an amount"
+        if booking.booking_status(cells[layout.date]):
+            return "is not booked, and has no date yet"
+        _, debit, credit = printed
+        if not cells[layout.date].strip() and _is_sum(debit) and _is_sum(credit):
+            self._reading.late |= {"debits": debit, "credits": credit}
+            return "has a debit and a credit, so these are totals"
+        return ""
 
     def _take_other_date(self, layout: ColumnLayout, cells: list[str]) -> str:
         """The date of another column, where the one of bookings has none; a note that says so, or ""."""
@@ -427,6 +488,19 @@ def _period(text: str) -> dict[str, str]:
         if cut and dates.is_date(start) and dates.is_date(end):
             return {"period_from": start.strip(), "period_to": end.strip()}
     return {}
+
+
+def _only(body: Sequence[Record], index: int) -> str:
+    """The one text of a column that leaves some cells blank: those mean the same account or currency."""
+    if index < 0:
+        return ""
+    found = {cells[index].strip() for _, cells in body if index < len(cells)}
+    return (found - {""}).pop() if len(found) == 2 and "" in found else ""
+
+
+def _is_sum(text: str) -> bool:
+    """Whether a text is an amount other than nothing."""
+    return money.is_amount(text) and any(c in "123456789" for c in text)
 
 
 def _is_filled(layout: ColumnLayout, cells: Sequence[str]) -> bool:

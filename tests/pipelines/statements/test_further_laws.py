@@ -1,0 +1,128 @@
+"""Laws that exports of further banks taught: each was broken in silence, or flagged for nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.documents.banks.__main__ import draw
+from lab.documents.banks.layouts import FURTHER
+from tests.pipelines.statements.reading import read_bytes
+from tests.pipelines.statements.test_laws import loud, rows
+
+
+def test_plain_numbers_above_signed_ones_are_rows_too(tmp_path: Path) -> None:
+    text = "117;J;1169;HUF;20260904;20260904;3353;Bér\n117;T;-52;HUF;20260907;20260907;3301;Bolt\n"
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["1169.00", "-52.00"]
+    assert loud(read) == []
+
+
+def test_a_first_row_that_sums_up_the_others_is_none_of_them(tmp_path: Path) -> None:
+    text = (
+        '28-09-2026,01-01-2026,ANNA,PLN,"100,00","70,00",2,\n'
+        '15-01-2026,15-01-2026,Sklep,X,"-20,00","70,00",1,\n14-01-2026,14-01-2026,Bar,X,"-10,00","90,00",2,\n'
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert rows(read) == [("2026-01-15", "-20.00"), ("2026-01-14", "-10.00")]
+    assert loud(read) == []
+    assert read.checks[0]["status"] == "reconciled"
+
+
+def test_a_number_of_six_digits_is_no_date_beside_dates(tmp_path: Path) -> None:
+    text = "CAISSE,012345,EOP,2026/08/02,EDF,147.93,,3782.70\nCAISSE,012345,EOP,2026/08/03,ACME,,31.00,3813.70\n"
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.dates == ["2026-08-02", "2026-08-03"]
+    assert [row.get("currency") for row in read.canonicals] == [None, None]
+    assert [row["description"] for row in read.canonicals] == ["EDF", "ACME"]
+
+
+def test_a_heading_beside_another_is_no_currency(tmp_path: Path) -> None:
+    text = "Datum;Buchungstext;Belastung;Valuta;Whg\n19.05.2026;Bahn;96.67;19.05.2026;\n"
+
+    assert [row.get("currency") for row in read_bytes(tmp_path, text).canonicals] == [None]
+
+
+STATUSES = (
+    "Dato;Tekst;Beløb;Saldo;Status\n04.09.2026;Bar;-3,17;8,99;Udført\n30.09.2026;Leje;-7,00;;{}\n"
+)
+
+
+def test_what_is_not_booked_is_not_counted_and_an_unknown_status_is_flagged(tmp_path: Path) -> None:
+    waiting = read_bytes(tmp_path, STATUSES.format("Venter"))
+    unknown = read_bytes(tmp_path, STATUSES.format("Xyzzy"))
+
+    assert rows(waiting) == [("2026-09-04", "-3.17")]
+    assert loud(waiting) == []
+    assert loud(unknown) == ["STATUS_UNKNOWN"]
+
+
+def test_an_undated_row_with_a_debit_and_a_credit_is_a_total_and_checked(tmp_path: Path) -> None:
+    text = "Date,Text,Debit,Credit\n2026-01-02,Bar,5.00,\n2026-01-03,Pay,,9.00\n,,{},9.00\n"
+
+    right, wrong = (read_bytes(tmp_path, text.format(total)) for total in ("5.00", "6.00"))
+
+    assert right.amounts == ["-5.00", "9.00"]
+    assert loud(right) == []
+    assert loud(wrong) == ["NOT_RECONCILED"]
+
+
+def test_days_as_numbers_of_a_sheet_are_dates_below_a_heading_of_dates(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, "Posting Date,Text,Amount\n46027,Bar,-5.00\n46028,Pay,9.00\n")
+
+    assert read.dates == ["2026-01-05", "2026-01-06"]
+
+
+def test_hebrew_is_not_read_as_russian(tmp_path: Path) -> None:
+    text = "תאריך,תיאור,בחובה,בזכות\n" + "05/02/2026,חברת חשמל לישראל,10.00,\n" * 4
+
+    read = read_bytes(tmp_path, text.encode("cp1255"))
+
+    assert read.canonicals[0]["description"] == "חברת חשמל לישראל"
+    assert loud(read) == []
+
+
+ORDERS = {
+    "mdy": [
+        "Exported 09/30/2026\nDate,Text,Amount\n05/02/2026,Bar,-1.00\n",
+        "Date,Text,Amount\n05/02/2026,Bar,-1.00\nDownloaded 09/30/2026,,\n",
+        "Date,Text,Amount,Seen\n05/02/2026,Bar,-1.00,2026-05-01\n",
+    ],
+    "dmy": [
+        "Date,Text,Amount\n09/01/2026,Bar,-1.00\n10/01/2026,Bar,-2.00\n03/02/2026,Bar,-1.00\n05/02/2026,Bar,-1.00\n06/02/2026,Bar,-1.00\n",
+        "Date,Text,Amount (INR)\n05/02/2026,Bar,-1.00\n",
+        "วันที่,รายการ,Amount\n05/02/2026,Bar,-1.00\n",
+    ],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_another_date_or_the_order_of_the_rows_decides_day_or_month(
+    tmp_path: Path, order: str
+) -> None:
+    for text in ORDERS[order]:
+        read = read_bytes(tmp_path, text)
+        terms = read.about["sections"][0]["terms"]
+
+        assert (terms["date_order"], loud(read)) == (order, []), text
+
+
+def test_dates_that_only_look_likelier_stay_open(tmp_path: Path) -> None:
+    one_month = "".join(f"{day:02}/03/2026,Shop {day},-{day}.00\n" for day in range(1, 11))
+
+    assert loud(read_bytes(tmp_path, "Date,Text,Amount\n" + one_month)) == ["AMBIGUOUS_DATES"]
+
+
+def test_exports_of_further_banks_are_read_or_flagged(tmp_path: Path) -> None:
+    for layout in FURTHER[::9]:
+        content, truth = draw(layout, 23, is_mutated=False)
+        read = read_bytes(tmp_path, content)
+        wanted = sorted((row["date"], row["amount"]) for row in truth["transactions"])  # type: ignore[attr-defined]
+        found = sorted((day or "", amount) for day, amount in rows(read))
+
+        assert found == wanted or read.canonicals == [] or loud(read), layout.name
