@@ -178,7 +178,7 @@ def test_a_child_takes_more_at_once_while_nothing_stops_it(slot: ChildSlot) -> N
         results(started(slot, orders(*["good.echo"] * child.capacity)))
     results(started(slot, orders("bad.garbage")))
 
-    assert capacities == [1, 2, 4, 8, 16, 32, BATCH_MAX, BATCH_MAX]
+    assert capacities == [1, 2, 4, 8, 16, 32, 64, BATCH_MAX]
     assert slot.idle_child().capacity == 1
 
 

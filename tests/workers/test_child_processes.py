@@ -1,6 +1,8 @@
 """No process outlives the job or the worker that started it."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.workers import processes, spawning
 from stateward.workers.sandbox import Child
 from stateward.workers.sdk import Failed, Limits
 from tests.workers.children import (
@@ -19,6 +22,7 @@ from tests.workers.children import (
     only_item,
     said,
     wait_for_log,
+    wait_until_dead,
     wait_until_gone,
     with_path,
 )
@@ -96,6 +100,20 @@ def test_cancelling_kills_the_job_and_what_it_started(slot: ChildSlot) -> None:
     wait_until_gone(pid)
     assert child.cancel() is None
     slot.works()
+
+
+def test_a_fork_server_that_is_killed_takes_its_children_along_and_is_replaced(
+    slot: ChildSlot,
+) -> None:
+    slot.works()
+    (first,) = slot.spawned
+
+    os.kill(spawning.the_fork_server().pid, signal.SIGKILL)
+    wait_until_dead(first)
+
+    slot.works()
+    assert len(slot.spawned) == 2
+    assert processes.children_of(spawning.the_fork_server().pid) == [slot.spawned[1].pid]
 
 
 def test_children_die_with_their_worker(tmp_path: Path) -> None:

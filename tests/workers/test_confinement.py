@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateward.core.errors import StoreUnreachable
-from stateward.workers import confinement
+from stateward.workers import confinement, spawning
 from stateward.workers.confinement import Grants
 from stateward.workers.layers import missing_protection, sandbox_layers
 from stateward.workers.sdk import Completed, Failed, UnsavedValues
@@ -150,6 +150,7 @@ def test_a_process_that_cannot_be_started_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
+    monkeypatch.setattr(spawning, "_SERVERS", spawning._Servers())
     before = open_fds()
 
     with pytest.raises(FileNotFoundError):
@@ -160,6 +161,7 @@ def test_a_process_that_cannot_be_started_leaves_nothing_open(
 
 
 def test_a_child_that_is_closed_leaves_nothing_open(slot: ChildSlot) -> None:
+    spawning.the_fork_server()  # which stays
     before = open_fds()
     slot.works()
     slot.fails("bad.segfault")

@@ -14,7 +14,15 @@ def after(*seconds: float, at_least: int = 0) -> int:
 
 @pytest.mark.parametrize(
     ("seconds", "jobs"),
-    [([], 0), ([0.0], AHEAD_MAX), ([0.001], AHEAD_MAX), ([0.025], 4), ([0.06], 1), ([2.0], 0)],
+    [
+        ([], 0),
+        ([0.0], AHEAD_MAX),
+        ([0.0003], AHEAD_MAX),
+        ([0.001], 100),
+        ([0.025], 4),
+        ([0.06], 1),
+        ([2.0], 0),
+    ],
 )
 def test_what_can_be_done_in_a_tenth_of_a_second_is_taken_ahead(
     seconds: list[float], jobs: int

@@ -1,7 +1,7 @@
 """The process that foreign code runs in: its supervisor, its confinement, and its loop of jobs.
 
-    worker ── supervisor ── runner ── whatever the runner starts
-                 (this file, forked once; the worker talks to the runner alone)
+    worker ── fork server ── supervisor ── runner ── whatever the runner starts
+                                (this file, forked once; the worker talks to the runner alone)
 
 The supervisor does nothing but wait, and runs no foreign code. It is a subreaper: orphans of the
 runner become its children, even those that left its session, so it can make sure that no process
@@ -65,12 +65,6 @@ from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.sdk import Job, registered, run_runner
 from stateward.workers.spool import Spool
 
-# The path is set before our first import, because `-I` starts an interpreter without the worker's. It comes as an
-# argument, so that it needs no environment.
-BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from stateward.workers.child_main import main; main()"
-)
 MAIN = "__mp_main__"  # as multiprocessing names a script that it imports again
 NOT_LOADED = "RUNNER_NOT_LOADED"
 SCRATCH_PREFIX, INPUT_PREFIX = "child-", "input-"
@@ -305,20 +299,16 @@ _encode = msgspec.json.Encoder().encode
 _from_worker = msgspec.json.Decoder(Order | RequestReply)
 
 
-def main() -> NoReturn:
+def supervise_runner(channel_fd: int, permits_fd: int, status_fd: int, parent: int) -> NoReturn:
     """Fork: this process becomes the supervisor, its child the runner.
 
-    The order matters: the death of the worker is watched from the first moment; signals are blocked
-    before the fork, so that the death of a runner that fails at once is not missed.
+    The order matters: the death of the parent, which dies with the worker, is watched from the first moment; signals
+    are blocked before the fork, so that the death of a runner that fails at once is not missed.
     """
-    channel_fd, permits_fd, status_fd, worker = (int(text) for text in sys.argv[2:6])
-    sys.argv[:] = ["stateward-runner"]  # foreign code finds a name there, no descriptor numbers
-    die_with(worker, signal.SIGTERM)
+    die_with(parent, signal.SIGTERM)
     # What a runner writes comes from documents: other users of the machine must not read it.
     os.umask(0o077)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    # A process that ignores SIGCHLD, as it may inherit from its parent, gets no wait status.
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     supervisor = os.getpid()
     runner = os.fork()

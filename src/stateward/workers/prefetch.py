@@ -8,9 +8,10 @@ See docs/decisions/0010.
 
 # Much longer than the few milliseconds that a dispatch takes, so that a child hardly waits for one.
 AHEAD_S = 0.1
-# Per process, however quick jobs are: if the worker is lost, all of them must be dispatched again. It is what a child
-# is sent at once: while it runs them, one commit serves the results of those before.
-AHEAD_MAX = 64
+# Per process, however quick jobs are: if the worker is lost, all of them must be dispatched again. It is twice what a
+# child is sent at once: while one half runs, one commit serves the results of the other half. A commit costs nearly the
+# same for 50 results as for 250, so that fewer of them at a time would cost every record more.
+AHEAD_MAX = 256
 WAIT_S_MAX = 1.0  # ten times AHEAD_S: the estimate was wrong, not just imprecise
 # The weight of the newest job in the exponential mean: one slow start (imports, cold caches) is forgotten after a
 # few jobs, and a lasting change is learned as fast.

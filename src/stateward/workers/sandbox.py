@@ -34,7 +34,6 @@ import os
 import selectors
 import signal
 import struct
-import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -87,7 +86,7 @@ LOOK_SHARE = 20.0
 SILENCE_S_MAX = 1.0
 # How many jobs are sent at once, and how long they may take together by the estimate: a job of higher priority, or one
 # that another child could run, waits for them.
-BATCH_MAX = 64
+BATCH_MAX = 128
 BATCH_S = 0.02
 # The jobs behind one that takes this long are taken back: they are not quick, or not after this one.
 RECALL_S = 0.05
@@ -395,8 +394,7 @@ class Child:
             self._attempts.clear()
             DYING.append((self._process, self._scratch))
         if wait_s:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(wait_s)
+            self._process.wait(wait_s)
             reap_children()
 
     def _send(self) -> None:
@@ -579,7 +577,7 @@ class Child:
             # It was killed: its orphans went to init, but those of its session are found.
             for pid in processes.members_of(self.pid):
                 _signal(pid, signal.SIGKILL)
-        elif self._process.poll() is None:
+        elif not self._process.has_ended:
             _signal(self.pid, signal.SIGTERM)
             # A runner may have stopped it; stopped, it takes no SIGTERM.
             _signal(self.pid, signal.SIGCONT)

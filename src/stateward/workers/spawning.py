@@ -1,19 +1,26 @@
 """Starting the process of a child, with pipes, folders and an environment of its own, and releasing it afterwards."""
 
+import atexit
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from stateward.workers import child_main as inside
-from stateward.workers import confinement
+from stateward.workers import confinement, fork_server
 from stateward.workers.confinement import Grants
 from stateward.workers.job_files import empty_folder
 from stateward.workers.results import (
@@ -22,16 +29,153 @@ from stateward.workers.results import (
 from stateward.workers.wire import READ_BYTES, READS_MAX
 
 MAIN = "__main__"
+# A fork takes milliseconds, and the start of the fork server before the first one a tenth of a second. The loop waits
+# for it; a machine that needs longer than this is given up on for a while.
+FORK_S_MAX = 30.0
 # As much as those reads take, so that after a job's last message one drain finds all that it printed. 1 MiB is also
 # the most that Linux grants a pipe of an unprivileged process by default.
 PIPE_BYTES = READS_MAX * READ_BYTES
+
+
+class Forked:
+    """A supervisor that the fork server forked. It is a child of that one, so this process cannot wait for it.
+
+    Its process id is its own until `has_ended` was true once: only then the fork server waits for it.
+    """
+
+    def __init__(self, pid: int, server: "ForkServer") -> None:
+        self.pid = pid
+        self._server = server
+        self._fd: int | None = os.pidfd_open(pid)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is gone."""
+        return self.wait(0.0)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end, not longer than this; whether it has ended."""
+        if self._fd is None:
+            return True
+        if not select.select([self._fd], [], [], seconds)[0]:
+            return False
+        os.close(self._fd)
+        self._fd = None
+        self._server.release(self.pid)
+        return True
+
+
+class ForkServer:
+    """The worker's side of its fork server, which dies with the thread that starts it.
+
+    An interpreter is executed for it, not forked: a fork would carry the worker's memory, its database connection and
+    its locks along. `-I` keeps out PYTHON* variables and the user's site-packages; `-X utf8` makes text UTF-8 although
+    there is no LANG to say so. The environment is its own: the worker's may hold secrets.
+    """
+
+    def __init__(self) -> None:
+        self._worker = os.getpid()
+        with contextlib.ExitStack() as ours:
+            self._control, control_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            ours.callback(self._control.close)
+            with control_end:
+                self._process = self._start(control_end.fileno())
+            ours.pop_all()
+        self._control.settimeout(FORK_S_MAX)
+        _LIVING.add(self)
+
+    def _start(self, control_fd: int) -> subprocess.Popen[bytes]:
+        numbers = (str(control_fd), str(self._worker))
+        path = json.dumps(_path())
+        return subprocess.Popen(
+            [sys.executable, "-I", "-X", "utf8", "-c", fork_server.BOOT, path, *numbers],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+            # glibc gives each thread an arena with 64 MiB of reserved address space unless their number is
+            # bounded; RLIMIT_AS would count them as memory of the job.
+            env={"MALLOC_ARENA_MAX": "2"},
+            pass_fds=[control_fd],
+            start_new_session=True,
+        )
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can still fork."""
+        return self._process.poll() is None
+
+    def fork(self, request: fork_server.ForkRequest, fds: Sequence[int]) -> Forked:
+        """A new supervisor, which has copies of these descriptors; `OSError` if there can be none."""
+        socket.send_fds(self._control, [msgspec.json.encode(request)], fds)
+        try:
+            reply = self._control.recv(fork_server.REPLY.size)
+        except TimeoutError:
+            self.close()  # or its late answer would be taken for that to another request
+            raise
+        if not reply:
+            raise OSError(errno.ECHILD, "the process that forks children has ended")
+        (pid,) = fork_server.REPLY.unpack(reply)
+        if pid <= 0:
+            raise OSError(-pid, os.strerror(-pid))
+        return Forked(pid, self)
+
+    def release(self, pid: int) -> None:
+        """A supervisor has ended, and its process id is not used any more."""
+        with contextlib.suppress(
+            OSError
+        ):  # it has ended itself, and another process waited for them
+            self._control.send(msgspec.json.encode(fork_server.Release(pid=pid)))
+
+    def close(self) -> None:
+        """End it, and so whatever it forked and is still there. A fork of the worker leaves it to the worker."""
+        self._control.close()
+        if os.getpid() == self._worker:
+            self._process.kill()
+            self._process.wait()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_process"):  # it was started
+            self.close()
+
+
+_LIVING: "weakref.WeakSet[ForkServer]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for server in list(_LIVING):
+        server.close()
+
+
+class _Servers(threading.local):
+    """The fork server of each thread: children die with the thread that they were spawned by."""
+
+    server: ForkServer | None = None
+
+
+_SERVERS = _Servers()
+
+
+def the_fork_server() -> ForkServer:
+    """The fork server of this thread; a new one if there is none, or if it was killed."""
+    server = _SERVERS.server
+    if server is None or not server.is_alive:
+        if server is not None:
+            server.close()
+        server = _SERVERS.server = ForkServer()
+    return server
 
 
 def reap_children() -> None:
     """Release closed children whose supervisor has exited, so that no zombies pile up. `spawn` calls this."""
     for each in list(DYING):
         process, scratch = each
-        if process.poll() is None:
+        if not process.has_ended:
             continue
         DYING.remove(each)
         for folder in (inside.inputs_of(scratch), scratch):
@@ -43,13 +187,13 @@ def reap_children() -> None:
 
 # Children that were closed and not waited for yet. In the module, because a `Child` may be dropped before its
 # supervisor has exited.
-DYING: list[tuple[subprocess.Popen[bytes], Path]] = []
+DYING: list[tuple[Forked, Path]] = []
 
 
 class Spawned(NamedTuple):
     """A process that was just started, and the worker's ends of what connects the two."""
 
-    process: subprocess.Popen[bytes]
+    process: Forked
     channel: socket.socket
     permits: tuple[int, int]
     output_fd: int
@@ -82,8 +226,8 @@ def start_process(scratch_root: Path, grants: Grants) -> Spawned:
         # then a runner that prints much waits for the worker to read.
         with contextlib.suppress(OSError):
             fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        fds = (channel_end.fileno(), permits[0], status_end)
-        process = _popen(fds, output_end, scratch, grants=grants)
+        fds = (channel_end.fileno(), permits[0], status_end, output_end)
+        process = the_fork_server().fork(_request(scratch, grants), fds)
         ours.pop_all()  # started: from here on `Child.close` closes the worker's ends
     return Spawned(process, channel, permits, output_fd, status_fd, scratch)
 
@@ -106,33 +250,16 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
     return reader, writer
 
 
-def _popen(
-    fds: tuple[int, ...], output_fd: int, scratch: Path, *, grants: Grants
-) -> subprocess.Popen[bytes]:
-    """Start the supervisor with an environment of its own: the worker's may hold secrets.
-
-    An interpreter is executed, not forked: a fork would carry the worker's memory, its database
-    connection and its locks along. `-I` keeps out PYTHON* variables and the user's site-packages;
-    `-X utf8` makes text UTF-8 although there is no LANG to say so. A session of its own keeps
-    Ctrl-C at the terminal for the worker alone, and lets `members_of` find what is left of it.
-    """
-    # "" means the current directory, which is the scratch folder in the child.
-    path = json.dumps([entry or os.getcwd() for entry in sys.path])  # noqa: PTH109 - "" is the folder
-    numbers = map(str, (*fds, os.getpid()))
+def _request(scratch: Path, grants: Grants) -> fork_server.ForkRequest:
     # A path to look for programs on only where a stage may execute some.
     programs = {"PATH": confinement.PROGRAM_FOLDERS} if grants.programs else {}
-    return subprocess.Popen(
-        [sys.executable, "-I", "-X", "utf8", "-c", inside.BOOT, path, *numbers],
-        stdin=subprocess.DEVNULL,
-        stdout=output_fd,
-        stderr=output_fd,
-        cwd=scratch,
-        # glibc gives each thread an arena with 64 MiB of reserved address space unless their number is
-        # bounded; RLIMIT_AS would count them as memory of the job.
-        env={"HOME": str(scratch), "TMPDIR": str(scratch), "MALLOC_ARENA_MAX": "2", **programs},
-        pass_fds=fds,
-        start_new_session=True,
-    )
+    environment = {"HOME": str(scratch), "TMPDIR": str(scratch), **programs}
+    return fork_server.ForkRequest(path=_path(), scratch=str(scratch), environment=environment)
+
+
+def _path() -> tuple[str, ...]:
+    # "" means the current directory, which is the scratch folder in the child.
+    return tuple(entry or os.getcwd() for entry in sys.path)  # noqa: PTH109 - "" is the folder
 
 
 def hello(
