@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateward.cli import cli
+from stateward.cli.exit_codes import Exit
 from tests.server.api_client import ApiClient, serving, settings_at, statement
 from tests.server.contracts import waiting
 
@@ -220,3 +221,27 @@ def test_the_history_is_exported_and_held_to_a_checkpoint_from_afar(
     lines = (folder / "transitions.jsonl").read_text().splitlines()
     assert len(lines) == len(api.app.store.log())
     assert json.loads(lines[0])["version"] == 0
+
+
+def test_erasure_holds_and_retention_are_the_servers(api: ApiClient) -> None:
+    record_id = api.sent()
+    api.work()
+    short = record_id[:12]
+
+    held = far(api, "hold", short, "--reason", "case 12")
+    listed = json.loads(far(api, "hold", "--list", "--json").stdout)
+    refused = far(api, "erase", short, "--reason", "request 17", "--yes")
+    released = far(api, "hold", record_id, "--release", "--reason", "it is closed")
+    shown = far(api, "erase", record_id, "--reason", "request 17")
+    there = api.app.record(record_id).labels
+    done = json.loads(
+        far(api, "erase", record_id, "--reason", "request 17", "--yes", "--json").stdout
+    )
+
+    assert (held.exit_code, released.exit_code, refused.exit_code) == (0, 0, Exit.REFUSED)
+    assert [(each["record_id"], each["reason"]) for each in listed] == [(record_id, "case 12")]
+    assert "case 12" in refused.stdout
+    assert ("would be erased" in shown.stderr, there == {}) == (True, False)
+    assert (done["erased"], api.app.record(record_id).labels) == ([record_id], {})
+    assert any("unused parts of the database" in each for each in done["copies"])
+    assert "there are no rules" in far(api, "retention").stderr

@@ -1,4 +1,4 @@
-"""Which records are about one person: those that have a label with exactly this value, over all pipelines."""
+"""Which records are about one person, and where copies of what is erased may still be."""
 
 from typing import TYPE_CHECKING
 
@@ -8,12 +8,13 @@ from stateward.engine.indexer import label_text
 
 if TYPE_CHECKING:
     from stateward.app import App
+    from stateward.settings import Settings
 
 PAGE = 1000
 
 
 def records_of(app: "App", subject: str) -> list[str]:
-    """The ids of all records with a label; `subject` is LABEL=VALUE."""
+    """The ids of all records that have a label with exactly this value, over all pipelines; LABEL=VALUE."""
     label, equals, value = subject.partition("=")
     if not equals or not label or not value:
         raise InvalidRequest(f"a subject is LABEL=VALUE, not {subject!r:.100}")
@@ -26,3 +27,17 @@ def records_of(app: "App", subject: str) -> list[str]:
         # A query may mean more than it says, such as a pattern; here too much would be gone for good.
         exact += [each.id for each in page if label_text(each.labels.get(label)) == value]
     return exact
+
+
+def remaining_copies(settings: "Settings", *, is_compacted: bool) -> list[str]:
+    """Where what was erased may still be. Settings are named, not their paths: callers may be on another machine."""
+    known = [
+        ("the sets in backup.folder", settings.backup.folder is not None),
+        ("the ledger in ledger.mirror", settings.ledger.mirror is not None),
+        (
+            "unused parts of the database, until it is written anew: stateward erase, run beside it",
+            not is_compacted,
+        ),
+    ]
+    found = [what for what, is_there in known if is_there]
+    return [*found, "exports, and what webhooks and mail have delivered"]

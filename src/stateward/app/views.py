@@ -30,6 +30,8 @@ from stateward.storage.store import ErrorGroup, Store
 
 if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait for
     from stateward.app.doctor import Check
+    from stateward.app.retention import Applied
+    from stateward.engine.erasure import Erased
     from stateward.engine.flags import FlagDecision
     from stateward.engine.history import Verdict
     from stateward.engine.pending_decisions import PendingDecision
@@ -37,6 +39,7 @@ if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait
     from stateward.engine.review_tasks import Task
     from stateward.engine.reviews import Reviews
     from stateward.storage.audit import AuditEntry
+    from stateward.storage.erasure import Hold
 
 LOG_LINES_MAX = 100_000
 
@@ -371,3 +374,33 @@ def verification_view(verdict: "Verdict") -> schemas.Verification:
             for each in verdict.findings
         ],
     )
+
+
+def erasure_view(
+    done: "Erased", *, copies: Iterable[str], is_dry_run: bool
+) -> schemas.ErasureAnswer:
+    """What was erased, or would be."""
+    return schemas.ErasureAnswer(
+        erased=list(done.erased),
+        refused=done.refused,
+        documents=done.documents,
+        copies=list(copies),
+        is_dry_run=is_dry_run,
+    )
+
+
+def held_view(hold: "Hold", *, is_held: bool) -> schemas.HeldRecord:
+    """A record of which nothing may be deleted, or may be again."""
+    return schemas.HeldRecord(
+        record_id=hold.record_id,
+        is_held=is_held,
+        at=to_iso(hold.at),
+        actor=hold.actor,
+        reason=hold.reason,
+    )
+
+
+def retention_view(done: "Iterable[Applied]", *, is_dry_run: bool) -> schemas.RetentionAnswer:
+    """What the rules of retention did, or would do."""
+    rules = msgspec.convert(msgspec.to_builtins(list(done)), list[schemas.RetentionRuleResult])
+    return schemas.RetentionAnswer(is_dry_run=is_dry_run, rules=rules)

@@ -278,6 +278,33 @@ class AppProtocol(Protocol):
         """Replay the whole history and check it, also against the text of a checkpoint that was kept elsewhere."""
         ...
 
+    def erase(
+        self,
+        record_ids: Sequence[str],
+        *,
+        subject: str | None,
+        reason: str,
+        is_dry_run: bool,
+        is_compacted: bool,
+        progress: Callable[[str], None],
+    ) -> "schemas.ErasureAnswer":
+        """Delete what records held, and keep the proof. Only beside the database it can be written anew."""
+        ...
+
+    def hold(self, record_id: str, *, reason: str, is_held: bool) -> "schemas.HeldRecord":
+        """Forbid to delete anything of a record, or allow it again."""
+        ...
+
+    def holds(self) -> "list[schemas.HeldRecord]":
+        """The records of which nothing may be deleted."""
+        ...
+
+    def apply_retention(
+        self, *, is_dry_run: bool, progress: Callable[[str, int], None]
+    ) -> "schemas.RetentionAnswer":
+        """Delete what is old, by the rules of the settings."""
+        ...
+
     def gold_lines(self) -> Iterator[bytes]:
         """Every decision of a person as a line of gold data."""
         ...

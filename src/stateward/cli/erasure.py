@@ -7,11 +7,9 @@ import click
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
-from stateward.engine.system import person
 
 if TYPE_CHECKING:
-    from stateward.app import App
-    from stateward.engine.erasure import Erased
+    from stateward import schemas
 
 
 @click.command(
@@ -60,47 +58,36 @@ def erase(
     """
     if bool(record_ids) == (subject is not None):
         raise click.UsageError("name records, or a person with --subject LABEL=VALUE")
-    from stateward.app.subjects import records_of
-
-    with context.local_app() as app:
-        wanted = list(record_ids) if subject is None else records_of(app, subject)
-        done = app.eraser.erase(wanted, actor=person(), reason=reason, is_dry_run=not yes)
-        if done.erased and yes and not no_compact:
-            context.progress("the database is written anew")
-            app.database.compact()
-        copies = _copies(app)
+    with context.app() as app:
+        done = app.erase(
+            record_ids,
+            subject=subject,
+            reason=reason,
+            is_dry_run=not yes,
+            is_compacted=not no_compact,
+            progress=context.progress,
+        )
     if context.json:
         from msgspec import to_builtins
 
-        context.emit({**to_builtins(done), "is_dry_run": not yes, "copies": copies})
+        context.emit(to_builtins(done))
     else:
-        _tell(context, done, copies, is_dry_run=not yes)
+        _tell(context, done)
     return Exit.REFUSED if done.refused else Exit.OK
 
 
-def _copies(app: "App") -> list[str]:
-    """Where what was erased may still be, which only people can change."""
-    settings = app.settings
-    known = [
-        ("the backup sets in", settings.backup.folder),
-        ("the ledger in", settings.ledger.mirror),
-    ]
-    found = [f"{what} {place}" for what, place in known if place is not None]
-    return [*found, "exports, and what webhooks and mail have delivered"]
-
-
-def _tell(context: CliContext, done: "Erased", copies: list[str], *, is_dry_run: bool) -> None:
+def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:
     for record_id, why in done.refused.items():
         write(f"refused: {record_id}: {why}")
     for record_id in done.erased:
         write(record_id)
     records = plural(len(done.erased), "record")
-    if is_dry_run:
+    if done.is_dry_run:
         context.say(f"{records} would be erased; nothing was: add --yes to do it")
         return
     context.say(f"{records} and {plural(done.documents, 'document')} erased; the proof stays")
     if done.erased:
-        for each in copies:
+        for each in done.copies:
             context.say(f"may still hold it: {each}")
 
 
@@ -128,25 +115,22 @@ def hold(
     """
     if is_list == (record_id is not None):
         raise click.UsageError("name a record, or say --list")
-    with context.local_app() as app:
+    from msgspec import to_builtins
+
+    with context.app() as app:
         if record_id is None:
-            from msgspec import to_builtins
-
-            from stateward.core.model import to_iso
-
-            held = app.eraser.holds()
+            held = app.holds()
             if context.json:
-                context.emit([to_builtins(each) | {"at": to_iso(each.at)} for each in held])
+                context.emit(to_builtins(held))
             else:
-                rows = [(each.record_id, to_iso(each.at), each.actor, each.reason) for each in held]
+                rows = [(each.record_id, each.at, each.actor, each.reason) for each in held]
                 write_table(("record", "since", "by", "reason"), rows)
             return
-        act = app.eraser.release if release else app.eraser.hold
-        done = act(record_id, actor=person(), reason=reason or "")
+        done = app.hold(record_id, reason=reason or "", is_held=not release)
     if context.json:
-        context.emit({"record_id": done.record_id, "is_held": not release})
+        context.emit(to_builtins(done))
     else:
-        context.say(f"{record_id} {'may be deleted again' if release else 'is held'}")
+        context.say(f"{done.record_id} {'is held' if done.is_held else 'may be deleted again'}")
 
 
 @click.command(
@@ -162,16 +146,15 @@ def retention(context: CliContext, *, yes: bool) -> None:
     The rules are in `retention.rules`. `stateward up` and `stateward coordinator` apply them by themselves, as often as
     `retention.every_hours` says.
     """
-    with context.local_app() as app:
-        done = app.retention.run(
-            actor=person(),
+    with context.app() as app:
+        done = app.apply_retention(
             is_dry_run=not yes,
             progress=lambda what, count: context.progress(f"{what}: {count:,}"),
         )
     if context.json:
         from msgspec import to_builtins
 
-        context.emit({"is_dry_run": not yes, "rules": to_builtins(done)})
+        context.emit(to_builtins(done))
         return
     rows = [
         (
@@ -181,11 +164,11 @@ def retention(context: CliContext, *, yes: bool) -> None:
             ", ".join(each.delete),
             each.records,
         )
-        for each in done
+        for each in done.rules
     ]
     write_table(("pipeline", "status", "older than", "delete", "records"), rows)
-    total = sum(each.records for each in done)
-    if not done:
+    total = sum(each.records for each in done.rules)
+    if not done.rules:
         context.say("there are no rules: name some in retention.rules of the settings")
     elif yes:
         context.say(f"deleted of {plural(total, 'record')}; the proof stays")

@@ -441,6 +441,53 @@ class LocalApp(AppProtocol):
         kept = None if checkpoint is None else read_checkpoint(checkpoint)
         return verification_view(self._app.admin.verify(kept=kept, progress=progress))
 
+    def erase(
+        self,
+        record_ids: Sequence[str],
+        *,
+        subject: str | None,
+        reason: str,
+        is_dry_run: bool,
+        is_compacted: bool,
+        progress: Callable[[str], None],
+    ) -> schemas.ErasureAnswer:
+        """Delete what records held, and keep the proof."""
+        from stateward.app.subjects import records_of, remaining_copies
+        from stateward.app.views import erasure_view
+
+        app = self._app
+        named = [self._whole(each) for each in record_ids]
+        wanted = named if subject is None else records_of(app, subject)
+        done = app.eraser.erase(wanted, actor=person(), reason=reason, is_dry_run=is_dry_run)
+        if done.erased and is_compacted and not is_dry_run:
+            progress("the database is written anew")
+            app.database.compact()
+        copies = remaining_copies(app.settings, is_compacted=is_compacted)
+        return erasure_view(done, copies=copies, is_dry_run=is_dry_run)
+
+    def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
+        """Forbid to delete anything of a record, or allow it again."""
+        from stateward.app.views import held_view
+
+        change = self._app.eraser.hold if is_held else self._app.eraser.release
+        done = change(self._whole(record_id), actor=person(), reason=reason)
+        return held_view(done, is_held=is_held)
+
+    def holds(self) -> list[schemas.HeldRecord]:
+        """The records of which nothing may be deleted."""
+        from stateward.app.views import held_view
+
+        return [held_view(each, is_held=True) for each in self._app.eraser.holds()]
+
+    def apply_retention(
+        self, *, is_dry_run: bool, progress: Callable[[str, int], None]
+    ) -> schemas.RetentionAnswer:
+        """Delete what is old, by the rules of the settings."""
+        from stateward.app.views import retention_view
+
+        done = self._app.retention.run(actor=person(), is_dry_run=is_dry_run, progress=progress)
+        return retention_view(done, is_dry_run=is_dry_run)
+
     def gold_lines(self) -> Iterator[bytes]:
         """Every decision of a person as a line of gold data."""
         return (each.line() for each in self._app.reviews.gold())

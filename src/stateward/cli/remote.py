@@ -415,6 +415,39 @@ class RemoteApp(AppProtocol):
         with translated():
             return self._client.verify(checkpoint=checkpoint)
 
+    def erase(
+        self,
+        record_ids: Sequence[str],
+        *,
+        subject: str | None,
+        reason: str,
+        is_dry_run: bool,
+        is_compacted: bool,
+        progress: Callable[[str], None],
+    ) -> schemas.ErasureAnswer:
+        """Delete what records held; the server does not write its database anew, since its writers would wait."""
+        named = [self._whole(each) for each in record_ids]
+        with translated():
+            return self._client.erase(named, subject=subject, reason=reason, is_dry_run=is_dry_run)
+
+    def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
+        """Forbid to delete anything of a record, or allow it again."""
+        record_id = self._whole(record_id)
+        with translated(record_id):
+            return self._client.hold(record_id, reason=reason, is_held=is_held)
+
+    def holds(self) -> list[schemas.HeldRecord]:
+        """The records of which nothing may be deleted."""
+        with translated():
+            return self._client.holds()
+
+    def apply_retention(
+        self, *, is_dry_run: bool, progress: Callable[[str, int], None]
+    ) -> schemas.RetentionAnswer:
+        """Delete what is old, by the rules of the server's settings."""
+        with translated():
+            return self._client.apply_retention(is_dry_run=is_dry_run)
+
     def gold_lines(self) -> Iterator[bytes]:
         """Every decision of a person as a line of gold data."""
         with translated():

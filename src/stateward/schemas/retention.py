@@ -36,6 +36,9 @@ class ErasureAnswer(Document, frozen=True, kw_only=True):
     erased: list[str]
     refused: Annotated[dict[str, str], Meta(description="Records that are not erased, and why.")]
     documents: Annotated[int, Meta(description="How many documents are gone.")]
+    copies: Annotated[
+        list[str], Meta(description="Where it may still be, which only people can change.")
+    ] = []
     is_dry_run: bool
 
 

@@ -8,13 +8,12 @@ from typing import Any
 
 from litestar import Response, get, post
 from litestar.params import FromPath, JSONBody
-from msgspec import convert, to_builtins
 
 from stateward import schemas
 from stateward.app import App
-from stateward.app.subjects import records_of
+from stateward.app.subjects import records_of, remaining_copies
+from stateward.app.views import erasure_view, held_view, retention_view
 from stateward.core.errors import InvalidRequest
-from stateward.core.model import to_iso
 from stateward.engine.erasure import BATCH_MAX, Erased
 from stateward.server import operations, views
 from stateward.server.administration import check_whole
@@ -48,14 +47,9 @@ async def erase(
         wanted = _wanted(app, data)
         return app.eraser.erase(wanted, actor=actor, reason=data.reason, is_dry_run=data.is_dry_run)
 
-    def answer(_: App, done: Erased) -> Answer:
-        told = schemas.ErasureAnswer(
-            erased=list(done.erased),
-            refused=done.refused,
-            documents=done.documents,
-            is_dry_run=data.is_dry_run,
-        )
-        return views.json_answer(told)
+    def answer(app: App, done: Erased) -> Answer:
+        copies = remaining_copies(app.settings, is_compacted=False)
+        return views.json_answer(erasure_view(done, copies=copies, is_dry_run=data.is_dry_run))
 
     once = once_of(caller_of(request), request, key, (await request.body(),))
     return reply(await operations.write_once(request, once, Call(act), answer))
@@ -84,7 +78,7 @@ async def holds(request: Asked) -> Response[schemas.HeldRecords]:
     """Neither a rule of retention nor a request deletes anything of them."""
     check_whole(request)
     found = await service_of(request).broad.ask(lambda app: app.eraser.holds())
-    told = schemas.HeldRecords(items=[_held(each, is_held=True) for each in found])
+    told = schemas.HeldRecords(items=[held_view(each, is_held=True) for each in found])
     return reply(views.json_answer(told))
 
 
@@ -111,20 +105,10 @@ async def hold(
         return change(record_id, actor=actor, reason=data.reason)
 
     def answer(_: App, done: Hold) -> Answer:
-        return views.json_answer(_held(done, is_held=data.is_held))
+        return views.json_answer(held_view(done, is_held=data.is_held))
 
     once = once_of(caller_of(request), request, key, (await request.body(),))
     return reply(await operations.write_once(request, once, Call(act), answer))
-
-
-def _held(hold_: Hold, *, is_held: bool) -> schemas.HeldRecord:
-    return schemas.HeldRecord(
-        record_id=hold_.record_id,
-        is_held=is_held,
-        at=to_iso(hold_.at),
-        actor=hold_.actor,
-        reason=hold_.reason,
-    )
 
 
 @post(
@@ -145,8 +129,7 @@ async def retention(
 
     def act(app: App) -> schemas.RetentionAnswer:
         done = app.retention.run(actor=actor, is_dry_run=data.is_dry_run)
-        rules = convert(to_builtins(done), list[schemas.RetentionRuleResult])
-        return schemas.RetentionAnswer(is_dry_run=data.is_dry_run, rules=rules)
+        return retention_view(done, is_dry_run=data.is_dry_run)
 
     return reply(views.json_answer(await service_of(request).aside("retention", act)))
 
