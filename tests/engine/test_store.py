@@ -166,6 +166,21 @@ def test_a_list_in_another_order_comes_in_pages_without_gaps(rig: Rig) -> None:
             assert seen == (falling[::-1] if order.is_rising else falling)
 
 
+def test_the_newest_come_first_whatever_their_pipeline_is(rig: Rig) -> None:
+    ids = ["UL_1", "CW_2", "CW_3", "UL_4", "DC_5", "CW_6", "UL_7"]
+    for record_id in ids:
+        a_new_record(rig.store, record_id)
+    names, query = rig.registry.query_names, parse_query("not:id:CW_3", now=START)
+
+    for text in ("submitted", "+submitted"):
+        order, after, seen = Order.parse(text), "", []
+        while page := rig.store.find(query, names=names, after=after, limit=2, order=order):
+            seen += [each.id for each in page]
+            after = order.place(page[-1])
+        wanted = [each for each in ids if each != "CW_3"]
+        assert seen == (wanted if order.is_rising else wanted[::-1])
+
+
 def test_an_order_or_a_place_that_cannot_be_is_refused() -> None:
     with pytest.raises(UnknownName, match="priority"):
         Order.parse("id; DROP TABLE records")

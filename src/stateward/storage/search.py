@@ -9,7 +9,7 @@ Nothing here executes a statement.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -59,7 +59,7 @@ _CLAIM_EXACTLY = {
 }
 
 
-# What a list can be sorted by. Ids begin with the time of submission, and are what makes every order total.
+# What a list can be sorted by. Behind its prefix an id begins with the time of submission; ids make every order total.
 _SORTED_BY = {
     "submitted": "id",
     "changed": "entered_at",
@@ -116,6 +116,50 @@ class Order(msgspec.Struct, frozen=True):
 
 
 NEWEST = Order()
+
+
+# Ids of one pipeline sort by their time, and its prefix comes before that: `UL_…` of last year sorts behind `CW_…` of
+# today. So a list by time is made of one list for each prefix, which the index of ids gives without reading the rest.
+
+
+def prefix_of(record_id: str) -> str:
+    """What the ids of a pipeline begin with, such as `UL_`; nothing if an id has no such beginning."""
+    prefix, underscore, _ = record_id.partition("_")
+    return prefix + underscore if underscore else ""
+
+
+def behind_prefix(prefix: str) -> str:
+    """The least text that sorts behind everything that begins so."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+def time_part(record_id: str) -> str:
+    """The part of an id that sorts by time, whatever pipeline it is of."""
+    return record_id.removeprefix(prefix_of(record_id))
+
+
+def by_time(
+    condition: str, prefixes: Sequence[str], *, after: str, is_rising: bool
+) -> tuple[str, dict[str, object]]:
+    """The condition for the first `:limit` ids of all prefixes in the order of time, behind the id `after`."""
+    way, sign = ("", ">") if is_rising else (" DESC", "<")
+    params: dict[str, object] = {}
+    lists = []
+    for n, prefix in enumerate(prefixes):
+        params |= {f"from{n}": prefix, f"until{n}": behind_prefix(prefix)}
+        place = ""
+        if after:
+            params[f"place{n}"] = prefix + time_part(after)
+            place = f" AND id {sign} :place{n}"
+        lists.append(
+            f"SELECT * FROM (SELECT id, substr(id, {len(prefix) + 1}) AS born FROM records"
+            f" WHERE {condition} AND id >= :from{n} AND id < :until{n}{place}"
+            f" ORDER BY id{way} LIMIT :limit) AS of{n}"
+        )
+    merged = " UNION ALL ".join(lists)
+    return f"id IN (SELECT id FROM ({merged}) AS merged ORDER BY born{way} LIMIT :limit)", params
+
+
 _Number = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]  # what both databases can compare
 _decode_place = msgspec.json.Decoder(tuple[_Number | str, str]).decode
 
