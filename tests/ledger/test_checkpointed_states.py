@@ -53,7 +53,7 @@ def test_a_forged_snapshot_is_found(tmp_path: Path) -> None:
 def test_a_snapshot_that_no_line_names_is_not_covered_by_a_checkpoint(tmp_path: Path) -> None:
     """As older versions made them: a note by itself, a finding where a checkpoint should prove something."""
     a_compacted_ledger(tmp_path / "l")
-    active = max((tmp_path / "l").glob("delta-*.2.jsonl"))
+    active = max((tmp_path / "l").glob("delta-*_000002.jsonl"))
     active.write_bytes(b"")
     (tmp_path / "l" / "HEAD").unlink()
     with a_ledger(tmp_path / "l") as ledger:

@@ -14,6 +14,7 @@ from stateward.core.errors import InvalidRequest, InvalidTransition, UnknownName
 from stateward.definition.declare import declare
 from stateward.ledger import Ledger, LedgerEntry, LedgerLocked, LedgerMismatch, LedgerState
 from stateward.ledger.export_file import export
+from stateward.ledger.manifest import SNAPSHOT_NAME, unused_name
 from stateward.ledger.record import LedgerAuditRecord, audit_record
 from tests.ledger.builders import DAY_S, START, Clock, a_ledger, states_of
 
@@ -240,6 +241,15 @@ def test_a_clock_that_goes_back_does_not_turn_time_around(tmp_path: Path) -> Non
     assert record.duration_seconds == 0
 
 
+def test_files_of_one_day_sort_by_name_as_they_were_made(tmp_path: Path) -> None:
+    made: list[str] = []
+    for _ in range(12):
+        made.append(unused_name(tmp_path, "snapshot", ".json", 0.0, taken=set(made)))
+
+    assert sorted(made) == made
+    assert all(SNAPSHOT_NAME.fullmatch(each) for each in (*made, "snapshot-2025-10-04.2.json"))
+
+
 def test_the_files_are_plain_json_for_any_tool(tmp_path: Path) -> None:
     with a_ledger(tmp_path / "l") as ledger:
         ledger.record_many([("doc:1", PENDING, "pubmed"), ('doc:"2"', PENDING, "arxiv")])
@@ -248,7 +258,7 @@ def test_the_files_are_plain_json_for_any_tool(tmp_path: Path) -> None:
 
     snapshot = json.loads((tmp_path / "l" / "snapshot-2025-10-04.json").read_text())
     named, line = map(
-        json.loads, (tmp_path / "l" / "delta-2025-10-04.2.jsonl").read_text().splitlines()
+        json.loads, (tmp_path / "l" / "delta-2025-10-04_000002.jsonl").read_text().splitlines()
     )
     assert named["metadata"]["root"] == snapshot["checksum"]["root"]
     assert snapshot["version"] == "1.0"

@@ -44,8 +44,9 @@ GZIP_SUFFIX = ".gz"
 TREE_SUFFIX = ".tree"
 """Of the tiles beside a compressed delta (see `merkle`); derived, like its index."""
 LABELS_MAX = 1_000_000
-SNAPSHOT_NAME = re.compile(r"snapshot-\d{4}-\d\d-\d\d(\.\d+)?\.json(\.gz)?")
-DELTA_NAME = re.compile(r"delta-\d{4}-\d\d-\d\d(\.\d+)?\.jsonl(\.gz)?")
+# Earlier versions wrote `.2` where `_000002` is written now, which sorted before the first of the day.
+SNAPSHOT_NAME = re.compile(r"snapshot-\d{4}-\d\d-\d\d([._]\d+)?\.json(\.gz)?")
+DELTA_NAME = re.compile(r"delta-\d{4}-\d\d-\d\d([._]\d+)?\.jsonl(\.gz)?")
 _CRC_START = b',\n  "crc": "'
 
 
@@ -271,10 +272,13 @@ def date_label(at: float) -> str:
 
 
 def unused_name(folder: Path, kind: str, suffix: str, at: float, *, taken: set[str]) -> str:
-    """`kind-<date><suffix>`, with a number if that exists, compressed or not, on disk or in the manifest."""
+    """`kind-<date><suffix>`, with a number if that exists, compressed or not, on disk or in the manifest.
+
+    Sorted by name, the files of a kind are in the order in which they were made: `_` comes after `.`.
+    """
     label = f"{kind}-{date_label(at)}"
     for number in range(1, LABELS_MAX):
-        name = f"{label}{suffix}" if number == 1 else f"{label}.{number}{suffix}"
+        name = f"{label}{suffix}" if number == 1 else f"{label}_{number:06}{suffix}"
         names = (name, name + GZIP_SUFFIX)
         if not any(each in taken or (folder / each).exists() for each in names):
             return name
