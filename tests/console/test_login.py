@@ -178,6 +178,15 @@ def test_without_keys_a_page_of_another_site_changes_nothing(scene: Scene) -> No
     assert (with_origin.status_code, without_token.status_code) == (403, 403)
 
 
+def test_the_audit_log_is_shown_to_administrators_only(locked: Scene) -> None:
+    for role, is_shown in (("admin", True), ("operator", False), ("viewer", False)):
+        _, text = locked.app.admin.new_key(f"asks-{role}", role=role)
+        answer = web.get(locked.page("/ledger"), headers={"Authorization": f"Bearer {text}"})
+
+        assert answer.status_code == 200
+        assert ("Other actions by people" in answer.text) == is_shown
+
+
 def test_a_login_never_redirects_to_another_site(locked: Scene) -> None:
     _, text = locked.app.admin.new_key("careful", role="viewer")
 
