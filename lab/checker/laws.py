@@ -284,6 +284,10 @@ def s9(case: Case) -> Iterator[Finding]:
             yield where_of(entry), f"went to {entry['to']!r} with confidence {confidence!r}"
 
 
+STAYING = (".endorsed", ".referred")
+"""Answers to a review that is still open after them."""
+
+
 def s10(case: Case) -> Iterator[Finding]:
     yield from _timed(case)
     now = case.seen.now
@@ -316,11 +320,19 @@ def _timed(case: Case) -> Iterator[Finding]:
 
 
 def _since(case: Case, entry: Line, before: Line) -> str:
-    """When the clock of an attempt began: when a worker got it, never before the state was entered."""
+    """When the clock began: of an attempt, when a worker got it; never before the state was entered."""
     holder = case.holders.get((entry["record_id"], before["version"]))
     if entry["attempt"] is None or holder is None:
-        return str(before["at"])
+        return str(_arrival(case, before)["at"])
     return max(str(holder["at"]), str(before["at"]))
+
+
+def _arrival(case: Case, line: Line) -> Line:
+    """The line that led into a state, before those that left it there: the deadline of a review stays."""
+    for each in reversed(case.by_record[line["record_id"]]):
+        if each["version"] <= line["version"] and not each["trigger"].endswith(STAYING):
+            return each
+    return line
 
 
 def s11(case: Case) -> Iterator[Finding]:

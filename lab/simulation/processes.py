@@ -259,14 +259,27 @@ class WitnessedBus(Bus):
 
     def record_begun(self, work: Work, loss: Loss) -> None:
         """Work that was lost before begins."""
-        self._witness.began(work)
+        self._note_begun(work)
         super().record_begun(work, loss)
 
     def return_lost(self, work: Work, loss: Loss) -> None:
         """The child process of a worker died."""
         if loss.has_begun:
-            self._witness.began(work)
+            self._note_begun(work)
         super().return_lost(work, loss)
+
+    def _note_begun(self, work: Work) -> None:
+        """What a worker says of work that was taken from it meanwhile changes nothing, and no coordinator knows it."""
+        is_own = self._database.rows(
+            "SELECT 1 FROM work WHERE record_id = :record_id AND version = :version AND worker = :worker"
+            " AND delivery = :delivery",
+            record_id=work.record_id,
+            version=work.version,
+            worker=work.worker,
+            delivery=work.delivery,
+        )
+        if is_own:
+            self._witness.began(work)
 
 
 class Silent(Log):

@@ -29,6 +29,7 @@ from lab.simulation.shapes import Hop
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidTransition,
+    ReviewRefused,
     ReviewTaken,
     StatewardError,
     UnknownName,
@@ -376,6 +377,7 @@ class World:
             at=self.now,
             actor=f"{PERSON}eve",
             reason="because",
+            facts={"to": f"{PERSON}judge"} if type_.endswith(".referred") else {},
         )
         self.hear(event, is_passed_on=is_passed_on)
 
@@ -482,7 +484,7 @@ class World:
             self.later(self.rng.randint(1, 4), lambda: self._undo(line))
 
     def _held(self, deciding: DecisionRequest) -> bool:
-        with suppress(ReviewTaken, InvalidTransition, ConcurrentModification):
+        with suppress(ReviewTaken, ReviewRefused, InvalidTransition, ConcurrentModification):
             self.frontend.reviews.hold(deciding)
             return True
         return False

@@ -7,7 +7,7 @@ import pytest
 
 from stateward.core.errors import InvalidRequest, ReviewRefused, UnknownName
 from stateward.core.machine import ReviewRules
-from stateward.core.model import SECOND
+from stateward.core.model import SECOND, Event, Ignored
 from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.history import verify
 from stateward.engine.review_statistics import ReviewStatistics
@@ -231,3 +231,21 @@ def test_statistics_tell_of_people_fields_and_reasons(database: SqliteDatabase) 
     assert [(each.reason_code, each.count) for each in found.reasons] == [("illegible", 1)]
     assert [each.person for each in own.people] == ["ada"]
     assert (later.people, later.fields) == ([], [])
+
+
+def test_a_second_opinion_of_no_one_is_not_waited_for(database: SqliteDatabase) -> None:
+    engine = engine_of(database)
+    record = engine.contract()
+    event = Event(
+        id="flow-1",
+        type="review.referred",
+        record_id=record.id,
+        version=record.version,
+        at=engine.rig.clock(),
+        actor=EVE,
+    )
+
+    (decision,) = engine.rig.coordinator.handle([event])
+
+    assert isinstance(decision, Ignored)
+    assert engine.decides(record, "approve", by=ADA).status == "validated"

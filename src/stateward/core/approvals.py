@@ -12,6 +12,7 @@ from stateward.core.model import (
     Applied,
     Ask,
     Change,
+    Decision,
     Event,
     Fields,
     Ignored,
@@ -90,11 +91,14 @@ def endorse(
     return _stay(machine, endorsed, record, event, f"{review.name}.{ENDORSED}", told, now=now)
 
 
-def refer(machine: Machine, record: Record, event: Event, *, now: Micros) -> Applied:
-    """A second opinion: from now on the one who was asked decides."""
+def refer(machine: Machine, record: Record, event: Event, *, now: Micros) -> Decision:
+    """A second opinion: from now on the one who was asked decides. Asked of no one, no one could."""
+    to = event.facts.get("to")
+    if not (isinstance(to, str) and to):
+        return Ignored(reason="impossible", detail=f"{event.id} does not say whom it asks (`to`)")
     referral: Fields = {
         "by": person_of(event.actor),
-        "to": event.facts.get("to"),
+        "to": to,
         "at": to_iso(now),
         "is_blind": event.facts.get("is_blind") is True,
     }

@@ -119,3 +119,9 @@ def _forgetful(event: object, ignored: object, now: int) -> object:
     return Disposition(
         event_id="?", event_type="?", record_id="?", version=None, actor="?", reason="?", detail="", at=0
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [501_665, 502_679, 508_042])
+def test_the_judge_knows_what_was_known_and_which_deadlines_stay(seed: int) -> None:
+    """A worker that came back said late that it had begun; a review that was referred has its first deadline."""
+    assert simulate(seed).violations == []
