@@ -141,6 +141,7 @@ def test_a_rejection_needs_its_reason_and_what_ended_is_processed_again(
 
     assert (anew["replaces"], anew["status"]) == (record.id, "pending")
     assert shell.json("reprocess", record.id)["id"] == anew["id"]
+    assert shell.json("status", record.id)["replaced_by"] == [anew["id"]]
     assert app.record(record.id).status == "rejected"
 
 

@@ -160,6 +160,9 @@ def test_a_record_and_its_successor_lead_to_each_other(scene: Scene) -> None:
 
     for one, other in ((first, second), (second, first)):
         assert f'/records/{other}"' in web.get(scene.page(f"/records/{one}")).text
+    shown, anew = (web.get(f"{scene.url}/records/{each}").json() for each in (first, second))
+    assert (shown["replaces"], shown["replaced_by"]) == (None, [second])
+    assert (anew["replaces"], anew["replaced_by"]) == (first, [])
 
 
 @pytest.mark.long

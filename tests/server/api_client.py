@@ -1,6 +1,6 @@
 """A running service for tests: the real server on a real port, and an App on the same store to look behind it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -97,9 +97,12 @@ def settings_at(folder: Path, *, store_url: str | None = None, **api: Any) -> Se
 
 
 @contextmanager
-def serving(settings: Settings) -> Iterator[ApiClient]:
+def serving(settings: Settings, *, extra_routes: Sequence[Any] = ()) -> Iterator[ApiClient]:
     """A service as long as this lasts."""
-    with Server(settings, open_app=lambda: App(settings)) as server, App(settings) as app:
+    with (
+        Server(settings, open_app=lambda: App(settings), extra_routes=extra_routes) as server,
+        App(settings) as app,
+    ):
         api = ApiClient(server.url, app, service=server.service)
         yield api
         api.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 
+from stateward.console import console
 from stateward.core.model import Transition
 from tests.server.api_client import ApiClient, serving, settings_at
 from tests.server.contracts import DOUBTFUL, Fail, Player, playing
@@ -19,7 +20,7 @@ BUSY = Fail("MODEL_BUSY")
 @contextmanager
 def driven(folder: Path, url: str | None = None) -> Iterator[tuple[ApiClient, Player]]:
     settings = settings_at(folder, store_url=url)
-    with serving(settings) as api, playing(settings) as player:
+    with serving(settings, extra_routes=console()) as api, playing(settings) as player:
         yield api, player
 
 

@@ -85,6 +85,13 @@ def test_the_text_the_run_and_the_calls_of_the_model_are_in_the_answers(
         "run-7",
         [CALL],
     )
+    page = api.get(f"/console/records/{driver.id}/items?stage=extract").text
+    cells = [text for row in page.split("Model calls</caption>")[1:] for text in row.split("<")]
+    assert {
+        'td class=" short">stub-1',
+        'td class="num short">1200',
+        'td class="num short">250',
+    } <= set(cells)
 
 
 def test_other_records_are_no_workflows(stage: tuple[ApiClient, Player]) -> None:

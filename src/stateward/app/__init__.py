@@ -263,6 +263,8 @@ class App:
             registry=self.registry,
             new_wakeup=lambda: self.database.wakeup(TOPIC_RESTS),
             flag_decisions=self.flags.decisions,
+            # A lambda: the driver is made when it is first asked for.
+            successors=lambda record: self.external_driver.successors(record),  # noqa: PLW0108
             has_runner=lambda name: name in self.plugins.runners,
             clock=self.clock,
         )

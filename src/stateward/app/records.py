@@ -43,6 +43,7 @@ class Records:
         registry: MachineRegistry,
         new_wakeup: Callable[[], Wakeup],
         flag_decisions: "Callable[[Iterable[Record]], Mapping[str, FlagDecision]]",
+        successors: Callable[[Record], list[str]],
         has_runner: Callable[[str], bool],
         clock: Callable[[], Micros],
     ) -> None:
@@ -52,6 +53,7 @@ class Records:
         self._registry = registry
         self._new_wakeup = new_wakeup
         self._flag_decisions = flag_decisions
+        self._successors = successors
         self._has_runner = has_runner
         self._clock = clock
         self._wakeups: list[Wakeup] = []
@@ -70,6 +72,10 @@ class Records:
         saved = self.files(record) if files is None else files
         decision = self._decision(record)
         return record_view(self._registry.of(record), record, saved, decision)
+
+    def with_successors(self, shown: schemas.Record, record: Record) -> schemas.Record:
+        """The view of a record with the records that process its document again."""
+        return replace(shown, replaced_by=self._successors(record))
 
     def _decision(self, record: Record) -> "FlagDecision | None":
         """What was decided about a flagged record; for the others, which are most, nothing is looked up."""

@@ -128,8 +128,9 @@ class LocalApp(AppProtocol):
 
     def record(self, record_id: str) -> schemas.Record:
         """One record."""
-        record_id = self._whole(record_id)
-        return self._app.records.view(self._app.record(record_id))
+        found = self._app.record(self._whole(record_id))
+        records = self._app.records
+        return records.with_successors(records.view(found), found)
 
     def find(
         self,

@@ -359,6 +359,8 @@ async def items(
         )
         view = app.plugins.item_view(found, name)
         places = [place_of(view, row) for row in rows[:ITEM_ROWS]]
+        about = app.records.about(record_id, name) if name else {}
+        tables = () if view is None else view.tables
         return {
             "record": found,
             "stage": name,
@@ -369,7 +371,8 @@ async def items(
             "pictures": pictures_of(found, app.records.files(found)),
             "place": place,
             "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
-            "about": app.records.about(record_id, name) if name else {},
+            "about": about,
+            "tables": [(each, made) for each in tables if (made := each.rows(about))],
             "headline": _headline(app, found),
             "notes": found.fields.get(NOTES) or [],
             "forms": ["csv", "json", *_exports(app, found, name)],

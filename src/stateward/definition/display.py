@@ -113,11 +113,31 @@ class Where(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return ", ".join(([] if self.file is None else [self.file]) + parts)
 
 
+class AboutTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A list in what a stage says of its items as a whole, shown as a table: its calls of a model, say.
+
+    `paths` lead to it, the first that ends at a list counts; `columns` are those of its entries.
+    """
+
+    title: str
+    paths: tuple[tuple[str, ...], ...]
+    columns: tuple[Column, ...]
+
+    def rows(self, about: Mapping[str, Json]) -> list[Fields]:
+        """The entries of the list; none where it is not there."""
+        for path in self.paths:
+            found = Column("", path=path).value(about)
+            if isinstance(found, list):
+                return [each for each in found[:ROWS_LOOKED_AT] if isinstance(each, dict)]
+        return []
+
+
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     """How the items of a stage are shown.
 
     `where` is the key of an item that holds its place in the document (see `Where`). With `source_types` the view
     holds for records of those alone, so that plug-ins that share a state machine can each show their own items.
+    `tables` are lists in what the stage says of its items as a whole, which the console shows below them.
     """
 
     machine: str
@@ -126,6 +146,7 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     where: str = "where"
     source_types: tuple[str, ...] = ()
+    tables: tuple[AboutTable, ...] = ()
 
     def place(self, item: Mapping[str, Json]) -> Where | None:
         """Where in the document an item comes from."""

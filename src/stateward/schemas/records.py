@@ -142,6 +142,13 @@ class Record(Document, frozen=True, kw_only=True):
     ] = None
     labels: Fields
     replaces: str | None
+    replaced_by: Annotated[
+        list[str] | UnsetType,
+        Meta(
+            description="The records that process its document again, the oldest first. Only where one record is "
+            "asked for; it changes without a new version."
+        ),
+    ] = UNSET
     created_at: Time
     updated_at: Time
     status_metadata: StatusMetadata

@@ -180,7 +180,10 @@ async def get_record(
 
     def look(app: App) -> tuple[Record, bool, bytes]:
         record = seen(app, caller, record_id, machine=machine)
-        return record, app.records.is_at_rest(record), msgspec.json.encode(view(app, record))
+        shown = view(app, record)
+        if isinstance(shown, schemas.Record):
+            shown = app.records.with_successors(shown, record)
+        return record, app.records.is_at_rest(record), msgspec.json.encode(shown)
 
     while True:
         turn = service.hub.turn()  # before the look: a change during it then ends the wait at once

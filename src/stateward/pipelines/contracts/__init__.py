@@ -1,6 +1,6 @@
 """Contracts: the `contract` machine, from a file to better offers. Here is only what the pipeline declares."""
 
-from stateward.definition.display import Column, ItemView, RecordView, SearchableText
+from stateward.definition.display import AboutTable, Column, ItemView, RecordView, SearchableText
 from stateward.definition.plugin import (
     Demonstration,
     Evaluation,
@@ -33,6 +33,21 @@ CHECKS = (
     Column("page", format="number"),
     Column("text"),
 )
+# With two extractors, what the model says of itself is a part of what the extraction says.
+MODEL_CALLS = AboutTable(
+    title="Model calls",
+    paths=(("details", "model", "calls"), ("details", "calls")),
+    columns=(
+        Column("model"),
+        Column("prompt", path=("prompt", "id")),
+        Column("version", path=("prompt", "version")),
+        Column("label", path=("prompt", "label")),
+        Column("input_tokens", title="tokens in", format="number"),
+        Column("output_tokens", title="tokens out", format="number"),
+        Column("latency_ms", title="waited, ms", format="number"),
+        Column("cost", format="number"),
+    ),
+)
 
 PLUGIN = Plugin(
     name="contracts",
@@ -55,7 +70,14 @@ PLUGIN = Plugin(
     ),
     items=(
         ItemView(machine=MACHINE, stage="parse", title="Pages"),
-        ItemView(machine=MACHINE, stage="extract", title="Terms", columns=FOUND, where="place"),
+        ItemView(
+            machine=MACHINE,
+            stage="extract",
+            title="Terms",
+            columns=FOUND,
+            where="place",
+            tables=(MODEL_CALLS,),
+        ),
         ItemView(machine=MACHINE, stage="validate", title="Checks and clauses", columns=CHECKS),
         ItemView(
             machine=MACHINE, stage="review", title="Corrected terms", columns=FOUND, where="place"

@@ -26,7 +26,7 @@ from stateward.core.model import (
     Record,
     to_iso,
 )
-from stateward.pipelines.contracts import schemas
+from stateward.pipelines.contracts import MODEL_CALLS, schemas
 from stateward.pipelines.contracts.schemas import Sequencing
 from stateward.server.plugin_api import (
     FORM,
@@ -689,11 +689,7 @@ def _detection(app: App, record: Record) -> Fields | None:
 def _model_calls(app: App, record: Record) -> list[Fields]:
     """The answers of a model that the extraction rests on; with two extractors they are a part of what it says."""
     made = record.outputs.get(EXTRACTED)
-    about = {} if made is None else app.outputs.about(record.id, made)
-    found: Any = about.get("details") or {}
-    model = found.get("model")
-    calls = (model if isinstance(model, dict) else found).get("calls")
-    return calls if isinstance(calls, list) else []
+    return [] if made is None else MODEL_CALLS.rows(app.outputs.about(record.id, made))
 
 
 def _text(app: App, record: Record) -> str | None:
