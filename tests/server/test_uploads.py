@@ -298,7 +298,7 @@ def test_any_machine_takes_documents(api: ApiClient) -> None:
     assert record["machine"] == "contract"
     assert answer.headers["location"] == f"/records/{record['id']}"
     assert api.get(f"/uploads/{record['id']}").status_code == 404
-    assert api.get(f"/records/{record['id']}").json() == record
+    assert api.get(f"/records/{record['id']}").json() == {**record, "replaced_by": []}
 
 
 def data(api: ApiClient) -> Path:
@@ -318,7 +318,7 @@ def test_a_document_without_a_pipeline_goes_where_its_content_belongs(shared: Ap
 
     assert found.status_code == 200, found.text
     best = found.json()["items"][0]
-    assert (best["machine"], best["source_type"]) == ("upload", "bank_csv")
+    assert (best["machine"], best["source_type"], best["evidence"]) == ("upload", "bank_csv", [])
     assert sent.status_code == 201, sent.text
     assert sent.json()["record"]["machine"] == "upload"
     assert picture.json()["record"]["machine"] == "images"

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
 
 # Below this, a pipeline only says that it could read the document: any text may be a paper. A person may choose it.
+EVIDENCE_MAX = 12
 CONFIDENCE_MIN = 20
 
 
@@ -57,6 +58,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     format: str
     confidence: int
     labels: dict[str, str] = {}
+    evidence: tuple[str, ...] = ()
 
     @property
     def is_likely(self) -> bool:
@@ -305,6 +307,7 @@ class Plugins:
                     format=answer.format,
                     confidence=answer.confidence,
                     labels=each.labels,
+                    evidence=answer.evidence[:EVIDENCE_MAX],
                 )
 
     @property

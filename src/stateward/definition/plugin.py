@@ -86,11 +86,15 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Detected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a document is by its content. The highest `confidence` (0 to 100) of all plug-ins is believed."""
+    """What a document is by its content. The highest `confidence` (0 to 100) of all plug-ins is believed.
+
+    `evidence` is what speaks for it, in a few words each, for the person who is asked.
+    """
 
     source_type: str
     format: str = ""
     confidence: int = 50
+    evidence: tuple[str, ...] = ()
 
 
 Detect: TypeAlias = Callable[[Content], Detected | None]

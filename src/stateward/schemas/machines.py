@@ -35,6 +35,9 @@ class DetectedType(Document, frozen=True, kw_only=True):
     labels: Annotated[
         dict[str, str], Meta(description="Labels that it needs, each with what to give.")
     ] = {}
+    evidence: Annotated[
+        list[str], Meta(description="What in the document speaks for it, where its pipeline says.")
+    ] = []
 
 
 class Detection(Document, frozen=True, kw_only=True):

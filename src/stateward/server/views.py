@@ -58,6 +58,7 @@ def candidate_view(candidate: Candidate) -> schemas.DetectedType:
         confidence=candidate.confidence,
         is_likely=candidate.is_likely,
         labels=candidate.labels,
+        evidence=list(candidate.evidence),
     )
 
 

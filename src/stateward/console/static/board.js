@@ -197,7 +197,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   async function detect(file) {
     const line = document.createElement("li");
-    line.innerHTML = '<span class="name"></span><span class="said">what is it?</span><select hidden></select><span class="labels"></span><button type="button" data-send disabled>Send</button><button type="button" class="quiet" data-drop-line>Leave out</button>';
+    line.innerHTML = '<span class="name"></span><span class="said">what is it?</span><span class="evidence muted"></span><select hidden></select><span class="labels"></span><button type="button" data-send disabled>Send</button><button type="button" class="quiet" data-drop-line>Leave out</button>';
     line.querySelector(".name").textContent = file.name;
     line.file = file;
     found.append(line);
@@ -233,6 +233,11 @@ document.addEventListener("DOMContentLoaded", () => {
     line.dataset.state = likely.length ? "detected" : "unknown";
     askLabels(line);
   }
+  // What speaks for the choice stands behind the name of the file, so that a person can judge it.
+  function tellEvidence(line) {
+    const evidence = choice(line)?.evidence ?? [];
+    line.querySelector(".evidence").textContent = evidence.length ? `by ${evidence.join(", ")}` : "";
+  }
   const choice = (line) => line.choices?.[Number(line.querySelector("select").value || NaN)];
   function askLabels(line) {
     const asked = Object.entries(choice(line)?.labels ?? {}).map(([name, why]) => {
@@ -242,6 +247,7 @@ document.addEventListener("DOMContentLoaded", () => {
       return input;
     });
     line.querySelector(".labels").replaceChildren(...asked);
+    tellEvidence(line);
     tellBar();
   }
   const isReady = (line) => Boolean(choice(line)) && [...line.querySelectorAll(".labels input")].every((each) => each.value.trim());

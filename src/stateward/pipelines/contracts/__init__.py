@@ -9,9 +9,11 @@ from stateward.definition.plugin import (
     Plugin,
     PluginCommand,
     Sample,
+    SourceType,
 )
 
 MACHINE = "contract"
+SOURCE_TYPE = "contract"
 VERTICALS = ("energy", "general", "insurance", "telco")  # that ship
 FOUND = (
     Column("field"),
@@ -57,6 +59,16 @@ PLUGIN = Plugin(
     runners=("stateward.pipelines.contracts.runners",),
     options="stateward.pipelines.contracts.settings:ContractSettings",
     configured="stateward.pipelines.contracts.options:ConfiguredContracts",
+    source_types=(
+        SourceType(
+            name=SOURCE_TYPE,
+            machine=MACHINE,
+            title="Contract",
+            doc="A contract whose terms are extracted, checked and compared.",
+            suffixes=(".pdf", ".docx", ".odt", ".rtf", ".eml", ".txt"),
+        ),
+    ),
+    detect="stateward.pipelines.contracts.detection:detect",
     records=(
         RecordView(
             machine=MACHINE,

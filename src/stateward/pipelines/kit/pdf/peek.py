@@ -1,0 +1,128 @@
+"""Words of a PDF without a parser: the bounded starts of its first streams, for `detect`, which may not parse.
+
+Text in a font that has no map to letters is not found, and neither is anything in an encrypted file: no words then say
+nothing about the document.
+"""
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+BYTES_MAX = 4 * 1024 * 1024  # of the file
+STREAMS_MAX = 120
+STREAM_BYTES_MAX = 64 * 1024  # of a stream, inflated
+TEXT_BYTES_MAX = 96 * 1024
+MAPS_MAX = 4  # a file with more fonts is read with the first ones
+SPACE_KERN = -160  # thousandths: a gap that is wider is a blank
+
+_STREAM = re.compile(rb"stream\r?\n")
+_SHOWN = re.compile(
+    rb"\[((?:[^\[\]\\]|\\.)*)\]\s*TJ|(\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>)\s*(?:Tj|'|\")",
+    re.DOTALL,
+)
+_PIECE = re.compile(rb"\(((?:[^()\\]|\\.)*)\)|<([0-9A-Fa-f\s]*)>|(-?\d+(?:\.\d+)?)", re.DOTALL)
+_ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+_BLOCK = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
+_PAIR = re.compile(rb"<([0-9A-Fa-f]{2,4})>\s*<([0-9A-Fa-f]{4})[0-9A-Fa-f]*>")
+_RANGE = re.compile(
+    rb"<([0-9A-Fa-f]{2,4})>\s*<([0-9A-Fa-f]{2,4})>\s*(?:<([0-9A-Fa-f]{4})>|\[([^\]]*)\])"
+)
+_LETTER = re.compile(rb"<([0-9A-Fa-f]{4})[0-9A-Fa-f]*>")
+RANGE_MAX = 256
+LETTERS_MIN = 3  # of what is shown at once, on average; fewer is text that is set letter by letter
+
+GlyphMap = Mapping[int, str]
+
+
+def peeked_texts(path: Path) -> list[str]:
+    """The text of the first streams, once for each map of glyphs to letters: only one of them may be readable."""
+    with path.open("rb") as file:
+        data = file.read(BYTES_MAX)
+    contents: list[bytes] = []
+    maps: list[GlyphMap] = []
+    size = 0
+    for stream in _streams(data):
+        if b"beginbfchar" in stream or b"beginbfrange" in stream:
+            maps += [_glyph_map(stream)] if len(maps) < MAPS_MAX else []
+        elif size < TEXT_BYTES_MAX and (b"Tj" in stream or b"TJ" in stream):
+            contents.append(stream)
+            size += len(stream)
+    return [_text(contents, each) for each in maps or [{}]]
+
+
+def _streams(data: bytes) -> Iterator[bytes]:
+    for number, found in enumerate(_STREAM.finditer(data)):
+        if number >= STREAMS_MAX:
+            return
+        start = found.end()
+        try:
+            # What inflates to so many bytes is hardly longer itself.
+            yield zlib.decompressobj().decompress(
+                data[start : start + STREAM_BYTES_MAX], STREAM_BYTES_MAX
+            )
+        except zlib.error:
+            end = data.find(b"endstream", start, start + STREAM_BYTES_MAX)
+            if end > start:
+                yield data[start:end]
+
+
+def _glyph_map(stream: bytes) -> GlyphMap:
+    made: dict[int, str] = {}
+    for kind, block in _BLOCK.findall(stream):
+        if kind == b"char":
+            made |= {int(glyph, 16): chr(int(letter, 16)) for glyph, letter in _PAIR.findall(block)}
+        else:
+            made.update(_ranged(block))
+    return made
+
+
+def _ranged(block: bytes) -> Iterator[tuple[int, str]]:
+    for first, last, letter, listed in _RANGE.findall(block):
+        start, end = int(first, 16), int(last, 16)
+        if listed:
+            codes = [int(each, 16) for each in _LETTER.findall(listed)[:RANGE_MAX]]
+        else:
+            codes = [
+                (int(letter, 16) + at) & 0xFFFF for at in range(min(end - start + 1, RANGE_MAX))
+            ]
+        yield from ((start + at, chr(code)) for at, code in enumerate(codes))
+
+
+def _text(contents: list[bytes], letters: GlyphMap) -> str:
+    shown = [
+        "".join(_pieces(array or single, letters))
+        for content in contents
+        for array, single in _SHOWN.findall(content)
+    ]
+    is_by_letter = sum(map(len, shown)) < LETTERS_MIN * len(shown)
+    return ("" if is_by_letter else "\n").join(shown)
+
+
+def _pieces(array: bytes, letters: GlyphMap) -> Iterator[str]:
+    for literal, glyphs, kern in _PIECE.findall(array):
+        if kern:
+            yield " " if float(kern) < SPACE_KERN else ""
+        elif glyphs:
+            yield _decoded(
+                bytes.fromhex(
+                    glyphs.translate(None, b" \t\r\n\f").decode()[: 2 * (len(glyphs) // 2)]
+                ),
+                letters,
+            )
+        else:
+            yield _decoded(_ESCAPE.sub(_unescaped, literal), letters)
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    code = found[1]
+    return bytes([int(code, 8) & 0xFF]) if code[:1].isdigit() else code
+
+
+def _decoded(text: bytes, letters: GlyphMap) -> str:
+    if not letters:
+        return text.decode("cp1252", "replace")
+    wide = [int.from_bytes(text[at : at + 2]) for at in range(0, len(text) - 1, 2)]
+    if wide and sum(each in letters for each in wide) * 2 >= len(wide):
+        return "".join(letters.get(each, "") for each in wide)
+    return "".join(letters.get(each) or chr(each) for each in text)
