@@ -1,4 +1,4 @@
-"""Write the types of `stateward.async_client` from those of `stateward.client`: the definition of both is `Client`.
+"""Write the types of `stateward.async_client` from those of `stateward.client`: the definition of both is `Operations`.
 
 Run `python tools/async_stub.py` after a change of the client; a test compares the file with what this makes.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1] / "src" / "stateward"
 STUB = ROOT / "async_client.pyi"
-HEAD = """# Made by `python tools/async_stub.py` from the methods of Client; do not edit.
+HEAD = """# Made by `python tools/async_stub.py` from the methods of Operations; do not edit.
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Literal, Self
@@ -25,7 +25,6 @@ class AsyncClient:
         key: str | None = None,
         timeout_s: float = ...,
         tries: int = ...,
-        at_once: int = ...,
     ) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *_: object) -> None: ...
@@ -37,14 +36,14 @@ def stub() -> str:
     """The types of every method, awaited."""
     tree = ast.parse((ROOT / "client.py").read_text("utf-8"))
     (client,) = [
-        each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Client"
+        each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Operations"
     ]
     methods = [
         each
         for each in client.body
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")
     ]
-    return HEAD + "".join(_line(each) for each in methods if each.name != "close")
+    return HEAD + "".join(_line(each) for each in methods)
 
 
 def _line(method: ast.FunctionDef) -> str:

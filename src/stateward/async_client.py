@@ -7,27 +7,32 @@
         async for record in client.records("status:error"):
             print(record.id)
 
-There is one definition: the methods are those of `Client`, made here from it, and so are their types (the stub beside
-this module, which a test compares). Each call runs in a thread of this client, so retries, pages and answers are the
-same; at most `at_once` calls run at a time, and one that is cancelled ends by itself. It must never have a method that
-`Client` does not have.
+There is one definition: the methods are those of `Operations`, which are steps, and here a step is awaited. So
+requests, retries, pages and answers are the same, and a call that is cancelled is not sent any further. Their types
+are in the stub beside this module, which a test compares. The bytes of a document are read from disk as they are sent.
 """
 
 import asyncio
-import functools
-import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self, get_origin
+from collections.abc import AsyncIterator
+from typing import Any, Self
 
-from stateward.client import TIMEOUT_S, TRIES_MAX, Client
+import httpx2
 
-AT_ONCE = 32
-OWN = frozenset({"close"})
-_END = object()
+from stateward.client import Operations
+from stateward.client_steps import (
+    TIMEOUT_S,
+    TRIES_MAX,
+    Call,
+    Listing,
+    Rows,
+    Steps,
+    Stream,
+    default_headers,
+    refuse,
+)
 
 
-class AsyncClient:
+class AsyncClient(Operations):
     """A connection to a Stateward service, for asyncio."""
 
     def __init__(
@@ -37,10 +42,14 @@ class AsyncClient:
         key: str | None = None,
         timeout_s: float = TIMEOUT_S,
         tries: int = TRIES_MAX,
-        at_once: int = AT_ONCE,
     ) -> None:
-        self._client = Client(url, key=key, timeout_s=timeout_s, tries=tries)
-        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="stateward-client")
+        super().__init__(url, tries=tries)
+        self._http = httpx2.AsyncClient(
+            base_url=self._url,
+            headers=default_headers(key),
+            timeout=timeout_s,
+            follow_redirects=False,
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -48,43 +57,68 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def __repr__(self) -> str:
-        """Without the key."""
-        return f"Async{self._client!r}"
-
     async def close(self) -> None:
-        """Let go of the connection; calls under way are waited for."""
-        await asyncio.to_thread(self._threads.shutdown)
-        self._client.close()
+        """Let go of the connection."""
+        await self._http.aclose()
 
-    async def _run(self, act: Callable[..., Any], *given: Any, **named: Any) -> Any:  # noqa: ANN401 - any method
-        call = functools.partial(act, *given, **named)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+    async def _run(self, steps: Steps[Any]) -> Any:  # noqa: ANN401 - what the steps end with
+        given: object = None
+        try:
+            while True:
+                try:
+                    step = steps.send(given)
+                except StopIteration as end:
+                    return end.value
+                given = await self._do(step)
+        finally:
+            steps.close()  # one that is cancelled lets go of its file
 
+    async def _do(self, step: Call | float) -> object:
+        if isinstance(step, float):
+            await asyncio.sleep(step)
+            return None
+        try:
+            return await self._http.request(**step._asdict())
+        except httpx2.TransportError as error:
+            return error
 
-def is_listing(method: Callable[..., Any]) -> bool:
-    """Whether a method of `Client` gives one thing after another."""
-    return get_origin(inspect.signature(method).return_annotation) is Iterator
+    async def _iterate(self, steps: Listing) -> AsyncIterator[Any]:
+        given: object = None
+        while True:
+            try:
+                step = steps.send(given)
+            except StopIteration:
+                return
+            given = None
+            if isinstance(step, Rows):
+                for row in step.rows:
+                    yield row
+            elif isinstance(step, Stream):
+                ended: list[object] = []
+                async for row in self._pieces(step, ended):
+                    yield row
+                (given,) = ended
+            else:
+                given = await self._do(step)
 
-
-def _awaited(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    async def call(self: AsyncClient, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - any method
-        return await self._run(method, self._client, *given, **named)
-
-    return call
-
-
-def _iterated(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    async def call(self: AsyncClient, *given: Any, **named: Any) -> AsyncIterator[Any]:  # noqa: ANN401 - any method
-        rows = await self._run(method, self._client, *given, **named)
-        while (row := await self._run(next, rows, _END)) is not _END:
-            yield row
-
-    return call
-
-
-for _name, _method in vars(Client).items():
-    if inspect.isfunction(_method) and not _name.startswith("_") and _name not in OWN:
-        setattr(AsyncClient, _name, (_iterated if is_listing(_method) else _awaited)(_method))
+    async def _pieces(self, stream: Stream, ended: list[object]) -> AsyncIterator[Any]:
+        """What a stream gives; why it ended goes to `ended`, for an asynchronous generator returns nothing."""
+        http = httpx2.AsyncClient(timeout=self._http.timeout) if stream.is_link else self._http
+        try:
+            async with http.stream("GET", **stream.request()) as answer:
+                if answer.status_code >= 400:
+                    await answer.aread()
+                    refuse(answer)
+                if answer.is_redirect:
+                    ended.append(answer.headers["Location"])
+                    return
+                pieces = answer.aiter_lines() if stream.is_lines else answer.aiter_bytes()
+                async for piece in pieces:
+                    for row in stream.feed(piece):
+                        yield row
+            ended.append(None)
+        except httpx2.TransportError as error:
+            ended.append(error)
+        finally:
+            if stream.is_link:
+                await http.aclose()

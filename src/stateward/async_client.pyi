@@ -1,4 +1,4 @@
-# Made by `python tools/async_stub.py` from the methods of Client; do not edit.
+# Made by `python tools/async_stub.py` from the methods of Operations; do not edit.
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Literal, Self
@@ -15,7 +15,6 @@ class AsyncClient:
         key: str | None = None,
         timeout_s: float = ...,
         tries: int = ...,
-        at_once: int = ...,
     ) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *_: object) -> None: ...

@@ -1,4 +1,4 @@
-"""The HTTP API as Python: typed, synchronous, patient.
+"""The HTTP API as Python: typed, patient, synchronous (`Client`) and for asyncio (`stateward.async_client`).
 
     from stateward.client import Client
 
@@ -9,97 +9,79 @@
 Lists are iterators that fetch page after page. What may be repeated is repeated: a server that is busy or away is
 asked again after the time it names, or after a growing one; a POST carries an `Idempotency-Key`, so it is done once
 however often it is sent. Everything else that goes wrong is an `ApiProblem` with the problem in it.
+
+`Operations` defines every method once, as steps (`client_steps`); a client says how a step is done.
 """
 
-import io
-import random  # noqa: TID251 - jitter of a client: how long it waits decides nothing
 import time
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any, Literal, NoReturn, Self, TypeVar
-from urllib.parse import quote
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, Self, TypeVar
 
-from stateward.extras import missing_extra
-
-try:
-    import httpx2
-except ModuleNotFoundError as error:
-    raise (missing_extra(error) or error) from error
+import httpx2
 import msgspec
 
 from stateward import schemas
-from stateward.core.errors import StatewardError
+from stateward.client_steps import (
+    ANYTHING,
+    POLL_S,
+    TIMEOUT_S,
+    TRIES_MAX,
+    ApiProblem,
+    Call,
+    Listing,
+    Rows,
+    ServerUnreachable,
+    Source,
+    Steps,
+    Stream,
+    default_headers,
+    followed,
+    form_fields,
+    lines,
+    new_key,
+    opened,
+    part,
+    patiently,
+    read,
+    refuse,
+    said,
+    streamed,
+)
 from stateward.core.model import Fields
 
-TRIES_MAX = 5
-PAUSE_S = 0.25
-PAUSE_MAX_S = 8.0
-RETRY_AFTER_MAX_S = 60.0
-TIMEOUT_S = 30.0
-POLL_S = 20.0
-AGAIN = frozenset({429, 502, 503, 504})
-
+__all__ = ["ApiProblem", "Client", "Operations", "ServerUnreachable", "Source"]
 T = TypeVar("T")
-Source = Path | str | bytes | IO[bytes]
+Found = TypeVar("Found")
+Row = TypeVar("Row", covariant=True)
 
 
-class ApiProblem(StatewardError):
-    """A request that the server did not do; `problem` says why."""
-
-    def __init__(self, problem: schemas.Problem) -> None:
-        self.problem = problem
-        super().__init__(problem.detail)
+class Listed(Protocol[Row]):
+    """A document that is a list."""
 
     @property
-    def kind(self) -> str:
-        """The word that names the problem, such as `duplicate`."""
-        return self.problem.type.removeprefix(schemas.PROBLEM_PREFIX)
-
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
-        return self.problem.status
+    def items(self) -> Sequence[Row]:
+        """What is in it."""
 
 
-class ServerUnreachable(StatewardError):
-    """No answer came, however often it was asked for."""
+class Operations:
+    """Every operation of a Stateward service. What a method returns here, an asynchronous client gives awaited."""
 
-
-class Client:
-    """A connection to a Stateward service."""
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        key: str | None = None,
-        timeout_s: float = TIMEOUT_S,
-        tries: int = TRIES_MAX,
-    ) -> None:
-        headers = {"Accept": "application/json", "User-Agent": "stateward-client"}
-        if key is not None:
-            headers["Authorization"] = f"Bearer {key}"
+    def __init__(self, url: str, *, tries: int = TRIES_MAX) -> None:
         self._url = url.rstrip("/")
         self._tries = max(1, tries)
-        self._http = httpx2.Client(
-            base_url=self._url, headers=headers, timeout=timeout_s, follow_redirects=False
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         """Without the key."""
-        return f"Client({self._url!r})"
+        return f"{type(self).__name__}({self._url!r})"
 
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._http.close()
+    @abstractmethod
+    def _run(self, steps: Steps[T]) -> T:
+        """Do the steps; what they end with."""
+
+    @abstractmethod
+    def _iterate(self, steps: Listing) -> Iterator[Any]:
+        """Do the steps; the rows on the way."""
 
     # Sending
 
@@ -120,7 +102,7 @@ class Client:
 
         Bytes that are there already give their record, unless they are refused.
         """
-        fields = _fields(
+        fields = form_fields(
             pipeline=machine,
             source_type=source_type,
             name=name,
@@ -134,47 +116,23 @@ class Client:
 
     def detect(self, source: Source) -> list[schemas.DetectedType]:
         """What a document may be, the surest first; nothing of it is kept."""
-        return self._send("/detect", source, {}, None, None, schemas.Detection).items
-
-    def _send(
-        self,
-        path: str,
-        source: Source,
-        fields: dict[str, str],
-        on_duplicate: str | None,
-        key: str | None,
-        type_: type[T],
-    ) -> T:
-        headers = {"Idempotency-Key": key or _new_key()}
-        with _opened(source) as (filename, file):
-            start = file.tell() if file.seekable() else None
-
-            def send() -> httpx2.Response:
-                if start is not None:
-                    file.seek(start)
-                return self._http.post(
-                    path,
-                    params=_params(on_duplicate=on_duplicate) or None,
-                    data=fields,
-                    files={"file": (filename, file, "application/octet-stream")},
-                    headers=headers,
-                )
-
-            return _read(self._patiently(send, can_repeat=start is not None), type_)
+        return self._upload(
+            "/detect", source, {}, None, None, lambda found: found.items, schemas.Detection
+        )
 
     def refused_uploads(self) -> list[schemas.RefusedUpload]:
         """What was sent with this key and refused, with the reasons, until it is dismissed."""
-        return self._get("/refused-uploads", schemas.RefusedUploads).items
+        return self._list("/refused-uploads", schemas.RefusedUploads)
 
     def dismiss_refused_upload(self, refused_id: str) -> None:
         """Dismiss a refused upload."""
-        self._patiently(lambda: self._http.delete(f"/refused-uploads/{_part(refused_id)}"))
+        return self._delete(f"/refused-uploads/{part(refused_id)}", type(None))
 
     # Looking
 
     def record(self, record_id: str) -> schemas.Record:
         """One record."""
-        return self._get(f"/records/{_part(record_id)}", schemas.Record)
+        return self._get(f"/records/{part(record_id)}", schemas.Record)
 
     def records(
         self,
@@ -185,24 +143,27 @@ class Client:
         limit: int = 200,
     ) -> Iterator[schemas.Record]:
         """Records that match, newest first."""
-        params = _params(q=q, status=list(status), source_type=list(source_type), limit=limit)
-        return self._pages("/records", params, schemas.RecordPage, lambda page: page.items)
+        params = said(q=q, status=list(status), source_type=list(source_type), limit=limit)
+        return self._pages("/records", params, schemas.RecordPage)
 
     def wait(self, record_id: str, *, timeout_s: float = 300.0) -> schemas.Record:
         """Wait until a record has ended or rests; the record as it then is, at the latest after the time."""
         deadline = time.monotonic() + timeout_s
-        while True:
-            left = max(0.0, min(POLL_S, deadline - time.monotonic()))
-            record = self._get(
-                f"/records/{_part(record_id)}", schemas.Record, params={"wait": f"{left:.3f}s"}
-            )
-            if record.is_at_rest or time.monotonic() >= deadline:
-                return record
+
+        def steps() -> Steps[schemas.Record]:
+            while True:
+                left = max(0.0, min(POLL_S, deadline - time.monotonic()))
+                path, wait = f"/records/{part(record_id)}", {"wait": f"{left:.3f}s"}
+                record = yield from self._got(path, schemas.Record, wait)
+                if record.is_at_rest or time.monotonic() >= deadline:
+                    return record
+
+        return self._run(steps())
 
     def history(self, record_id: str) -> Iterator[schemas.Transition]:
         """What happened to a record, oldest first."""
-        path = f"/records/{_part(record_id)}/history"
-        return self._pages(path, {}, schemas.History, lambda page: page.items)
+        path = f"/records/{part(record_id)}/history"
+        return self._pages(path, {}, schemas.History)
 
     def items(
         self,
@@ -213,13 +174,8 @@ class Client:
         edition: int | None = None,
     ) -> Iterator[Fields]:
         """The items of a kind or of a stage; by default of the last stage that is done, in their newest edition."""
-        cursor = None
-        while True:
-            page = self.item_page(record_id, kind=kind, stage=stage, edition=edition, cursor=cursor)
-            yield from page.items
-            cursor = page.next
-            if cursor is None:
-                return
+        query = said(kind=kind, stage=stage, edition=edition)
+        return self._pages(f"/records/{part(record_id)}/items", query, schemas.ItemPage)
 
     def item_page(
         self,
@@ -231,49 +187,36 @@ class Client:
         cursor: str | None = None,
     ) -> schemas.ItemPage:
         """One page of items, with the stage that made them; `cursor` is the `next` of the page before."""
-        params = _params(kind=kind, stage=stage, edition=edition, cursor=cursor)
-        return self._get(f"/records/{_part(record_id)}/items", schemas.ItemPage, params=params)
+        params = said(kind=kind, stage=stage, edition=edition, cursor=cursor)
+        return self._get(f"/records/{part(record_id)}/items", schemas.ItemPage, params=params)
 
     def log(self, record_id: str, stage: str) -> schemas.StageLog:
         """What was written while a stage ran."""
-        return self._get(f"/records/{_part(record_id)}/logs/{_part(stage)}", schemas.StageLog)
+        return self._get(f"/records/{part(record_id)}/logs/{part(stage)}", schemas.StageLog)
 
     def files(self, record_id: str) -> list[schemas.RecordFile]:
         """The files that stages derived from the document of a record."""
-        return self._get(f"/records/{_part(record_id)}/files", schemas.RecordFiles).items
+        return self._list(f"/records/{part(record_id)}/files", schemas.RecordFiles)
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
         """The bytes of a derived file, a piece at a time."""
-        path = f"/records/{_part(record_id)}/files/{_part(stage)}/{_part(name)}"
-        with self._http.stream("GET", path, headers={"Accept": "*/*"}) as answer:
-            if answer.status_code >= 400:
-                answer.read()
-                _raise(answer)
-            if not answer.is_redirect:
-                yield from answer.iter_bytes()
-                return
-            link = answer.headers["Location"]
-        # A presigned link to object storage: without our key, which is not meant for that server.
-        with httpx2.stream("GET", link, timeout=self._http.timeout) as answer:
-            if answer.status_code >= 400:
-                answer.read()
-                _raise(answer)
-            yield from answer.iter_bytes()
+        path = f"/records/{part(record_id)}/files/{part(stage)}/{part(name)}"
+        return self._iterate(streamed(Stream(path, lambda piece: (piece,), is_lines=False)))
 
     def provenance(
         self, record_id: str, *, form: Literal["prov", "openlineage"] = "prov"
     ) -> schemas.Provenance:
         """The history of a record as W3C PROV, or as OpenLineage events."""
-        path = f"/records/{_part(record_id)}/provenance"
+        path = f"/records/{part(record_id)}/provenance"
         return self._get(path, schemas.Provenance, params={"format": form})
 
     def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
-        return self._get(f"/records/{_part(record_id)}/explain", schemas.Why)
+        return self._get(f"/records/{part(record_id)}/explain", schemas.Why)
 
     def counts(self, q: str | None = None) -> list[schemas.StatusCount]:
         """Records by machine and status."""
-        return self._get("/counts", schemas.Counts, params=_params(q=q)).items
+        return self._list("/counts", schemas.Counts, said(q=q))
 
     def search(
         self,
@@ -285,10 +228,10 @@ class Client:
         limit: int = 20,
     ) -> Iterator[schemas.SearchHit]:
         """Passages of documents that match, the best first; of a pipeline that ranks, documents."""
-        params = _params(
+        params = said(
             q=text, pipeline=pipeline or None, filter=list(filters), hybrid=is_hybrid or None, limit=limit
         )  # fmt: skip
-        return self._pages("/search", params, schemas.SearchPage, lambda page: page.items)
+        return self._pages("/search", params, schemas.SearchPage)
 
     def search_as(
         self,
@@ -301,64 +244,37 @@ class Client:
         limit: int = 20,
     ) -> str:
         """The best documents of a pipeline that ranks, in a format that it offers, such as citations."""
-        params = _params(
+        params = said(
             q=text, pipeline=pipeline or None, filter=list(filters), hybrid=is_hybrid or None, limit=limit,
             format=format_,
         )  # fmt: skip
-        answer = self._patiently(
-            lambda: self._http.get("/search", params=params, headers={"Accept": "*/*"})
-        )
-        return answer.text
+        return self._text("/search", params=params)
 
     def errors(self) -> list[schemas.ErrorGroup]:
         """Errors by cause."""
-        return self._get("/errors", schemas.Errors).items
+        return self._list("/errors", schemas.Errors)
 
     def machines(self) -> list[schemas.MachineSummary]:
         """The machines in force."""
-        return self._get("/machines", schemas.Machines).items
+        return self._list("/machines", schemas.Machines)
 
     def machine(self, name: str) -> schemas.MachineDetail:
         """A machine with its states, stages and transitions."""
-        return self._get(f"/machines/{_part(name)}", schemas.MachineDetail)
+        return self._get(f"/machines/{part(name)}", schemas.MachineDetail)
 
     def graph(self, name: str) -> str:
         """A machine as SVG."""
-        return self._patiently(lambda: self._http.get(f"/machines/{_part(name)}/graph.svg")).text
+        return self._text(f"/machines/{part(name)}/graph.svg")
 
     def pauses(self) -> list[schemas.Pause]:
         """What is paused."""
-        return self._get("/pauses", schemas.Pauses).items
+        return self._list("/pauses", schemas.Pauses)
 
     def events(
         self, *, after: int | None = None, machine: str | None = None
     ) -> Iterator[schemas.Transition]:
         """Every change of status from now on, or from after a place in the log; it comes back if it is cut."""
-        seq = after
-        while True:
-            headers = {"Accept": "text/event-stream"}
-            if seq is not None:
-                headers["Last-Event-ID"] = str(seq)
-            try:
-                with self._http.stream(
-                    "GET",
-                    "/events/stream",
-                    params=_params(machine=machine),
-                    headers=headers,
-                    timeout=httpx2.Timeout(TIMEOUT_S, read=2 * POLL_S),
-                ) as answer:
-                    if answer.status_code >= 400:
-                        answer.read()
-                        _raise(answer)
-                    for line in answer.iter_lines():
-                        if line.startswith("data: "):
-                            event = msgspec.json.decode(line[6:], type=schemas.Transition)
-                            seq = event.seq
-                            yield event
-            except httpx2.TransportError:
-                if seq is None:
-                    raise
-            time.sleep(PAUSE_S)
+        return self._iterate(followed(after, machine))
 
     # Acting
 
@@ -394,21 +310,21 @@ class Client:
     ) -> schemas.Record:
         """Let a record go sooner or later: 1 to 10, higher goes first."""
         asked = schemas.PriorityRequest(priority=priority, reason=reason)
-        path = f"/records/{_part(record_id)}/priority"
+        path = f"/records/{part(record_id)}/priority"
         return self._post(path, asked, schemas.Record, key=idempotency_key)
 
     def reprocess(
         self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None
     ) -> schemas.RecordOpened:
         """Process the document of a record that has ended again, as a new record."""
-        path = f"/records/{_part(record_id)}/reprocess"
+        path = f"/records/{part(record_id)}/reprocess"
         return self._post(path, {"reason": reason}, schemas.RecordOpened, key=idempotency_key)
 
     def advance(
         self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None
     ) -> schemas.Record:
         """Let a held record go on, in place of its external driver."""
-        path = f"/records/{_part(record_id)}/advance"
+        path = f"/records/{part(record_id)}/advance"
         return self._post(path, {"reason": reason}, schemas.Record, key=idempotency_key)
 
     def move(
@@ -421,7 +337,7 @@ class Client:
         idempotency_key: str | None = None,
     ) -> schemas.Record:
         """Make a move that the machine of a record declares, by its event, such as `document.skipped`."""
-        return self._act(record_id, f"moves/{_part(event)}", reason, version, idempotency_key)
+        return self._act(record_id, f"moves/{part(event)}", reason, version, idempotency_key)
 
     def decide_flags(
         self,
@@ -433,7 +349,7 @@ class Client:
     ) -> schemas.Record:
         """Decide about a result that is flagged as wrong or incomplete."""
         asked = schemas.FlagRequest(action=action, reason=reason)
-        path = f"/records/{_part(record_id)}/flags"
+        path = f"/records/{part(record_id)}/flags"
         return self._post(path, asked, schemas.Record, key=idempotency_key)
 
     def reparse(
@@ -463,14 +379,14 @@ class Client:
         self, record_id: str, asked: schemas.RereadRequest, *, idempotency_key: str | None = None
     ) -> schemas.RereadAnswer:
         """`reparse`, with all that can be asked for."""
-        path = f"/records/{_part(record_id)}/reparse"
+        path = f"/records/{part(record_id)}/reparse"
         return self._post(path, asked, schemas.RereadAnswer, key=idempotency_key)
 
     def _act(
         self, record_id: str, verb: str, reason: str | None, version: int | None, key: str | None
     ) -> schemas.Record:
         headers = {} if version is None else {"If-Match": f'"{version}"'}
-        path = f"/records/{_part(record_id)}/{verb}"
+        path = f"/records/{part(record_id)}/{verb}"
         return self._post(
             path, schemas.Ask(reason=reason), schemas.Record, headers=headers, key=key
         )
@@ -499,39 +415,37 @@ class Client:
 
     def get_batch(self, batch_id: str) -> schemas.Batch:
         """How far a bulk action is."""
-        return self._get(f"/batches/{_part(batch_id)}", schemas.Batch)
+        return self._get(f"/batches/{part(batch_id)}", schemas.Batch)
 
     def batches(self) -> Iterator[schemas.Batch]:
         """Bulk actions, newest first."""
-        return self._pages("/batches", {}, schemas.BatchPage, lambda page: page.items)
+        return self._pages("/batches", {}, schemas.BatchPage)
 
     def abort_batch(self, batch_id: str) -> schemas.Batch:
         """Stop a bulk action."""
-        return self._post(f"/batches/{_part(batch_id)}/abort", None, schemas.Batch)
+        return self._post(f"/batches/{part(batch_id)}/abort", None, schemas.Batch)
 
     def pause(
         self, machine: str, *, stage: str | None = None, reason: str | None = None
     ) -> schemas.Paused:
         """Stop handing out work of a machine or of a stage."""
         asked = schemas.PauseRequest(stage=stage, reason=reason)
-        return self._post(f"/machines/{_part(machine)}/pause", asked, schemas.Paused)
+        return self._post(f"/machines/{part(machine)}/pause", asked, schemas.Paused)
 
     def resume(self, machine: str, *, stage: str | None = None) -> schemas.Paused:
         """Hand out work again."""
         asked = schemas.PauseRequest(stage=stage)
-        return self._post(f"/machines/{_part(machine)}/resume", asked, schemas.Paused)
+        return self._post(f"/machines/{part(machine)}/resume", asked, schemas.Paused)
 
     # Reviews
 
     def pending_reviews(self, *, limit: int = 200) -> Iterator[schemas.ReviewTask]:
         """What waits for a decision, the nearest deadline first."""
-        return self._pages(
-            "/reviews/pending", _params(limit=limit), schemas.ReviewPage, lambda page: page.items
-        )
+        return self._pages("/reviews/pending", said(limit=limit), schemas.ReviewPage)
 
     def get_review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values that were found, or how it was decided."""
-        return self._get(f"/reviews/{_part(record_id)}", schemas.ReviewDetail)
+        return self._get(f"/reviews/{part(record_id)}", schemas.ReviewDetail)
 
     def review_statistics(self, *, days: int = 30) -> schemas.ReviewStatistics:
         """What people decided in reviews, and which fields they correct most."""
@@ -539,11 +453,11 @@ class Client:
 
     def claim_review(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review: for a while no other person may decide it."""
-        return self._post(f"/reviews/{_part(record_id)}/claim", None, schemas.ReviewTask)
+        return self._post(f"/reviews/{part(record_id)}/claim", None, schemas.ReviewTask)
 
     def unclaim_review(self, record_id: str) -> schemas.ReviewTask:
         """Leave a review to others."""
-        return self._post(f"/reviews/{_part(record_id)}/release", None, schemas.ReviewTask)
+        return self._post(f"/reviews/{part(record_id)}/release", None, schemas.ReviewTask)
 
     def review(
         self,
@@ -566,7 +480,7 @@ class Client:
             "reason_code": reason_code,
         }
         headers = {} if version is None else {"If-Match": f'"{version}"'}
-        path = f"/records/{_part(record_id)}/review"
+        path = f"/records/{part(record_id)}/review"
         return self._post(path, asked, schemas.Record, headers=headers, key=idempotency_key)
 
     def ask_opinion(
@@ -586,7 +500,7 @@ class Client:
             "is_blind": is_blind,
             "notes": notes,
         }
-        path = f"/reviews/{_part(record_id)}/opinion"
+        path = f"/reviews/{part(record_id)}/opinion"
         return self._post(path, asked, schemas.ReviewTask, key=idempotency_key)
 
     def decide_reviews(
@@ -614,8 +528,7 @@ class Client:
 
     def undo_reviews(self, batch_id: str) -> schemas.ReviewBatchUndone:
         """Take back what is not in effect yet of a bulk decision."""
-        answer = self._patiently(lambda: self._http.delete(f"/reviews/batches/{_part(batch_id)}"))
-        return _read(answer, schemas.ReviewBatchUndone)
+        return self._delete(f"/reviews/batches/{part(batch_id)}", schemas.ReviewBatchUndone)
 
     # The installation
 
@@ -634,10 +547,10 @@ class Client:
         after: int | None = None,
     ) -> Iterator[schemas.AuditItem]:
         """Entries of the audit log, the newest first; with `after`, those after that number, the oldest first."""
-        params = _params(
+        params = said(
             actor=actor, verb=verb, record_id=record_id, since=since, until=until, after=after
         )
-        return self._pages("/audit", params, schemas.AuditPage, lambda page: page.items)
+        return self._pages("/audit", params, schemas.AuditPage)
 
     def verify(self, *, checkpoint: str | None = None) -> schemas.Verification:
         """Replay the whole history and check it, also against a checkpoint that was kept elsewhere."""
@@ -679,22 +592,50 @@ class Client:
         """Forbid to delete anything of a record, or allow it again."""
         asked = schemas.HoldRequest(is_held=is_held, reason=reason)
         return self._post(
-            f"/records/{_part(record_id)}/hold", asked, schemas.HeldRecord, key=idempotency_key
+            f"/records/{part(record_id)}/hold", asked, schemas.HeldRecord, key=idempotency_key
         )
 
     def holds(self) -> list[schemas.HeldRecord]:
         """The records of which nothing may be deleted."""
-        return self._get("/holds", schemas.HeldRecords).items
+        return self._list("/holds", schemas.HeldRecords)
 
     def apply_retention(self, *, is_dry_run: bool = False) -> schemas.RetentionAnswer:
         """Apply the rules of retention now."""
         asked = schemas.RetentionRequest(is_dry_run=is_dry_run)
         return self._post("/retention", asked, schemas.RetentionAnswer, key=None)
 
-    # Carrying
+    # Steps
+
+    def _answered(self, call: Call) -> Steps[httpx2.Response]:
+        return patiently(call, tries=self._tries, url=self._url)
 
     def _get(self, path: str, type_: type[T], *, params: Mapping[str, Any] | None = None) -> T:
-        return _read(self._patiently(lambda: self._http.get(path, params=params or {})), type_)
+        return self._run(self._got(path, type_, params))
+
+    def _got(self, path: str, type_: type[T], params: Mapping[str, Any] | None = None) -> Steps[T]:
+        return read((yield from self._answered(Call("GET", path, params or {}))), type_)
+
+    def _list(
+        self, path: str, type_: type[Listed[T]], params: Mapping[str, Any] | None = None
+    ) -> list[T]:
+        def steps() -> Steps[list[T]]:
+            return list((yield from self._got(path, type_, params)).items)
+
+        return self._run(steps())
+
+    def _text(self, path: str, *, params: Mapping[str, Any] | None = None) -> str:
+        def steps() -> Steps[str]:
+            call = Call("GET", path, params or {}, ANYTHING)
+            return (yield from self._answered(call)).text
+
+        return self._run(steps())
+
+    def _delete(self, path: str, type_: type[T]) -> T:
+        def steps() -> Steps[T]:
+            answer = yield from self._answered(Call("DELETE", path))
+            return read(answer, type_) if answer.content else msgspec.convert(None, type_)
+
+        return self._run(steps())
 
     def _post(
         self,
@@ -706,131 +647,156 @@ class Client:
         key: str | None = None,
     ) -> T:
         sent = {
-            "Idempotency-Key": key or _new_key(),
+            "Idempotency-Key": key or new_key(),
             "Content-Type": "application/json",
             **(headers or {}),
         }
         content = b"" if document is None else msgspec.json.encode(document)
-        return _read(
-            self._patiently(lambda: self._http.post(path, content=content, headers=sent)), type_
-        )
+
+        def steps() -> Steps[T]:
+            call = Call("POST", path, headers=sent, content=content)
+            return read((yield from self._answered(call)), type_)
+
+        return self._run(steps())
+
+    def _send(
+        self,
+        path: str,
+        source: Source,
+        fields: dict[str, str],
+        on_duplicate: str | None,
+        key: str | None,
+        type_: type[T],
+    ) -> T:
+        return self._upload(path, source, fields, on_duplicate, key, lambda found: found, type_)
+
+    def _upload(
+        self,
+        path: str,
+        source: Source,
+        fields: dict[str, str],
+        on_duplicate: str | None,
+        key: str | None,
+        part_of: Callable[[Found], T],
+        type_: type[Found],
+    ) -> T:
+        headers = {"Idempotency-Key": key or new_key()}
+
+        def steps() -> Steps[T]:
+            with opened(source) as (filename, file):
+                start = file.tell() if file.seekable() else None
+                call = Call(
+                    "POST",
+                    path,
+                    said(on_duplicate=on_duplicate) or None,
+                    headers,
+                    data=fields,
+                    files={"file": (filename, file, "application/octet-stream")},
+                )
+                answer = yield from patiently(
+                    call,
+                    tries=1 if start is None else self._tries,
+                    url=self._url,
+                    restart=None if start is None else lambda: file.seek(start),
+                )
+                return part_of(read(answer, type_))
+
+        return self._run(steps())
+
+    def _pages(self, path: str, query: Mapping[str, Any], type_: type[Any]) -> Iterator[Any]:
+        def steps() -> Listing:
+            cursor: str | None = None
+            while True:
+                page = yield from self._got(path, type_, {**query, **said(cursor=cursor)})
+                yield Rows(page.items)
+                cursor = page.next
+                if cursor is None:
+                    return
+
+        return self._iterate(steps())
 
     def _lines(self, path: str) -> Iterator[bytes]:
-        with self._http.stream("GET", path, headers={"Accept": "*/*"}) as answer:
-            if answer.status_code >= 400:
-                answer.read()
-                _raise(answer)
-            for line in answer.iter_lines():
-                yield line.encode() + b"\n"
+        return self._iterate(streamed(Stream(path, lines(), is_lines=True)))
 
-    def _pages(self, path: str, params: Mapping[str, Any], type_: Any, rows: Any) -> Iterator[Any]:  # noqa: ANN401
-        cursor: str | None = None
-        while True:
-            page = self._get(path, type_, params={**params, **_params(cursor=cursor)})
-            yield from rows(page)
-            cursor = page.next
-            if cursor is None:
-                return
 
-    def _patiently(
+class Client(Operations):
+    """A connection to a Stateward service."""
+
+    def __init__(
         self,
-        send: Callable[[], httpx2.Response],
+        url: str,
         *,
-        can_repeat: bool = True,
-    ) -> httpx2.Response:
-        """Send until there is an answer that another try would not better."""
-        for number in range(1, self._tries + 1):
-            is_last = number == self._tries or not can_repeat
+        key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        tries: int = TRIES_MAX,
+    ) -> None:
+        super().__init__(url, tries=tries)
+        self._http = httpx2.Client(
+            base_url=self._url,
+            headers=default_headers(key),
+            timeout=timeout_s,
+            follow_redirects=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
+    def _run(self, steps: Steps[T]) -> T:
+        given: object = None
+        while True:
             try:
-                answer = send()
-            except httpx2.TransportError as error:
-                if is_last:
-                    raise ServerUnreachable(
-                        f"no answer from {self._url} ({type(error).__name__}); see that the service runs: stateward up"
-                    ) from error
-                time.sleep(_pause(number, None))
-                continue
-            is_worth_it = answer.status_code in AGAIN or _kind(answer) == "in-progress"
-            if answer.status_code < 400:
-                return answer
-            if is_last or not is_worth_it:
-                _raise(answer)
-            time.sleep(_pause(number, answer.headers.get("Retry-After")))
-        raise AssertionError("unreachable")
+                step = steps.send(given)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            given = self._do(step)
 
+    def _do(self, step: Call | float) -> object:
+        if isinstance(step, float):
+            time.sleep(step)
+            return None
+        try:
+            return self._http.request(**step._asdict())
+        except httpx2.TransportError as error:
+            return error
 
-def _pause(number: int, retry_after: str | None) -> float:
-    """How long to wait before the next try: what the server says, else twice as long each time, with jitter."""
-    if retry_after is not None and retry_after.isdecimal():
-        return min(float(retry_after), RETRY_AFTER_MAX_S)
-    longest = min(PAUSE_S * float(2 ** (number - 1)), PAUSE_MAX_S)
-    jitter: float = random.random()  # noqa: S311 - no secret
-    return longest / 2 * (1 + jitter)
+    def _iterate(self, steps: Listing) -> Iterator[Any]:
+        given: object = None
+        while True:
+            try:
+                step = steps.send(given)
+            except StopIteration:
+                return
+            given = None
+            if isinstance(step, Rows):
+                yield from step.rows
+            elif isinstance(step, Stream):
+                given = yield from self._pieces(step)
+            else:
+                given = self._do(step)
 
-
-def _new_key() -> str:
-    return uuid.uuid4().hex  # noqa: TID251 - a client names its own requests
-
-
-def _read(answer: httpx2.Response, type_: type[T]) -> T:
-    try:
-        return msgspec.json.decode(answer.content, type=type_)
-    except msgspec.MsgspecError as error:
-        raise ServerUnreachable(
-            f"{answer.request.url.copy_with(query=None)} gave an answer that is none of Stateward's: {error}"
-        ) from error
-
-
-def _kind(answer: httpx2.Response) -> str:
-    problem = _problem(answer)
-    return "" if problem is None else problem.type.removeprefix(schemas.PROBLEM_PREFIX)
-
-
-def _problem(answer: httpx2.Response) -> schemas.Problem | None:
-    if answer.headers.get("Content-Type", "").partition(";")[0] != schemas.PROBLEM_JSON:
+    def _pieces(self, stream: Stream) -> Generator[Any, None, object]:
+        """What a stream gives; why it ended, as the steps are told."""
+        http = httpx2.Client(timeout=self._http.timeout) if stream.is_link else self._http
+        try:
+            with http.stream("GET", **stream.request()) as answer:
+                if answer.status_code >= 400:
+                    answer.read()
+                    refuse(answer)
+                if answer.is_redirect:
+                    return answer.headers["Location"]
+                for piece in answer.iter_lines() if stream.is_lines else answer.iter_bytes():
+                    yield from stream.feed(piece)
+        except httpx2.TransportError as error:
+            return error
+        finally:
+            if stream.is_link:
+                http.close()
         return None
-    try:
-        return msgspec.json.decode(answer.content, type=schemas.Problem)
-    except msgspec.MsgspecError:
-        return None
-
-
-def _raise(answer: httpx2.Response) -> NoReturn:
-    problem = _problem(answer)
-    if problem is None:
-        said = (
-            f"the server answered {answer.status_code}, not as Stateward does; look at its address"
-        )
-        problem = schemas.Problem(
-            type="about:blank", title="", status=answer.status_code, detail=said
-        )
-    raise ApiProblem(problem)
-
-
-@contextmanager
-def _opened(source: Source) -> Iterator[tuple[str, IO[bytes]]]:
-    if isinstance(source, bytes):
-        yield "document", io.BytesIO(source)
-    elif isinstance(source, str | Path):
-        with Path(source).open("rb") as file:
-            yield Path(source).name, file
-    else:
-        yield Path(str(getattr(source, "name", "document"))).name, source
-
-
-def _fields(
-    *, labels: Mapping[str, str] | None, priority: int | str | None, **given: str | None
-) -> dict[str, str]:
-    fields = {key: value for key, value in given.items() if value is not None}
-    if priority is not None:
-        fields["priority"] = str(priority)
-    return {**fields, **{f"label.{key}": value for key, value in (labels or {}).items()}}
-
-
-def _params(**given: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a parameter may be
-    return {key: value for key, value in given.items() if value not in (None, [])}
-
-
-def _part(text: str) -> str:
-    """A part of a path: what is in it stays in it."""
-    return quote(text, safe="")

@@ -210,6 +210,26 @@ def test_a_busy_server_is_asked_again_when_it_says_and_with_the_same_key(
     assert len(asked) == 4
 
 
+def test_a_busy_server_is_asked_again_on_asyncio_too(
+    told: Callable[[list[Answer]], tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr("stateward.async_client.asyncio.sleep", sleep)
+    url, asked = told([(503, {**PROBLEM, "Retry-After": "7"}, BUSY), (200, {}, PAUSED)])
+
+    async def use() -> bool:
+        async with AsyncClient(url) as client:
+            return (await client.pause("m")).is_paused
+
+    assert asyncio.run(use())
+    assert slept == [7.0]
+    assert (len(asked), len(set(asked))) == (2, 1)
+
+
 def test_patience_has_an_end(
     told: Callable[[list[Answer]], tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,7 +247,7 @@ def test_patience_has_an_end(
 @pytest.mark.parametrize(
     ("answer", "error", "words"),
     [
-        ((200, {}, b"<html>a proxy</html>"), ServerUnreachable, "none of Stateward's"),
+        ((200, {}, b"<html>a proxy</html>"), ServerUnreachable, "not Stateward's"),
         ((404, {}, b"<html>a proxy</html>"), ApiProblem, "answered 404"),
         ((400, PROBLEM, b"{"), ApiProblem, "answered 400"),
     ],
@@ -299,6 +319,15 @@ def test_asyncio_has_every_method_with_its_types_and_patience(api: ApiClient) ->
             listed = [each.id async for each in client.records(limit=2)]
             with pytest.raises(ApiProblem, match="no record"):
                 await client.record("UL_nothing")
+            assert (await client.wait(listed[0], timeout_s=0)).id == listed[0]
+            lines = [line async for line in client.history_lines()]
+            assert len(lines) == 3
+            async for event in client.events(after=0):
+                assert event.record_id in listed
+                break
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await client.wait(listed[0])
             assert {each.record.id for each in sent} == set(listed)
             return listed, repr(client)
 
