@@ -25,7 +25,7 @@ from stateward.definition.declare import declare
 from stateward.server.http_server import Server
 from stateward.settings import Settings
 from stateward.testing.s3 import ENVIRONMENT, S3Fault, S3Server
-from stateward.workers import worker
+from stateward.workers import fetching
 from stateward.workers.sdk import Job, runner
 from tests.blobs.stores import BUCKET
 from tests.server.api_client import problem, serving
@@ -150,17 +150,19 @@ def test_an_object_that_was_changed_is_an_error_and_never_a_result(
 def test_an_outage_costs_a_document_no_attempt(
     s3: S3Server, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "FETCH_PAUSE_S", 0.01)
+    monkeypatch.setattr(fetching, "FETCH_PAUSE_S", 0.01)
     record = app.submit(DOCUMENT, machine="sizes").record
     rmtree(tmp_path / "data" / "artifacts-cache")
     s3.faults = [S3Fault(kind="fail", times=MANY)]
     with app.node() as node:
         while not [each for each in s3.requests if each[0] == "GET"]:
             node.turn()
-        node.turn()
+        while not app.bus.waits_for_worker(record.id, app.record(record.id).version):
+            node.turn()  # it is returned, so that its time does not run
         during = app.record(record.id)
         s3.faults = []
-        node.run(until_idle=True)
+        while app.record(record.id).status != "done":
+            node.turn()
 
     ended = app.record(record.id)
     assert (during.status, during.error_code) == ("measuring", None)

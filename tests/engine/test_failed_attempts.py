@@ -257,3 +257,35 @@ def test_a_review_is_asked_for_and_its_deadline_rings_once(rig: Rig) -> None:
     assert rig.now(record).status == "timed_out"
     assert {note.reason for _, note in rig.store.dispositions()} == {"duplicate"}
     assert statuses(rig, record).count("timed_out") == 1
+
+
+def test_no_attempt_times_out_while_it_waits_for_a_worker(rig: Rig) -> None:
+    rig.worker()
+    record = rig.open()
+    rig.settle()
+    rig.gone = {"w1"}
+    rig.coordinator.recover()
+
+    rig.clock.pass_s(100_000)
+    rig.settle()
+    assert rig.now(record).status == "parsing"
+    rig.worker("w2")
+    rig.settle()
+
+    assert [work.record_id for work in rig.work("w2")] == [record.id]
+    assert rig.now(record).retry_count == 0
+
+
+def test_no_attempt_times_out_while_workers_may_not_have_been_able_to_report(rig: Rig) -> None:
+    rig.worker()
+    record = rig.open()
+    rig.settle()
+
+    rig.clock.pass_s(100_000)
+    rig.scheduler.bide(15)
+    rig.settle()
+    assert rig.now(record).status == "parsing"
+    rig.clock.pass_s(15)
+    rig.settle()
+
+    assert rig.now(record).status == "error"

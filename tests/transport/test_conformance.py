@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from lab.brokers import nats_broker, nats_program, redis_broker, redis_program
 from stateward.blobs import Folder
-from stateward.core.errors import TransportFull
+from stateward.core.errors import TransportError, TransportFull
 from stateward.transport.channel import Channel, MessageTooLarge, Received
+from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Engine, Parcel
 from stateward.transport.messages import HEARTBEAT, Envelope, HeartbeatMessage, data_of, encode
 from tests.transport.brokers import ENGINES, LEASE_S, Site, site_of
@@ -235,3 +238,32 @@ def test_data_that_was_changed_in_blob_storage_is_buried(site: Site, tmp_path: P
 
     assert names(taken(own, [site.stream()], 1)) == ["good"]
     assert ["is not what it was" in each.reason for each in own.dead_letters()] == [True]
+
+
+@pytest.mark.parametrize("name", [pytest.param("redis", marks=pytest.mark.long), "nats"])
+def test_a_server_that_lost_all_of_its_files_is_used_again(name: str) -> None:
+    if (redis_program if name == "redis" else nats_program)() is None:
+        pytest.skip(f"there is no {name}-server here")
+    with (redis_broker if name == "redis" else nats_broker)() as broker:
+        engine = connect(broker.url, consumer="one", lease_s=LEASE_S)
+        engine.publish("a.b", parcels("before"))
+        assert len(received(engine, "a.b", 1)) == 1
+        broker.kill()
+        broker.lose()
+        broker.start()
+
+        def is_published() -> bool:
+            with suppress(TransportError):
+                engine.publish("a.b", parcels("after"))
+                return True
+            return False
+
+        def is_received() -> bool:
+            with suppress(TransportError):
+                return any(each.body == b"after" for each in received(engine, "a.b", 1))
+            return False
+
+        assert eventually(is_published)
+        assert eventually(is_received)
+        assert engine.losses
+        engine.close()

@@ -57,3 +57,14 @@ def test_relays_share_the_slots_of_the_workers_behind_the_transport() -> None:
 
     assert window(workers) == (2, 2)
     assert window([]) == (0, 0)
+
+
+def test_what_was_published_before_a_stream_was_found_gone_is_lost_after_a_lease() -> None:
+    def found(gone_at: float, now: float) -> list[int]:
+        some = [sent(1), sent(3, sent_at=14.0)]
+        lost = lost_work(some, now=now, lease_s=LEASE_S, is_empty=lambda _: False, gone_at=gone_at)
+        return [each.number for each in lost]
+
+    assert found(gone_at=12.0, now=21.9) == []
+    assert found(gone_at=12.0, now=22.0) == [1]
+    assert found(gone_at=15.0, now=25.0) == [1, 3]

@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from stateward.core.errors import FatalFailure, StoreFull, TransientFailure
+from stateward.core.errors import (
+    ArtifactsUnreachable,
+    FatalFailure,
+    StoreFull,
+    TransientFailure,
+)
 from stateward.core.files import DerivedFile
 from stateward.workers.child_attempt import AttemptFiles
+from stateward.workers.results import Died
 from stateward.workers.sandbox import ChildJob
 from stateward.workers.sdk import Completed, Failed, Job, Result
 from tests.workers.children import ChildSlot, an_order, only_item, wait_for
@@ -199,6 +205,17 @@ def test_files_that_cannot_be_stored_fail_the_attempt_which_may_be_tried_again(
     assert isinstance(result, Failed)
     assert (result.code, result.is_retryable) == ("FILES_NOT_STORED", True)
     slot.works()
+
+
+def test_object_storage_that_is_away_is_no_failure_of_the_document(slot: ChildSlot) -> None:
+    class Away(Taken):
+        def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
+            raise ArtifactsUnreachable("it does not answer")
+
+    result = run(slot, "good.save_files", Away())
+
+    assert isinstance(result, Died)
+    assert not result.has_begun
 
 
 def test_the_files_of_a_job_are_taken_before_the_next_of_its_batch_begins(slot: ChildSlot) -> None:

@@ -693,6 +693,11 @@ class Coordinator:
         self._bus.release_orphans()
         return gone
 
+    @property
+    def lease_s(self) -> float:
+        """How long a worker may be silent."""
+        return self._config.lease_s
+
     def reset_leases(self) -> None:
         """Start every lease again: while the database was away no worker could write its heartbeat."""
         self._leases.forget()

@@ -134,6 +134,7 @@ class Node:
         self._notifier = None if notifier is None else notifier(self._wake)
         if self._coordinator is not None:
             self._coordinator.local_worker = self._worker or self._relay
+        self._bide()
 
     def __enter__(self) -> Self:
         return self
@@ -258,9 +259,14 @@ class Node:
         self._trouble = trouble
         if self._coordinator is not None:
             self._coordinator.reset_leases()  # workers could not write heartbeats either
+            self._bide()
         # On the pipe alone, not on the database: `stop` must end the pause.
         select.select([self._wake_reader], [], [], trouble.pause_s)
         trouble.pause_s = min(2 * trouble.pause_s, PAUSE_MAX_S)
+
+    def _bide(self) -> None:
+        if self._scheduler is not None and self._coordinator is not None:
+            self._scheduler.bide(self._coordinator.lease_s)
 
     def _relieve(self) -> None:
         if self._trouble is not None:

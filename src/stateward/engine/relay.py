@@ -8,15 +8,19 @@ One thread drives it like a worker, in the same three steps: `prepare` reads mes
 transaction, `committed` acknowledges and publishes once that is durable.
 """
 
+import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from stateward.core.errors import (
     ArtifactError,
+    ArtifactsUnreachable,
     StatewardError,
     StoreError,
     TransportError,
@@ -26,6 +30,7 @@ from stateward.core.model import PRIORITY_NORMAL, Event, Micros, Work
 from stateward.engine.remote_results import ResultChecker
 from stateward.storage.database import TOPIC_WORK, Database
 from stateward.storage.outputs import Output, Outputs, result_event
+from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages
 from stateward.transport.channel import Blobs, Channel, Received
@@ -41,8 +46,10 @@ from stateward.transport.messages import (
     data_of,
     encode,
     priority_class,
+    results_stream,
     work_stream,
 )
+from stateward.workers.fetching import LOOK_S, Fetchable, Fetcher
 
 RELAY = "relay-"
 MESSAGES_MAX = 1024  # that are leased ahead of the turn that handles them
@@ -79,11 +86,17 @@ class RelayConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lost_work(
-    sent: Sequence[Sent], *, now: float, lease_s: float, is_empty: Callable[[str], bool]
+    sent: Sequence[Sent],
+    *,
+    now: float,
+    lease_s: float,
+    is_empty: Callable[[str], bool],
+    gone_at: float = -math.inf,
 ) -> list[Sent]:
     """Published work that its stream no longer has, as far as can be told.
 
-    No worker has said for a lease that it has it, and its stream is empty; or none has for two, and workers had later
+    No worker has said for a lease that it has it, and its stream is empty, or it was published before `gone_at`, when
+    the engine was found to have lost a stream; or none has for two, and workers had later
     work of the same stream: an engine that still has it would have delivered it to another by then. Wrong at worst: the
     attempt runs twice, and one result is dropped.
     """
@@ -101,6 +114,7 @@ def lost_work(
         each
         for each in silent
         if empty[each.stream]
+        or each.sent_at < gone_at <= now - lease_s
         or (
             max(each.sent_at, each.heard_at) <= now - 2 * lease_s
             and newest.get(each.stream, 0) > each.number
@@ -121,6 +135,10 @@ def window(workers: Sequence[WorkerInfo]) -> tuple[int, int]:
     return -(-slots // relays), -(-inline // relays)
 
 
+class Documents(Blobs, Fetchable, Protocol):
+    """Blob storage that documents are read from, fetched ahead where it is on the network."""
+
+
 class Relay:
     """All work of one coordinator that runs behind a transport."""
 
@@ -133,7 +151,7 @@ class Relay:
         inbox: MessageSource,
         database: Database,
         checker: ResultChecker,
-        artifacts: Blobs,
+        artifacts: Documents,
         clock: Callable[[], Micros],
         log: Log,
         ticks: Callable[[], float] = time.monotonic,
@@ -146,6 +164,8 @@ class Relay:
         self._database = database
         self._bus = Bus(database)
         self._outputs = Outputs(database)
+        self._store = Store(database)
+        self._fetcher = Fetcher(artifacts)
         self._checker = checker
         self._artifacts = artifacts
         self._clock = clock
@@ -153,6 +173,11 @@ class Relay:
         self._log = log
         self._wakeup = database.wakeup(TOPIC_WORK)
         self._outage = Outage(log, ticks=ticks)
+        self._storage = Outage(log, ticks=ticks)
+        self._results_stream = results_stream(config.prefix)
+        self._losses, self._gone_at = channel.losses, -math.inf
+        self._stood_since: Micros | None = None
+        self._incoming: deque[Received] = deque()
         self._sent: dict[Attempt, Sent] = {}
         self._has_unsent = False
         self._count = 0
@@ -163,7 +188,7 @@ class Relay:
         self._saved: list[SavedMessage] = []
         self._returned: list[ReturnedMessage] = []
         self._heard: dict[str, HeartbeatMessage] = {}
-        self._look_at = self._beat_at = self._next_beat_at = self._try_at = 0.0
+        self._look_at = self._beat_at = self._next_beat_at = self._try_at = self._fetch_at = 0.0
 
     # The three steps of a turn
 
@@ -172,24 +197,33 @@ class Relay:
         if self._wakeup.clear() or self._ticks() >= self._look_at:
             self._look_at = self._ticks() + LOOK_EVERY_S
             self._look()
-        for each in self._inbox.take():
-            self._take(each)
-        self._inbox.want(MESSAGES_MAX)
+        self._incoming += self._inbox.take()
+        with suppress(ArtifactsUnreachable):  # then the rest waits here for a later turn
+            while self._incoming:
+                self._take(self._incoming[0])
+                self._incoming.popleft()
+        self._inbox.want(max(0, MESSAGES_MAX - len(self._incoming)))
         return bool(self._results)
 
     def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
         """Write what `prepare` took in, inside the transaction of the coordinator; whether there were results."""
-        with self._database.transaction(), self._database.as_worker():
-            self._write_heartbeats()
-            for each in self._saved:
-                self._outputs.save_value(
-                    each.record_id, each.stage, each.name, each.data, at=self._clock()
-                )
-            for lost in self._returned:
-                if (work := self._bus.assigned(lost.record_id, lost.version)) is not None:
-                    own = replace(work, worker=lost.assigned_to, delivery=lost.delivery)
-                    self._bus.return_lost(own, lost.loss)
-            return self._write_results(tell) if self._results else False
+        with self._database.transaction():
+            if self._ticks() >= self._beat_at:
+                self._stand_still()
+            with self._database.as_worker():
+                return self._settle(tell)
+
+    def _settle(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
+        self._write_heartbeats()
+        for each in self._saved:
+            self._outputs.save_value(
+                each.record_id, each.stage, each.name, each.data, at=self._clock()
+            )
+        for lost in self._returned:
+            if (work := self._bus.assigned(lost.record_id, lost.version)) is not None:
+                own = replace(work, worker=lost.assigned_to, delivery=lost.delivery)
+                self._bus.return_lost(own, lost.loss)
+        return self._write_results(tell) if self._results else False
 
     def committed(self) -> None:
         """The transaction is durable: forget what it settled. If it failed, the next `settle` writes it again."""
@@ -214,11 +248,30 @@ class Relay:
                 self._channel.ack(self._unacked)
                 self._unacked = []
             self._publish()
+            if self._outage.is_on:
+                self._channel.depth(
+                    self._results_stream
+                )  # nothing may have been sent: is it there?
+                self._outage.end()
         except TransportError as error:
             self._outage.note(error)
             self._try_at = self._ticks() + self._outage.pause_s
-        else:
-            self._outage.end()
+        except ArtifactsUnreachable as error:  # of a derived file
+            self._storage.note(error)
+            self._try_at = self._ticks() + self._storage.pause_s
+
+    def _stand_still(self) -> None:
+        """Move the deadlines of work on that no worker can have got: its time does not run while an engine is away.
+
+        In steps of a heartbeat. What runs at a worker is stopped there when its time is up.
+        """
+        since, now = self._stood_since, self._clock()
+        is_cut_off = self._outage.is_on or not (self._info.slots or self._info.inline_slots)
+        stuck = [key for key, each in self._sent.items() if is_cut_off or not each.number]
+        self._stood_since = now if stuck else None
+        if since is not None and now > since:
+            # Also those that got away since: part of that time they stood still.
+            self._store.postpone(stuck or list(self._sent), by=now - since)
 
     def accept(self, work: Sequence[Work]) -> None:
         """Take work that is durably assigned, as far as it is this relay's and new."""
@@ -272,6 +325,8 @@ class Relay:
     def wake_in(self) -> float:
         """Seconds until a heartbeat, a look at the store or another try is due."""
         at = min(self._beat_at, self._look_at)
+        if self._fetcher.is_busy:
+            return LOOK_S
         return max(0.0, (min(at, self._try_at) if self._outage.is_on else at) - self._ticks())
 
     def drain(self) -> None:
@@ -287,6 +342,7 @@ class Relay:
         with suppress(StoreError):  # then the lease expires, with the same effect but later
             self._bus.return_all(self.name)
             self._bus.remove_worker(self.name)
+        self._fetcher.close()
         self._channel.close()
 
     # Messages in
@@ -343,12 +399,15 @@ class Relay:
         self.accept(assigned)
         if self._outage.is_on:
             return
+        if self._channel.losses != self._losses:
+            self._losses, self._gone_at = self._channel.losses, self._ticks()
         try:
             lost = lost_work(
                 list(self._sent.values()),
                 now=self._ticks(),
                 lease_s=self._config.lease_s,
                 is_empty=lambda stream: not self._channel.depth(stream),
+                gone_at=self._gone_at,
             )
         except TransportError as error:
             self._outage.note(error)
@@ -440,10 +499,14 @@ class Relay:
             if not each.number:
                 waiting.setdefault(each.stream, []).append(each)
         self._has_unsent = False
+        for group in waiting.values():
+            away = [each for each in group if not self._is_here(each.work)]
+            self._has_unsent |= bool(away)
+            group[:] = [each for each in group if each not in away]
         for stream, group in waiting.items():
             try:
                 self._channel.publish(stream, [self._envelope(each.work) for each in group])
-            except TransportError as error:
+            except (TransportError, ArtifactsUnreachable) as error:
                 self._has_unsent = True
                 if isinstance(error, TransportFull):
                     continue  # its consumers are behind: with a later turn
@@ -451,6 +514,22 @@ class Relay:
             for each in group:
                 self._count += 1
                 each.number, each.sent_at, each.heard_at = self._count, self._ticks(), 0.0
+
+    def _is_here(self, work: Work) -> bool:
+        """Whether the document can be read without waiting; if not, it is fetched from now on."""
+        if self._ticks() < self._fetch_at or not self._fetcher.is_here(work.artifact):
+            return False
+        try:
+            if work.artifact is not None and not self._artifacts.is_local:
+                self._fetcher.take(work.artifact)
+        except ArtifactsUnreachable as error:
+            self._storage.note(error)
+            self._fetch_at = self._ticks() + self._storage.pause_s
+            return False
+        except ArtifactError:
+            pass  # the worker finds that too, which is a failed attempt with its code
+        self._storage.end()
+        return True
 
     def _stream_of(self, work: Work) -> str:
         own = self._config

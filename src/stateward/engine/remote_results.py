@@ -11,7 +11,13 @@ from pathlib import Path
 import msgspec
 
 from stateward.blobs import ArtifactStore
-from stateward.core.errors import ArtifactError, FatalFailure, InvalidRequest, StoreError
+from stateward.core.errors import (
+    ArtifactError,
+    ArtifactsUnreachable,
+    FatalFailure,
+    InvalidRequest,
+    StoreError,
+)
 from stateward.core.files import DerivedFile, file_fault
 from stateward.core.model import Fields, Micros, Work, clean_text
 from stateward.storage.outputs import AttemptResult, Output
@@ -89,6 +95,8 @@ class ResultChecker:
             return self._failed(message)
         try:
             files = self._files(message)
+        except ArtifactsUnreachable:
+            raise  # no fault of the result: it is checked when they can be read
         except (FatalFailure, ArtifactError, InvalidRequest, StoreError) as error:
             return self._bad(f"its files cannot be used: {error}")
         claimed = message.count

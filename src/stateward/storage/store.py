@@ -334,6 +334,20 @@ class Store:
             RECORD_PRIORITIES, rows, expected="version", column=[each.version for each in records]
         )
 
+    def postpone(self, attempts: Iterable[tuple[str, int]], *, by: Micros) -> None:
+        """Move the deadlines of these (record, version) on, as far as they are still at their version.
+
+        Like the priority this is no transition: the attempt is the same, its time did not run (docs/decisions/0038).
+        """
+        for record_id, version in sorted(attempts):  # the order in which everyone locks
+            self._database.run(
+                "UPDATE records SET due_at = due_at + :by"
+                " WHERE id = :id AND version = :version AND due_at IS NOT NULL",
+                by=by,
+                id=record_id,
+                version=version,
+            )
+
     # What the coordinator and the scheduler look up: live records only, through partial indexes
 
     def load(self, ids: Iterable[str], *, lock: bool = False) -> dict[str, Record]:

@@ -175,6 +175,15 @@ class Bus:
             for worker, loss, body in found
         ]
 
+    def waits_for_worker(self, record_id: str, version: int) -> bool:
+        """Whether the work of an attempt is there and no worker has it."""
+        found = self._database.rows(
+            "SELECT worker FROM work WHERE record_id = :record_id AND version = :version",
+            record_id=record_id,
+            version=version,
+        )
+        return bool(found) and str(found[0][0]) in NO_WORKER
+
     def return_unstarted(self, work: Sequence[Work]) -> None:
         """Give up work that this worker has not started, for another to take; no loss is counted for it."""
         for each in work:

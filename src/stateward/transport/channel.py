@@ -12,7 +12,12 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.blobs import Artifact
-from stateward.core.errors import ArtifactError, InvalidRequest, TransportError
+from stateward.core.errors import (
+    ArtifactError,
+    ArtifactsUnreachable,
+    InvalidRequest,
+    TransportError,
+)
 from stateward.core.model import Micros, to_iso
 from stateward.transport.engine import Delivery, Engine, Parcel
 from stateward.transport.messages import (
@@ -70,6 +75,12 @@ class Channel:
         self._deliveries_max = deliveries_max
         self._bytes_max = min(engine.bytes_max, bytes_max or engine.bytes_max)
         self._heads: list[Received] = []
+        self._unread: list[Delivery] = []  # whose data is in blob storage, which is away
+
+    @property
+    def losses(self) -> int:
+        """How often the engine was found to have lost what it held."""
+        return self._engine.losses
 
     def publish(self, stream: str, envelopes: Sequence[Envelope]) -> None:
         """Send messages; on return the engine has acknowledged them. Raises `MessageTooLarge`, `TransportError`."""
@@ -105,7 +116,8 @@ class Channel:
 
     def _take(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Received]:
         deliveries = self._engine.receive(streams, limit=limit, wait_s=wait_s)
-        found = [read for each in deliveries if (read := self._read(each)) is not None]
+        again, self._unread = self._unread, []
+        found = [read for each in (*again, *deliveries) if (read := self._read(each)) is not None]
         self._heads += found
         return found
 
@@ -115,6 +127,9 @@ class Channel:
             envelope = self._unpacked(from_bytes(delivery.body))
         except (ValueError, InvalidRequest) as error:
             self.bury(delivery, f"not a message: {error}")
+            return None
+        except ArtifactsUnreachable:
+            self._unread.append(delivery)  # it stays leased here, and is read with a later call
             return None
         except ArtifactError as error:
             if delivery.count <= self._deliveries_max:
@@ -165,7 +180,7 @@ class Channel:
 
     def extend(self, received: Sequence[Received]) -> None:
         """Start the leases of these messages again, and of those that wait here to be returned by `receive`."""
-        own = [each.delivery for each in (*received, *self._heads)]
+        own = [*(each.delivery for each in (*received, *self._heads)), *self._unread]
         if own:
             self._engine.extend(own)
 
@@ -176,8 +191,10 @@ class Channel:
 
     def drain(self) -> None:
         """Give back what was leased ahead; `receive` is not called any more."""
-        waiting, self._heads = self._heads, []
-        self.release(waiting)
+        waiting = [*(each.delivery for each in self._heads), *self._unread]
+        self._heads, self._unread = [], []
+        if waiting:
+            self._engine.release(waiting)
         self._engine.drain()
 
     def depth(self, stream: str) -> int:

@@ -20,6 +20,8 @@ GROUP = "stateward"  # the one group of consumers of each stream
 DEPTH_MAX = (
     10_000  # messages of one stream that are not settled yet: a publisher has to wait beyond it
 )
+# A request that is not answered within this: the server is away.
+ANSWER_S_MIN, ANSWER_S_MAX = 2.0, 5.0
 DEAD_LETTERS_MAX = (
     10_000  # the oldest are dropped: they are for people to read, not for programs to work off
 )
@@ -49,6 +51,8 @@ class Engine(Protocol):
 
     bytes_max: int
     """The largest message that the engine takes."""
+    losses: int
+    """How often a stream that this consumer had used was found gone: its server has lost what it held."""
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
         """Append messages; on return the engine has acknowledged all of them.
@@ -86,6 +90,11 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of the connection. What is leased stays leased until its time is up."""
+
+
+def answer_s(lease_s: float) -> float:
+    """How long a request is waited for. Well within a lease: who waits for a server that is away sends no heartbeat."""
+    return max(ANSWER_S_MIN, min(ANSWER_S_MAX, lease_s / 3))
 
 
 def masked_url(url: str) -> str:

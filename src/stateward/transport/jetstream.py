@@ -3,18 +3,25 @@
 Work-queue retention: a message is removed when it is acknowledged, so what a stream holds is what is unsettled. Its
 lease is the consumer's `ack_wait`; `in_progress` starts it again. The client of NATS is asynchronous, so it runs in a
 thread with an event loop of its own, and everything here hands it one coroutine and waits for the answer.
+
+Messages are asked for by requests of our own, one open at a time for each stream, and not by the client's `fetch`: its
+answer to "nothing there" is a wait, and it neither survives a server that was started anew nor one that lost its disk.
 """
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from threading import Thread
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import nats
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
-from nats.js import JetStreamContext
 from nats.js.api import (
     AckPolicy,
     ConsumerConfig,
@@ -25,15 +32,73 @@ from nats.js.api import (
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 
 from stateward.core.errors import TransportUnreachable
-from stateward.transport.engine import DEAD_LETTERS_MAX, GROUP, Delivery, Parcel, full, unreachable
+from stateward.transport.engine import (
+    ANSWER_S_MAX,
+    DEAD_LETTERS_MAX,
+    GROUP,
+    Delivery,
+    Parcel,
+    answer_s,
+    full,
+    unreachable,
+)
 
-# A pull always waits a little; what the server has at hand arrives within this.
-NO_WAIT_S = 0.005
-ANSWER_S = 5.0  # a request that is not answered within this: the server is away
+LATE_S = 1.0  # after its end the answer to a request is not waited for any more: it was lost
+PING_S = 5  # how often a connection on which nothing comes is tried
+NEXT = "$JS.API.CONSUMER.MSG.NEXT"
+STATUS, ALIVE = (
+    "Status",
+    "100",
+)  # of answers that carry no message; the second says only that the server is there
+NO_STREAM = (
+    "409",
+    "503",
+)  # the consumer was deleted, or nothing answers for it: the server lost it
 STREAM_FULL = 10077  # the server's code for more messages than `max_msgs`
 ACK_PENDING_MAX = 10_000  # leased messages of one stream, of all consumers together
 
 T = TypeVar("T")
+
+
+class _Pull:
+    """The requests for messages of one stream, and what they brought and nothing has asked for yet."""
+
+    def __init__(self, arrived: asyncio.Event) -> None:
+        self.messages: deque[Msg] = deque()
+        self.inbox: Any = None  # the client's `Subscription`, of which some methods have no types
+        self.is_stale = False
+        self.is_empty = False
+        """Whether the last thing that the server said was that there is nothing."""
+        self._arrived = arrived
+        self._open = 0
+        self._until = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server may still answer the last request."""
+        return self._open > 0 and time.monotonic() < self._until
+
+    def begin(self, count: int, *, wait_s: float) -> None:
+        """A request for so many messages was sent."""
+        self._open, self._until = count, time.monotonic() + wait_s + LATE_S
+
+    def end(self) -> None:
+        """The request that was open is not answered any more."""
+        self._open = 0
+        self._arrived.set()
+
+    async def take_in(self, message: Msg) -> None:
+        """Note an answer of the server: a message, or that there is none."""
+        status = (message.headers or {}).get(STATUS)
+        if status is None:
+            self.messages.append(message)
+            self.is_empty = False
+            self._open -= 1
+            self._arrived.set()
+        elif status != ALIVE:
+            self.is_empty = True
+            self.is_stale = status in NO_STREAM
+            self.end()
 
 
 class JetStreamEngine:
@@ -44,10 +109,12 @@ class JetStreamEngine:
         self._url = url
         self._replicas = int(parse_qs(parts.query).get("replicas", ["1"])[0])
         self._lease_s = lease_s
+        self._answer_s = answer_s(lease_s)
         self._depth_max = depth_max
-        self._subscriptions: dict[str, JetStreamContext.PullSubscription] = {}
-        self._fetches: dict[str, asyncio.Task[list[Any]]] = {}
+        self._pulls: dict[str, _Pull] = {}
+        self._arrived = asyncio.Event()
         self._streams: set[str] = set()
+        self.losses = 0
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="nats", daemon=True)
         self._thread.start()
@@ -56,7 +123,7 @@ class JetStreamEngine:
         except BaseException:
             self._end_loop()
             raise
-        self._jetstream = self._client.jetstream(timeout=ANSWER_S)
+        self._jetstream = self._client.jetstream(timeout=self._answer_s)
         # Headers and the subject count towards the server's limit as well.
         self.bytes_max: int = self._client.max_payload - 4096
 
@@ -64,17 +131,24 @@ class JetStreamEngine:
         async def ignore(_: Exception) -> None:
             """The caller of each operation is told; the client's own log would repeat it."""
 
+        async def forget_requests() -> None:
+            """A connection that was made anew: what was asked for over the one before is not answered."""
+            for each in self._pulls.values():
+                each.end()
+
         return await asyncio.wait_for(
             nats.connect(
                 url,
                 name=consumer,
-                connect_timeout=round(ANSWER_S),
+                connect_timeout=max(1, round(self._answer_s)),
                 allow_reconnect=True,
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=0.2,
+                ping_interval=PING_S,
                 error_cb=ignore,
+                reconnected_cb=forget_requests,
             ),
-            ANSWER_S,
+            ANSWER_S_MAX,
         )
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
@@ -97,37 +171,68 @@ class JetStreamEngine:
 
     def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
         """Lease messages of the first streams that have any."""
-        wait_s = max(NO_WAIT_S, min(wait_s, ANSWER_S / 2))
-        return self._run(self._receive(streams, limit, wait_s), at_most_s=wait_s + 2 * ANSWER_S)
+        wait_s = min(wait_s, self._answer_s / 2)
+        # First it asks what is there, and gives that LATE_S at most.
+        return self._run(self._receive(streams, limit, wait_s), more_s=wait_s + LATE_S)
 
     async def _receive(self, streams: Sequence[str], limit: int, wait_s: float) -> list[Delivery]:
-        """One pull per stream. Those that have not answered are left open: to cancel one could lose a message.
+        """Ask for what is there, of all streams, so that ranks can be compared; and only then for what may come.
 
-        They end by themselves after `wait_s`, and what they brought is taken by the next call.
+        A request that waits stays open beyond this call, and what it brings is for the next one.
         """
-        for stream in streams:
-            if stream not in self._fetches:
-                self._fetches[stream] = asyncio.ensure_future(self._fetch(stream, limit, wait_s))
-        await asyncio.wait(
-            self._fetches.values(), timeout=wait_s, return_when=asyncio.FIRST_COMPLETED
-        )
-        # Others that answer in the same moment are told apart by rank, so they get the chance to.
-        await asyncio.sleep(0)
-        found: list[Delivery] = []
-        for stream in [name for name, task in self._fetches.items() if task.done()]:
-            found += self._fetches.pop(stream).result()
-        return found
+        pulls = {stream: await self._pull(stream) for stream in streams}
+        asked = [
+            await self._ask(stream, pull, limit)
+            for stream, pull in pulls.items()
+            if not (pull.messages or pull.is_open or (wait_s and pull.is_empty))
+        ]
+        while any(each.is_open for each in asked):
+            await self._next_answer(LATE_S)
+        if wait_s and not any(each.messages for each in pulls.values()):
+            for stream, pull in pulls.items():
+                if not (pull.is_open or pull.is_stale):
+                    await self._ask(stream, pull, limit, wait_s)
+            until = time.monotonic() + wait_s
+            while not any(each.messages for each in pulls.values()):
+                if (left := until - time.monotonic()) <= 0:
+                    break
+                await self._next_answer(left)
+        return [
+            Delivery(stream, each, each.data, each.metadata.num_delivered)
+            for stream, pull in pulls.items()
+            for each in _some(pull.messages, limit)
+        ]
 
-    async def _fetch(self, stream: str, limit: int, wait_s: float) -> list[Delivery]:
-        try:
-            messages = await (await self._subscription(stream)).fetch(limit, timeout=wait_s)
-        except TimeoutError:
-            return []
-        except (NotFoundError, NoStreamResponseError):
-            self._subscriptions.pop(stream, None)
+    async def _next_answer(self, wait_s: float) -> None:
+        self._arrived.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._arrived.wait(), wait_s)
+
+    async def _pull(self, stream: str) -> _Pull:
+        """Where the messages of a stream arrive, its consumer made anew where the server has lost it."""
+        pull = self._pulls.get(stream)
+        if pull is None:
+            pull = self._pulls[stream] = _Pull(self._arrived)
+        if pull.is_stale:
+            self.losses += 1
             self._streams.discard(stream)
-            return []
-        return [Delivery(stream, each, each.data, each.metadata.num_delivered) for each in messages]
+        if pull.inbox is None or pull.is_stale:
+            await self._make_consumer(stream)
+            pull.is_stale = False
+        if pull.inbox is None:
+            pull.inbox = await self._client.subscribe(self._client.new_inbox(), cb=pull.take_in)
+        return pull
+
+    async def _ask(self, stream: str, pull: _Pull, limit: int, wait_s: float = 0.0) -> _Pull:
+        """Send one request: for what is there, or for what comes within some time."""
+        how = {"expires": round(wait_s * 1e9)} if wait_s else {"no_wait": True}
+        pull.begin(limit, wait_s=wait_s)
+        await self._client.publish(
+            f"{NEXT}.{_name(stream)}.{GROUP}",
+            msgspec.json.encode({"batch": limit, **how}),
+            pull.inbox.subject,
+        )
+        return pull
 
     def extend(self, deliveries: Sequence[Delivery]) -> None:
         """Tell the server that they are still being worked on."""
@@ -138,8 +243,14 @@ class JetStreamEngine:
         self._run(self._each(deliveries, "ack"))
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
-        """Refuse messages, for the server to deliver them again at once."""
-        self._run(self._each(deliveries, "nak"))
+        """Publish messages again and settle those that were leased: a refusal would count as another delivery."""
+        self._run(self._release([each.token for each in deliveries]))
+
+    async def _release(self, messages: Sequence[Any]) -> None:
+        for each in messages:
+            if not each.is_acked:
+                await self._jetstream.publish(each.subject, each.data)
+                await each.ack()
 
     async def _each(self, deliveries: Sequence[Delivery], verb: str) -> None:
         for each in deliveries:
@@ -148,15 +259,21 @@ class JetStreamEngine:
                 continue
             await getattr(message, verb)()
         if deliveries:
-            await self._client.flush(timeout=round(ANSWER_S))
+            await self._client.flush(timeout=max(1, round(self._answer_s)))
 
     def drain(self) -> None:
-        """Wait for the pulls that are open, which end by themselves, and refuse what they bring."""
+        """End the requests that are open, and give back what they brought."""
         self._run(self._drain())
 
     async def _drain(self) -> None:
-        for task in [self._fetches.pop(stream) for stream in list(self._fetches)]:
-            await self._each(await task, "nak")
+        for pull in self._pulls.values():
+            if pull.inbox is not None:
+                await (
+                    pull.inbox.drain()
+                )  # the server answers no request to it any more; what is on its way arrives
+        for pull in self._pulls.values():
+            await self._release(_some(pull.messages, len(pull.messages)))
+        self._pulls.clear()
 
     def bury(self, stream: str, parcel: Parcel) -> None:
         """Append a dead letter."""
@@ -201,25 +318,24 @@ class JetStreamEngine:
             self._end_loop()
 
     async def _close(self) -> None:
-        for task in self._fetches.values():
-            task.cancel()
-        await asyncio.gather(*self._fetches.values(), return_exceptions=True)
         await self._client.close()
 
-    async def _subscription(self, stream: str) -> JetStreamContext.PullSubscription:
-        if stream not in self._subscriptions:
-            await self._ensure(stream)
-            config = ConsumerConfig(
-                durable_name=GROUP,
-                ack_policy=AckPolicy.EXPLICIT,
-                ack_wait=self._lease_s,
-                max_deliver=-1,  # poison is told by the count, and buried with a reason
-                max_ack_pending=ACK_PENDING_MAX,
+    async def _make_consumer(self, stream: str) -> None:
+        """Make a stream and its consumer. One that exists with other values is used as it is."""
+        await self._ensure(stream)
+        try:
+            await self._jetstream.consumer_info(_name(stream), GROUP)
+        except NotFoundError:
+            await self._jetstream.add_consumer(
+                _name(stream),
+                ConsumerConfig(
+                    durable_name=GROUP,
+                    ack_policy=AckPolicy.EXPLICIT,
+                    ack_wait=self._lease_s,
+                    max_deliver=-1,  # poison is told by the count, and buried with a reason
+                    max_ack_pending=ACK_PENDING_MAX,
+                ),
             )
-            self._subscriptions[stream] = await self._jetstream.pull_subscribe(
-                stream, durable=GROUP, stream=_name(stream), config=config
-            )
-        return self._subscriptions[stream]
 
     async def _ensure(self, stream: str) -> None:
         """Make a stream. One that exists with other values, for an operator wanted them, is used as it is."""
@@ -248,19 +364,23 @@ class JetStreamEngine:
             num_replicas=self._replicas,
         )
 
-    def _run(self, coroutine: Coroutine[Any, Any, T], *, at_most_s: float = 2 * ANSWER_S) -> T:
+    def _run(self, coroutine: Coroutine[Any, Any, T], *, more_s: float = 0.0) -> T:
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            return future.result(at_most_s)
+            return future.result(self._answer_s + LATE_S + more_s)
         except (NatsError, OSError, TimeoutError) as error:
             future.cancel()
             raise unreachable(self._url, error) from error
 
     def _end_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(ANSWER_S)
+        self._thread.join(ANSWER_S_MAX)
         if not self._thread.is_alive():
             self._loop.close()
+
+
+def _some(messages: deque[Msg], count: int) -> list[Msg]:
+    return [messages.popleft() for _ in range(min(count, len(messages)))]
 
 
 def _name(stream: str) -> str:

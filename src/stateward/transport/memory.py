@@ -46,6 +46,7 @@ class MemoryEngine:
     """One consumer of a broker in memory."""
 
     bytes_max = BYTES_MAX
+    losses = 0
 
     def __init__(
         self, broker: MemoryBroker, *, consumer: str, lease_s: float, depth_max: int = DEPTH_MAX

@@ -15,11 +15,18 @@ from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as TimedOut
 
-from stateward.transport.engine import DEAD_LETTERS_MAX, GROUP, Delivery, Parcel, full, unreachable
+from stateward.transport.engine import (
+    DEAD_LETTERS_MAX,
+    GROUP,
+    Delivery,
+    Parcel,
+    answer_s,
+    full,
+    unreachable,
+)
 
 # Redis takes 512 MB, but such a value blocks all its other clients while it is copied.
 BYTES_MAX = 1024 * 1024
-ANSWER_S = 5.0  # a command that is not answered within this: the connection is lost
 CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step
 BODY = b"body"
 _ALREADY_THERE = "BUSYGROUP"
@@ -39,10 +46,12 @@ class RedisEngine:
         self._depth_max = depth_max
         self._url = url
         self._groups: set[str] = set()
+        self.losses = 0
         self._claim_at: dict[str, float] = {}
+        self._answer_s = answer_s(lease_s)
         # No retries of its own: the callers know how long an outage may last and what to do meanwhile.
         self._redis: Any = redis.Redis.from_url(
-            url, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S
+            url, socket_timeout=self._answer_s, socket_connect_timeout=self._answer_s
         )
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
@@ -62,9 +71,9 @@ class RedisEngine:
         """Lease messages: those of lost consumers first, then new ones."""
         if claimed := self._claim(streams):
             return claimed
-        # The socket must outlast the wait, so no wait is as long as ANSWER_S. Without one, no BLOCK: BLOCK 0 would wait
-        # for ever, and the server ends even a short wait only with its next tick, up to 100 ms later.
-        wait_ms = min(round(wait_s * 1000), round(ANSWER_S * 500)) or None
+        # The socket must outlast the wait, so no wait is as long as its patience. Without one, no BLOCK: BLOCK 0 would
+        # wait for ever, and the server ends even a short wait only with its next tick, up to 100 ms later.
+        wait_ms = min(round(wait_s * 1000), round(self._answer_s * 500)) or None
         found = self._grouped(
             streams,
             lambda: self._redis.xreadgroup(
@@ -169,6 +178,7 @@ class RedisEngine:
         except ResponseError as error:
             if not str(error).startswith(_NO_GROUP):
                 raise
+            self.losses += 1
             self._make_groups(streams)
             return self._answer(ask)
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import ArtifactError, InvalidRequest, StoreError
+from stateward.core.errors import ArtifactError, ArtifactsUnreachable, InvalidRequest, StoreError
 from stateward.core.files import DerivedFile, file_fault, name_fault
 from stateward.core.model import Fields, clean_text
 from stateward.workers import child_main as inside
@@ -29,6 +29,7 @@ from stateward.workers.results import (
     Completed,
     Failed,
     Limits,
+    NotStored,
     Result,
 )
 from stateward.workers.sdk import (
@@ -292,6 +293,9 @@ class ChildAttempt:
             raise ProtocolViolation("it sent facts that the SDK never sends")
         try:
             self._store(done.files)
+        except ArtifactsUnreachable as error:
+            why = f"its files could not be stored: {error}"
+            return NotStored(code=FILES_NOT_STORED, message=why, log="", has_begun=False)
         except StoreError as error:
             why = f"its files could not be stored: {error}"
             return Failed(code=FILES_NOT_STORED, message=why, is_retryable=True)

@@ -17,7 +17,13 @@ from msgspec.structs import replace
 
 from stateward import telemetry
 from stateward.blobs import ArtifactStore, pieces_of
-from stateward.core.errors import ArtifactError, StatewardError, StoreUnreachable, TransportError
+from stateward.core.errors import (
+    ArtifactError,
+    ArtifactsUnreachable,
+    StatewardError,
+    StoreUnreachable,
+    TransportError,
+)
 from stateward.core.files import DerivedFile
 from stateward.core.model import Event, Micros, Work
 from stateward.storage.database import Database, Row
@@ -177,11 +183,11 @@ class Courier:
         if time.monotonic() < self._try_at:
             return
         try:
+            self._beat()  # first: whatever else cannot be sent, this worker is there
             while self._report():
                 pass
             self._return()
-            self._beat()
-        except TransportError as error:
+        except (TransportError, ArtifactsUnreachable) as error:
             self._outage.note(error)
             self._try_at = time.monotonic() + self._outage.pause_s
         else:
@@ -239,6 +245,9 @@ class Courier:
         if before is not None and before.work.delivery >= work.delivery:
             self._channel.ack([received])  # sent twice: the first one is under way
             return
+        if self._is_overtaken(work):
+            self._channel.ack([received])
+            return
         try:
             self._store_inputs(message)
         except (StatewardError, ValueError) as error:
@@ -252,13 +261,22 @@ class Courier:
             self._channel.ack([before.received])
         self._held[attempt] = Held(received, work)
 
+    def _is_overtaken(self, work: Work) -> bool:
+        """Whether a later attempt at the record is here; earlier ones are dropped, for the record went on without them.
+
+        Their results would be dropped by the coordinator, and here they would take the place of a later one's inputs.
+        """
+        others = [key for key in self._held if key[0] == work.record_id and key[1] != work.version]
+        for key in [each for each in others if each[1] < work.version]:
+            self._bus.withdraw([key])
+            self._channel.ack([self._held.pop(key).received])
+        return any(version > work.version for _, version in others)
+
     def _store_inputs(self, message: WorkMessage) -> None:
         """What the attempt reads, where the worker looks for it."""
         work = message.work
         if message.document is not None and work.artifact is not None:
-            self._artifacts.put_as(
-                work.artifact, [message.document], bytes_max=len(message.document)
-            )
+            self._artifacts.put_copy(work.artifact, message.document)
         at = self._clock()
         chunks: list[Row] = [
             (work.record_id, work.inputs[stage], number, 1, bytes(data).decode())
@@ -280,7 +298,7 @@ class Courier:
         ]  # fmt: skip
         for each in message.files:
             if each.data is not None:
-                self._artifacts.put_as(each.sha256, [each.data], bytes_max=len(each.data))
+                self._artifacts.put_copy(each.sha256, each.data)
         with self._database.transaction():
             for table, rows in (
                 (ITEM_CHUNKS, chunks),
@@ -349,6 +367,7 @@ class Courier:
         attempt = (event.record_id, event.version or 0)
         held = self._held.get(attempt)
         if held is None:
+            self._forget(event.record_id)
             return
         try:
             self._reporter.send(RESULT, [self._message(held.work)])

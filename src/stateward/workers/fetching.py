@@ -4,11 +4,17 @@ While one document is fetched, the loop gives others to its children, writes res
 a folder of this machine are there already: then nothing here starts a thread or takes time.
 """
 
+import math
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
+from stateward.core.errors import ArtifactError, ArtifactsUnreachable
+from stateward.telemetry import Log
+
 THREADS = 4  # with eight requests for parts each at most: more would only share the same network
+FETCH_PAUSE_S = 2.0  # between tries while object storage is away
 LOOK_S = 0.01  # how soon the loop looks again for what is being fetched
 
 
@@ -67,3 +73,45 @@ class Fetcher:
         """Begin no other fetch; those under way end by themselves, and leave a copy or nothing."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Reach:
+    """Whether documents can be read. While they cannot, the one that could not is tried again after a pause."""
+
+    def __init__(self, fetcher: Fetcher, log: Log) -> None:
+        self._fetcher = fetcher
+        self._log = log
+        self._digest: str | None = None
+        self._try_at = math.inf
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing that needs a document can be started."""
+        return self._try_at < math.inf
+
+    def lose(self, digest: str | None, error: ArtifactsUnreachable) -> None:
+        """Object storage does not answer, or refuses us."""
+        if not self.is_lost:
+            self._log.warning(f"no work is started until documents can be read: {error}")
+        self._digest, self._try_at = digest, time.monotonic() + FETCH_PAUSE_S
+
+    def look(self) -> None:
+        """Try again when it is time to; any answer about the document will do."""
+        if not self.is_lost or time.monotonic() < self._try_at:
+            return
+        try:
+            if self._digest is not None:
+                if not self._fetcher.is_here(self._digest):
+                    return
+                self._fetcher.take(self._digest)
+        except ArtifactsUnreachable as error:
+            self.lose(self._digest, error)
+            return
+        except ArtifactError:
+            pass
+        self._try_at = math.inf
+        self._log.warning("documents can be read again")
+
+    def wake_in(self) -> float:
+        """Seconds until the next look."""
+        return max(LOOK_S, self._try_at - time.monotonic())

@@ -117,6 +117,10 @@ class Died(Failed, frozen=True, kw_only=True):
     has_begun: bool
 
 
+class NotStored(Died, frozen=True, kw_only=True):
+    """Its files could not be stored because object storage is away: no fault of the document either."""
+
+
 Result: TypeAlias = Completed | Failed
 ChunkText: TypeAlias = str | bytes
 

@@ -52,10 +52,10 @@ from stateward.transport import Bus, WorkerInfo
 from stateward.workers.attempt_log import AttemptLog
 from stateward.workers.child_attempt import SMALL_INPUT_CHARS, JobOrder
 from stateward.workers.confinement import Grants
-from stateward.workers.fetching import LOOK_S, Fetchable, Fetcher
+from stateward.workers.fetching import LOOK_S, Fetchable, Fetcher, Reach
 from stateward.workers.job_files import StoredFile, pieces_of_file
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
-from stateward.workers.results import Chunk, Completed, Died, Failed, Limits, Result
+from stateward.workers.results import Chunk, Completed, Died, Failed, Limits, NotStored, Result
 from stateward.workers.routes import Routes, route_of
 from stateward.workers.sandbox import Child, ChildJob
 from stateward.workers.sdk import Job, Runner, run_runner
@@ -69,7 +69,6 @@ LOOK_EVERY_S = 1.0
 # How long a worker waits before it tries again to start a child process where the machine has refused one.
 SPAWN_PAUSE_S = 1.0
 # How long a worker starts nothing after object storage could not be reached for a document.
-FETCH_PAUSE_S = 2.0
 RECENT_CHARS_MAX = 4 * 1024 * 1024
 RUNNER_MISSING = "RUNNER_NOT_LOADED"
 
@@ -337,8 +336,8 @@ class Worker:
         self._children: dict[Child, deque[Work]] = {}
         self._began: dict[Child, float] = {}
         self._spawn_at = 0.0
-        self._fetch_at = 0.0
         self._fetcher = Fetcher(artifacts)
+        self._reach = Reach(self._fetcher, log)
         self._known_grants: dict[tuple[bool, tuple[str, ...]], Grants] = {}
         self._queue: dict[Key, Work] = {}
         self._inline_queue: dict[Key, Work] = {}
@@ -399,6 +398,7 @@ class Worker:
         The loop calls it between two turns, so that quick jobs follow each other while one commit is put off to
         serve many results.
         """
+        self._reach.look()
         self._poll()  # before `_start`: a child whose job has just ended takes the next one at once
         self._start()
         for child, given in self._children.items():
@@ -538,8 +538,8 @@ class Worker:
             deadlines.append(min(self._began.values()) + WAIT_S_MAX - now)
         if self._queue and now < self._spawn_at:
             deadlines.append(self._spawn_at - now)
-        if now < self._fetch_at:
-            deadlines.append(self._fetch_at - now)
+        if self._reach.is_lost:
+            deadlines.append(self._reach.wake_in())
         elif self._fetcher.is_busy:
             deadlines.append(LOOK_S)
         return max(0.0, min([self._beat_at - now, IDLE_S, *deadlines]))
@@ -599,7 +599,7 @@ class Worker:
     def _run_inline(self) -> None:
         """Run the inline work in this thread: until it returns there are no heartbeats and no polls."""
         for key, work in list(self._inline_queue.items()):
-            if time.monotonic() < self._fetch_at:
+            if self._reach.is_lost:
                 return
             if not self._fetcher.is_here(work.artifact):
                 continue
@@ -610,7 +610,7 @@ class Worker:
                 self._finished[key] = Finished(work, self._inline(work))
             except ArtifactsUnreachable as error:
                 self._inline_queue[key] = work
-                self._wait_for_artifacts(error)
+                self._reach.lose(work.artifact, error)
                 return
 
     def _inline(self, work: Work) -> Result:
@@ -638,7 +638,7 @@ class Worker:
 
     def _start(self) -> None:
         """Give the idle children work, in the order of the queue; several quick jobs at a time."""
-        while time.monotonic() >= self._fetch_at:
+        while not self._reach.is_lost:
             # The first one whose document is here; those before it are fetched meanwhile.
             here = (each for each in self._queue.values() if self._fetcher.is_here(each.artifact))
             work = next(here, None)
@@ -698,8 +698,8 @@ class Worker:
                 order = child.staged(order)
             except (
                 ArtifactsUnreachable
-            ) as error:  # no document's fault: its time runs, its attempts do not
-                self._wait_for_artifacts(error)
+            ) as error:  # no document's fault: it costs no attempt and no time
+                self._reach.lose(work.artifact, error)
                 break
             except ArtifactError as error:
                 del self._queue[key]
@@ -716,7 +716,17 @@ class Worker:
             self._began[child] = time.monotonic()
 
     def _give_back(self) -> None:
-        """Return work that has waited too long behind long jobs, so that a worker with free slots can take it."""
+        """Return work that has waited too long behind long jobs, so that a worker with free slots can take it.
+
+        And all that waits while documents cannot be read here: its time runs only while a worker has it.
+        """
+        if self._reach.is_lost:
+            unstarted = [*self._queue.values(), *self._inline_queue.values()]
+            if unstarted:
+                self._settling_bus.return_unstarted(unstarted)
+            self._queue.clear()
+            self._inline_queue.clear()
+            return
         waiting = list(self._queue.values())
         if not waiting or len(self._began) < self._config.processes:
             return
@@ -807,6 +817,8 @@ class Worker:
         if not isinstance(result, Died):
             self._finished[key] = Finished(work, result)
             return
+        if isinstance(result, NotStored):
+            self._reach.lose(work.artifact, ArtifactsUnreachable(result.message))
         loss = Loss(worker=self.name, has_begun=result.has_begun, cause=result.message)
         reason = stop_reason((*work.losses, loss), self._config.redelivery)
         if reason is None:
@@ -863,15 +875,7 @@ class Worker:
         """The document of this work, whose bytes are those that the record was made of."""
         if work.artifact is None:
             return None
-        path = self._fetcher.take(work.artifact)
-        self._fetch_at = 0.0
-        return path
-
-    def _wait_for_artifacts(self, error: ArtifactsUnreachable) -> None:
-        """Start nothing for a while: object storage does not answer, or refuses us. What runs goes on."""
-        if not self._fetch_at:
-            self._log.warning(f"no work is started until documents can be read: {error}")
-        self._fetch_at = time.monotonic() + FETCH_PAUSE_S
+        return self._fetcher.take(work.artifact)
 
     def _output(self, finished: Finished) -> Output:
         work, result = finished.work, finished.result
@@ -907,14 +911,16 @@ class Worker:
         if now < self._beat_at and not self._has_other_slots:
             return
         self._next_beat_at = now + self._config.heartbeat_s  # once this one is durable
-        slots = self._slots
-        self._info = msgspec.structs.replace(self._info, seen_at=self._clock(), slots=slots)
+        inline_slots = 0 if self._reach.is_lost else self._config.inline_window
+        self._info = msgspec.structs.replace(
+            self._info, seen_at=self._clock(), slots=self._slots, inline_slots=inline_slots
+        )
         self._settling_bus.heartbeat(self._info)
         self._settling_bus.request_work()
 
     @property
     def _slots(self) -> int:
-        return self._config.processes * (1 + self._ahead.jobs)
+        return 0 if self._reach.is_lost else self._config.processes * (1 + self._ahead.jobs)
 
     @property
     def _has_other_slots(self) -> bool:
@@ -923,7 +929,8 @@ class Worker:
         More of them only when they have doubled: the mean time of jobs changes with every job, and each announcement
         is a write.
         """
-        return self._slots < self._info.slots or self._slots >= 2 * self._info.slots
+        own, announced = self._slots, self._info.slots
+        return own < announced or (own > announced and own >= 2 * announced)
 
 
 def _key(work: Work) -> Key:

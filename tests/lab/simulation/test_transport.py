@@ -6,6 +6,7 @@ import pytest
 
 from lab.simulation import transport
 from stateward.engine import relay
+from stateward.engine.coordinator import Submission
 
 SEEDS = range(12)
 
@@ -30,3 +31,25 @@ def test_a_relay_that_sends_nothing_again_is_found_out(monkeypatch: pytest.Monke
     monkeypatch.setattr(transport, "HEAL_STEPS_MAX", 60)
 
     assert any(transport.run(seed)[0] for seed in SEEDS)
+
+
+def test_no_attempt_times_out_while_the_engine_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport.World, "_misbehave", lambda _: None)
+    world = transport.World(1)
+    world.faults = frozenset()
+    try:
+        for _ in range(4):
+            world.advance()
+        submission = Submission(machine="letters", actor="person:ann", dedupe="1")
+        world.records += [each.record for each in world.coordinator.submit([submission])]
+        world.relay_engine.is_cut_off = True
+        for _ in range(400):  # 200 s, where an attempt may take 60
+            world.advance()
+        world.relay_engine.is_cut_off = False
+        for _ in range(100):
+            world.advance()
+
+        (record,) = world.current()
+        assert (record.status, record.retry_count) == ("sorted", 0)
+    finally:
+        world.database.close()

@@ -1,0 +1,63 @@
+"""What the courier of a worker does with work that comes twice, or late."""
+
+from pathlib import Path
+
+from stateward.blobs import Folder
+from stateward.core.model import Work
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.transport import Bus, WorkerInfo
+from stateward.transport.channel import Channel, Received
+from stateward.transport.memory import MemoryBroker, MemoryEngine
+from stateward.transport.messages import WORK, WorkMessage, encode
+from stateward.workers.courier import Courier, CourierConfig, RemoteOutputs, Reporter
+
+STREAM = "stateward.work.m.s.normal"
+
+
+class Handed:
+    """Messages that were received at once."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def fileno(self) -> int:
+        return -1
+
+    def want(self, count: int) -> None: ...
+
+    def take(self) -> list[Received]:
+        return self._channel.receive([STREAM], limit=10, wait_s=0.0)
+
+
+def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> None:
+    broker = MemoryBroker()
+    channel = Channel(MemoryEngine(broker, consumer="w", lease_s=60.0), clock=lambda: 1)
+    database = SqliteDatabase(MEMORY)
+    reporter = Reporter(channel, worker="w", prefix="stateward", clock=lambda: 1)
+    info = WorkerInfo(
+        id="w", host="", pid=1, life="", runners=(), slots=9, inline_slots=9, started_at=1, seen_at=1
+    )  # fmt: skip
+    courier = Courier(
+        channel,
+        Handed(channel),  # type: ignore[arg-type]
+        CourierConfig(heartbeat_s=60.0),
+        database=database,
+        outputs=RemoteOutputs(database, reporter),
+        reporter=reporter,
+        artifacts=Folder(tmp_path),
+        info=lambda: info,
+        clock=lambda: 1,
+    )
+
+    for version in (2, 4, 3):
+        work = Work(
+            record_id="r", version=version, machine="m", stage="s", running="r", runner="m.s", worker="relay-1",
+            created_at=0, rank=0, timeout_s=60.0,
+        )  # fmt: skip
+        message = encode(WORK, WorkMessage(work=work), id_="1", source="/", subject="r", at=1)
+        channel.publish(STREAM, [message])
+        courier.prepare()
+
+    assert [each.version for each in Bus(database).assigned_work("w", limit=10)] == [4]
+    assert channel.depth(STREAM) == 1  # the others are settled
+    database.close()
