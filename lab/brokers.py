@@ -75,6 +75,14 @@ class Broker:
         self.kill()
         self.start()
 
+    def lose(self) -> None:
+        """Remove all of its files, as when its disk is lost; only while it does not run."""
+        for path in self.folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
 
 def redis_program() -> str | None:
     """redis-server or valkey-server: beside this Python, or on the path."""
@@ -115,6 +123,16 @@ def nats_broker() -> Broker:
             program, "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(folder),
         ],
         scheme="nats",
+    )  # fmt: skip
+
+
+def s3_server() -> Broker:
+    """An S3 of moto's, which keeps its objects in memory: it can be cut off, but must not be killed."""
+    return Broker(
+        lambda port, _: [
+            sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port),
+        ],
+        scheme="http",
     )  # fmt: skip
 
 

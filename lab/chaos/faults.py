@@ -17,6 +17,7 @@ from random import Random
 import msgspec
 
 from lab.chaos.load import Document, Submitter
+from lab.chaos.outside import NATS, REDIS, Outside, lacks
 from lab.chaos.processes import (
     Fleet,
     Member,
@@ -33,6 +34,7 @@ from stateward.storage.sqlite import SqliteDatabase
 SQLITE, POSTGRES = "sqlite", "postgres"
 BOTH = (SQLITE, POSTGRES)
 SLACK_S = 6.0
+OUTSIDE_SLACK_S = 5.0
 SINGLE_BOUND_S = 6.5
 STEP_S = 5.0
 HELD_S = 2.0
@@ -41,6 +43,9 @@ DISK_BYTES = 48 << 20
 BALLAST_PIECE = 1 << 20
 TRIES_MAX = 200
 LOCK_PROBE_S = 0.3
+AWAY_S_MAX = 8.0
+# While a broker or a bucket is away everything waits: what is measured is recovery, not how fast a queue is worked off.
+OUTSIDE_SUBMITS_PER_S = 5.0
 
 
 class Damage(msgspec.Struct, kw_only=True):
@@ -66,6 +71,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     lease_s: float
     data: Path
     links: dict[str, Link]
+    outside: Outside
     cluster: Cluster | None
 
     @property
@@ -85,6 +91,9 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     stores: tuple[str, ...] = BOTH
     roles: tuple[str, ...] = ("coordinator", "coordinator", "worker", "worker")
     is_linked: bool = False  # the processes reach PostgreSQL through links
+    broker: str = ""  # work and results travel over it, and the workers have no database
+    has_bucket: bool = False  # documents are in object storage
+    submits_per_s: float = 15.0
     is_remote: bool = False  # each process believes to be on a machine of its own
     is_jumpy: bool = False  # the processes have clocks that can be set
     is_small: bool = False  # the data folder is a small file system
@@ -295,20 +304,75 @@ def blackhole(scene: Scene) -> Damage:
 
 
 def _disturbed(scene: Scene, behaviour: Behaviour, what: str, *, is_reset: bool) -> Damage:
+    return disturb(
+        scene, scene.links, behaviour, what, is_reset=is_reset, away_s_max=scene.lease_s + 2.0
+    )
+
+
+def disturb(
+    scene: Scene,
+    links: dict[str, Link],
+    behaviour: Behaviour,
+    what: str,
+    *,
+    is_reset: bool,
+    away_s_max: float,
+) -> Damage:
     """All links, or those of some, behave badly for a while."""
-    names = sorted(scene.links)
+    names = sorted(links)
     victims = names if scene.rng.random() < 0.5 else scene.rng.sample(names, k=len(names) // 2)
     at = now()
     for name in victims:
-        scene.links[name].behave(behaviour)
+        links[name].behave(behaviour)
         if is_reset:
-            scene.links[name].reset()
-    time.sleep(scene.rng.uniform(1.0, scene.lease_s + 2.0))
+            links[name].reset()
+    time.sleep(scene.rng.uniform(1.0, away_s_max))
     for name in victims:
         if is_reset:
-            scene.links[name].reset()
-        scene.links[name].behave(WELL)
+            links[name].reset()
+        links[name].behave(WELL)
     return Damage(at=at, since=now(), bound_s=scene.bound_s, what=f"{what}: {', '.join(victims)}")
+
+
+# The broker and the bucket
+
+
+def kill_broker(scene: Scene) -> Damage:
+    """The server of the messages; it comes back after a while, half of the time without any of its files."""
+    broker = scene.outside.broker
+    assert broker is not None
+    at = now()
+    broker.kill()
+    time.sleep(scene.rng.uniform(0.0, AWAY_S_MAX))
+    has_lost = scene.rng.random() < 0.5
+    if has_lost:
+        broker.lose()
+    broker.start()
+    since = now()
+    how = ", all of its messages lost" if has_lost else ""
+    what = f"kill -9 of the broker, away for {(since - at) / 1_000_000:.1f} s{how}"
+    return _outside(scene, Damage(at=at, since=since, bound_s=0.0, what=what))
+
+
+def cut_broker(scene: Scene) -> Damage:
+    """Some or all processes are cut off from the broker, loudly or in silence."""
+    return _outside(scene, _cut_off(scene, scene.outside.broker_links))
+
+
+def cut_bucket(scene: Scene) -> Damage:
+    """Some or all processes are cut off from the documents, loudly or in silence."""
+    return _outside(scene, _cut_off(scene, scene.outside.bucket_links))
+
+
+def _cut_off(scene: Scene, links: dict[str, Link]) -> Damage:
+    is_silent = scene.rng.random() < 0.5
+    behaviour = Behaviour(is_holding=True) if is_silent else Behaviour(is_refusing=True)
+    what = "black hole" if is_silent else "cut off"
+    return disturb(scene, links, behaviour, what, is_reset=True, away_s_max=AWAY_S_MAX)
+
+
+def _outside(scene: Scene, damage: Damage) -> Damage:
+    return msgspec.structs.replace(damage, bound_s=scene.lease_s + OUTSIDE_SLACK_S)
 
 
 # The disk
@@ -418,6 +482,18 @@ def _jump(scene: Scene, offset: str) -> Damage:
     )
 
 
+def _outside_fault(
+    act: Callable[[Scene], Damage], *, broker: str = "", has_bucket: bool = False
+) -> Fault:
+    return Fault(
+        act=act,
+        broker=broker,
+        has_bucket=has_bucket,
+        submits_per_s=OUTSIDE_SUBMITS_PER_S,
+        lacks=lambda: lacks(broker, has_bucket=has_bucket),
+    )
+
+
 FAULTS: dict[str, Fault] = {
     "kill-coordinator": Fault(act=kill_coordinator),
     "kill-worker": Fault(act=kill_worker),
@@ -432,6 +508,12 @@ FAULTS: dict[str, Fault] = {
     "resets": Fault(act=resets, stores=(POSTGRES,), is_linked=True),
     "latency": Fault(act=latency, stores=(POSTGRES,), is_linked=True),
     "blackhole": Fault(act=blackhole, stores=(POSTGRES,), is_linked=True),
+    "kill-redis": _outside_fault(kill_broker, broker=REDIS),
+    "kill-nats": _outside_fault(kill_broker, broker=NATS),
+    "cut-redis": _outside_fault(cut_broker, broker=REDIS),
+    "cut-nats": _outside_fault(cut_broker, broker=NATS),
+    "cut-s3": _outside_fault(cut_bucket, has_bucket=True),
+    "cut-s3-redis": _outside_fault(cut_bucket, broker=REDIS, has_bucket=True),
     "disk-full": Fault(act=disk_full, is_small=True, lacks=no_mounts),
     "clock-forward": Fault(act=clock_forward, is_jumpy=True),
     "clock-backward": Fault(act=clock_backward, is_jumpy=True),

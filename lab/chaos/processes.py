@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,6 +21,7 @@ POLL_S = 0.02
 READY = "stateward: "
 BAD_WORDS = ("Traceback (most recent call last)", "a bug in Stateward")
 LOG_TAIL_CHARS = 400
+NOTHING: Mapping[str, object] = {}
 FAKETIME = "faketime/libfaketime.so.1"
 OWN_HOST = 'echo "$0" > /proc/sys/kernel/hostname && exec "$@"'
 
@@ -37,8 +38,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         """The data folder: documents, scratch, and the store if it is SQLite."""
         return self.folder / "data"
 
-    def settings(self, name: str, url: str) -> Path:
-        """A settings file for one process: the same store by its own way."""
+    def settings(self, name: str, url: str, more: Mapping[str, object] = NOTHING) -> Path:
+        """A settings file for one process: the same store by its own way, and whatever else it reaches its own way."""
         path = self.folder / f"{name}.yaml"
         text = {
             "data": str(self.data),
@@ -50,6 +51,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
                 "deliveries_max": 50,
                 "processes": 2,
             },
+            **more,
         }
         path.write_bytes(msgspec.json.encode(text))  # JSON is YAML
         return path
@@ -67,11 +69,12 @@ class Member:
         url: str,
         host: str = "",
         is_jumpy: bool = False,
+        more: Mapping[str, object] = NOTHING,
     ) -> None:
         self.role = role
         self.name = name
         self.exits: list[int] = []
-        self._config = place.settings(name, url)
+        self._config = place.settings(name, url, more)
         self._log = place.folder / f"{name}.log"
         self._host = host
         self._clock_file = place.folder / f"{name}.clock" if is_jumpy else None

@@ -1,9 +1,9 @@
-"""A small TCP proxy between the processes and their database, to be told how badly to behave.
+"""A small TCP proxy between the processes and a server, to be told how badly to behave.
 
 Each process gets a `Link`, a port of its own on the loopback address, so that one can be cut off while others are
-well. A link passes bytes on to the database's unix socket; it can delay them, hold them back, reset connections,
-or take none. All links of a `Switchboard` run on one asyncio loop in a thread of their own. It must never listen on
-anything but the loopback address.
+well. A link passes bytes on to the server, a database's unix socket or a port of this machine; it can delay them, hold
+them back, reset connections, or take none. All links of a `Switchboard` run on one asyncio loop in a thread of their
+own. It must never listen on anything but the loopback address.
 """
 
 import asyncio
@@ -24,6 +24,8 @@ HOLD_STEP_S = 0.02
 START_S_MAX = 10.0
 
 T = TypeVar("T")
+Target = Path | int
+"""A unix socket, or a port of the loopback address."""
 
 
 class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +43,7 @@ WELL = Behaviour()
 class Link:
     """One port, and what comes through it."""
 
-    def __init__(self, switchboard: "Switchboard", target: Path, rng: Random) -> None:
+    def __init__(self, switchboard: "Switchboard", target: Target, rng: Random) -> None:
         self.behaviour = WELL
         self.port = 0
         self._switchboard = switchboard
@@ -74,7 +76,7 @@ class Link:
             _abort(writer)
             return
         try:
-            there, back = await asyncio.open_unix_connection(str(self._target))
+            there, back = await self._server_connection()
         except OSError:  # the server is down: a client hears what it would hear from the server
             _abort(writer)
             return
@@ -86,6 +88,11 @@ class Link:
             self._writers -= ends
             for end in ends:
                 end.close()
+
+    async def _server_connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if isinstance(self._target, int):
+            return await asyncio.open_connection(LOOPBACK, self._target)
+        return await asyncio.open_unix_connection(str(self._target))
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, OSError):
@@ -113,9 +120,9 @@ class Link:
 
 
 class Switchboard:
-    """All links to one database."""
+    """All links to one server."""
 
-    def __init__(self, target: Path, *, rng: Random) -> None:
+    def __init__(self, target: Target, *, rng: Random) -> None:
         self._target = target
         self._rng = rng
         self._links: list[Link] = []

@@ -27,6 +27,7 @@ from lab.chaos.faults import (
     small_disk,
 )
 from lab.chaos.load import Acknowledged, Document, Submitter
+from lab.chaos.outside import Outside, surroundings
 from lab.chaos.processes import (
     Fleet,
     Member,
@@ -46,11 +47,11 @@ from stateward.core.model import (
 )
 from stateward.settings import Settings
 
+SUBMITTER = "submitter"
 LEASE_S = 3.0
 HEARTBEAT_S = 1.0
 SHIPPED_LEASE_S = 15.0
 SHIPPED_HEARTBEAT_S = 5.0
-SUBMITS_PER_S = 15.0
 BEFORE_S = 1.0
 AFTER_S = 1.0
 REST_S_MAX = 60.0
@@ -128,9 +129,23 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
     if fault.is_small:
         stack.enter_context(small_disk(place.data))
     database = stack.enter_context(_database(outcome.store, cluster))
+    outside = stack.enter_context(
+        surroundings(
+            fault.broker,
+            has_bucket=fault.has_bucket,
+            names=[*_names(fault), SUBMITTER],
+            seed=outcome.seed + 3,
+        )
+    )
     app, submitting = (
-        stack.enter_context(App(Settings.load(place.settings(name, database.url), environ={})))
-        for name in ("observer", "submitter")
+        stack.enter_context(
+            App(
+                Settings.load(
+                    place.settings(name, database.url, outside.settings(name)), environ={}
+                )
+            )
+        )
+        for name in ("observer", SUBMITTER)
     )
 
     def submit(document: Document) -> tuple[str, str]:
@@ -140,14 +155,15 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
     links = _links(fault, database, seed=outcome.seed + 2, stack=stack)
     scene = Scene(
         store=outcome.store,
-        fleet=_fleet(fault, place, database, links),
+        fleet=_fleet(fault, place, database, links, outside),
         app=app,
-        submitter=Submitter(submit, rng=Random(outcome.seed + 1), per_s=SUBMITS_PER_S),
+        submitter=Submitter(submit, rng=Random(outcome.seed + 1), per_s=fault.submits_per_s),
         submit=submit,
         rng=Random(outcome.seed),
         lease_s=place.lease_s,
         data=place.data,
         links=links,
+        outside=outside,
         cluster=database.cluster,
     )
     with scene.fleet.running():
@@ -189,7 +205,9 @@ def _links(fault: Fault, database: _Database, *, seed: int, stack: ExitStack) ->
     return {name: board.link() for name in _names(fault)}
 
 
-def _fleet(fault: Fault, place: Place, database: _Database, links: dict[str, Link]) -> Fleet:
+def _fleet(
+    fault: Fault, place: Place, database: _Database, links: dict[str, Link], outside: Outside
+) -> Fleet:
     return Fleet(
         Member(
             place,
@@ -198,6 +216,7 @@ def _fleet(fault: Fault, place: Place, database: _Database, links: dict[str, Lin
             url=_linked(database, links[name].port) if name in links else database.url,
             host=name if fault.is_remote else "",
             is_jumpy=fault.is_jumpy,
+            more=outside.settings(name),
         )
         for name, role in zip(_names(fault), fault.roles, strict=True)
     )
