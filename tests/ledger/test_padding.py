@@ -12,6 +12,7 @@ from stateward.ledger.delta import PADDING, before_padding, without_padding
 from stateward.ledger.export_file import file_states, verify_file
 from stateward.ledger.manifest import MANIFEST
 from tests.ledger.builders import a_ledger, states_of
+from tests.ledger.proof.recorded import Platter, RecordingDisk
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 
@@ -118,3 +119,23 @@ def test_padding_is_told_from_lines() -> None:
     assert before_padding(b"one\ntwo\n\n\nlate\n") == b"one\ntwo\n"
     assert before_padding(b"\n\n") == b""
     assert before_padding(b"one\ntw") == b"one\ntw"
+
+
+def test_padding_that_was_cut_at_the_end_does_not_come_back_into_a_sealed_file(
+    tmp_path: Path,
+) -> None:
+    """A power cut undoes what was not synced: a file that the manifest calls complete must be so on the disk."""
+    disk = RecordingDisk()
+    with a_ledger(tmp_path / "l", disk=disk) as ledger:
+        ledger.record("doc:1", PENDING)
+    with a_ledger(tmp_path / "l", disk=disk) as ledger:
+        ledger.rotate()
+        (sealed, end), (active, _) = ledger.files()
+    platter = Platter()
+    for call in disk.trace:
+        platter.apply(call)
+
+    assert platter.sure[platter.names[sealed.name]] == sealed.read_bytes()
+    assert sealed.read_bytes().count(b"\n") == 1
+    assert active != sealed
+    assert end is None or end == sealed.stat().st_size

@@ -443,7 +443,8 @@ class LedgerWriter:
         if self._size > old.end:
             self._check_alone()
             self._cut_at(old.end)
-            self.disk.fdatasync(self._fd)
+        # Also what was cut when the ledger was closed last: padding that a power cut brings back would be damage now.
+        self.disk.fdatasync(self._fd)
         sealed = replace(manifest.active, last_seq=old.seq, head=old.chain.decode(), bytes=old.end)
         taken = {info.file for info in manifest.deltas}
         name = unused_name(folder, "delta", ".jsonl", self.clock(), taken=taken)
