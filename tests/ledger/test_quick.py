@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.core.errors import InvalidRequest, InvalidTransition
-from stateward.ledger import Ledger, LedgerState, chain
+from stateward.ledger import Ledger, LedgerEntry, LedgerState, chain
 from stateward.ledger.builder import are_plain
 from stateward.ledger.legacy import LegacyMapping, LegacyReader
+from stateward.ledger.migration_report import MigrationCounts
 from stateward.ledger.record import encode_json, to_microseconds
 from tests.ledger.builders import START, Clock, a_ledger, moves, states_of
 
@@ -184,23 +186,67 @@ OLD_LINES = st.fixed_dictionaries(
 )
 
 
-@given(st.lists(OLD_LINES, max_size=6))
-def test_the_quick_reader_of_old_lines_says_what_the_slow_one_says(lines: list[Any]) -> None:
-    quick, slow = (LegacyReader(LegacyMapping(), first_at=START) for _ in range(2))
-    slow._common_line = lambda *_: None  # type: ignore[method-assign]
+USUAL_LINES = st.fixed_dictionaries(
+    {
+        "doc_id": st.sampled_from(["doc:1", "doc:2", "ümläut"]),
+        "state": st.sampled_from(["pending", "fetching", "DONE", "odd", "Retry"]),
+        "timestamp": st.sampled_from(
+            [1.7e9, 1, "2023-11-14T22:13:20+01:00", "2023-11-14 22:13", "yesterday", -1.0]
+        ),
+    },
+    optional={
+        "old_state": st.sampled_from(["pending", "DONE"]),
+        "adapter": st.sampled_from(["pubmed", "x" * 300]),
+        "metadata": st.sampled_from([{}, {"pages": 3}, {"pages": True, "x": None}, {"deep": [1]}]),
+        "pages": st.sampled_from([4, 1.5, None, "many"]),
+    },
+)
 
-    for number, line in enumerate(lines, 1):
-        text = json.dumps(line).encode()
-        assert outcome(quick, text, number) == outcome(slow, text, number)
+
+@given(
+    lines=st.lists(OLD_LINES, max_size=4) | st.lists(USUAL_LINES, min_size=1, max_size=8),
+    known=st.booleans(),
+)
+def test_many_old_lines_at_once_say_what_they_say_one_by_one(
+    lines: list[Any], *, known: bool
+) -> None:
+    texts = [json.dumps(line).encode() + b"\n" for line in lines]
+    words = [
+        b'{"doc_id":"doc:9","state":"%b","timestamp":1.5}\n' % word
+        for word in (b"DONE", b"odd", b"pending")
+    ]
+    texts = [*(words if known else []), *texts]
+    if not texts:
+        return
+    together, apart = outcomes(texts, len(texts)), outcomes(texts, 1)
+
+    assert together == outcomes(texts, 2) == apart
 
 
-def outcome(reader: LegacyReader, text: bytes, number: int) -> object:
-    try:
-        old = reader.line(text, number)
-    except InvalidRequest as error:
-        return str(error)
-    fields = {name: getattr(old.entry, name) for name in old.entry.__struct_fields__}
-    return fields, old.word, old.said_before, old.is_time_assumed
+def outcomes(texts: list[bytes], at_once: int) -> object:
+    """What is to be imported, and what is reported; one by one each line is read the general way."""
+    mapping = LegacyMapping()
+    reader, counts = LegacyReader(mapping, first_at=START), MigrationCounts(mapping)
+    if at_once == 1:
+        reader.rows = lambda _: None  # type: ignore[method-assign, assignment]
+    found: list[object] = []
+    for at in range(0, len(texts), at_once):
+        for each in counts.add_many(reader, texts[at : at + at_once], at + 1):
+            fields = (
+                each.doc_id,
+                each.state,
+                each.timestamp,
+                each.adapter,
+                each.metadata,
+                each.source_seq,
+            )
+            rare = (
+                msgspec.structs.replace(each, doc_id="", metadata={})
+                if isinstance(each, LedgerEntry)
+                else None
+            )
+            found.append((fields, rare if rare and rare.error_message else None))
+    return found, counts.report(source="", digest="", size=0, target="", is_dry_run=True)
 
 
 @given(st.integers(0, 2 * 10**15))

@@ -35,7 +35,7 @@ from stateward.ledger.record import (
     TRACEBACK_CHARS_MAX,
     LedgerEntry,
     LedgerLine,
-    PlainLedgerEntry,
+    OldRow,
     check_count,
     check_doc_id,
     check_metadata,
@@ -145,7 +145,7 @@ class LineBuilder:
     def add(
         self,
         group: CommitGroup,
-        entries: Sequence[LedgerEntry | Change],
+        entries: Sequence[LedgerEntry | OldRow | Change],
         *,
         n: int,
         now: float,
@@ -166,7 +166,7 @@ class LineBuilder:
             self._add_vetted(group, entries, self._table, source, n=n, now=now)  # type: ignore[arg-type]
         else:
             for position, entry in enumerate(entries, n):
-                self._add(group, entry, source, n=position, now=now, is_checked=is_checked)
+                self._add(group, entry, source, n=position, now=now, is_checked=is_checked)  # type: ignore[arg-type]
 
     def forget(self, group: CommitGroup, *others: CommitGroup) -> None:
         """Undo what a refused group changed in memory; `others` are gathered or being written, so they count."""
@@ -183,7 +183,7 @@ class LineBuilder:
         if len(self.recent) > RECENT_MAX:
             self.recent = dict(list(self.recent.items())[-RECENT_MAX // 2 :])
 
-    def _columns(self, entries: Sequence[LedgerEntry | Change]) -> Columns | None:
+    def _columns(self, entries: Sequence[LedgerEntry | OldRow | Change]) -> Columns | None:
         """Ids, names of states and adapters, if all entries are plain moves of plainly named documents."""
         if self._table is None or set(map(type, entries)) != {tuple}:
             return None
@@ -220,58 +220,44 @@ class LineBuilder:
         group.seq, group.chain = seq, chained
 
     def _add_vetted(
-        self, group: CommitGroup, entries: Sequence[LedgerEntry], table: TransitionTable, source: str | None, *,
-        n: int, now: float,
+        self, group: CommitGroup, entries: Sequence[LedgerEntry | OldRow], table: TransitionTable, source: str | None,
+        *, n: int, now: float,
     ) -> None:  # fmt: skip
         """The fast path for lines of old ledgers: no transition is refused, and each has its own time."""
-        recent, line_of, states = self.recent, self._line_of, table.machine.state
+        recent, line_of, retry_states = self.recent, self._line_of, table.retry_states
+        seq, chained = group.seq, group.chain
+        add_id, add_text, add_line = group.ids.append, group.texts.append, group.lines.append
         for entry in entries:
-            doc_id, at, new = entry.doc_id, entry.timestamp, entry.state
+            doc_id, new = entry.doc_id, entry.state
             before = recent.get(doc_id) or line_of(doc_id)
+            seq += 1
             n += 1
-            if (
-                type(entry) is not PlainLedgerEntry
-                or at is None
-                or new not in states
-                or new in table.retry_states
-            ):
-                line = self._line(entry, before, now, table.require_known(new), is_checked=False)
-                line.source, line.source_seq = source, entry.source_seq
-                line.seq, line.n = group.seq + 1, n
+            if not isinstance(entry, OldRow) or new in retry_states:
+                given = _entry_of(entry) if isinstance(entry, OldRow) else entry
+                line = self._line(given, before, now, table.require_known(new), is_checked=False)
+                line.source, line.source_seq, line.seq, line.n = source, entry.source_seq, seq, n
             elif before is None:
                 line = LedgerLine(
-                    doc_id=doc_id,
-                    old_state=None,
-                    new_state=new,
-                    timestamp=at,
-                    adapter=entry.adapter,
-                    max_retries=self._max_retries,
-                    metadata=entry.metadata,
-                    source=source,
-                    source_seq=entry.source_seq,
-                    seq=group.seq + 1,
-                    n=n,
-                )
+                    doc_id=doc_id, old_state=None, new_state=new, timestamp=entry.timestamp,
+                    adapter=entry.adapter, max_retries=self._max_retries, metadata=entry.metadata,
+                    source=source, source_seq=entry.source_seq, seq=seq, n=n,
+                )  # fmt: skip
             else:
-                stayed = at - before.timestamp
+                stayed = entry.timestamp - before.timestamp
                 line = LedgerLine(
-                    doc_id=doc_id,
-                    old_state=before.new_state,
-                    new_state=new,
-                    timestamp=at,
-                    adapter=entry.adapter,
-                    retry_count=before.retry_count,
-                    max_retries=before.max_retries,
+                    doc_id=doc_id, old_state=before.new_state, new_state=new, timestamp=entry.timestamp,
+                    adapter=entry.adapter, retry_count=before.retry_count, max_retries=before.max_retries,
                     duration_seconds=to_microseconds(stayed) if stayed >= 0 else None,
-                    metadata=entry.metadata,
-                    resume=table.resume_state(before, new),
-                    source=source,
-                    source_seq=entry.source_seq,
-                    seq=group.seq + 1,
-                    n=n,
-                )
-            group.add(line, encode_json(line)[:-1].decode())
+                    metadata=entry.metadata, resume=table.resume_state(before, new),
+                    source=source, source_seq=entry.source_seq, seq=seq, n=n,
+                )  # fmt: skip
+            body = encode_json(line)[:-1].decode()
+            chained = sha256((chained + body).encode()).hexdigest()[:DIGITS]
+            add_id(doc_id)
+            add_text(f'{body},"h":"{chained}"}}\n')
+            add_line(line)
             recent[doc_id] = line
+        group.seq, group.chain = seq, chained
 
     def _plain_line(
         self, before: LedgerLine | None, now: float, doc_id: str, new: str, adapter: str
@@ -401,6 +387,13 @@ def _check_numbers(entry: LedgerEntry) -> None:
             check_count(count, what=what)
     if entry.source_seq is not None:
         check_count(entry.source_seq, what="source_seq", most=INT_MAX)
+
+
+def _entry_of(row: OldRow) -> LedgerEntry:
+    return LedgerEntry(
+        doc_id=row.doc_id, state=row.state, adapter=row.adapter, timestamp=row.timestamp,
+        metadata=row.metadata, source_seq=row.source_seq,
+    )  # fmt: skip
 
 
 def _entry(change: Change) -> LedgerEntry:

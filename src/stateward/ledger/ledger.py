@@ -57,6 +57,7 @@ from stateward.ledger.record import (
     METADATA_BYTES_MAX,
     LedgerAuditRecord,
     LedgerEntry,
+    OldRow,
     audit_record_of,
     check_count,
     check_text,
@@ -393,12 +394,16 @@ class ImportWriter:
         self.records = 0
 
     def record_many(
-        self, entries: Sequence[LedgerEntry], *, source: str | None = None, is_vetted: bool = False
+        self,
+        entries: Sequence[LedgerEntry | OldRow],
+        *,
+        source: str | None = None,
+        is_vetted: bool = False,
     ) -> int:
         """One durable group, not checked against the machine's transitions; the states must be its states.
 
         With a `source` each line names it and its `source_seq`, and `Ledger.source_seq` says how far it came.
-        `is_vetted` says that `legacy.LegacyReader` made the entries and has checked their values.
+        `is_vetted` says that they come from `legacy.LegacyReader`, which has checked their values.
         """
         if source is not None:
             check_text(source, what="source", chars_max=256)

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -33,9 +33,8 @@ from stateward.ledger.record import (
     INT_MAX,
     INT_MIN,
     METADATA_BYTES_MAX,
-    SHORT_ID_CHARS_MAX,
     LedgerEntry,
-    PlainLedgerEntry,
+    OldRow,
     check_doc_id,
     check_metadata,
 )
@@ -75,7 +74,6 @@ _SAFE_BYTES_MAX = METADATA_BYTES_MAX // 4
 _SAFE_BRACKETS_MAX = 40
 _MANY_DIGITS = b"0" * INT_DIGITS_MAX
 _DIGITS_AS_ZEROS = bytes(48 if 48 <= byte < 58 else 32 for byte in range(256))
-_SCALARS = frozenset({str, float, bool, type(None)})
 _GAPS = re.compile(r"[\s.\-/]+")
 _decode = msgspec.json.Decoder().decode
 
@@ -204,6 +202,17 @@ class _FieldNames(dict[str, tuple[str, int]]):
         return found
 
 
+Scalar: TypeAlias = str | int | float | bool | None
+ROW_TYPES: dict[str, Any] = {
+    "doc_id": str, "state": str, "timestamp": str | float, "adapter": str, "metadata": dict[str, Scalar],
+    "old_state": str | msgspec.UnsetType,
+}  # fmt: skip
+"""What the fields of a line with nothing unusual in it are, before its time and its state are ours."""
+ROW_DEFAULTS: dict[str, dict[str, Any]] = {
+    "adapter": {"default": ""}, "metadata": {"default_factory": dict}, "old_state": {"default": msgspec.UNSET}
+}  # fmt: skip
+
+
 class LegacyLine(msgspec.Struct, gc=False):
     """What one usable line says: `word` is the state as the old ledger wrote it, `said_before` the one it left."""
 
@@ -213,17 +222,11 @@ class LegacyLine(msgspec.Struct, gc=False):
     is_time_assumed: bool
 
 
-class _Shape(msgspec.Struct, gc=False):
-    """Which of a line's field names means what; None where none does. `loose` are those that mean nothing."""
+class RowShape(NamedTuple):
+    """How lines with some names of fields are read; `loose` are names that mean nothing, and their attributes."""
 
-    is_common: bool
-    loose: tuple[str, ...]
-    doc_id: str | None = None
-    state: str | None = None
-    timestamp: str | None = None
-    adapter: str | None = None
-    metadata: str | None = None
-    old_state: str | None = None
+    decode: Callable[[bytes], list[OldRow]]
+    loose: tuple[tuple[str, str], ...]
 
 
 class LegacyReader:
@@ -231,9 +234,9 @@ class LegacyReader:
 
     def __init__(self, mapping: LegacyMapping, *, first_at: float) -> None:
         self._mapping = mapping
-        self._last_at = first_at
+        self.last_at = first_at
         self._words: dict[str, tuple[str, bool]] = {}
-        self._shapes: dict[tuple[str, ...], _Shape] = {}
+        self._shapes: dict[tuple[str, ...], RowShape | None] = {}
 
     def line(self, text: bytes, number: int) -> LegacyLine:
         """What a line says. Raises `InvalidRequest` with the reason if it cannot be used."""
@@ -241,59 +244,48 @@ class LegacyReader:
             fields = _decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             fields = decode_lenient(text)
-        found = _as_object(fields)
-        return self._common_line(found, text, number) or self._line(found, text, number)
+        return self._line(_as_object(fields), text, number)
 
-    def _common_line(self, fields: dict[str, Json], text: bytes, number: int) -> LegacyLine | None:
-        """The fast path for lines with nothing unusual in them; None if this one needs a closer look.
+    def rows(self, texts: list[bytes]) -> tuple[list[OldRow], RowShape] | None:
+        """Many lines at once, if all look alike and none is unusual; None if they must be read one by one.
 
-        Programs write lines of a few shapes, so what the names mean is worked out once for each shape.
+        Programs write lines of a few shapes. What the names of the first line mean holds for the others too, or the
+        decoder refuses them.
         """
-        names = tuple(fields)
-        shape = self._shapes.get(names) or self._shape(names)
-        if not shape.is_common or None in fields.values():
-            return None
-        get: Callable[..., Json] = fields.get
-        doc_id, word, at = get(shape.doc_id), get(shape.state), get(shape.timestamp)
-        adapter = get(shape.adapter, "")
-        metadata = get(shape.metadata) if shape.metadata is not None else {}
-        if type(at) is str and at[4:5] == "-":
-            at = _iso_seconds(at)
-        if (
-            type(doc_id) is not str
-            or not doc_id.isascii()
-            or not 0 < len(doc_id) < SHORT_ID_CHARS_MAX
-            or type(word) is not str
-            or (found := self._words.get(word)) is None
-            or type(at) is not float
-            or not 0.0 <= at < SECONDS_MAX
-            or type(adapter) is not str
-            or len(adapter) > ADAPTER_CHARS_MAX
-            or type(metadata) is not dict
-            or (
-                (shape.loose or len(text) > _SAFE_BYTES_MAX or not _is_flat(metadata))
-                and _may_exceed_limits(text)
-            )
+        text = b"".join(texts)
+        # The values of metadata need not be looked at one by one: they are scalars, and no number is too long.
+        if max(map(len, texts)) > _SAFE_BYTES_MAX or _MANY_DIGITS in text.translate(
+            _DIGITS_AS_ZEROS
         ):
             return None
-        for name in shape.loose:
-            metadata["legacy_" + name if name in metadata else name] = fields[name]
-        state, is_mapped = found
-        if not is_mapped or state != word:
-            metadata["legacy_state"] = word
-        self._last_at = at
-        entry = PlainLedgerEntry(
-            doc_id=doc_id, state=state, adapter=adapter, timestamp=at, metadata=metadata, source_seq=number
-        )  # fmt: skip
-        before = get(shape.old_state)
-        return LegacyLine(entry, word, None if before is None else str(before), False)
+        try:
+            names = tuple(_as_object(_decode(texts[0])))
+            shape = self._shapes[names] if names in self._shapes else self._shape(names)
+            rows = shape.decode(text) if shape is not None else []
+        except (msgspec.MsgspecError, InvalidRequest, RecursionError, ValueError):
+            # A `ValueError`, too, is a name that no decoder can be made for.
+            return None
+        return (rows, shape) if shape is not None and len(rows) == len(texts) else None
 
-    def _shape(self, names: tuple[str, ...]) -> _Shape:
+    def _shape(self, names: tuple[str, ...]) -> RowShape | None:
         known, loose = self._split_fields(dict(zip(names, names, strict=True)))
-        is_common = {"doc_id", "state", "timestamp"} <= known.keys()
-        shape = _Shape(is_common and _RARE_FIELDS.isdisjoint(known), tuple(loose))
-        for meaning in ("doc_id", "state", "timestamp", "adapter", "metadata", "old_state"):
-            setattr(shape, meaning, known.get(meaning))
+        shape = None
+        if {"doc_id", "state", "timestamp"} <= known.keys() and _RARE_FIELDS.isdisjoint(known):
+            fields: list[tuple[str, Any, Any]] = [
+                (meaning, ROW_TYPES[meaning], msgspec.field(name=str(name), **ROW_DEFAULTS.get(meaning, {})))
+                for meaning, name in known.items()
+            ]  # fmt: skip
+            named = tuple((name, f"loose_{place}") for place, name in enumerate(loose))
+            fields += [
+                (
+                    attribute,
+                    Scalar | msgspec.UnsetType,
+                    msgspec.field(name=name, default=msgspec.UNSET),
+                )
+                for name, attribute in named
+            ]
+            row = msgspec.defstruct("Row", fields, bases=(OldRow,), gc=False, kw_only=True)
+            shape = RowShape(msgspec.json.Decoder(row).decode_lines, named)  # type: ignore[arg-type]
         if len(self._shapes) < SHAPES_CACHED_MAX:
             self._shapes[names] = shape
         return shape
@@ -313,14 +305,14 @@ class LegacyReader:
         if type(given) is float and 0.0 <= given < SECONDS_MAX:
             at = given  # as it is: `seconds` would round it
         if at is not None:
-            self._last_at = at
+            self.last_at = at
         elif given is not None:
             metadata["legacy_timestamp"] = given
         entry = LedgerEntry(
             doc_id=doc_id,
             state=state,
             adapter=_short_text(known, metadata, "adapter", ADAPTER_CHARS_MAX) or "",
-            timestamp=self._last_at,
+            timestamp=self.last_at,
             metadata=metadata,
             source_seq=number,
         )
@@ -412,14 +404,6 @@ def _escape_surrogates(value: Json) -> Json:
     return value
 
 
-def _is_flat(metadata: Fields) -> bool:
-    """Whether all values are scalars of a usual size."""
-    return all(
-        INT_MIN <= value <= INT_MAX if type(value) is int else type(value) in _SCALARS
-        for value in metadata.values()
-    )
-
-
 def _may_exceed_limits(text: bytes) -> bool:
     """Whether the metadata of a line may be too long, too deep or hold too large a number; most lines cannot."""
     if len(text) > _SAFE_BYTES_MAX or _MANY_DIGITS in text.translate(_DIGITS_AS_ZEROS):
@@ -436,7 +420,7 @@ def seconds(value: Json) -> float | None:
         try:
             value = float(text)
         except ValueError:
-            return _iso_seconds(text)
+            return iso_seconds(text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not math.isfinite(value) or value < 0:
@@ -448,7 +432,7 @@ def seconds(value: Json) -> float | None:
     return round(float(value), 6) if value < SECONDS_MAX else None
 
 
-def _iso_seconds(text: str) -> float | None:
+def iso_seconds(text: str) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
         aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

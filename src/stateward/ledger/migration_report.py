@@ -9,8 +9,13 @@ from pathlib import Path
 import msgspec
 
 from stateward.core.errors import InvalidRequest
-from stateward.ledger.legacy import LegacyMapping, LegacyReader
-from stateward.ledger.record import LedgerEntry
+from stateward.ledger.legacy import (
+    SECONDS_MAX,
+    LegacyMapping,
+    LegacyReader,
+    iso_seconds,
+)
+from stateward.ledger.record import ADAPTER_CHARS_MAX, SHORT_ID_CHARS_MAX, LedgerEntry, OldRow
 from stateward.ledger.states import DOCUMENT_MACHINE
 
 LISTED_MAX = 1000
@@ -18,6 +23,7 @@ LISTED_MAX = 1000
 WORDS_LISTED_MAX = 1000
 OTHER = "(other)"
 NOTHING = "(nothing)"
+_USUAL_MOVES = frozenset(pair for pair in DOCUMENT_MACHINE.pairs if pair[0] != pair[1])
 
 
 class ReportedLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,24 +126,85 @@ class MigrationCounts:
         self._records += 1
         self._assumed += old.is_time_assumed
         before = self._last_words.get(entry.doc_id)
+        if old.said_before is not None:
+            self._compare_old_state(reader, entry, old.said_before, before, number)
         left = None if before is None else reader.state(before)[0]
-        if old.said_before is not None and reader.state(old.said_before)[0] != left:
-            self._disagreeing += 1
-            entry.metadata["legacy_old_state"] = old.said_before
-            was = f"but was in {before or NOTHING}"
-            sentence = f"{entry.doc_id} is said to leave {old.said_before}, {was}"
-            _list(self._disagreeing_lines, number, sentence)
-        if left is None:
-            self._begun[entry.state] += entry.state != DOCUMENT_MACHINE.initial
-        elif left == entry.state:
-            self._repeated += 1
-        elif (left, entry.state) not in DOCUMENT_MACHINE.pairs:
-            self._impossible += 1
-            move = (left, entry.state)
-            self._moves[move] += 1
-            _list(self._impossible_lines, number, f"{entry.doc_id}: {move[0]} → {move[1]}")
+        self._count_move(entry.doc_id, left, entry.state, number)
         self._last_words[entry.doc_id] = self._count_word(reader, old.word)
         return entry
+
+    def add_many(
+        self, reader: LegacyReader, texts: list[bytes], number: int
+    ) -> list[LedgerEntry | OldRow]:
+        """Count consecutive lines, the first of which has this number; the entries to import."""
+        found = reader.rows(texts)
+        if found is None:
+            each = (self.add(reader, text, at) for at, text in enumerate(texts, number))
+            return [entry for entry in each if entry is not None]
+        rows, shape = found
+        states, last_words, usual = self._states, self._last_words, _USUAL_MOVES
+        entries: list[LedgerEntry | OldRow] = []
+        quick: list[str] = []
+        for at, row in enumerate(rows):
+            doc_id, word = row.doc_id, row.state
+            moment: str | float | None = row.timestamp
+            seconds = iso_seconds(moment) if type(moment) is str and moment[4:5] == "-" else moment
+            state = states.get(word)
+            if (
+                state is None
+                or type(seconds) is not float
+                or not 0.0 <= seconds < SECONDS_MAX
+                or not doc_id.isascii()
+                or not 0 < len(doc_id) < SHORT_ID_CHARS_MAX
+                or len(row.adapter) > ADAPTER_CHARS_MAX
+            ):
+                entry = self.add(reader, texts[at], number + at)
+                if entry is not None:
+                    entries.append(entry)
+                continue
+            reader.last_at = seconds
+            for name, attribute in shape.loose:
+                value = getattr(row, attribute)
+                if value is not msgspec.UNSET:
+                    row.metadata["legacy_" + name if name in row.metadata else name] = value
+            before, new = last_words.get(doc_id), state[0]
+            if new != word or not state[1]:
+                row.metadata["legacy_state"] = word
+            said = row.old_state
+            if said is not msgspec.UNSET:
+                self._compare_old_state(reader, row, said, before, number + at)
+            if before is None or (left := reader.state(before)[0], new) not in usual:
+                self._count_move(doc_id, None if before is None else left, new, number + at)
+            last_words[doc_id] = word
+            row.state, row.timestamp, row.source_seq = new, seconds, number + at
+            quick.append(word)
+            entries.append(row)
+        self._words.update(quick)
+        self._records += len(quick)
+        self.lines = number + len(texts) - 1
+        return entries
+
+    def _compare_old_state(
+        self, reader: LegacyReader, entry: LedgerEntry | OldRow, said: str, before: str | None, number: int
+    ) -> None:  # fmt: skip
+        """Whether the line says of the state that it left what the lines before it say."""
+        left = None if before is None else reader.state(before)[0]
+        if reader.state(said)[0] != left:
+            self._disagreeing += 1
+            entry.metadata["legacy_old_state"] = said
+            was = f"but was in {before or NOTHING}"
+            sentence = f"{entry.doc_id} is said to leave {said}, {was}"
+            _list(self._disagreeing_lines, number, sentence)
+
+    def _count_move(self, doc_id: str, left: str | None, new: str, number: int) -> None:
+        if left is None:
+            self._begun[new] += new != DOCUMENT_MACHINE.initial
+        elif left == new:
+            self._repeated += 1
+        elif (left, new) not in DOCUMENT_MACHINE.pairs:
+            self._impossible += 1
+            self._moves[left, new] += 1
+            _list(self._impossible_lines, number, f"{doc_id}: {left} → {new}")
 
     def _count_word(self, reader: LegacyReader, word: str) -> str:
         if word not in self._states:

@@ -173,8 +173,19 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     extra: Fields = {}
 
 
-class PlainLedgerEntry(LedgerEntry, frozen=True, kw_only=True, gc=False):
-    """An entry without errors, counters, actor or claimed old state: the builder need not look for them."""
+class OldRow(msgspec.Struct, kw_only=True, gc=False, forbid_unknown_fields=True):
+    """A line of an old ledger with nothing unusual in it (see `legacy`), which becomes the entry to import itself.
+
+    A subclass for each shape of lines says what the fields are called. `old_state` is what the line says.
+    """
+
+    doc_id: str
+    state: str
+    timestamp: float
+    adapter: str = ""
+    metadata: Fields = {}
+    old_state: str | msgspec.UnsetType = msgspec.UNSET
+    source_seq: int = msgspec.field(default=0, name="(number of the line)")
 
 
 class SnapshotDocument(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):

@@ -57,6 +57,7 @@ from stateward.ledger.record import (
     CONTROL_DOC_ID,
     LedgerEntry,
     LedgerLine,
+    OldRow,
     encode_json,
     to_microseconds,
 )
@@ -242,7 +243,7 @@ class LedgerWriter:
 
     def append(
         self,
-        entries: Sequence[LedgerEntry | Change],
+        entries: Sequence[LedgerEntry | OldRow | Change],
         *,
         is_checked: bool = True,
         is_vetted: bool = False,
