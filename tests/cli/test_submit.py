@@ -1,15 +1,14 @@
 """`stateward submit`: what is new, what is known, what is refused."""
 
-import io
 import json
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from stateward.cli.exit_codes import Exit
 from stateward.cli.submit import _told
+from tests.archives import zipped
 from tests.cli.shell import Shell
 
 
@@ -207,18 +206,6 @@ def test_what_was_taken_is_told_even_if_the_store_fails_then(
     assert done.exit_code == Exit.DISK_FULL
     assert [row["outcome"] for row in json.loads(done.stdout)] == ["new"]
     assert json.loads(done.stderr)["error"]["code"] == "store_full"
-
-
-def zipped(files: dict[str, bytes], *, password: bool = False) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    packed = bytearray(made.getvalue())
-    if password:  # the flag of the first local header and of its entry in the directory
-        packed[6] |= 1
-        packed[packed.index(b"PK\x01\x02") + 8] |= 1
-    return bytes(packed)
 
 
 def test_each_file_of_an_archive_is_a_document(tmp_path: Path) -> None:

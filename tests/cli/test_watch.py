@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exit_codes import Exit
+from tests.archives import zipped
 from tests.cli.shell import Shell, arguments
 
 ROW = "Date,Text,Amount\n2026-01-05,{name},-1.00\n"
@@ -40,15 +41,19 @@ def test_every_file_is_taken_once_and_worked_off(
 ) -> None:
     put(inbox, "a.csv")
     put(inbox, "b.csv")
+    (inbox / "year.zip").write_bytes(zipped({"2026/c.csv": ROW.format(name="c").encode()}))
 
     first = shell(*quick, "watch", str(inbox), "--once", "--jsonl")
     second = shell(*quick, "watch", str(inbox), "--once", "--jsonl")
 
     rows = [json.loads(line) for line in first.stdout.splitlines()]
-    assert [(row["file"], row["outcome"]) for row in rows] == [("a.csv", "new"), ("b.csv", "new")]
+    assert [(row["file"], row["outcome"]) for row in rows] == [
+        ("a.csv", "new"), ("b.csv", "new"), ("year.zip/c.csv", "new"),
+    ]  # fmt: skip
     assert (second.exit_code, second.stdout) == (Exit.OK, "")
-    assert len(shell.ids("status:normalized")) == 2
-    assert sorted(path.name for path in inbox.iterdir()) == ["a.csv", "b.csv"]
+    assert len(shell.ids("status:normalized")) == 3
+    assert len(shell.ids("meta.archive:year.zip")) == 1
+    assert sorted(path.name for path in inbox.iterdir()) == ["a.csv", "b.csv", "year.zip"]
 
 
 def test_a_file_that_changed_is_taken_again_and_one_with_known_bytes_is_a_duplicate(

@@ -138,6 +138,15 @@ class Submissions:
             return best.machine, labels
         return best.machine, {**labels, SOURCE_TYPE: best.source_type}
 
+    def is_known(
+        self, path: Path, *, machine: str, source_type: str | None, name: str | None = None
+    ) -> bool:
+        """Whether a pipeline reads a file as it is: an archive that none reads is opened."""
+        return any(
+            each.is_likely or source_type == each.source_type or machine == each.machine
+            for each in self._plugins.candidates(path, name=name or path.name)
+        )
+
     def check_labels(self, machine: str, source_type: str, labels: Mapping[str, str]) -> None:
         """Refuse a document of a source type whose labels are missing."""
         known = self._plugins.source_types(machine).get(source_type)

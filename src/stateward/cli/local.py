@@ -111,10 +111,7 @@ class LocalApp(AppProtocol):
 
     def is_known(self, path: Path, *, machine: str, source_type: str | None) -> bool:
         """Whether a pipeline reads a file as it is."""
-        return any(
-            each.is_likely or source_type == each.source_type or machine == each.machine
-            for each in self._app.plugins.candidates(path, name=path.name)
-        )
+        return self._app.submissions.is_known(path, machine=machine, source_type=source_type)
 
     def work_while(self, is_wanted: Callable[[], bool]) -> bool:
         """Do the work here, unless a worker runs."""

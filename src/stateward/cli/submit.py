@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from stateward.schemas import Record, RecordOpened
 
 STDIN = "-"
-ARCHIVE = "archive"  # the label with the name of the archive that a document came in
 PIECE_BYTES = 1 << 20
 WAIT_DEFAULT_S = 300.0
 WAIT_MAX_S = 30 * 86_400.0
@@ -192,11 +191,11 @@ class _Sending:
             source = _pieces(sys.stdin.buffer) if file == STDIN else Path(file)
             self._submit(file, source, machine, name, labels, priority, reason)
             return
-        from stateward.cli.archives import members
+        from stateward.blobs.archives import LABEL, members
 
         try:
             for member in members(Path(file)):
-                own = {**labels, ARCHIVE: Path(file).name}
+                own = {**labels, LABEL: Path(file).name}
                 shown = f"{file}/{member.name}"
                 self._submit(shown, member.pieces, machine, member.name, own, priority, reason)
         except StatewardError as error:
@@ -204,7 +203,7 @@ class _Sending:
 
     def _is_opened(self, path: Path) -> bool:
         """Whether a file is an archive that no pipeline reads as it is: then each file in it is a document."""
-        from stateward.cli.archives import is_archive
+        from stateward.blobs.archives import is_archive
 
         return is_archive(path) and not self._app.is_known(
             path, machine=self._machine, source_type=self._given_type

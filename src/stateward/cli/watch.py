@@ -71,8 +71,9 @@ def watch(
 ) -> Exit:
     """Submit every file that appears in a folder, once.
 
-    Half-written files and names that begin with a dot are left alone. Taken files stay where they are, or move to
-    another folder, as watch.after says. Ctrl-C ends it; after a restart it goes on where it was.
+    Half-written files and names that begin with a dot are left alone. Of a zip archive that no pipeline reads as it is,
+    each file is a document. Taken files stay where they are, or move to another folder, as watch.after says.
+    Ctrl-C ends it; after a restart it goes on where it was.
     """
     from stateward.core.errors import InvalidRequest
     from stateward.definition.plugin import AUTO
@@ -186,22 +187,59 @@ class Inbox:
                 yield entry
 
     def _take(self, path: Path, sight: Sight) -> None:
+        from stateward.blobs.archives import is_archive
+        from stateward.core.errors import StatewardError
+
+        is_taken = True
+        if is_archive(path) and not self._app.submissions.is_known(
+            path, machine=self._machine, source_type=self._labels.get("source_type")
+        ):
+            try:
+                is_taken = self._take_archive(path)
+            except StatewardError as error:
+                is_taken = self._refuse(path.name, error)
+        else:
+            is_taken = self._submit(path.name, path, self._labels)
+        self._done(path, sight, self._own.done if is_taken else self._own.refused)
+
+    def _take_archive(self, path: Path) -> bool:
+        """Each file of an archive is a document; whether all of them were taken."""
+        from stateward.blobs.archives import LABEL, members
+
+        labels = {**self._labels, LABEL: path.name}
+        taken = [
+            self._submit(f"{path.name}/{member.name}", member.pieces, labels, name=member.name)
+            for member in members(path)
+        ]
+        return all(taken)
+
+    def _submit(
+        self,
+        shown: str,
+        source: Path | Iterator[bytes],
+        labels: dict[str, str],
+        *,
+        name: str | None = None,
+    ) -> bool:
+        """Whether a document was taken; that the store is full or away is no fault of the document."""
         from stateward.core.errors import StatewardError, StoreError
 
         try:
-            opened = self._app.submit(path, machine=self._machine, labels=self._labels)
+            opened = self._app.submit(source, machine=self._machine, name=name, labels=labels)
         except StoreError:
             raise
         except StatewardError as error:
-            self.worst = Exit.REFUSED
-            self._context.say(f"refused {path.name}: {error}")
-            self._tell({"file": path.name, "outcome": "refused", "id": None})
-            self._done(path, sight, self._own.refused)
-            return
+            return self._refuse(shown, error)
         outcome = "duplicate" if opened.is_duplicate else "new"
         self._opened.append(opened.record.id)
-        self._tell({"file": path.name, "outcome": outcome, "id": opened.record.id})
-        self._done(path, sight, self._own.done)
+        self._tell({"file": shown, "outcome": outcome, "id": opened.record.id})
+        return True
+
+    def _refuse(self, shown: str, error: Exception) -> bool:
+        self.worst = Exit.REFUSED
+        self._context.say(f"refused {shown}: {error}")
+        self._tell({"file": shown, "outcome": "refused", "id": None})
+        return False
 
     def _tell(self, row: dict[str, object]) -> None:
         if self._context.json:

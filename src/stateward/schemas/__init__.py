@@ -50,6 +50,7 @@ from stateward.schemas.machines import (
     SourceType,
 )
 from stateward.schemas.records import (
+    ArchiveMember,
     Ask,
     Attempt,
     Counts,
@@ -126,6 +127,7 @@ __all__ = [
     "PROBLEM_PREFIX",
     "REASON_CHARS_MAX",
     "REVIEWS_MAX",
+    "ArchiveMember",
     "Ask",
     "Attempt",
     "AuditItem",

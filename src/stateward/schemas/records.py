@@ -157,6 +157,15 @@ class Record(Document, frozen=True, kw_only=True):
     ] = []
 
 
+class ArchiveMember(Document, frozen=True, kw_only=True):
+    """A file of an archive that was submitted: its record, or why it was refused."""
+
+    name: str
+    record_id: str | None = None
+    is_duplicate: bool = False
+    problem: Annotated[str, Meta(description="Why it was refused; empty if it was not.")] = ""
+
+
 class RecordOpened(Document, frozen=True, kw_only=True):
     """The record of a document that was submitted; `is_duplicate`: it existed before."""
 
@@ -167,6 +176,10 @@ class RecordOpened(Document, frozen=True, kw_only=True):
         Meta(description="The edition that was made because the document came with other hints."),
     ] = None
     note: Annotated[str, Meta(description="What became of those hints.")] = ""
+    members: Annotated[
+        list[ArchiveMember] | UnsetType,
+        Meta(description="Of an archive, each file in it; `record` is that of the first one."),
+    ] = UNSET
 
 
 class RecordPage(Document, frozen=True, kw_only=True):

@@ -7,10 +7,11 @@ a record, the callers say.
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from stateward import schemas
@@ -27,7 +28,7 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.definition.plugin import AUTO
-from stateward.engine.coordinator import Submitted
+from stateward.engine.coordinator import Submission, Submitted
 from stateward.server import views
 from stateward.server.auth import (
     Asked,
@@ -52,7 +53,7 @@ from stateward.server.paging import (
 from stateward.server.problems import Refusal
 from stateward.server.refused_uploads import note_refusal
 from stateward.server.service import Service
-from stateward.server.upload_stream import UploadReceiver
+from stateward.server.upload_stream import Archive, Form, RefusedMember, UploadReceiver
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.outputs import StoredChunks
 
@@ -66,6 +67,7 @@ WAIT = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)(?:s)?")
 
 
 View = Callable[[App, Record], Any]
+Members = list[schemas.ArchiveMember] | UnsetType
 
 
 class ListedView(Protocol):
@@ -85,9 +87,12 @@ async def submit_document(
     machine: str,
     required: tuple[str, ...],
     key: str | None,
-    answer: Callable[[App, Submitted], Answer],
+    answer: Callable[[App, Submitted, Members], Answer],
 ) -> Answer:
-    """Receive a document and create its record; the same bytes again give the record that exists."""
+    """Receive a document and create its record; the same bytes again give the record that exists.
+
+    Of an archive, each file is a document: all of their records are created in one transaction.
+    """
     service, caller = service_of(request), caller_of(request)
     # The key is claimed before the document is read: a second request with it is refused at once, not after the upload.
     claim = once_of(caller, request, key, ())
@@ -97,31 +102,77 @@ async def submit_document(
             service, caller, request, machine=machine, required=required
         ) as receiver:
             try:
-                form = await receiver.form()
+                form = await receiver.form_or_archive()
             except Refusal as refusal:
                 await note_refusal(service, caller, refusal, name=receiver.name)
                 raise
         app = service.quick.app
         assert app is not None  # noqa: S101 - the service is open
-        submission = app.submissions.prepare(
-            form.artifact,
-            machine=form.machine,
-            name=form.name,
-            labels=form.labels,
-            priority=form.priority,
-            actor=caller.actor,
-            reason=form.reason,
-            trace=trace_of(request),
-        )
+        forms = [form] if isinstance(form, Form) else form.members
+        kept = [each for each in forms if isinstance(each, Form)]
+        trace = trace_of(request)
+        submissions = [_submission(app, each, caller, trace) for each in kept]
         # The same document again is the same request, whatever trace it comes with.
-        content = msgspec.json.encode(replace(submission, trace=None), order="sorted")
-        once = once_of(caller, request, key, (content,))
-        intent: Open | Call = Open(submission)
+        plain = [replace(each, trace=None) for each in submissions]
+        content = [msgspec.json.encode(each, order="sorted") for each in plain]
+        once = once_of(caller, request, key, tuple(content))
+        if isinstance(form, Archive):
+            for refused in (each for each in forms if isinstance(each, RefusedMember)):
+                said = Refusal("unsupported-content", refused.why)
+                await note_refusal(service, caller, said, name=refused.name)
+            return await _open_archive(service, form, submissions, answer, once)
+        intent: Open | Call = Open(submissions[0])
         if form.other is not None:
             intent = await _correction(service, caller, form.other, reason=form.reason)
-        return await service.writer.write(intent, answer, once=once)
+        return await service.writer.write(
+            intent, lambda app, opened: answer(app, opened, UNSET), once=once
+        )
     finally:
         service.writer.end(claim)
+
+
+def _submission(app: App, form: Form, caller: Caller, trace: str | None) -> Submission:
+    return app.submissions.prepare(
+        form.artifact,
+        machine=form.machine,
+        name=form.name,
+        labels=form.labels,
+        priority=form.priority,
+        actor=caller.actor,
+        reason=form.reason,
+        trace=trace,
+    )
+
+
+async def _open_archive(
+    service: Service,
+    archive: Archive,
+    submissions: Sequence[Submission],
+    answer: Callable[[App, Submitted, Members], Answer],
+    once: IdempotentRequest | None,
+) -> Answer:
+    """The records of all files of an archive; the answer is that of the first new one, with what became of each."""
+
+    def say(app: App, opened: list[Submitted]) -> Answer:
+        each_opened = iter(opened)
+        members = [_member(each, each_opened) for each in archive.members]
+        first = next((each for each in opened if not each.is_duplicate), opened[0])
+        return answer(app, first, members)
+
+    return await service.writer.write(
+        Call(lambda app: app.submissions.create(submissions)), say, once=once
+    )
+
+
+def _member(each: Form | RefusedMember, opened: Iterator[Submitted]) -> schemas.ArchiveMember:
+    if isinstance(each, RefusedMember):
+        return schemas.ArchiveMember(name=each.name, problem=each.why)
+    submitted = next(opened)
+    return schemas.ArchiveMember(
+        name=each.name or "",
+        record_id=submitted.record.id,
+        is_duplicate=submitted.is_duplicate,
+    )
 
 
 async def _correction(

@@ -96,7 +96,7 @@ class RecordRoutes(msgspec.Struct, frozen=True, kw_only=True):
     page: type[Any]
     opened: type[Any]
     view: operations.ListedView
-    opened_view: Callable[[App, Submitted], Any]
+    opened_view: Callable[[App, Submitted, operations.Members], Any]
     kinds: tuple[str, ...] = ()
 
     @property
@@ -113,13 +113,14 @@ class RecordRoutes(msgspec.Struct, frozen=True, kw_only=True):
 def any_record() -> RecordRoutes:
     """`/records`: those of every machine."""
 
-    def opened(app: App, submitted: Submitted) -> schemas.RecordOpened:
+    def opened(app: App, submitted: Submitted, members: operations.Members) -> schemas.RecordOpened:
         record = record_view(app, submitted.record)
         return schemas.RecordOpened(
             record=record,
             is_duplicate=submitted.is_duplicate,
             edition=submitted.edition,
             note=submitted.note,
+            members=members,
         )
 
     return RecordRoutes(
@@ -188,6 +189,7 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             ("is_duplicate", bool),
             ("edition", schemas.Count | UnsetType, UNSET),
             ("note", str | UnsetType, UNSET),
+            ("members", list[schemas.ArchiveMember] | UnsetType, UNSET),
         ],
         bases=(schemas.Document,),
         frozen=True,
@@ -214,7 +216,7 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             further=rest or UNSET,
         )
 
-    def opened_view(app: App, submitted: Submitted) -> msgspec.Struct:
+    def opened_view(app: App, submitted: Submitted, members: operations.Members) -> msgspec.Struct:
         found = submitted.record
         return opened(
             **{resource.id_field: found.id},
@@ -224,6 +226,7 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
             is_duplicate=submitted.is_duplicate,
             edition=UNSET if submitted.edition is None else submitted.edition,
             note=submitted.note or UNSET,
+            members=members,
         )
 
     return RecordRoutes(
@@ -280,9 +283,12 @@ def _submitting(at: RecordRoutes) -> list[Any]:
     async def create(
         request: Asked, key: IdempotencyKey = None, on_duplicate: OnDuplicate = "refuse"
     ) -> Response[Any]:
-        """Store a document and create its record. What it is, its content says, not its name."""
+        """Store a document and create its record. What it is, its content says, not its name.
 
-        def answer(app: App, opened: Submitted) -> Answer:
+        Of a zip archive that no pipeline reads as it is, each file is a document; `members` says what became of each.
+        """
+
+        def answer(app: App, opened: Submitted, members: operations.Members) -> Answer:
             record, is_duplicate = opened.record, opened.is_duplicate
             location = f"{at.path}/{record.id}"
             # One that came with other hints was not repeated: it was read again, or is said not to be.
@@ -295,7 +301,9 @@ def _submitting(at: RecordRoutes) -> list[Any]:
                 ).answer()
             headers = {"Location": location, "ETag": views.etag(record.version)}
             status = 200 if is_duplicate else 201
-            return views.json_answer(at.opened_view(app, opened), status=status, headers=headers)
+            return views.json_answer(
+                at.opened_view(app, opened, members), status=status, headers=headers
+            )
 
         return reply(
             await operations.submit_document(

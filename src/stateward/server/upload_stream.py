@@ -11,12 +11,14 @@ from typing import Self, TypeVar
 
 import msgspec
 from litestar.enums import RequestEncodingType
+from msgspec.structs import replace
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from stateward.app import App
 from stateward.app.editions import OtherHints
 from stateward.app.plugins import Candidate
-from stateward.blobs import Artifact, Incoming
+from stateward.blobs import Artifact, Incoming, archives
+from stateward.blobs.archives import is_archive
 from stateward.core.errors import StageFailure, StatewardError
 from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import PRIORITY_REASON, clean_text
@@ -36,6 +38,7 @@ FIELD_BYTES_MAX = 4096
 FIELDS_MAX = 64
 BLOCK_BYTES = 1 << 20
 DRAINED_BYTES_MAX = 4 << 20
+NAMED_MAX = 3  # refused files of an archive, in the sentence that refuses it
 ENVELOPE_BYTES = 1 << 20  # what the form may add to the document
 
 
@@ -53,6 +56,19 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     priority: str
     reason: str | None
     other: OtherHints | None = None
+
+
+class RefusedMember(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of an archive that was not kept, and why."""
+
+    name: str
+    why: str
+
+
+class Archive(msgspec.Struct, frozen=True, kw_only=True):
+    """An archive that came in whole: a form for each file in it that was kept."""
+
+    members: tuple[Form | RefusedMember, ...]
 
 
 class UploadReceiver:
@@ -102,7 +118,13 @@ class UploadReceiver:
 
     async def form(self) -> Form:
         """Take it all in, check it, and keep the document."""
-        return await self._taken_in(self._finish)
+        form = await self._taken_in(lambda: self._finish(is_opened=False))
+        assert isinstance(form, Form)  # noqa: S101 - no archive was to be opened
+        return form
+
+    async def form_or_archive(self) -> Form | Archive:
+        """As `form`; of an archive that no pipeline reads as it is, every file is kept as a document."""
+        return await self._taken_in(lambda: self._finish(is_opened=True))
 
     async def candidates(self) -> list[Candidate]:
         """Take it all in, and say what it may be; nothing of it is kept."""
@@ -224,7 +246,7 @@ class UploadReceiver:
         found = await self._thread.ask(lambda app: _candidates(app, incoming, block, name=name))
         return [each for each in found if not machines or each.machine in machines]
 
-    async def _finish(self) -> Form:
+    async def _finish(self, *, is_opened: bool) -> Form | Archive:
         self._check_whole()
         self._check_names()
         incoming, block = self._incoming, bytes(self._block)
@@ -238,25 +260,17 @@ class UploadReceiver:
             labels[PRIORITY_REASON] = given
         machine, source_type = self._pipeline, self._fields.get("source_type", "")
         said = {**labels, "source_type": source_type} if source_type else labels
-        artifact, machine, labels, other = await self._thread.ask(
-            lambda app: _kept(
-                app,
-                incoming,
-                block,
-                machine=machine,
-                machines=self._caller.machines,
-                name=name or "",
-                labels=said,
-            )
-        )
-        return Form(
-            artifact=artifact,
+        document = _Document(
             machine=machine,
+            machines=self._caller.machines,
             name=name,
-            labels=labels,
+            labels=said,
             priority=self._fields.get("priority") or "5",
             reason=self._fields.get("reason"),
-            other=other,
+            bytes_max=self._bytes_max,
+        )
+        return await self._thread.ask(
+            lambda app: _keep(app, incoming, block, document, is_opened=is_opened)
         )
 
     def _check_whole(self) -> None:
@@ -336,33 +350,44 @@ def _candidates(app: App, incoming: Incoming | None, block: bytes, *, name: str)
     return app.plugins.candidates(incoming.path, name=name)
 
 
-def _kept(
-    app: App,
-    incoming: Incoming | None,
-    block: bytes,
-    *,
-    machine: str,
-    machines: tuple[str, ...],
-    name: str,
-    labels: dict[str, str],
-) -> tuple[Artifact, str, dict[str, str], OtherHints | None]:
-    """Store a document whose last block this is; the machine that it goes to, and its labels with its source type.
+class _Document(msgspec.Struct, frozen=True, kw_only=True):
+    """What a form says of its document. `machines` are those that the caller may use; none is all."""
 
-    Last, the hints by which it was not read, where the document is known.
+    machine: str
+    machines: tuple[str, ...]
+    name: str | None
+    labels: dict[str, str]
+    priority: str
+    reason: str | None
+    bytes_max: int
+
+
+def _keep(
+    app: App, incoming: Incoming | None, block: bytes, document: _Document, *, is_opened: bool
+) -> Form | Archive:
+    """Store a document whose last block this is, or each file of an archive.
 
     Mostly it is the only block, and all is done in one go.
     """
     if incoming is None:
         with app.artifacts.receive(bytes_max=len(block)) as only:
-            return _kept(
-                app, only, block, machine=machine, machines=machines, name=name, labels=labels
-            )
+            return _keep(app, only, block, document, is_opened=is_opened)
     incoming.write(block)
     incoming.flush()
-    given = dict(labels)
+    if is_opened and is_archive(incoming.path) and not _is_known(app, incoming.path, document):
+        return _keep_members(app, incoming.path, document)
+    return _kept(app, incoming, document)
+
+
+def _kept(app: App, incoming: Incoming, document: _Document) -> Form:
+    """Store a document that is written: the machine that it goes to, and its labels with its source type.
+
+    Last, the hints by which it was not read, where the document is known.
+    """
+    machine, name, given = document.machine, document.name or "", dict(document.labels)
     if machine == AUTO:
         machine, found_labels = app.submissions.destination(
-            incoming.path, name=name, labels=given, machines=machines
+            incoming.path, name=name, labels=given, machines=document.machines
         )
         given = dict(found_labels)
     source_type = given.get(SOURCE_TYPE, "")
@@ -371,7 +396,60 @@ def _kept(
     if routed := app.plugins.routed_type(machine, found, source_type=source_type):
         given[SOURCE_TYPE] = routed
     artifact = incoming.keep()
-    return artifact, machine, given, app.submissions.other_hints(machine, artifact.sha256, labels)
+    return Form(
+        artifact=artifact,
+        machine=machine,
+        name=document.name,
+        labels=given,
+        priority=document.priority,
+        reason=document.reason,
+        other=app.submissions.other_hints(machine, artifact.sha256, document.labels),
+    )
+
+
+def _is_known(app: App, path: Path, document: _Document) -> bool:
+    return app.submissions.is_known(
+        path,
+        machine=document.machine,
+        source_type=document.labels.get(SOURCE_TYPE),
+        name=document.name,
+    )
+
+
+def _keep_members(app: App, path: Path, document: _Document) -> Archive:
+    """Store each file of an archive; one that is refused does not stop the others."""
+    labels = {**document.labels, archives.LABEL: document.name or "archive"}
+    found: list[Form | RefusedMember] = []
+    for member in archives.members(path):
+        own = replace(document, name=member.name, labels=labels)
+        try:
+            found.append(_keep_member(app, member, own))
+        except (Refusal, StatewardError) as error:
+            found.append(RefusedMember(name=member.name, why=str(error)))
+    if not any(isinstance(each, Form) for each in found):
+        named = "; ".join(f"{each.name}: {each.why}" for each in found[:NAMED_MAX])  # type: ignore[union-attr]
+        raise Refusal("unsupported-content", f"no file of the archive can be taken: {named}")
+    return Archive(members=tuple(found))
+
+
+def _keep_member(app: App, member: archives.Member, document: _Document) -> Form:
+    with app.artifacts.receive(bytes_max=document.bytes_max) as incoming:
+        size = 0
+        for piece in member.pieces:
+            size += len(piece)
+            if size > document.bytes_max:
+                limit = document.bytes_max
+                raise Refusal("too-large", f"it has more than {limit} bytes, which is the limit")
+            incoming.write(piece)
+        if not size:
+            raise Refusal("invalid-request", "it is empty")
+        incoming.flush()
+        form = _kept(app, incoming, document)
+    if form.other is not None:
+        known = form.other.record.id
+        sentence = f"it is stored as {known} and was read with other hints; send it by itself"
+        raise Refusal("duplicate", sentence)
+    return form
 
 
 def _checked_content(

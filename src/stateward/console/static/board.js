@@ -151,7 +151,10 @@ document.addEventListener("DOMContentLoaded", () => {
       try { answer = JSON.parse(request.responseText); } catch { /* said below */ }
       const id = answer.record?.id || answer.record_id;
       line.dataset.state = request.status === 201 ? "sent" : request.status === 409 ? "known" : "refused";
-      said.textContent = request.status === 201 ? "submitted" : request.status === 409 ? "duplicate: already submitted" : answer.detail || "could not be sent; try again";
+      const members = answer.members || [];
+      const refused = members.filter((each) => each.problem);
+      const inside = members.length ? `${members.length - refused.length} of ${members.length} files submitted${refused.map((each) => `; ${each.name}: ${each.problem}`).join("")}` : "submitted";
+      said.textContent = request.status === 201 ? inside : request.status === 409 ? "duplicate: already submitted" : answer.detail || "could not be sent; try again";
       if (id) {
         const link = document.createElement("a");
         link.href = `${base}/records/${encodeURIComponent(id)}`;
@@ -168,7 +171,7 @@ document.addEventListener("DOMContentLoaded", () => {
         });
         toast(`${file.name}: ${said.textContent}`, "bad");
       }
-      else if (request.status === 201) setTimeout(() => line.remove(), 30000);
+      else if (request.status === 201 && !refused.length) setTimeout(() => line.remove(), 30000);
       document.dispatchEvent(new CustomEvent("stateward:refresh"));
       next();
     });

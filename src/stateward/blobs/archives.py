@@ -12,6 +12,7 @@ from typing import NamedTuple
 from stateward.core.errors import InvalidRequest
 
 MAGIC = b"PK\x03\x04"
+LABEL = "archive"  # which a document has that came in one: the name of the archive
 # Files by which a document that is a zip inside is recognised: of Office, OpenDocument, EPUB, Java, iWork.
 OF_DOCUMENTS = ("[Content_Types].xml", "mimetype", "META-INF/", "Index.zip", "Index/")
 MEMBERS_MAX = 1000
@@ -47,11 +48,10 @@ def members(path: Path) -> Iterator[Member]:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if _is_document(entry)]
             _check(entries)
-            left = INFLATED_BYTES_MAX
+            _try_out(archive, entries)
             for entry in entries:
-                counter = _Inflated(archive, entry, left)
-                yield Member(PurePosixPath(entry.filename).name, counter.pieces())
-                left -= counter.size
+                pieces = _Inflated(archive, entry, INFLATED_BYTES_MAX).pieces()
+                yield Member(PurePosixPath(entry.filename).name, pieces)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError) as error:
         raise InvalidRequest(f"the archive is damaged: {error}") from error
 
@@ -82,6 +82,16 @@ def _check(entries: list[zipfile.ZipInfo]) -> None:
         )
     if any(entry.flag_bits & ENCRYPTED_FLAG for entry in entries):
         raise InvalidRequest("the archive is encrypted; extract it and submit what is inside")
+
+
+def _try_out(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> None:
+    """Inflate all of it once, to nowhere: of an archive that lies or is damaged in its middle, nothing is taken."""
+    left = INFLATED_BYTES_MAX
+    for entry in entries:
+        inflated = _Inflated(archive, entry, left)
+        for _ in inflated.pieces():
+            pass
+        left -= inflated.size
 
 
 class _Inflated:
