@@ -96,6 +96,16 @@ def test_a_format_of_a_pipeline_names_what_is_flagged(shell: Shell, tmp_path: Pa
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("form", ["csv", "ofx", "qif", "beancount", "ledger", "actual", "firefly"])
+def test_every_file_of_items_names_the_flags_of_its_record(shell: Shell, form: str) -> None:
+    flagged = shell.ids("is:flagged")[0]
+
+    told = shell("items", flagged, "--format", form).stdout
+
+    assert "NOT_RECONCILED" in told
+    assert "NOT_RECONCILED" not in shell("items", flagged).stdout
+
+
 def test_what_cannot_be_exported_is_refused(shell: Shell) -> None:
     for args in (
         ("--format", "nothing"),

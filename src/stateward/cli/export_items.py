@@ -15,14 +15,13 @@ from stateward.cli.output import plural, write_lines
 
 if TYPE_CHECKING:
     from stateward.cli.apps import AppProtocol
-    from stateward.core.model import Fields, Json
+    from stateward.core.model import Fields
     from stateward.definition.display import ItemView
     from stateward.definition.plugin import Export
     from stateward.schemas import Record
 
 PLAIN = ("csv", "jsonl")
 FILES = ("xlsx", "parquet")  # which are no text
-FLAGS = "flags"
 
 
 class Period(NamedTuple):
@@ -149,24 +148,25 @@ class _Gathered:
         self.count = self._rejected = self._again = self._undated = 0
 
     def rows(self, records: "Iterable[Record]", *, is_unique: bool) -> "Iterator[Fields]":
+        from stateward.definition.display import doubt_of, flagged_rows
+
         seen: set[object] = set()
         for record in records:
             decision = record.flag_decision
             if decision is not None and decision.action == "reject":
                 self._rejected += 1
                 continue
-            doubts: list[Json] = list(record.flags) if record.flags and decision is None else []
-            for row in self._dated(record):
+            doubts = record.flags if decision is None else []
+            for row in flagged_rows(self._dated(record), doubts):
                 identity = row.get("id")
                 if is_unique and identity is not None and identity in seen:
                     self._again += 1
                     continue
                 seen.add(identity)
                 self.count += 1
-                yield {**row, FLAGS: doubts} if doubts else row
+                yield row
             if doubts:
-                codes = ", ".join(map(str, doubts))
-                self.flagged.append(f"{record.id} is flagged as wrong or incomplete: {codes}")
+                self.flagged.append(doubt_of(record.id, doubts))
 
     def _dated(self, record: "Record") -> "Iterator[Fields]":
         """The items of a record that are of the period."""
@@ -234,11 +234,7 @@ def _lines(
     export: "Export | None", form: str, rows: "Iterator[Fields]", gathered: _Gathered
 ) -> Iterator[str]:
     if export is not None:
-        from stateward.definition.plugin import resolve
-
-        yield from resolve(export.lines)(rows)
-        if export.comment:
-            yield from (export.comment.format(each) + "\n" for each in gathered.flagged)
+        yield from export.written(rows, gathered.flagged)
         return
     if form == "jsonl":
         import msgspec
@@ -247,21 +243,10 @@ def _lines(
             yield msgspec.json.encode(row).decode() + "\n"
         return
     from stateward.cli.table_files import peeked
-    from stateward.definition.display import csv_lines
+    from stateward.definition.display import csv_lines, with_flags
 
     waiting = peeked(rows)
     yield from csv_lines(waiting, with_flags(gathered.view))
-
-
-def with_flags(view: "ItemView | None") -> "ItemView | None":
-    """A view with a column for the flags of the record that an item comes from."""
-    from msgspec.structs import replace
-
-    from stateward.definition.display import Column
-
-    if view is None or not view.columns:
-        return view
-    return replace(view, columns=(*view.columns, Column(FLAGS, format="list")))
 
 
 class _replacing:  # noqa: N801 - a context manager

@@ -471,8 +471,11 @@ def items(
 ) -> None:
     """Print the rows that a stage produced.
 
-    Each is one JSON document a line; with --json they are one list. As CSV, no cell can be taken for a formula.
+    Each is one JSON document a line; with --json they are one list. As CSV, no cell can be taken for a formula. In CSV
+    and the formats of pipelines, rows of a result that is flagged as wrong or incomplete carry its codes.
     """
+    from stateward.definition.display import csv_lines, flagged_rows, with_flags
+
     if stage and kind:
         raise click.UsageError("--stage and --kind say the same in two ways; give one of them")
     if form not in (None, "json", "jsonl", "csv", *_exports()):
@@ -486,22 +489,19 @@ def items(
         doubts = [doubt for each in ids if (doubt := _doubt(app.record(each)))]
         for doubt in doubts:
             context.say(doubt)
-        rows: Iterator[Fields] = chain.from_iterable(each.rows for each in found)
+        is_file = form == "csv" or form in _exports()
+        rows: Iterator[Fields] = chain.from_iterable(
+            flagged_rows(each.rows, _open_flags(app.record(record_id)) if is_file else ())
+            for record_id, each in zip(ids, found, strict=True)
+        )
         if unique:
             rows = _unique(context, rows)
         rows = islice(rows, limit)
         if form == "csv":
-            from stateward.definition.display import csv_lines
-
-            write_lines(csv_lines(rows, _view(app, ids[0], found[0].stage)))
+            write_lines(csv_lines(rows, with_flags(_view(app, ids[0], found[0].stage))))
             return
         if form is not None and form in _exports():
-            from stateward.definition.plugin import resolve
-
-            export = _exports()[form]
-            write_lines(resolve(export.lines)(rows))
-            if export.comment:
-                write_lines(export.comment.format(each) + "\n" for each in doubts)
+            write_lines(_exports()[form].written(rows, doubts))
             return
         context.json = context.json or form == "json"
         context.jsonl = not context.json
@@ -509,13 +509,15 @@ def items(
 
 
 def _doubt(record: "Record") -> str:
-    """A sentence about a flagged result, for who uses its rows; "" if there is nothing to say."""
-    if not record.flags:
-        return ""
-    codes, decision = ", ".join(record.flags), record.flag_decision
-    if decision is None:
-        return f"{record.id} is flagged as wrong or incomplete: {codes}"
-    return f"{record.id} was flagged ({codes}); a person decided: {decision.action}"
+    from stateward.definition.display import doubt_of
+
+    decision = record.flag_decision
+    return doubt_of(record.id, record.flags, "" if decision is None else decision.action)
+
+
+def _open_flags(record: "Record") -> Sequence[str]:
+    """The flags about which no person has decided."""
+    return record.flags if record.flag_decision is None else ()
 
 
 def _exports() -> dict[str, "Export"]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stateward.core.errors import InvalidRequest
 from stateward.definition.display import (
+    FLAGS,
     ROWS_LOOKED_AT,
     Column,
     ItemView,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from stateward.core.model import Fields, Json
 
-FLAGS = Column("flags", format="list")
+FLAGS_COLUMN = Column(FLAGS, format="list")
 SHEET_ROWS_MAX = 1_048_575  # of a sheet, below its heading
 CELL_CHARS_MAX = 32_767
 EXACT_DIGITS = 15  # what a double of a spreadsheet carries
@@ -144,4 +145,4 @@ def _columns(rows: "Iterator[Fields]", view: View) -> "tuple[tuple[Column, ...],
     known = view()
     declared = () if known is None else known.columns
     columns = declared or columns_of(known, first)
-    return (*columns, FLAGS), chain(first, rows)
+    return (*columns, FLAGS_COLUMN), chain(first, rows)

@@ -44,9 +44,16 @@ from stateward.core.model import (
     clean_text,
 )
 from stateward.core.view import Explanation
-from stateward.definition.display import Column, columns_of, csv_lines
+from stateward.definition.display import (
+    Column,
+    columns_of,
+    csv_lines,
+    doubt_of,
+    flagged_rows,
+    with_flags,
+)
 from stateward.definition.draw import to_svg
-from stateward.definition.plugin import Export, resolve
+from stateward.definition.plugin import Export
 from stateward.monitoring.dashboard import AttemptSummary
 from stateward.server import operations
 from stateward.server.audit import note_read
@@ -412,18 +419,21 @@ async def export(
     def make(app: App) -> tuple[str, str, bytes]:
         found = seen(app, caller, record_id)
         name = _stage(app.registry.of(found), found, stage)
-        rows = app.items(record_id, name) if name else iter(())
+        told = record_view(app, found)
+        flags = told.flags if told.flag_decision is None else []
+        rows = flagged_rows(app.items(record_id, name) if name else iter(()), flags)
         further = _exports(app, found, name)
         file = f"{found.id}-{name or 'items'}.{form}"
         if form == "csv":
-            lines = csv_lines(rows, app.plugins.item_view(found, name))
+            lines = csv_lines(rows, with_flags(app.plugins.item_view(found, name)))
             return file, "text/csv", "".join(lines).encode("utf-8-sig")
         if form == "json":
             return file, "application/json", msgspec.json.encode(list(rows))
         if form not in further:
             raise UnknownName("format", clean_text(form, chars_max=20), ("csv", "json", *further))
         export = further[form]
-        return file, export.media_type, "".join(resolve(export.lines)(rows)).encode()
+        doubts = [doubt_of(found.id, flags)] if flags else []
+        return file, export.media_type, "".join(export.written(rows, doubts)).encode()
 
     name, media_type, body = await service_of(request).broad.ask(make)
     await note_read(request, EXPORTED, record_id=record_id, what="items", form=form)

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.model import Fields, Json
 
@@ -22,6 +23,7 @@ Align: TypeAlias = Literal["left", "right", "center"]
 
 # What a spreadsheet takes for the beginning of a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+FLAGS = "flags"  # the key under which an item carries the flags of its record
 COLUMNS_MAX = 24
 # Rows that are looked at to find the columns of items that declare none.
 ROWS_LOOKED_AT = 200
@@ -235,6 +237,29 @@ def csv_lines(rows: Iterable[Fields], view: ItemView | None = None) -> Iterator[
     yield _csv_line(column.name for column in columns)
     for row in chain(first, waiting):
         yield _csv_line(harmless(cell_text(column.value(row))) for column in columns)
+
+
+def with_flags(view: ItemView | None) -> ItemView | None:
+    """A view with a column for the flags of the record that an item comes from."""
+    if view is None or not view.columns:
+        return view
+    return replace(view, columns=(*view.columns, Column(FLAGS, format="list")))
+
+
+def flagged_rows(rows: Iterable[Fields], flags: Sequence[str]) -> Iterator[Fields]:
+    """Rows of a result that is flagged as wrong or incomplete, each with its codes: a file outlives what was said."""
+    codes: list[Json] = list(flags)
+    return ({**row, FLAGS: codes} for row in rows) if codes else iter(rows)
+
+
+def doubt_of(record_id: str, flags: Sequence[str], decision: str = "") -> str:
+    """A sentence about a flagged result, for who uses its rows; "" if there is nothing to say."""
+    if not flags:
+        return ""
+    codes = ", ".join(flags)
+    if not decision:
+        return f"{record_id} is flagged as wrong or incomplete: {codes}"
+    return f"{record_id} was flagged ({codes}); a person decided: {decision}"
 
 
 def harmless(text: str) -> str:

@@ -295,6 +295,12 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     comment: str = ""
     """How the format writes a comment, with {} for its text: a flagged result is named in one at the end."""
 
+    def written(self, rows: Iterable[Fields], doubts: Iterable[str] = ()) -> Iterator[str]:
+        """The lines of a file; `doubts` are sentences about results that are flagged, known when all rows are read."""
+        yield from resolve(self.lines)(rows)
+        if self.comment:
+            yield from (self.comment.format(each) + "\n" for each in doubts)
+
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """A path of the HTTP API at which the records of one state machine have names of their own.

@@ -51,7 +51,7 @@ def _ofx_statement(account: str, currency: str, rows: list[Fields]) -> Iterator[
         yield (
             f"<STMTTRN><TRNTYPE>{kind}</TRNTYPE><DTPOSTED>{_day(row)}</DTPOSTED><TRNAMT>{amount}</TRNAMT>"
             f"<FITID>{escape(_text(row, 'id'))}</FITID><NAME>{escape(name[:NAME_CHARS_MAX])}</NAME>"
-            f"<MEMO>{escape(_text(row, 'description'))}</MEMO></STMTTRN>\n"
+            f"<MEMO>{escape(_with_flags(row, _text(row, 'description')))}</MEMO></STMTTRN>\n"
         )
     yield "</BANKTRANLIST></STMTRS></STMTTRNRS>\n"
 
@@ -70,7 +70,7 @@ def qif_lines(rows: Iterable[Fields]) -> Iterator[str]:
         for row in sorted(found, key=_order):
             yield f"D{_text(row, 'date')}\nT{_text(row, 'amount')}\n"
             yield f"P{_text(row, 'merchant') or _text(row, 'description')}\n"
-            yield f"M{_text(row, 'description')}\n"
+            yield f"M{_with_flags(row, _text(row, 'description'))}\n"
             if category := _text(row, "category"):
                 yield f"L{category}\n"
             yield "^\n"
