@@ -4,7 +4,9 @@ Rows of a PDF are found by where they stand, so one that was missed leaves no tr
 printed, this is the next best: every amount in a column of amounts is that of a row, a balance or a total.
 """
 
+import re
 from collections.abc import Iterable, Sequence, Set
+from decimal import Decimal
 
 from stateward.pipelines.kit import money
 from stateward.pipelines.statements.direction import count_votes, evidence_of
@@ -14,24 +16,52 @@ from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, TableHeading, 
 from stateward.pipelines.statements.pdf.rows import DraftRow
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
 from stateward.pipelines.statements.pdf.tables import PdfTable
-from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals
+from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, date_at, has_decimals
 
 Place = tuple[int, int]
+_RATE = re.compile(r"[0-9]{1,4}[.,][0-9]{4,6}")
 
 
 def is_accounted(
     draft: SectionDraft, tried: TriedReading, tables: Iterable[PdfTable], known: Set[Place]
 ) -> bool:
     """Whether nothing speaks against a section that nothing proves; `known` are the lines that were read or skipped."""
-    is_whole = bool(tried.rows) and len(tried.drafts) == len(draft.rows)
-    if not is_whole or draft.is_inferred or any(entry.doubt for entry in draft.rows):
+    if not tried.rows or draft.is_inferred or any(entry.doubt for entry in tried.drafts):
         return False
-    if not has_printed_signs(draft, tried):
+    taken = set(map(id, tried.drafts))
+    left_out = [entry for entry in draft.rows if id(entry) not in taken]
+    if not all(_is_total(entry, tried) for entry in left_out):
+        return False
+    if not has_printed_signs(draft, tried) or _lacks_texts(tried):
         return False
     lines = {(line.page, line.number): line for table in tables for line in table.lines}
     if any(_has_left_amounts(entry, lines) for entry in tried.drafts):
         return False
     return not left_lines(tables, known)
+
+
+def _lacks_texts(tried: TriedReading) -> bool:
+    """Whether a few rows say nothing, and the others do: without its label, a balance looks like a row."""
+    said = [bool(row.description or row.counterparty or row.reference) for row in tried.rows]
+    return any(said) and not all(said)
+
+
+def _is_total(entry: DraftRow, tried: TriedReading) -> bool:
+    """Whether a row that was left out is the total of the others: in each of its columns, theirs add up to it."""
+    sums = {role: text for role, text in entry.money.items() if role in vocab.AMOUNT_ROLES}
+    columns = {
+        role: _values(tried, [each.money.get(role, "") for each in tried.drafts]) for role in sums
+    }
+    if sum(map(len, columns.values())) <= len(sums):
+        return False  # a row may be the same as the only other one
+    return all(
+        abs(sum(columns[role])) == abs(sum(_values(tried, [text]))) for role, text in sums.items()
+    )
+
+
+def _values(tried: TriedReading, texts: Iterable[str]) -> list[Decimal]:
+    read = (money.amount(text, tried.terms.decimal) for text in texts if text)
+    return [value for value in read if value is not None]
 
 
 def left_lines(tables: Iterable[PdfTable], known: Set[Place]) -> list[StatementLine]:
@@ -72,15 +102,29 @@ def has_printed_signs(draft: SectionDraft, tried: TriedReading) -> bool:
 def _has_left_amounts(entry: DraftRow, lines: dict[Place, StatementLine]) -> bool:
     """Whether a row has an amount in a cell of its own that is in no column: maybe a balance without a name."""
     used = {*entry.money.values(), *entry.more.values()}
+    found = [line for place in entry.lines if (line := lines.get(place)) is not None]
+    # Beside a rate of exchange, an amount behind a currency is what was paid abroad.
+    has_rate = any(_RATE.fullmatch(token.text) for line in found for token in line.money)
     return any(
         has_decimals(token.text)
         and token.text not in used
         and token.start > 0
+        and not _is_day_of(entry, token.text)
+        and not (has_rate and _is_foreign(token, line))
         and not is_in_text(token, line.words)
-        for place in entry.lines
-        if (line := lines.get(place)) is not None
+        for line in found
         for token in line.money
     )
+
+
+def _is_day_of(entry: DraftRow, text: str) -> bool:
+    """Whether a text that could be an amount, such as 04.10, is one of the dates of its row."""
+    return any(day.startswith(text) for day in (entry.date, entry.value_date))
+
+
+def _is_foreign(token: WordSpan, line: StatementLine) -> bool:
+    before = line.words[token.start - 1].text
+    return bool(_RATE.fullmatch(token.text)) or before in money.CURRENCY_CODES
 
 
 def _is_left(heading: TableHeading, line: StatementLine) -> bool:
@@ -94,6 +138,8 @@ def _is_left(heading: TableHeading, line: StatementLine) -> bool:
         labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()
     )
     return not is_sum and any(
-        has_decimals(token.text) and any(abs(token.x1 - edge) <= EDGE_NEAR for edge in edges)
+        has_decimals(token.text)
+        and any(abs(token.x1 - edge) <= EDGE_NEAR for edge in edges)
+        and not is_in_text(token, line.words)
         for token in line.money
     )

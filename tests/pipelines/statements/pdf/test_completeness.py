@@ -1,0 +1,42 @@
+"""Which statements without balances are quiet: nothing is left over, and nothing is without a word."""
+
+from pathlib import Path
+
+import pytest
+
+import lab.documents.bank_pdfs.__main__  # noqa: F401 - registers the layouts
+from lab.documents.bank_pdfs.layouts import FURTHER, LAYOUTS, draw
+from tests.pipelines.statements.reading import read_bytes
+from tests.pipelines.statements.test_laws import loud
+
+QUIET = {
+    "fr-bnp-paribas": (16024, "a total that the rows add up to"),
+    "es-caixabank": (16028, "dates such as 18.03 that could be amounts"),
+    "us-chase-card": (16142, "an amount abroad beside its rate of exchange"),
+    "ch-ubs": (16207, "an amount in a sentence below the rows"),
+}
+FLAGGED = {
+    "ca-rbc": (16123, "a shop called Total, left out"),
+    "de-comdirect": (16056, "balances without their labels, taken for rows"),
+}
+
+
+def _codes(folder: Path, name: str, seed: int) -> list[str]:
+    layouts = [*LAYOUTS, *FURTHER]
+    layout = next(each for each in layouts if f"{each.country.lower()}-{each.name}" == name)
+    content, _ = draw(layout, seed, is_mutated=True)
+    return loud(read_bytes(folder, content))
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_nothing_is_left_over(tmp_path: Path, name: str) -> None:
+    seed, why = QUIET[name]
+
+    assert _codes(tmp_path, name, seed) == [], why
+
+
+@pytest.mark.parametrize("name", FLAGGED)
+def test_something_may_be_left_over(tmp_path: Path, name: str) -> None:
+    seed, why = FLAGGED[name]
+
+    assert "ROWS_UNPROVEN" in _codes(tmp_path, name, seed), why
