@@ -40,3 +40,13 @@ def test_something_may_be_left_over(tmp_path: Path, name: str) -> None:
     seed, why = FLAGGED[name]
 
     assert "ROWS_UNPROVEN" in _codes(tmp_path, name, seed), why
+
+
+def test_a_card_of_several_holders_is_read_with_its_signs(tmp_path: Path) -> None:
+    layout = next(each for each in LAYOUTS if each.name == "amex")
+    content, truth = draw(layout, 7, is_mutated=False)
+
+    read = read_bytes(tmp_path, content)
+
+    assert read.amounts == [row["amount"] for row in truth["transactions"]]  # type: ignore[attr-defined]
+    assert loud(read) == []

@@ -27,6 +27,7 @@ from stateward.pipelines.statements.pdf.tokens import (
     is_money,
 )
 
+FOOTNOTES = ("*", "†", "‡")  # before a sentence that explains a sign, not a column
 HEADING_LINES_MAX = 3
 HEADING_GAP_MAX = 2.1  # of the height, between lines of one heading
 KNOWN_MIN = 0.55  # share of the cells of a heading that must be known names
@@ -92,7 +93,7 @@ def heading_at(lines: Sequence[StatementLine], at: int) -> TableHeading | None:
         if end > at + 1 and line.base - lines[end - 2].base > HEADING_GAP_MAX * line.height:
             break
         added = _split_cells(cells_of(line), line)
-        if any(_is_data(cell.text) for cell in added):
+        if any(_is_data(cell.text) or cell.text.startswith(FOOTNOTES) for cell in added):
             break
         cells = _stack(cells, added)
         columns = _columns(cells)

@@ -130,9 +130,11 @@ def _label_of(text: str, date: str) -> tuple[str, str, str]:
     """The kind of fact that a simplified text labels, the phrase, and the date."""
     if _NO_BALANCE.search(text) or vocab.NOT_BOOKED.find(text):
         return "", "", ""
-    for kind, labels in vocab.TOTAL_LABELS.items():
-        if phrase := labels.find(text):
-            return kind, phrase, date
+    # "Total payments and credits" is what came in, though "total payments" alone went out.
+    totals = [(labels.find(text), kind) for kind, labels in vocab.TOTAL_LABELS.items()]
+    phrase, total = max(totals, key=lambda each: len(each[0]))
+    if phrase:
+        return total, phrase, date
     for kind in (vocab.OPENING, vocab.CLOSING):
         if phrase := vocab.BALANCE_LABELS[kind].find(text):
             return kind, phrase, date
