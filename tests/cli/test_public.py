@@ -73,6 +73,7 @@ def test_importing_is_cheap(code: str, heavy: list[str]) -> None:
 NEVER = ["rich", "structlog", "litestar", "uvicorn", "httpx", "yaml", "tempfile", "socket", "json"]
 NEVER += ["importlib.metadata", "importlib.resources", "zipfile", "difflib", "csv", "random"]
 NEVER += ["stateward.server", "stateward.console", "stateward.workers.sdk", "stateward.client"]
+NEVER += ["hmac", "stateward.app.key_file", "stateward.storage.keys", "stateward.storage.sessions"]
 NEVER += ["stateward.definition.declare", "stateward.engine.coordinator", "stateward.app.actions"]
 
 

@@ -29,7 +29,6 @@ from stateward import __version__
 from stateward.app.artifacts import open_artifacts
 from stateward.app.databases import RUNNER_ROLE, open_database, open_memory
 from stateward.app.identity import new_record_id
-from stateward.app.key_file import key_path
 from stateward.app.machines import tune
 from stateward.app.plugins import Plugins
 from stateward.core.model import PRIORITY_NORMAL
@@ -38,13 +37,7 @@ from stateward.engine.system import is_alive, make_private, steady_clock
 from stateward.settings import Settings
 from stateward.storage.audit import AuditLog
 from stateward.storage.database import TOPIC_RESTS
-from stateward.storage.idempotency import IdempotencyKeys
-from stateward.storage.keys import Keys
 from stateward.storage.outputs import Outputs
-from stateward.storage.refused_uploads import RefusedUploads
-from stateward.storage.saved_views import SavedViews
-from stateward.storage.sealing import SecretKeys
-from stateward.storage.sessions import Sessions
 from stateward.storage.store import Store
 from stateward.transport import Bus
 
@@ -78,6 +71,12 @@ if TYPE_CHECKING:
     from stateward.notifications import NotificationService, Notifier
     from stateward.notifications.messages import MessageNames
     from stateward.storage.database import Database
+    from stateward.storage.idempotency import IdempotencyKeys
+    from stateward.storage.keys import Keys
+    from stateward.storage.refused_uploads import RefusedUploads
+    from stateward.storage.saved_views import SavedViews
+    from stateward.storage.sealing import SecretKeys
+    from stateward.storage.sessions import Sessions
     from stateward.workers.pipeline import Pipeline
 
 SWEEP_AGE_S = (
@@ -142,12 +141,6 @@ class App:
         self.store = Store(self.database)
         self.outputs = Outputs(self.database)
         self.bus = Bus(self.database)
-        self.keys = Keys(self.database)
-        self.secrets = SecretKeys(key_path(settings), is_new=self._has_no_sealed_secret)
-        self.idempotency = IdempotencyKeys(self.database, secrets=self.secrets)
-        self.sessions = Sessions(self.database)
-        self.saved_views = SavedViews(self.database)
-        self.refused_uploads = RefusedUploads(self.database)
         self.audit = AuditLog(self.database)
         self._shares_blobs = (
             settings.transport.blobs is not None or not settings.artifacts.is_folder
@@ -512,6 +505,51 @@ class App:
             clock=self.clock,
             version=__version__,
         )
+
+    # Tables that a few operations have for themselves
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Who may ask for what."""
+        from stateward.storage.keys import Keys
+
+        return Keys(self.database)
+
+    @cached_property
+    def secrets(self) -> SecretKeys:
+        """What secrets are sealed with."""
+        from stateward.app.key_file import key_path
+        from stateward.storage.sealing import SecretKeys
+
+        return SecretKeys(key_path(self.settings), is_new=self._has_no_sealed_secret)
+
+    @cached_property
+    def idempotency(self) -> IdempotencyKeys:
+        """Requests that are done once, and bulk actions."""
+        from stateward.storage.idempotency import IdempotencyKeys
+
+        return IdempotencyKeys(self.database, secrets=self.secrets)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Who is signed in to the console."""
+        from stateward.storage.sessions import Sessions
+
+        return Sessions(self.database)
+
+    @cached_property
+    def saved_views(self) -> SavedViews:
+        """Queries that people named."""
+        from stateward.storage.saved_views import SavedViews
+
+        return SavedViews(self.database)
+
+    @cached_property
+    def refused_uploads(self) -> RefusedUploads:
+        """Uploads that were refused and not dismissed yet."""
+        from stateward.storage.refused_uploads import RefusedUploads
+
+        return RefusedUploads(self.database)
 
     # Running
 
