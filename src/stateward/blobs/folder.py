@@ -21,6 +21,7 @@ import msgspec
 from stateward.core.errors import ArtifactChanged, ArtifactError, InvalidRequest, StoreFull
 
 PIECE_BYTES = 1 << 20  # read at once: files of any size cost this much memory
+HEX = frozenset("0123456789abcdef")
 HEX_CHARS = 64  # of a SHA-256
 NAME_BYTES = 16  # of chance in the name of a file that is being received: no two are alike
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -259,7 +260,7 @@ class Folder(Receiving):
 
         Two characters of it make 256 folders, so that none of them holds all files.
         """
-        if len(digest) != HEX_CHARS or not all(c in "0123456789abcdef" for c in digest):
+        if len(digest) != HEX_CHARS or not HEX.issuperset(digest):
             raise InvalidRequest(f"{digest!r} is not a SHA-256 in hex")
         return self._root / digest[:2] / digest
 

@@ -116,6 +116,8 @@ def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[st
     """
     level = clean_text(f"{level}", chars_max=20)
     message = clean_text(f"{message}"[:LINE_CHARS_MAX], chars_max=LINE_CHARS_MAX)
+    if not facts:
+        return level, message, {}
     named = {f"{name}_" if name in RESERVED else name: value for name, value in facts.items()}
     try:
         data = msgspec.json.encode(cleaned(named), enc_hook=_shown)

@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.kit.encoding import HEAD_BYTES, find_encoding
 
 
 def encoding_of(folder: Path, data: bytes, hint: str = "") -> str:
     path = folder / "text"
     path.write_bytes(data)
-    return find_encoding(path, hint=hint).name
+    found = find_encoding(path, hint=hint)
+    assert find_encoding(path, hint=hint, head=data[:HEAD_BYTES]) == found
+    return found.name
 
 
 @pytest.mark.parametrize(
@@ -29,6 +31,8 @@ def encoding_of(folder: Path, data: bytes, hint: str = "") -> str:
         ("Müller; 5 €".encode("cp1252"), "cp1252"),
         ("Kowalski; Łódź; żółć".encode("cp1250"), "cp1250"),
         ("Überweisung äöü ß € ".encode() * 20 + b"\xff", "utf-8"),
+        (b"a" * HEAD_BYTES + "Müller".encode(), "utf-8"),
+        (b"a" * HEAD_BYTES + "Müller; 5 €".encode("cp1252"), "cp1252"),
     ],
 )
 def test_an_encoding_is_found(tmp_path: Path, data: bytes, name: str) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.pipelines.statements import headings
 from tests.pipelines.statements.reading import read_bytes
 
 PLAIN = "Date,Description,Amount\n2026-01-05,Shop,-1.50\n2026-01-06,Pay,10.00\n"
@@ -368,3 +369,8 @@ def test_text_without_a_table_is_refused(tmp_path: Path) -> None:
         "just, some, words\nand, more, words\n",
     ):
         assert read_bytes(tmp_path, text).error.code == "UNKNOWN_FORMAT"
+
+
+def test_no_known_heading_begins_with_a_digit() -> None:
+    """Cells that do are not compared with the headings."""
+    assert [known for known in headings.words().columns if known[0].isdigit()] == []

@@ -100,6 +100,8 @@ def _score(
     sample: list[str], delimiter: str, score: Callable[[Rows], tuple[int, ...]]
 ) -> tuple[int, ...]:
     """The caller's score, then how many rows have the same number of cells."""
+    if not any(delimiter in line for line in sample):
+        return (*score([]), 0)
     try:
         rows = [row for row in csv.reader(sample, delimiter=delimiter) if len(row) > 1]
     except csv.Error:

@@ -71,10 +71,14 @@ class Encoding(NamedTuple):
     rivals: tuple[str, ...] = ()  # those that would
 
 
-def find_encoding(path: Path, *, hint: str = "") -> Encoding:
-    """The encoding of a file; `hint` is used where there is no byte order mark."""
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
+def find_encoding(path: Path, *, hint: str = "", head: bytes | None = None) -> Encoding:
+    """The encoding of a file; `hint` is used where there is no byte order mark.
+
+    `head` are its first HEAD_BYTES, if the caller has read them.
+    """
+    if head is None:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
     for mark, name in BOMS:
         if head.startswith(mark):
             return Encoding(name, "its byte order mark says so")
@@ -82,7 +86,7 @@ def find_encoding(path: Path, *, hint: str = "") -> Encoding:
         return Encoding(_codec(hint), "the source type says so")
     if name := _utf16_without_mark(head):
         return Encoding(name, "every second byte is zero")
-    sample = _first_invalid_utf8(path)
+    sample = None if _is_all_utf8(head) else _first_invalid_utf8(path)
     if sample is None:
         return Encoding("utf-8", "all of it is valid")
     if _is_mostly_utf8(sample):
@@ -110,6 +114,17 @@ def _utf16_without_mark(head: bytes) -> str:
         if even > WIDE_SHARE and odd < 1 - WIDE_SHARE:
             return "utf-16-be"
     return ""
+
+
+def _is_all_utf8(head: bytes) -> bool:
+    """Whether these bytes are UTF-8 and, being fewer than a head has, the whole file."""
+    if len(head) >= HEAD_BYTES:
+        return False
+    try:
+        head.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _first_invalid_utf8(path: Path) -> bytes | None:

@@ -1,7 +1,5 @@
 """Which format a file has, by its content, before it is accepted. It never inflates or parses anything."""
 
-from pathlib import Path
-
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.statements.sniff import sniff
 from stateward.pipelines.statements.source import Bounds, Hints, Source
@@ -21,7 +19,8 @@ OWN_FORMAT = 95  # only banks write these
 
 def detect(content: Content) -> Detected:
     """A statement of some format; a refusal with its sentence if it is none that is read."""
-    found = format_of(content.path)
+    source = Source(content.path, Hints(), Bounds(), head=content.head)
+    found = sniff(source, is_inflating=False)
     confidence = CONFIDENCES.get(found, OWN_FORMAT)
     if found == "html" and content.name.lower().endswith((".xls", ".xlsx")):
         confidence = SAVED_AS_SHEET
@@ -30,8 +29,3 @@ def detect(content: Content) -> Detected:
         format=found,
         confidence=confidence,
     )
-
-
-def format_of(path: Path) -> str:
-    """The format by content, as `sniff` names it; a refusal with its reason if it is none."""
-    return sniff(Source(path, Hints(), Bounds()), is_inflating=False)

@@ -38,6 +38,9 @@ class HeadingWords(NamedTuple):
     payers: frozenset[str]
 
 
+DIGITS = frozenset("0123456789")
+
+
 @cache
 def words() -> HeadingWords:
     """Read once. Where two roles have the same words, the first one gets them."""
@@ -69,6 +72,10 @@ def simplify(text: str) -> str:
 def role_of(heading: str) -> str:
     """The role of a column, or "": by the whole heading, without brackets, or with one wrong letter."""
     if not heading or len(heading) > HEADING_CHARS_MAX:
+        return ""
+    if (
+        heading[0] in DIGITS
+    ):  # no heading begins so: a cell, mostly one that a wrong delimiter has cut
         return ""
     table = words().columns
     for text in (

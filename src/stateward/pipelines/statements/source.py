@@ -55,7 +55,9 @@ class Source:
         *,
         is_lenient: bool = False,
         profiles: Mapping[str, Json] | None = None,
+        head: bytes | None = None,
     ) -> None:
+        self._head = head  # if it was read before
         self.profiles = profiles or {}  # one's own column profiles
         self.path = path
         self.is_lenient = is_lenient
@@ -68,6 +70,8 @@ class Source:
     @cached_property
     def head(self) -> bytes:
         """The first bytes, enough to recognise the format."""
+        if self._head is not None:
+            return self._head
         with self.path.open("rb") as file:
             return file.read(HEAD_BYTES)
 
@@ -78,7 +82,7 @@ class Source:
     @cached_property
     def encoding(self) -> str:
         """The encoding of the text; the reason goes to the decisions."""
-        found = find_encoding(self.path, hint=self.hints.encoding)
+        found = find_encoding(self.path, hint=self.hints.encoding, head=self.head)
         self.decisions.append(f"the text is {found.name}: {found.why}")
         if not found.is_sure:
             self.encoding_doubt = f"the text was read as {found.name}: {found.why}"
