@@ -196,6 +196,10 @@ def _run(
     settings = given or context.settings()
     is_runner = tuple(roles) == ("worker",)
     is_remote = is_runner and not settings.transport.is_database
+    if "worker" in roles and not until_idle:
+        from stateward.workers.spawning import the_fork_server
+
+        the_fork_server()  # which loads its modules on another core while this process does
     if not (until_idle or is_remote):
         _wait(context, settings, is_runner=is_runner)
     with context.local_app(settings, is_runner=is_runner) as app:
