@@ -13,10 +13,9 @@ from stateward.ledger import Ledger, LedgerState, verify
 from stateward.ledger.legacy import LegacyMapping, read_mapping
 from stateward.ledger.migrate import (
     MigrationProgress,
-    backups,
-    prune_backups,
     undo,
 )
+from stateward.ledger.migration_backups import backups, prune_backups
 from stateward.ledger.migration_report import report_text, write_report
 from tests.ledger.builders import DAY_S, Clock, QuickDisk, states_of
 from tests.ledger.old_ledgers import DyingDisk, Killed, an_old_ledger, moved

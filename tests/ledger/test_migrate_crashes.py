@@ -20,6 +20,7 @@ def test_killed_at_any_step_it_goes_on_and_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool
 ) -> None:
     monkeypatch.setattr("stateward.ledger.migrate.GROUP_LINES", 2)
+    monkeypatch.setattr("stateward.ledger.migrate.LINES_AT_ONCE", 2)
     text = an_old_ledger(tmp_path / "whole").read_bytes()
     whole = moved(tmp_path / "whole" / "ledger.jsonl", in_place=True)
     steps = 0

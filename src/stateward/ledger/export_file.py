@@ -24,6 +24,7 @@ from stateward.ledger.delta import (
     without_padding,
 )
 from stateward.ledger.disk import Disk
+from stateward.ledger.head import read_head
 from stateward.ledger.history_file import HistoryFileCheck, is_history
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.manifest import (
@@ -36,7 +37,7 @@ from stateward.ledger.manifest import (
 from stateward.ledger.merkle import MerkleSpan, leaf_hash
 from stateward.ledger.record import decode_line
 from stateward.ledger.verification import LedgerVerification
-from stateward.ledger.view import Progress, no_progress, read_head, rollback_of
+from stateward.ledger.view import Progress, no_progress, rollback_of
 
 WRITE_LINES = 4096
 ANCHOR_START = b'{"anchor":'

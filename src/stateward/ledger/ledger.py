@@ -10,7 +10,7 @@ handle may be shared between threads.
 The directory; each format is described at the top of the module that is named on the right:
 
     MANIFEST.json                   which files count                                          manifest
-    HEAD                            2 x 32 bytes: the last seq known to be durable; may lag      view
+    HEAD                            2 x 32 bytes: the last seq known to be durable; may lag      head
     LOCK                            held by the writer; says who, for people                    writer
     snapshot-2025-10-04.json        every document's state at one place of the log   (+ .idx)   snapshot
     snapshot-2025-10-03.json.gz     older ones, compressed
@@ -48,6 +48,7 @@ from stateward.ledger.compaction import (
     no_progress,
 )
 from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, wall_clock, write_atomically
+from stateward.ledger.head import read_head
 from stateward.ledger.manifest import HEAD, DeltaInfo, SnapshotInfo, date_label, is_ledger
 from stateward.ledger.queries import LedgerQueries
 from stateward.ledger.record import (
@@ -63,7 +64,7 @@ from stateward.ledger.record import (
     check_text,
 )
 from stateward.ledger.states import DOCUMENT_MACHINE, TransitionTable
-from stateward.ledger.view import LedgerView, Progress, read_head
+from stateward.ledger.view import LedgerView, Progress
 from stateward.ledger.view import no_progress as no_line_progress
 from stateward.ledger.writer import ANY_MACHINE, Durability, LedgerWriter, create_ledger
 

@@ -18,7 +18,6 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -31,6 +30,7 @@ from stateward.ledger.disk import Disk, wall_clock, write_atomically
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.legacy import LegacyMapping, LegacyReader
 from stateward.ledger.manifest import ARCHIVE, HEAD, LOCK, MANIFEST, date_label, is_ledger
+from stateward.ledger.migration_backups import LedgerBackup, backups
 from stateward.ledger.migration_report import MigrationCounts, MigrationReport
 from stateward.ledger.record import IMPORT_OPENED, LedgerEntry, OldRow
 from stateward.ledger.verification import verify
@@ -40,7 +40,6 @@ LINES_AT_ONCE = 256
 """Read together; if one of them is unusual, all of them are read one by one."""
 COPY_BYTES = 1 << 20
 LINE_BYTES_MAX = 64 << 20
-BACKUP_DAYS = 30
 SPACE = 2.5
 """The new ledger while it is built, its snapshot and indexes, as a multiple of the old file."""
 READING_SHARE, CHECKING_FROM = 0.75, 0.9
@@ -62,7 +61,6 @@ COMPRESSED = {
 """How compressed files start, and what unpacks them."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MAPPING = re.compile("mapping ([0-9a-f]{64})")
-_BACKUP = re.compile(r"(?P<name>.+)\.(?P<date>\d{4}-\d\d-\d\d)\.(?P<sha256>[0-9a-f]{64})\.backup")
 
 
 class MigrationProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,15 +72,6 @@ class MigrationProgress(msgspec.Struct, frozen=True, kw_only=True):
     lines: int
     lines_per_s: float
     left_s: float
-
-
-class LedgerBackup(msgspec.Struct, frozen=True, kw_only=True):
-    """A copy of an old ledger that a migration made."""
-
-    path: Path
-    day: date
-    sha256: str
-    bytes: int
 
 
 def ignore_progress(_: MigrationProgress) -> None:
@@ -465,44 +454,6 @@ def _digest(path: Path) -> str:
     for chunk in _chunks(path):
         digest.update(chunk)
     return digest.hexdigest()
-
-
-# Backups
-
-
-def backups(source: Path) -> list[LedgerBackup]:
-    """The copies that migrations made of this file, newest first."""
-    return [
-        each for each in backups_in(source.parent) if each.path.name.startswith(f"{source.name}.")
-    ]
-
-
-def backups_in(folder: Path) -> list[LedgerBackup]:
-    """All copies of old ledgers in a folder, newest first."""
-    found = []
-    for path in folder.iterdir() if folder.is_dir() else ():
-        named = _BACKUP.fullmatch(path.name)
-        if named and path.is_file():
-            day, size = date.fromisoformat(named["date"]), path.stat().st_size
-            found.append(LedgerBackup(path=path, day=day, sha256=named["sha256"], bytes=size))
-    return sorted(found, key=lambda each: (each.day, each.path.name), reverse=True)
-
-
-def prune_backups(
-    folder: Path, *, days: int = BACKUP_DAYS, execute: bool = False, clock: Callable[[], float] = wall_clock,
-    disk: Disk | None = None,
-) -> list[LedgerBackup]:  # fmt: skip
-    """The backups that are older than so many days; with `execute` they are deleted. Nothing else ever deletes one."""
-    if days < 1:
-        raise InvalidRequest("backups are kept for at least one day")
-    last = datetime.fromtimestamp(clock(), UTC).date() - timedelta(days=days)
-    old = [each for each in backups_in(folder) if each.day < last]
-    if execute:
-        seam = disk or Disk()
-        for each in old:
-            seam.unlink(each.path)
-        seam.sync_dir(folder)
-    return old
 
 
 # Undo

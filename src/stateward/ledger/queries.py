@@ -15,6 +15,7 @@ from stateward.core.errors import Damage, InvalidRequest
 from stateward.core.machine import Machine
 from stateward.core.model import SECOND, from_iso
 from stateward.ledger import merkle
+from stateward.ledger.head import read_head
 from stateward.ledger.manifest import DeltaInfo, SnapshotInfo
 from stateward.ledger.merkle import InclusionProof, span_over
 from stateward.ledger.record import (
@@ -27,7 +28,7 @@ from stateward.ledger.record import (
 from stateward.ledger.states import TransitionTable
 from stateward.ledger.summary import Durations, Summary
 from stateward.ledger.verification import LedgerVerification, replay, verify
-from stateward.ledger.view import LedgerView, Progress, no_progress, read_head
+from stateward.ledger.view import LedgerView, Progress, no_progress
 from stateward.ledger.writer import LedgerWriter
 
 POLL_S = 0.005

@@ -18,6 +18,7 @@ from stateward.ledger import chain
 from stateward.ledger.delta import read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex
 from stateward.ledger.disk import Disk, unlink_if_exists, write_atomically
+from stateward.ledger.head import head_slot, read_head
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
@@ -36,9 +37,7 @@ from stateward.ledger.verification import BadSegment, LedgerVerifier
 from stateward.ledger.view import (
     SEQ_MAX,
     Progress,
-    head_slot,
     no_progress,
-    read_head,
     rebuilt_manifest,
 )
 from stateward.ledger.writer import acquire_lock

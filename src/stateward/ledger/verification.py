@@ -27,6 +27,7 @@ from stateward.ledger.delta import (
     without_padding,
 )
 from stateward.ledger.disk import Disk, write_atomically
+from stateward.ledger.head import read_head, read_slots
 from stateward.ledger.manifest import (
     ARCHIVE,
     GZIP_SUFFIX,
@@ -54,8 +55,6 @@ from stateward.ledger.view import (
     LedgerView,
     Progress,
     no_progress,
-    read_head,
-    read_slots,
     rebuilt_manifest,
     unlisted_deltas,
 )

@@ -11,16 +11,9 @@ delta, and snapshots end where deltas end, so the present state is always one sn
 
 A reader follows a live writer by looking again: at the size of the last delta, and at the manifest when its inode,
 time or size has changed. A file that vanished between two looks means that the manifest that was read is outdated.
-
-`HEAD` is two slots of 32 bytes, written in turn: u64 seq, u64 size of the delta, u64 generation, u32 CRC, 4 bytes of
-padding. The writer overwrites one slot after each sync of the log and does not sync `HEAD` itself, which would double
-the cost of a commit. So `HEAD` may lag behind, but a slot with a valid CRC never names a line that was not durable; and
-while one slot is being written the other one is whole.
 """
 
-import struct
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
@@ -34,11 +27,11 @@ from stateward.ledger.chain import head_of
 from stateward.ledger.delta import Delta, checked_lines, read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex, IndexDamaged, key_hash
 from stateward.ledger.disk import Disk, create_empty, write_atomically
+from stateward.ledger.head import read_head, read_slots
 from stateward.ledger.layers import Layers
 from stateward.ledger.manifest import (
     DELTA_NAME,
     GZIP_SUFFIX,
-    HEAD,
     MANIFEST,
     TREE_SUFFIX,
     DeltaInfo,
@@ -74,9 +67,6 @@ OFFSET_BITS = 48
 Progress = Callable[[str, int], None]
 """Called now and then with what is being read, and how many lines or files were."""
 decode_summary = msgspec.json.Decoder(Summary).decode
-_SLOT = struct.Struct("<QQQI4x")
-_SLOT_FIELDS, _SLOT_CRC = struct.Struct("<QQQ"), struct.Struct("<I4x")
-HEAD_BYTES_MAX = 2 * _SLOT.size
 
 
 def no_progress(_what: str, _count: int) -> None:
@@ -590,34 +580,3 @@ def unlisted_deltas(folder: Path, manifest: Manifest) -> list[str]:
         archived = {info.file.removesuffix(GZIP_SUFFIX) for info in read_archive(folder, manifest)}
         found = {name for name in found if name.removesuffix(GZIP_SUFFIX) not in archived}
     return sorted(found)
-
-
-def read_head(folder: Path) -> int:
-    """The last seq that the writer is known to have made durable; it may lag behind, it never runs ahead."""
-    return read_slots(folder)[0]
-
-
-def read_slots(folder: Path) -> tuple[int, int]:
-    """The last seq and the last generation of the manifest that `HEAD` has seen; zeros if it is of no use."""
-    try:
-        return newest_slot((folder / HEAD).read_bytes())
-    except FileNotFoundError:
-        return 0, 0
-
-
-def newest_slot(text: bytes) -> tuple[int, int]:
-    """The greatest seq and the greatest generation in the whole slots of `HEAD`; zeros if neither is whole."""
-    newest = newest_generation = 0
-    for at in (0, _SLOT.size):
-        if len(text) >= at + _SLOT.size:
-            seq, _size, generation, crc = _SLOT.unpack_from(text, at)
-            if zlib.crc32(text[at : at + 24]) == crc:
-                newest = max(newest, seq)
-                newest_generation = max(newest_generation, generation)
-    return newest, newest_generation
-
-
-def head_slot(*, seq: int, size: int, generation: int) -> bytes:
-    """One of the two slots of `HEAD`."""
-    fields = _SLOT_FIELDS.pack(seq, size, generation)
-    return fields + _SLOT_CRC.pack(zlib.crc32(fields))

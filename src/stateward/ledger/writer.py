@@ -42,6 +42,7 @@ from stateward.ledger import chain
 from stateward.ledger.builder import Change, CommitGroup, LineBuilder
 from stateward.ledger.delta import INDEX_EVERY_LINES, PADDING, Delta
 from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, create_empty, lock_owner, try_lock
+from stateward.ledger.head import HEAD_BYTES_MAX, head_slot, newest_slot, read_head
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
@@ -63,12 +64,8 @@ from stateward.ledger.record import (
 )
 from stateward.ledger.states import TransitionTable
 from stateward.ledger.view import (
-    HEAD_BYTES_MAX,
     STALE,
     LedgerView,
-    head_slot,
-    newest_slot,
-    read_head,
     unlisted_deltas,
 )
 

@@ -194,7 +194,7 @@ def _undo(
 
 def _prune(context: CliContext, folder: Path, *, days: int, execute: bool) -> None:
     """Nothing else ever removes a backup. Their age is the date in their name."""
-    from stateward.ledger.migrate import prune_backups
+    from stateward.ledger.migration_backups import prune_backups
 
     old = prune_backups(folder, days=days, execute=execute)
     if context.json:

@@ -1,0 +1,58 @@
+"""The copies of old ledgers that migrations leave beside them: `ledger.jsonl.2025-10-04.<sha256>.backup`."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from stateward.core.errors import InvalidRequest
+from stateward.ledger.disk import Disk, wall_clock
+
+BACKUP_DAYS = 30
+_BACKUP = re.compile(r"(?P<name>.+)\.(?P<date>\d{4}-\d\d-\d\d)\.(?P<sha256>[0-9a-f]{64})\.backup")
+
+
+class LedgerBackup(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy of an old ledger that a migration made."""
+
+    path: Path
+    day: date
+    sha256: str
+    bytes: int
+
+
+def backups(source: Path) -> list[LedgerBackup]:
+    """The copies that migrations made of this file, newest first."""
+    return [
+        each for each in backups_in(source.parent) if each.path.name.startswith(f"{source.name}.")
+    ]
+
+
+def backups_in(folder: Path) -> list[LedgerBackup]:
+    """All copies of old ledgers in a folder, newest first."""
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        named = _BACKUP.fullmatch(path.name)
+        if named and path.is_file():
+            day, size = date.fromisoformat(named["date"]), path.stat().st_size
+            found.append(LedgerBackup(path=path, day=day, sha256=named["sha256"], bytes=size))
+    return sorted(found, key=lambda each: (each.day, each.path.name), reverse=True)
+
+
+def prune_backups(
+    folder: Path, *, days: int = BACKUP_DAYS, execute: bool = False, clock: Callable[[], float] = wall_clock,
+    disk: Disk | None = None,
+) -> list[LedgerBackup]:  # fmt: skip
+    """The backups that are older than so many days; with `execute` they are deleted. Nothing else ever deletes one."""
+    if days < 1:
+        raise InvalidRequest("backups are kept for at least one day")
+    last = datetime.fromtimestamp(clock(), UTC).date() - timedelta(days=days)
+    old = [each for each in backups_in(folder) if each.day < last]
+    if execute:
+        seam = disk or Disk()
+        for each in old:
+            seam.unlink(each.path)
+        seam.sync_dir(folder)
+    return old
