@@ -9,7 +9,8 @@ import pytest
 
 from lab.postgres import find_programs
 from stateward.app import App
-from stateward.app.backup import Backup, BackupSet, remove_old_sets, sets_in
+from stateward.app.backup import Backup
+from stateward.app.backup_places import BackupSet, FolderPlace
 from stateward.app.backup_schedule import due_in_s, make_scheduled
 from stateward.app.doctor import Check, checks
 from stateward.app.restore import restore
@@ -35,7 +36,9 @@ def own(tmp_path: Path) -> Settings:
 
 def backed_up(app: App, folder: Path, config: Path | None = None) -> BackupSet:
     clock: Callable[[], int] = app.clock
-    return Backup(app.settings, folder, database=app.database, config=config, clock=clock).make()
+    return Backup(
+        app.settings, FolderPlace(folder), database=app.database, config=config, clock=clock
+    ).make()
 
 
 def submitted(app: App, number: int) -> str:
@@ -78,9 +81,9 @@ def test_a_second_set_copies_new_documents_only_and_old_sets_can_go(
         second = backed_up(app, folder)
 
     assert (first.new_documents, second.new_documents) == (1, 1)
-    assert [each.name for each in sets_in(folder)] == [first.name, second.name]
-    assert remove_old_sets(folder, keep=1) == [first.name]
-    assert [each.name for each in sets_in(folder)] == [second.name]
+    assert [each.name for each in FolderPlace(folder).sets()] == [first.name, second.name]
+    assert FolderPlace(folder).remove_old(keep=1) == [first.name]
+    assert [each.name for each in FolderPlace(folder).sets()] == [second.name]
     assert len(list(folder.glob("documents/??/*"))) == 2
 
 
@@ -93,7 +96,7 @@ def test_a_set_is_private_and_nothing_unfinished_counts(own: Settings, tmp_path:
         made = backed_up(app, folder, tmp_path / "own/settings.yaml")
 
     place = folder / "sets" / made.name
-    assert [each.name for each in sets_in(folder)] == [made.name]
+    assert [each.name for each in FolderPlace(folder).sets()] == [made.name]
     assert not list((folder / "sets").glob(".unfinished*"))
     assert (place / "settings.yaml").read_text() == (tmp_path / "own/settings.yaml").read_text()
     modes = {each.stat().st_mode & 0o077 for each in (place, *place.iterdir())}
@@ -199,7 +202,7 @@ def test_the_schedule_makes_sets_and_doctor_and_the_clock_know(
         assert 5 * 3600 < due_in_s(planned, now=now) <= 6 * 3600
         assert due_in_s(planned, now=now + 7 * 3600 * SECOND) < 0
         assert "stateward_backup_last_success_timestamp_seconds 1" in app.monitor.text()
-    assert len(sets_in(tmp_path / "planned")) == 1
+    assert len(FolderPlace(tmp_path / "planned").sets()) == 1
 
 
 def _backup_line(app: App) -> Check:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
-from stateward.app.backup import Backup, sets_in
+from stateward.app.backup import Backup
+from stateward.app.backup_places import FolderPlace
 from stateward.app.restore import restore
 from stateward.settings import Settings
 
@@ -58,7 +59,9 @@ def _die_at(step: int) -> None:
 
 def make_set(settings: Settings, folder: Path) -> None:
     with App(settings) as app:
-        Backup(settings, folder, database=app.database, config=None, clock=app.clock).make()
+        Backup(
+            settings, FolderPlace(folder), database=app.database, config=None, clock=app.clock
+        ).make()
 
 
 @pytest.fixture
@@ -78,14 +81,14 @@ def test_a_backup_that_is_killed_at_any_step_leaves_no_set_or_a_whole_one(
 ) -> None:
     folder, step = tmp_path / "backup", 1
     while is_killed(lambda: make_set(own, folder), step=step):
-        for made in sets_in(folder):
+        for made in FolderPlace(folder).sets():
             target = settings_at(tmp_path / f"restored-{step}")
             assert restore(folder / "sets" / made.name, target).missing == ()
         shutil.rmtree(folder / "sets", ignore_errors=True)
         step += 1
     assert step > 10
 
-    (made,) = sets_in(folder)
+    (made,) = FolderPlace(folder).sets()
     target = settings_at(tmp_path / "restored")
     restore(folder / "sets" / made.name, target)
     with App(target) as app:
@@ -98,7 +101,7 @@ def test_a_restore_that_is_killed_at_any_step_can_be_given_again(
     own: Settings, tmp_path: Path
 ) -> None:
     make_set(own, tmp_path / "backup")
-    (made,) = sets_in(tmp_path / "backup")
+    (made,) = FolderPlace(tmp_path / "backup").sets()
     place, step = tmp_path / "backup" / "sets" / made.name, 1
     while True:
         target = settings_at(tmp_path / f"restored-{step}")

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.app.backup import Backup
+from stateward.app.backup_places import FolderPlace
 from stateward.app.doctor import Check, checks
 from stateward.app.restore import restore
 from stateward.blobs.objects import ObjectStorage
@@ -220,7 +221,9 @@ def test_a_backup_brings_the_objects_and_a_restore_puts_them_back(
     record = app.submit(DOCUMENT, machine="sizes").record
     app.run_until_idle()
     sets = tmp_path / "sets-of-us"
-    backup = Backup(app.settings, sets, database=app.database, config=None, clock=app.clock)
+    backup = Backup(
+        app.settings, FolderPlace(sets), database=app.database, config=None, clock=app.clock
+    )
     made = backup.make()
     elsewhere = settings_of(s3, tmp_path / "elsewhere")
 

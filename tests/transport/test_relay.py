@@ -1,8 +1,11 @@
-"""The two decisions of a relay: how much it may send, and what its stream has lost. Pure."""
+"""The decisions of a relay: how much it may send, what its stream has lost, and whom it has heard."""
+
+import pytest
 
 from stateward.core.model import Work
 from stateward.engine.relay import Sent, lost_work, window
-from stateward.transport import VIA_TRANSPORT, WorkerInfo
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo
 
 LEASE_S = 10.0
 
@@ -68,3 +71,17 @@ def test_what_was_published_before_a_stream_was_found_gone_is_lost_after_a_lease
     assert found(gone_at=12.0, now=21.9) == []
     assert found(gone_at=12.0, now=22.0) == [1]
     assert found(gone_at=15.0, now=25.0) == [1, 3]
+
+
+def test_two_coordinators_may_write_the_heartbeat_of_one_worker_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    database = SqliteDatabase(MEMORY)
+    bus = Bus(database)
+    bus.heartbeat(worker("far", slots=1, via=VIA_TRANSPORT))
+    monkeypatch.setattr(database, "delete", lambda *_, **__: [])  # it does not see the other's row
+
+    bus.heartbeat(worker("far", slots=1, via=VIA_TRANSPORT))
+
+    assert [each.id for each in bus.workers()] == ["far"]
+    database.close()

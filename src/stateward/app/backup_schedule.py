@@ -6,7 +6,8 @@ from pathlib import Path
 from threading import Event, Thread
 
 from stateward import telemetry
-from stateward.app.backup import Backup, remove_old_sets
+from stateward.app.backup import Backup
+from stateward.app.backup_places import BackupPlace, place_at
 from stateward.app.databases import open_database
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND, Micros
@@ -50,21 +51,25 @@ def _run(
 def due_in_s(settings: Settings, *, now: Micros) -> float:
     """How long until the next set is due; not above 0 if it is due now."""
     last = last_backup(settings.data_path)
-    if last is None or last.folder != str(Path(settings.backup.folder or "").absolute()):
+    if last is None or last.folder != _place(settings).location:
         return 0.0
     return (last.at - now) / SECOND + settings.backup.every_hours * HOUR_S
 
 
 def make_scheduled(settings: Settings, config: Path | None, *, clock: Callable[[], Micros]) -> None:
     """One set in the folder of the settings, and only as many as they want there."""
-    folder = Path(settings.backup.folder or "")
+    place = _place(settings)
     database = open_database(settings)  # its own connection: the loop uses its one all the time
     try:
-        made = Backup(settings, folder, database=database, config=config, clock=clock).make()
+        made = Backup(settings, place, database=database, config=config, clock=clock).make()
     finally:
         database.close()
-    gone = remove_old_sets(folder, keep=settings.backup.keep)
+    gone = place.remove_old(keep=settings.backup.keep)
     log = telemetry.log("backup")
     log.info("backup made", name=made.name, new_documents=made.new_documents, removed=len(gone))
     if made.missing:
         log.error("documents are missing from the backup", count=len(made.missing))
+
+
+def _place(settings: Settings) -> BackupPlace:
+    return place_at(settings.backup.folder or "", settings)

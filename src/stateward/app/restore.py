@@ -13,22 +13,26 @@ import msgspec
 
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup import (
-    DOCUMENTS_FILE,
     LEDGER_FOLDER,
     POSTGRES_FILE,
     SQLITE_FILE,
-    UNLIMITED,
-    BackupSet,
     Progress,
     document_digests,
     file_digest,
-    read_manifest,
     run_postgres_tool,
-    sync_folder,
     without_password,
 )
+from stateward.app.backup_places import (
+    DOCUMENTS_FILE,
+    UNLIMITED,
+    BackupPlace,
+    BackupSet,
+    opened_set,
+    read_manifest,
+    sync_folder,
+)
 from stateward.app.databases import open_database
-from stateward.blobs import ArtifactStore, Folder, pieces_of
+from stateward.blobs import ArtifactStore
 from stateward.core.errors import InvalidRequest, StoreError, StoreMismatch
 from stateward.settings import Settings
 
@@ -50,38 +54,42 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """The records that these belong to; at most the first fifty."""
 
 
-def restore(place: Path, settings: Settings, *, progress: Progress = lambda *_: None) -> Restored:
+def restore(
+    where: Path | str, settings: Settings, *, progress: Progress = lambda *_: None
+) -> Restored:
     """Bring a set back into the data folder and database that these settings name, which hold no store yet."""
-    made = read_manifest(place)
-    _refuse_other_engine(made, settings)
     _refuse_store(settings)
-    listing = (place / DOCUMENTS_FILE).read_text()
-    database = place / (SQLITE_FILE if made.engine == "sqlite" else POSTGRES_FILE)
+    with opened_set(where, settings) as (files, place):
+        return _restored(files, place, settings, progress)
+
+
+def _restored(files: Path, place: BackupPlace, settings: Settings, progress: Progress) -> Restored:
+    made = read_manifest(files)
+    _refuse_other_engine(made, settings)
+    listing = (files / DOCUMENTS_FILE).read_text()
+    database = files / (SQLITE_FILE if made.engine == "sqlite" else POSTGRES_FILE)
     if file_digest(database) != made.database_sha256:
         raise StoreMismatch(f"{database} is not the file that was backed up: its hash is another")
     if sha256(listing.encode()).hexdigest() != made.documents_sha256:
-        raise StoreMismatch(f"{place / DOCUMENTS_FILE} was changed since the backup")
+        raise StoreMismatch(f"{files / DOCUMENTS_FILE} was changed since the backup")
     own = open_artifacts(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    missing = _copy_documents(place.parent.parent, listing.split(), own, progress)
-    _copy_ledger(place, settings)
+    missing = _copy_documents(place, listing.split(), own, progress)
+    _copy_ledger(files, settings)
     _copy_database(database, settings)
     return _compare(made, settings, own, missing)
 
 
 def _copy_documents(
-    folder: Path, digests: list[str], own: ArtifactStore, progress: Progress
+    place: BackupPlace, digests: list[str], own: ArtifactStore, progress: Progress
 ) -> list[str]:
-    pool = Folder(folder / "documents")
     missing = []
     for number, digest in enumerate(digests, start=1):
         progress("documents", number)
         if own.holds(digest) and own.verify(digest):
             continue
-        is_here = pool.holds(digest) and own.put_as(
-            digest, pieces_of(pool.path(digest)), bytes_max=UNLIMITED
-        )
-        if not is_here:
+        pieces = place.document(digest)
+        if pieces is None or own.put_as(digest, pieces, bytes_max=UNLIMITED) is None:
             missing.append(digest)
     return missing
 

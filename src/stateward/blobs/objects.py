@@ -122,6 +122,10 @@ class ObjectStorage(Receiving):
         self._note(len(data))
         return self._cache.put_copy(digest, data)
 
+    def drop_copy(self, digest: str) -> None:
+        """Remove the copy on this machine, if there is one."""
+        self._cache.remove(digest)
+
     def has_copy(self, digest: str) -> bool:
         """Whether there is a copy on this machine."""
         return self._cache.holds(digest)

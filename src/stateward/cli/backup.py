@@ -1,6 +1,5 @@
 """`backup` makes a set of everything an installation holds, `restore` brings one back."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +9,7 @@ from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
-    from stateward.app.backup import BackupSet
+    from stateward.app.backup_places import BackupSet
     from stateward.app.restore import Restored
 
 SHOWN_MAX = 10
@@ -23,36 +22,40 @@ SHOWN_MAX = 10
         "stateward backup /mnt/backup/stateward",
         "stateward backup /mnt/backup/stateward --keep 14",
         "stateward backup /mnt/backup/stateward --list",
+        "stateward backup s3://bucket/stateward --keep 14",
     ],
 )
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("where", metavar="DIR|URL")
 @click.option(
     "--keep", metavar="N", type=click.IntRange(min=1), help="Remove all but the newest N sets."
 )
 @click.option("--list", "is_list", is_flag=True, help="Make none: show those that there are.")
 @pass_context
-def backup(context: CliContext, folder: Path, *, keep: int | None, is_list: bool) -> Exit:
+def backup(context: CliContext, where: str, *, keep: int | None, is_list: bool) -> Exit:
     """Back up database, documents, ledger and settings as one set.
 
-    Works while the service runs. Documents that an earlier set in the folder holds are not copied again. The set is
-    complete and durable when this ends with 0; with 1 it is complete but for the documents that are listed.
+    Into a folder, or into object storage (s3://, gs://, az://; credentials from the environment, endpoint and region
+    of `artifacts`). Works while the service runs. Documents that an earlier set there holds are not copied again. The
+    set is complete and durable when this ends with 0; with 1 it is complete but for the documents that are listed.
     """
-    from stateward.app.backup import Backup, remove_old_sets, sets_in
+    from stateward.app.backup import Backup
+    from stateward.app.backup_places import place_at
 
+    place = place_at(where, context.settings())
     if is_list:
-        return _show_sets(context, sets_in(folder))
+        return _show_sets(context, place.sets())
     with context.local_app() as app:
         maker = Backup(
-            app.settings, folder, database=app.database, config=context.config, clock=app.clock
+            app.settings, place, database=app.database, config=context.config, clock=app.clock
         )
         made = maker.make(progress=lambda what, count: context.progress(f"{what}: {count:,}"))
-    gone = [] if keep is None else remove_old_sets(folder, keep=keep)
+    gone = [] if keep is None else place.remove_old(keep=keep)
     if context.json:
         context.emit({**_plain(made), "removed": gone})
     else:
         for digest in made.missing:
             write(f"missing: {digest}")
-        context.say(_told(made, folder))
+        context.say(_told(made, place.location))
         if gone:
             context.say(f"removed {plural(len(gone), 'older set')}")
     return Exit.FOUND_PROBLEMS if made.missing else Exit.OK
@@ -63,11 +66,12 @@ def backup(context: CliContext, folder: Path, *, keep: int | None, is_list: bool
     cls=Command,
     examples=[
         "stateward --data stateward-restored restore /mnt/backup/stateward/sets/20260131T030000Z",
+        "stateward --data stateward-restored restore s3://bucket/stateward/sets/20260131T030000Z",
     ],
 )
-@click.argument("place", metavar="SET", type=click.Path(path_type=Path))
+@click.argument("place", metavar="SET")
 @pass_context
-def restore(context: CliContext, place: Path) -> Exit:
+def restore(context: CliContext, place: str) -> Exit:
     """Bring a backup set back into an empty data folder.
 
     Checks every file against its hash, refuses to overwrite a store, and then says what is known here beyond the set:
@@ -101,12 +105,12 @@ def _plain(value: "BackupSet | Restored") -> dict[str, object]:
     return plain
 
 
-def _told(made: "BackupSet", folder: Path) -> str:
+def _told(made: "BackupSet", location: str) -> str:
     size = f"{made.new_bytes / 1e6:,.1f} MB"
     return (
         f"{plural(made.records, 'record')}, {plural(made.transitions, 'transition')} and "
         f"{plural(made.documents, 'document')} ({made.new_documents:,} new, {size}) are in "
-        f"{folder / 'sets' / made.name}"
+        f"{location}/sets/{made.name}"
     )
 
 

@@ -212,10 +212,12 @@ class BackupSettings(Section, frozen=True, kw_only=True):
     """Where and how often backup sets are made by the service itself."""
 
     folder: Annotated[
-        FilePath | None,
+        Annotated[str, Meta(min_length=1, extra={"is_path": lambda value: "://" not in value})]
+        | None,
         Meta(
             description="The folder that `stateward up` and `stateward coordinator` make backup sets in, relative to "
-            "the settings file; null: none. It must not be in the data folder."
+            "the settings file, or object storage (`s3://bucket/prefix`, `gs://`, `az://`); null: none. It must not be "
+            "in the data folder."
         ),
     ] = None
     every_hours: Annotated[

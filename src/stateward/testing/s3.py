@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Literal, Self, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, unescape
 
 import msgspec
 
@@ -213,6 +213,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.s3.uploads[upload] = (self.bucket, self.key, {})
             self.s3.began[upload] = time.time()
             self._xml("InitiateMultipartUploadResult", f"<UploadId>{upload}</UploadId>")
+            return
+        if "delete" in self.query:
+            keys = [unescape(each) for each in re.findall(r"<Key>(.*?)</Key>", self.body.decode())]
+            for each in keys:
+                self._objects.pop(each, None)
+            gone = "".join(f"<Deleted><Key>{escape(each)}</Key></Deleted>" for each in keys)
+            self._xml("DeleteResult", gone)
             return
         upload = self.query["uploadId"]
         _, key, parts = self.s3.uploads.pop(upload)

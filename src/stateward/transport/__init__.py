@@ -315,7 +315,8 @@ class Bus:
         with self._database.transaction():
             self._database.delete(WORKERS, [(worker.id,)])
             point(Point.WORKER_REPLACED)
-            self._database.insert(WORKERS, [_worker_row(worker)])
+            # Two coordinators may hear the same remote worker at once: then either row will do.
+            self._database.insert_new(WORKERS, [_worker_row(worker)])
 
     def request_work(self) -> None:
         """Notify the coordinators that a worker has free slots."""

@@ -1,0 +1,393 @@
+"""Where backup sets lie: a folder, or a prefix of a bucket with the same names in it.
+
+    <place>/documents/<2 hex>/<sha256>   every document of every set, once
+    <place>/sets/<time>/backup.json      what the set holds; written last, so a set without it is none
+                       /…                its files
+
+In a folder a set is made beside the others and renamed when it is complete. Objects cannot be renamed: there a set is
+made in the data folder and sent file by file, first the list of its documents, so that a removal of old sets that runs
+at the same time sees what it needs, and last `backup.json`, whose name must be free.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from stateward.blobs import Folder
+from stateward.core.errors import InvalidRequest
+from stateward.core.model import SECOND, Micros
+from stateward.settings import Settings
+
+if TYPE_CHECKING:
+    from stateward.blobs.bucket import Bucket
+
+FORMAT = 1
+MANIFEST = "backup.json"
+DOCUMENTS_FILE = "documents.txt"
+DOCUMENTS, SETS = "documents", "sets"
+UNFINISHED = ".unfinished-"
+STAGING = ".backup-"
+COPIES = f"{STAGING}copies"
+NAME_FORMAT = "%Y%m%dT%H%M%SZ"
+UNLIMITED = 1 << 62
+ABANDONED_S = 7 * 86_400  # a set in a bucket that is not complete by then was cut off
+
+
+class BackupSet(msgspec.Struct, frozen=True, kw_only=True):
+    """What one set holds. `missing` are documents that records name and that were not to be had when it was made."""
+
+    format: int
+    name: str
+    stateward: str
+    taken_at: str
+    engine: str
+    database_sha256: str
+    database_bytes: int
+    records: int
+    transitions: int
+    documents: int
+    documents_sha256: str
+    new_documents: int
+    new_bytes: int
+    has_ledger: bool
+    missing: tuple[str, ...] = ()
+
+
+class BackupPlace(Protocol):
+    """What can be done with the sets of one place."""
+
+    @property
+    def location(self) -> str:
+        """Where it is, for people."""
+
+    def opened(self, now: Micros) -> AbstractContextManager[tuple[str, Path]]:
+        """A new set: its name and an empty folder of this machine to fill."""
+
+    def lacking(self, place: Path, name: str, digests: Iterable[str]) -> Iterator[str]:
+        """Which of the documents of a new set are not here yet; its list is in its folder by now."""
+
+    def put(self, digest: str, pieces: Iterable[bytes]) -> int | None:
+        """Store a document; how many bytes, or None if they have another hash."""
+
+    def complete(self, place: Path, name: str, manifest: bytes) -> None:
+        """The set is filled: from now on it is one."""
+
+    def sets(self) -> list[BackupSet]:
+        """The complete sets, the oldest first."""
+
+    def remove_old(self, *, keep: int) -> list[str]:
+        """Leave the newest sets and the documents that they need; the names of the sets that are gone."""
+
+    def fetched(self, name: str) -> AbstractContextManager[Path]:
+        """The files of a set, in a folder of this machine."""
+
+    def document(self, digest: str) -> Iterator[bytes] | None:
+        """The bytes of a document; None if it is not here."""
+
+
+class FolderPlace:
+    """Sets in a folder. Everything is private to the user who makes it: it holds what documents and settings hold."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.absolute()
+        self._sets = self._folder / SETS
+        self._pool = Folder(self._folder / DOCUMENTS)
+
+    @property
+    def location(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    @contextmanager
+    def opened(self, now: Micros) -> Iterator[tuple[str, Path]]:
+        """A folder beside the other sets; what a crash left of others is removed."""
+        self._sets.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _only_one(self._folder):
+            for left in self._sets.glob(f"{UNFINISHED}*"):
+                shutil.rmtree(left)
+            name = free_name(now, [each.name for each in self._sets.iterdir()])
+            place = self._sets / f"{UNFINISHED}{name}"
+            place.mkdir(mode=0o700)
+            yield name, place
+
+    def lacking(self, place: Path, name: str, digests: Iterable[str]) -> Iterator[str]:
+        """The documents that the pool does not hold."""
+        return (digest for digest in digests if not self._pool.holds(digest))
+
+    def put(self, digest: str, pieces: Iterable[bytes]) -> int | None:
+        """Store a document in the pool."""
+        stored = self._pool.put_as(digest, pieces, bytes_max=UNLIMITED)
+        return None if stored is None else stored.size
+
+    def complete(self, place: Path, name: str, manifest: bytes) -> None:
+        """Write what it holds, and give it its name."""
+        write_private(place / MANIFEST, manifest)
+        sync_folder(place)
+        place.rename(self._sets / name)
+        sync_folder(self._sets)
+
+    def sets(self) -> list[BackupSet]:
+        """Those with their last file."""
+        found = sorted(self._sets.glob(f"*/{MANIFEST}"))
+        return [
+            read_manifest(each.parent) for each in found if not each.parent.name.startswith(".")
+        ]
+
+    def remove_old(self, *, keep: int) -> list[str]:
+        """Remove sets, and the documents that no other needs."""
+        with _only_one(self._folder):
+            gone = surplus(self.sets(), keep)
+            for name in gone:
+                shutil.rmtree(self._sets / name)
+            if gone:
+                listings = (each.read_text() for each in self._sets.glob(f"*/{DOCUMENTS_FILE}"))
+                needed = {digest for text in listings for digest in text.split()}
+                for file in self._folder.glob(f"{DOCUMENTS}/??/*"):
+                    if file.name not in needed:
+                        file.unlink()
+        return gone
+
+    @contextmanager
+    def fetched(self, name: str) -> Iterator[Path]:
+        """The folder of the set."""
+        yield self._sets / name
+
+    def document(self, digest: str) -> Iterator[bytes] | None:
+        """From the pool."""
+        return self._pool.pieces(digest) if self._pool.holds(digest) else None
+
+
+class BucketPlace:
+    """Sets in object storage. Credentials come from the environment, as for documents."""
+
+    def __init__(self, url: str, settings: Settings) -> None:
+        self._url = url.rstrip("/")
+        self._settings = settings
+
+    @property
+    def location(self) -> str:
+        """The URL of the prefix."""
+        return self._url
+
+    @cached_property
+    def _bucket(self) -> "Bucket":
+        return self._connected("")
+
+    @cached_property
+    def _pool(self) -> "Bucket":
+        return self._connected(f"/{DOCUMENTS}")
+
+    def _connected(self, below: str) -> "Bucket":
+        from stateward.blobs.bucket import Bucket
+        from stateward.blobs.objects import ObjectOptions
+
+        own = self._settings.artifacts
+        return Bucket(
+            ObjectOptions(
+                url=self._url + below,
+                endpoint=own.endpoint,
+                region=own.region,
+                timeout_s=own.timeout_seconds,
+            ),
+            self._settings.data_path / COPIES,  # each is removed as soon as it was sent
+        )
+
+    @contextmanager
+    def opened(self, now: Micros) -> Iterator[tuple[str, Path]]:
+        """A folder in the data folder, which is removed at the end; so is what a crash left of others."""
+        self._sweep(now)
+        name = free_name(now, {each.split("/")[1] for each in self._bucket.names(f"{SETS}/")})
+        with self._staging() as place:
+            yield name, place
+
+    @contextmanager
+    def _staging(self) -> Iterator[Path]:
+        self._settings.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _only_one(self._settings.data_path, f"{STAGING}lock"):
+            for left in self._settings.data_path.glob(f"{STAGING}set-*"):
+                shutil.rmtree(left)
+            try:
+                with tempfile.TemporaryDirectory(
+                    prefix=f"{STAGING}set-", dir=self._settings.data_path
+                ) as folder:
+                    yield Path(folder)
+            finally:
+                shutil.rmtree(self._settings.data_path / COPIES, ignore_errors=True)
+
+    def _sweep(self, now: Micros) -> None:
+        """Remove what was sent of sets that were cut off long ago."""
+        limit = time.strftime(NAME_FORMAT, time.gmtime(now // SECOND - ABANDONED_S))
+        names = self._bucket.names(f"{SETS}/")
+        whole = {each.split("/")[1] for each in names if each.endswith(f"/{MANIFEST}")}
+        for each in names:
+            if each.split("/")[1] not in whole and each.split("/")[1] < limit:
+                self._bucket.remove_named(each)
+
+    def lacking(self, place: Path, name: str, digests: Iterable[str]) -> Iterator[str]:
+        """Send the list, and then see what the bucket does not have; one listing, not a request for each."""
+        self._bucket.send_named(place / DOCUMENTS_FILE, f"{SETS}/{name}/{DOCUMENTS_FILE}")
+        known = set(self._pool.digests())
+        return (digest for digest in digests if digest not in known)
+
+    def put(self, digest: str, pieces: Iterable[bytes]) -> int | None:
+        """Send a document."""
+        try:
+            stored = self._pool.put_as(digest, pieces, bytes_max=UNLIMITED)
+        finally:
+            self._pool.drop_copy(digest)
+        return None if stored is None else stored.size
+
+    def complete(self, place: Path, name: str, manifest: bytes) -> None:
+        """Send all files, and last what the set holds."""
+        for path in sorted(each for each in place.rglob("*") if each.is_file()):
+            below = path.relative_to(place).as_posix()
+            if below != DOCUMENTS_FILE:
+                self._bucket.send_named(path, f"{SETS}/{name}/{below}")
+        write_private(place / MANIFEST, manifest)
+        self._bucket.send_named(place / MANIFEST, f"{SETS}/{name}/{MANIFEST}")
+
+    def sets(self) -> list[BackupSet]:
+        """Those with their last file."""
+        return [
+            decoded(self._bucket.read_named(each), f"{self._url}/{each}")
+            for each in self._bucket.names(f"{SETS}/")
+            if each.endswith(f"/{MANIFEST}")
+        ]
+
+    def remove_old(self, *, keep: int) -> list[str]:
+        """Remove sets, what they hold first: one that was cut off is none. Then documents that no set needs."""
+        gone = surplus(self.sets(), keep)
+        for name in gone:
+            self._bucket.remove_named(f"{SETS}/{name}/{MANIFEST}")
+            for each in self._bucket.names(f"{SETS}/{name}/"):
+                self._bucket.remove_named(each)
+        if gone:
+            needed = {
+                digest
+                for each in self._bucket.names(f"{SETS}/")
+                if each.endswith(f"/{DOCUMENTS_FILE}")
+                for digest in self._bucket.read_named(each).decode().split()
+            }
+            for digest in set(self._pool.digests()) - needed:
+                self._pool.remove(digest)
+        return gone
+
+    @contextmanager
+    def fetched(self, name: str) -> Iterator[Path]:
+        """The files of the set, copied to the data folder; removed at the end."""
+        with self._staging() as place:
+            prefix = f"{SETS}/{name}/"
+            for each in self._bucket.names(prefix):
+                self._bucket.fetch_named(each, place / each.removeprefix(prefix))
+            yield place
+
+    def document(self, digest: str) -> Iterator[bytes] | None:
+        """From the bucket."""
+        return self._pool.pieces(digest) if self._pool.holds(digest) else None
+
+
+def place_at(where: str | Path, settings: Settings) -> BackupPlace:
+    """The place that a path or a URL names."""
+    if "://" not in str(where):
+        return FolderPlace(Path(where))
+    if not str(where).startswith(("s3://", "gs://", "az://")):
+        raise InvalidRequest(
+            f"{where} is no place for backups: name a folder, s3://, gs:// or az://"
+        )
+    return BucketPlace(str(where), settings)
+
+
+@contextmanager
+def opened_set(where: str | Path, settings: Settings) -> Iterator[tuple[Path, BackupPlace]]:
+    """The files of a set by its whole name, and the place that it lies in."""
+    text = str(where).rstrip("/")
+    above, _, name = text.rpartition("/")
+    place = place_at(above.rpartition("/")[0] or "/", settings)
+    if "://" in text and not above.endswith(f"/{SETS}"):
+        raise InvalidRequest(f"{text} is no backup set: name one as s3://bucket/prefix/{SETS}/NAME")
+    with place.fetched(name) as files:
+        yield files, place
+
+
+def read_manifest(place: Path) -> BackupSet:
+    """What a set holds; refused if it is none, or of a newer version."""
+    try:
+        content = (place / MANIFEST).read_bytes()
+    except OSError as error:
+        raise _no_set(str(place), error) from error
+    return decoded(content, str(place))
+
+
+def decoded(content: bytes, where: str) -> BackupSet:
+    """What a set says that it holds."""
+    try:
+        made = msgspec.json.decode(content, type=BackupSet)
+    except msgspec.MsgspecError as error:
+        raise _no_set(where, error) from error
+    if made.format > FORMAT:
+        raise InvalidRequest(f"{where} was made by a newer Stateward ({made.stateward}); upgrade")
+    return made
+
+
+def _no_set(where: str, error: Exception) -> InvalidRequest:
+    return InvalidRequest(f"{where} is no complete backup set: {MANIFEST} cannot be read ({error})")
+
+
+def surplus(sets: list[BackupSet], keep: int) -> list[str]:
+    """The names of all but the newest."""
+    names = [each.name for each in sets]
+    return names[: max(0, len(names) - keep)]
+
+
+def free_name(now: Micros, taken: Iterable[str]) -> str:
+    """The time as a name that sorts; a second set of the same second gets the next second."""
+    names, second = set(taken), now // SECOND
+    while (name := time.strftime(NAME_FORMAT, time.gmtime(second))) in names:
+        second += 1
+    return name
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only its owner may read, whole and durable or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    incoming = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    incoming.replace(path)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the entries of a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _only_one(folder: Path, name: str = ".lock") -> Iterator[None]:
+    """Two that write to one place would remove what the other is about to name."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise InvalidRequest(
+            f"another backup is being made in {folder}; wait for its end"
+        ) from error
+    finally:
+        os.close(descriptor)
