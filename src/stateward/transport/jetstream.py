@@ -322,6 +322,8 @@ class JetStreamEngine:
 
     async def _make_consumer(self, stream: str) -> None:
         """Make a stream and its consumer. One that exists with other values is used as it is."""
+        # Looked up anew, whatever is remembered of it: a server that lost its disk may have been back before we asked.
+        self._streams.discard(stream)
         await self._ensure(stream)
         try:
             await self._jetstream.consumer_info(_name(stream), GROUP)
