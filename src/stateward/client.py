@@ -604,6 +604,118 @@ class Operations:
         asked = schemas.RetentionRequest(is_dry_run=is_dry_run)
         return self._post("/retention", asked, schemas.RetentionAnswer, key=None)
 
+    # Keys
+
+    def keys(self) -> list[schemas.KeyDocument]:
+        """The keys of the API and console, without their secrets."""
+        return self._list("/keys", schemas.KeyList)
+
+    def create_key(
+        self,
+        name: str,
+        role: Literal["viewer", "submitter", "reviewer", "operator", "admin"],
+        *,
+        pipelines: Sequence[str] = (),
+        days: float | None = None,
+        rate_per_minute: int | None = None,
+        upload_bytes_max: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> schemas.KeyDocument:
+        """Make a key; its text is `key` in this answer, and in no other."""
+        asked = schemas.KeyRequest(
+            name=name,
+            role=role,
+            pipelines=tuple(pipelines),
+            days=days,
+            rate_per_minute=rate_per_minute,
+            upload_bytes_max=upload_bytes_max,
+        )
+        return self._post("/keys", asked, schemas.KeyDocument, key=idempotency_key)
+
+    def revoke_key(self, key_id: str) -> schemas.KeyRevoked:
+        """Close a key, from the next request on."""
+        return self._delete(f"/keys/{part(key_id)}", schemas.KeyRevoked)
+
+    # Webhooks
+
+    def webhooks(self) -> list[schemas.WebhookDocument]:
+        """Who is told of what, without secrets."""
+        return self._list("/webhooks", schemas.WebhookList)
+
+    def webhook(self, webhook_id: str) -> schemas.WebhookDocument:
+        """An address that is told, without its secret."""
+        return self._get(f"/webhooks/{part(webhook_id)}", schemas.WebhookDocument)
+
+    def add_webhook(
+        self,
+        url: str,
+        events: Sequence[str],
+        *,
+        content: Literal["standard", "cloudevents"] = "standard",
+        secret: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> schemas.WebhookDocument:
+        """Tell one more address, from now on; `secret` is in this answer and in no other."""
+        asked = schemas.WebhookRequest(
+            url=url, events=tuple(events), content=content, secret=secret
+        )
+        return self._post("/webhooks", asked, schemas.WebhookDocument, key=idempotency_key)
+
+    def remove_webhook(self, webhook_id: str) -> None:
+        """Forget an address and what was delivered to it."""
+        return self._delete(f"/webhooks/{part(webhook_id)}", type(None))
+
+    def rotate_webhook(self, webhook_id: str) -> schemas.WebhookDocument:
+        """Make a new secret, which is in this answer; for a while messages are signed with both."""
+        return self._post(f"/webhooks/{part(webhook_id)}/rotate", None, schemas.WebhookDocument)
+
+    def enable_webhook(self, webhook_id: str) -> schemas.WebhookDocument:
+        """Tell an address again."""
+        return self._post(f"/webhooks/{part(webhook_id)}/enable", None, schemas.WebhookDocument)
+
+    def disable_webhook(
+        self, webhook_id: str, *, reason: str | None = None
+    ) -> schemas.WebhookDocument:
+        """Tell an address nothing for now."""
+        asked = schemas.DisableRequest(reason=reason)
+        return self._post(f"/webhooks/{part(webhook_id)}/disable", asked, schemas.WebhookDocument)
+
+    def ping_webhook(self, webhook_id: str) -> schemas.DeliveryDocument:
+        """Send a test; look at the delivery for its answer."""
+        return self._post(f"/webhooks/{part(webhook_id)}/ping", None, schemas.DeliveryDocument)
+
+    def deliveries(
+        self,
+        *,
+        webhook_id: str | None = None,
+        record_id: str | None = None,
+        state: Literal["pending", "delivered", "dead"] | None = None,
+        limit: int = 200,
+    ) -> Iterator[schemas.DeliveryDocument]:
+        """Messages, newest first; `limit` is how many a page has."""
+        query = said(webhook_id=webhook_id, record_id=record_id, state=state, limit=limit)
+        return self._pages("/deliveries", query, schemas.DeliveryPage)
+
+    def delivery(self, webhook_id: str, message_id: str) -> schemas.DeliveryDocument:
+        """One message, with every attempt."""
+        path = f"/deliveries/{part(webhook_id)}/{part(message_id)}"
+        return self._get(path, schemas.DeliveryDocument)
+
+    def replay_deliveries(
+        self,
+        *,
+        webhook_id: str | None = None,
+        message_id: str | None = None,
+        state: Literal["delivered", "dead"] | None = None,
+        since: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> schemas.Replayed:
+        """Deliver messages again, under the same ids."""
+        asked = schemas.ReplayRequest(
+            webhook_id=webhook_id, message_id=message_id, state=state, since=since
+        )
+        return self._post("/deliveries/replay", asked, schemas.Replayed, key=idempotency_key)
+
     # Steps
 
     def _answered(self, call: Call) -> Steps[httpx2.Response]:

@@ -59,6 +59,9 @@ def ids(api: ApiClient) -> list[str]:
         ["audit", "list", "--jsonl"],
         ["audit", "list", "--verb", "none"],
         ["audit", "export", "-"],
+        ["webhook", "list", "--jsonl"],
+        ["webhook", "log"],
+        ["webhook", "show", "WH_nothing"],
         ["status", "{id}"],
         ["status", "{id}", "--json"],
         ["history", "{id}"],
@@ -147,7 +150,52 @@ def test_actions_from_afar_are_done_and_kept_with_their_key(api: ApiClient) -> N
     assert (without.exit_code, "STATEWARD_KEY" in without.stderr) == (4, True)
 
 
-@pytest.mark.parametrize("args", [["key", "list"], ["watch", "."]])
+def test_webhooks_are_managed_over_http(api: ApiClient) -> None:
+    def asked(*args: str) -> dict[str, Any]:
+        answer = far(api, "webhook", *args, "--json")
+        assert answer.exit_code == Exit.OK, answer.stderr
+        found: dict[str, Any] = json.loads(answer.stdout)
+        return found
+
+    made = asked("add", "https://hooks.example/in", "--event", "upload.*")
+    webhook_id = made["id"]
+    assert made["secret"].startswith("whsec_")
+    assert "secret" not in asked("show", webhook_id)
+    assert asked("rotate", webhook_id)["secret"] != made["secret"]
+    assert asked("disable", webhook_id, "--reason", "moving")["disabled_reason"].endswith("moving")
+    assert asked("enable", webhook_id)["is_enabled"]
+
+    sent = api.app.notifications.ping(webhook_id).message_id
+    (told,) = json.loads(far(api, "webhook", "log", webhook_id, "--json").stdout)
+    assert (told["message_id"], told["state"]) == (sent, "pending")
+    assert asked("log", webhook_id, "--message", sent)["log"] == []
+    assert asked("replay", "--dead") == {"replayed": 0}
+
+    assert asked("remove", webhook_id) == {"removed": webhook_id}
+    assert far(api, "webhook", "rotate", webhook_id).exit_code == Exit.UNKNOWN
+
+
+def test_keys_are_managed_over_http(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = far(api, "key", "create", "anna", "--role", "viewer")
+    _, text = api.app.admin.new_key("root", role="admin")
+    monkeypatch.setenv("STATEWARD_KEY", text)
+
+    made = json.loads(far(api, "key", "create", "bob", "--role", "viewer", "--json").stdout)
+    listed = [json.loads(far(api, "key", "list", "--json").stdout) for _ in range(2)][1]
+    near_by = json.loads(near(api, "key", "list", "--json").stdout)
+    closed = far(api, "key", "revoke", made["id"])
+    monkeypatch.setenv("STATEWARD_KEY", made["key"])
+    late = far(api, "key", "list")
+
+    assert first.exit_code == Exit.REFUSED
+    assert "the first key is made at the machine of the service" in first.stderr
+    assert [each["name"] for each in listed] == [each["name"] for each in near_by]
+    assert all("key" not in each for each in listed)
+    assert closed.stdout == f"{made['id']} is revoked\n"
+    assert late.exit_code == Exit.REFUSED
+
+
+@pytest.mark.parametrize("args", [["key", "link", "x"], ["watch", "."]])
 def test_what_needs_the_database_says_so_and_what_to_do(worked: ApiClient, args: list[str]) -> None:
     done = far(worked, *args)
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.key_apps import keys
 from stateward.cli.output import moment, write, write_table
 
 if TYPE_CHECKING:
-    from stateward.core.model import Micros
-    from stateward.storage.keys import ApiKey
+    from stateward.core.model import Fields
+    from stateward.schemas import KeyDocument
+    from stateward.storage.keys import Role
 
 ROLES = ("viewer", "submitter", "reviewer", "operator", "admin")
 DAYS_MAX = 3650
 MINUTES_MAX = 1440
-DAY_S = 86_400.0
 SIGNING_KEY_MODE = 0o600
 
 
@@ -69,7 +70,7 @@ def create(
     context: CliContext,
     *,
     name: str,
-    role: str,
+    role: "Role",
     pipelines: tuple[str, ...],
     days: float | None,
     rate: int | None,
@@ -80,19 +81,22 @@ def create(
     NAME says who uses it, and stands in the history as who did it. From the first key on, the service lets no one
     in without one.
     """
-    with context.local_app() as app:
-        made, text = app.admin.new_key(
-            name,
-            role=role,
-            pipelines=pipelines,
-            expires_in_s=None if days is None else days * DAY_S,
-            rate_per_minute=rate,
-            upload_bytes_max=bytes_max,
-        )
+    from stateward.schemas import KeyRequest
+
+    asked = KeyRequest(
+        name=name,
+        role=role,
+        pipelines=pipelines,
+        days=days,
+        rate_per_minute=rate,
+        upload_bytes_max=bytes_max,
+    )
+    with keys(context) as own:
+        made = own.create(asked)
     if context.json:
-        context.emit({"key": text, **_row(made)})
+        context.emit(_plain(made))
     else:
-        write(text)
+        write(str(made.key))
         context.say("this is the only time it is shown; send it as `Authorization: Bearer sw_…`")
 
 
@@ -103,10 +107,10 @@ def list_(context: CliContext) -> None:
 
     With who made them, what they may do, when they expire and when they were last used.
     """
-    with context.local_app() as app:
-        found, now = app.keys.all(), app.clock()
+    with keys(context) as own:
+        found = own.all()
     if context.is_for_programs:
-        context.emit_rows({**_row(each), "is_live": each.is_live(now)} for each in found)
+        context.emit_rows(_plain(each) for each in found)
         return
     if not found:
         context.say("there is no key; the service listens at loopback only")
@@ -120,7 +124,7 @@ def list_(context: CliContext) -> None:
                 each.name,
                 each.role,
                 ", ".join(each.pipelines) or "all",
-                _state(each, now),
+                _state(each),
                 _moment(each.expires_at),
                 _moment(each.used_at),
             )
@@ -179,8 +183,8 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
 @pass_context
 def revoke(context: CliContext, key_id: str) -> None:
     """Close a key, from the next request on."""
-    with context.local_app() as app:
-        was_open = app.admin.revoke_key(key_id)
+    with keys(context) as own:
+        was_open = own.revoke(key_id)
     if context.json:
         context.emit({"id": key_id, "was_open": was_open})
     else:
@@ -228,32 +232,18 @@ def create_signing(context: CliContext, *, name: str, out: Path) -> None:
         context.say(f"the private half is in {out}; give the line above to those who verify")
 
 
-def _row(each: "ApiKey") -> dict[str, object]:
-    from stateward.core.model import to_iso
+def _plain(each: "KeyDocument") -> "Fields":
+    import msgspec
 
-    def iso(at: "Micros | None") -> str | None:
-        return None if at is None else to_iso(at)
-
-    return {
-        "id": each.id,
-        "name": each.name,
-        "role": each.role,
-        "pipelines": list(each.pipelines),
-        "created_at": iso(each.created_at),
-        "created_by": each.created_by,
-        "expires_at": iso(each.expires_at),
-        "revoked_at": iso(each.revoked_at),
-        "used_at": iso(each.used_at),
-        "rate_per_minute": each.rate_per_minute,
-        "upload_bytes_max": each.upload_bytes_max,
-    }
+    found: Fields = msgspec.to_builtins(each)
+    return found
 
 
-def _state(each: "ApiKey", now: "Micros") -> str:
+def _state(each: "KeyDocument") -> str:
     if each.revoked_at is not None:
         return "revoked"
-    return "live" if each.is_live(now) else "expired"
+    return "live" if each.is_live else "expired"
 
 
-def _moment(at: "Micros | None") -> str:
+def _moment(at: str | None) -> str:
     return "" if at is None else moment(at)

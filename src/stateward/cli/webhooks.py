@@ -3,7 +3,6 @@
 A secret is shown by `add`, `show` and `rotate` and nowhere else.
 """
 
-import time
 from typing import TYPE_CHECKING
 
 import click
@@ -16,18 +15,12 @@ from stateward.cli.output import (
     write,
     write_table,
 )
+from stateward.cli.webhook_apps import DeliveryState, webhooks
 
 if TYPE_CHECKING:
-    from stateward.app import App
-    from stateward.core.model import Micros
-    from stateward.notifications import (
-        Delivery,
-        DeliveryAttempt,
-        DeliveryState,
-        Webhook,
-    )
+    from stateward import schemas
+    from stateward.core.model import Fields
 
-PING_S_MAX = 75.0
 STATES = ("pending", "delivered", "dead")
 
 
@@ -72,11 +65,8 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
 
     Its secret is made and shown: the receiver checks signatures with it, as Standard Webhooks has it.
     """
-    from stateward.engine.system import person
-
-    with context.local_app() as app:
-        made = app.notifications.add(url, events=events, content=content, actor=person())
-        _show_with_secret(context, made)
+    with webhooks(context) as own:
+        _show(context, own.add(url, events, content))
 
 
 @webhook.command(
@@ -85,8 +75,8 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
 @pass_context
 def list_(context: CliContext) -> None:
     """List who is told of what."""
-    with context.local_app() as app:
-        found = app.notifications.webhooks()
+    with webhooks(context) as own:
+        found = own.all()
     if context.is_for_programs:
         context.emit_rows(_plain(each) for each in found)
         return
@@ -101,9 +91,12 @@ def list_(context: CliContext) -> None:
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def show(context: CliContext, *, webhook_id: str) -> None:
-    """Show an endpoint with its secret."""
-    with context.local_app() as app:
-        _show_with_secret(context, app.notifications.with_secret(webhook_id))
+    """Show an endpoint with its secret.
+
+    Over --server the secret is not shown: it is sent once, by `add` or `rotate`.
+    """
+    with webhooks(context) as own:
+        _show(context, own.get(webhook_id))
 
 
 @webhook.command("rotate", examples=["stateward webhook rotate WH_01h2k3"])
@@ -114,8 +107,8 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 
     For a day (notifications.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
     """
-    with context.local_app() as app:
-        _show_with_secret(context, app.notifications.rotate(webhook_id))
+    with webhooks(context) as own:
+        _show(context, own.rotate(webhook_id))
 
 
 @webhook.command("enable", examples=["stateward webhook enable WH_01h2k3"])
@@ -123,8 +116,8 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 @pass_context
 def enable(context: CliContext, *, webhook_id: str) -> None:
     """Tell an endpoint again that was disabled."""
-    with context.local_app() as app:
-        _show(context, app.notifications.enable(webhook_id))
+    with webhooks(context) as own:
+        _show(context, own.enable(webhook_id))
 
 
 @webhook.command(
@@ -138,11 +131,8 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 
     What waits for it goes to the dead; enable it and replay them to deliver them after all.
     """
-    from stateward.engine.system import person
-
-    with context.local_app() as app:
-        said = f"disabled by {person()}" + (f": {reason}" if reason else "")
-        _show(context, app.notifications.disable(webhook_id, reason=said))
+    with webhooks(context) as own:
+        _show(context, own.disable(webhook_id, reason))
 
 
 @webhook.command("remove", examples=["stateward webhook remove WH_01h2k3"])
@@ -150,8 +140,8 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 @pass_context
 def remove(context: CliContext, *, webhook_id: str) -> None:
     """Forget an endpoint and its delivery log."""
-    with context.local_app() as app:
-        app.notifications.remove(webhook_id)
+    with webhooks(context) as own:
+        own.remove(webhook_id)
     if context.is_for_programs:
         context.emit({"removed": webhook_id})
     else:
@@ -163,24 +153,10 @@ def remove(context: CliContext, *, webhook_id: str) -> None:
 @pass_context
 def ping(context: CliContext, *, webhook_id: str) -> Exit:
     """Send a test to an endpoint and show its answer."""
-    with context.local_app() as app:
-        sent = app.notifications.ping(webhook_id)
-        _deliver(app, sent)
-        delivery, attempts = app.notifications.delivery(webhook_id, sent.message_id)
-    _show_delivery(context, delivery, attempts)
+    with webhooks(context) as own:
+        delivery = own.ping(webhook_id)
+    _show_delivery(context, delivery)
     return Exit.OK if delivery.state == "delivered" else Exit.FOUND_PROBLEMS
-
-
-def _deliver(app: "App", sent: "Delivery") -> None:
-    """Be the notifier until the message was tried once, here or by another."""
-    deadline = time.monotonic() + PING_S_MAX
-    with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
-        while time.monotonic() < deadline:
-            node.turn()
-            found, attempts = app.notifications.delivery(sent.webhook_id, sent.message_id)
-            if attempts or found.state != "pending":
-                return
-            time.sleep(0.02)
 
 
 @webhook.command(
@@ -199,25 +175,25 @@ def log(
     *,
     webhook_id: str | None,
     record_id: str | None,
-    state: "DeliveryState | None",
+    state: DeliveryState | None,
     message_id: str | None,
     limit: int,
 ) -> None:
     """Show what was delivered, newest first."""
-    with context.local_app() as app:
+    with webhooks(context) as own:
         if message_id is None:
-            found = app.notifications.deliveries(
+            found = own.deliveries(
                 webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
             )
             _list_deliveries(context, found)
             return
         if webhook_id is None:
             raise click.UsageError("name the endpoint too: stateward webhook log ID --message ID")
-        delivery, attempts = app.notifications.delivery(webhook_id, message_id)
+        delivery = own.delivery(webhook_id, message_id)
     if context.jsonl:
-        context.emit_rows([_plain_delivery(delivery, attempts)])
+        context.emit_rows([_plain(delivery)])
     else:
-        _show_delivery(context, delivery, attempts)
+        _show_delivery(context, delivery)
 
 
 @webhook.command("dead", is_listing=True, examples=["stateward webhook dead"])
@@ -226,8 +202,8 @@ def log(
 @pass_context
 def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
     """List what could not be delivered."""
-    with context.local_app() as app:
-        found = app.notifications.deliveries(webhook_id=webhook_id, state="dead", limit=limit)
+    with webhooks(context) as own:
+        found = own.deliveries(webhook_id=webhook_id, record_id=None, state="dead", limit=limit)
     _list_deliveries(context, found)
 
 
@@ -258,12 +234,11 @@ def replay(
 
     They are signed with the secrets of now. A running notifier sends them; see `stateward webhook log`.
     """
-    with context.local_app() as app:
-        count = app.notifications.replay(
-            webhook_id=webhook_id,
-            message_id=message_id,
-            state="dead" if is_dead else None,
-            since=None if since is None else _moment(since),
+    if since is not None:
+        _check_moment(since)
+    with webhooks(context) as own:
+        count = own.replay(
+            webhook_id=webhook_id, message_id=message_id, is_dead=is_dead, since=since
         )
     if context.is_for_programs:
         context.emit({"replayed": count})
@@ -271,11 +246,11 @@ def replay(
         write(f"{plural(count, 'message')} will be delivered again")
 
 
-def _moment(text: str) -> "Micros":
+def _check_moment(text: str) -> None:
     from stateward.core.model import from_iso
 
     try:
-        return from_iso(text)
+        from_iso(text)
     except ValueError as error:
         raise click.BadParameter(f"{error}", param_hint="--since") from None
 
@@ -302,27 +277,15 @@ def listen(
 # What is shown
 
 
-def _plain(each: "Webhook") -> dict[str, object]:
-    from stateward.core.model import to_iso
+def _plain(each: "schemas.WebhookDocument | schemas.DeliveryDocument") -> "Fields":
+    import msgspec
 
-    return {
-        "id": each.id,
-        "url": each.url,
-        "events": each.events,
-        "content": each.content,
-        "is_enabled": each.is_enabled,
-        "disabled_reason": each.disabled_reason,
-        "origin": each.origin,
-        "created_at": to_iso(each.created_at),
-    }
+    found: Fields = msgspec.to_builtins(each)
+    return found
 
 
-def _show_with_secret(context: CliContext, each: "Webhook") -> None:
-    _show(context, each, secret=each.secret)
-
-
-def _show(context: CliContext, each: "Webhook", *, secret: str | None = None) -> None:
-    told = _plain(each) | ({} if secret is None else {"secret": secret})
+def _show(context: CliContext, each: "schemas.WebhookDocument") -> None:
+    told = _plain(each)
     if context.is_for_programs:
         context.emit(told)
         return
@@ -332,35 +295,9 @@ def _show(context: CliContext, each: "Webhook", *, secret: str | None = None) ->
             write(f"{key:12} {shown}")
 
 
-def _plain_delivery(
-    each: "Delivery", attempts: "list[DeliveryAttempt] | None" = None
-) -> dict[str, object]:
-    import msgspec
-
-    from stateward.core.model import to_iso
-
-    told: dict[str, object] = {
-        "message_id": each.message_id,
-        "webhook_id": each.webhook_id,
-        "type": each.type,
-        "record_id": each.record_id,
-        "state": each.state,
-        "attempts": each.attempts,
-        "status": each.status,
-        "error": each.error,
-        "created_at": to_iso(each.created_at),
-        "next_at": None if each.due_at is None else to_iso(each.due_at),
-        "ended_at": None if each.ended_at is None else to_iso(each.ended_at),
-    }
-    if attempts is not None:
-        told["body"] = msgspec.Raw(each.body.encode())
-        told["log"] = [msgspec.structs.asdict(one) | {"at": to_iso(one.at)} for one in attempts]
-    return told
-
-
-def _list_deliveries(context: CliContext, found: "list[Delivery]") -> None:
+def _list_deliveries(context: CliContext, found: "list[schemas.DeliveryDocument]") -> None:
     if context.is_for_programs:
-        context.emit_rows(_plain_delivery(each) for each in found)
+        context.emit_rows(_plain(each) for each in found)
         return
     rows = [
         (
@@ -378,15 +315,15 @@ def _list_deliveries(context: CliContext, found: "list[Delivery]") -> None:
     write_table(("at", "state", "tries", "answer", "event", "message", "webhook", "why"), rows)
 
 
-def _show_delivery(
-    context: CliContext, delivery: "Delivery", attempts: "list[DeliveryAttempt]"
-) -> None:
+def _show_delivery(context: CliContext, delivery: "schemas.DeliveryDocument") -> None:
+    import msgspec
+
     if context.is_for_programs:
-        context.emit(_plain_delivery(delivery, attempts))
+        context.emit(_plain(delivery))
         return
     write(f"{delivery.message_id} to {delivery.webhook_id}: {delivery.state}")
-    write(f"  {delivery.body}")
-    for each in attempts:
+    write(f"  {msgspec.json.encode(delivery.body or {}).decode()}")
+    for each in delivery.log or ():
         answer = each.error or f"answered {each.status}"
         write(f"  {moment(each.at)}  attempt {each.attempt}  {each.duration_ms} ms  {answer}")
         if each.response_body:

@@ -203,13 +203,13 @@ async def replay(request: Asked) -> Response[bytes]:
     """Deliver once more: one message, or all that died of a webhook."""
     form = await request.form()
     message_id = str(form.get("message_id", "")) or None
-    wanted = webhooks.ReplayRequest(
+    wanted = schemas.ReplayRequest(
         webhook_id=str(form.get("webhook_id", "")) or None,
         message_id=message_id,
         state=None if message_id else "dead",
     )
     answer = await webhooks.replay.fn(request, wanted, None)
-    count = msgspec.json.decode(answer.content, type=webhooks.Replayed).replayed
+    count = msgspec.json.decode(answer.content, type=schemas.Replayed).replayed
     return _said(f"{count} will be delivered again.")
 
 

@@ -35,6 +35,7 @@ from stateward.schemas.health import (
     VerificationFinding,
     VerificationRequest,
 )
+from stateward.schemas.keys import KeyDocument, KeyList, KeyRequest, KeyRevoked
 from stateward.schemas.machines import (
     DetectedType,
     Detection,
@@ -119,6 +120,17 @@ from stateward.schemas.search import (
     SearchReason,
     SnippetSegment,
 )
+from stateward.schemas.webhooks import (
+    AttemptDocument,
+    DeliveryDocument,
+    DeliveryPage,
+    DisableRequest,
+    Replayed,
+    ReplayRequest,
+    WebhookDocument,
+    WebhookList,
+    WebhookRequest,
+)
 
 __all__ = [
     "IDS_MAX",
@@ -130,6 +142,7 @@ __all__ = [
     "ArchiveMember",
     "Ask",
     "Attempt",
+    "AttemptDocument",
     "AuditItem",
     "AuditPage",
     "Batch",
@@ -139,10 +152,13 @@ __all__ = [
     "CorrectedValue",
     "Count",
     "Counts",
+    "DeliveryDocument",
+    "DeliveryPage",
     "DetectedType",
     "Detection",
     "Diagnosis",
     "DiagnosisCheck",
+    "DisableRequest",
     "Document",
     "ErasureAnswer",
     "ErasureRequest",
@@ -160,6 +176,10 @@ __all__ = [
     "ItemColumn",
     "ItemPage",
     "ItemView",
+    "KeyDocument",
+    "KeyList",
+    "KeyRequest",
+    "KeyRevoked",
     "MachineDetail",
     "MachineSummary",
     "Machines",
@@ -186,6 +206,8 @@ __all__ = [
     "RecordPage",
     "RefusedUpload",
     "RefusedUploads",
+    "ReplayRequest",
+    "Replayed",
     "Request",
     "RereadAnswer",
     "RereadRequest",
@@ -223,5 +245,8 @@ __all__ = [
     "Verification",
     "VerificationFinding",
     "VerificationRequest",
+    "WebhookDocument",
+    "WebhookList",
+    "WebhookRequest",
     "Why",
 ]

@@ -100,6 +100,8 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "decideFlags": (*ACTING, "unknown-value"),
     "reparseRecord": (*WRITING, "not-found", "impossible", "unknown-value"),
     "undoDecisions": (*WRITING, "not-found"),
+    "createKey": (*WRITING, "unknown-value"),
+    "revokeKey": ("not-found", "storage-full"),
     "eraseRecords": WRITING,
     "holdRecord": (*WRITING, "not-found"),
     "applyRetention": WRITING,

@@ -7,28 +7,26 @@ of these machines.
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import msgspec
 from litestar import Response, Router, delete, get, post
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from stateward import schemas
 from stateward.app import App
+from stateward.app.webhook_views import delivery_view, webhook_view
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import (
-    Fields,
     Micros,
     clean_text,
     from_iso,
-    to_iso,
 )
 from stateward.notifications import (
     Delivery,
-    DeliveryAttempt,
     DeliveryState,
     Webhook,
 )
+from stateward.schemas.webhooks import WEBHOOK_ID_CHARS_MAX as ID_CHARS_MAX
 from stateward.server import views
 from stateward.server.auth import (
     Asked,
@@ -56,122 +54,11 @@ from stateward.server.parameters import (
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
 
-ID_CHARS_MAX = 120
 StateText = Annotated[
     Literal["pending", "delivered", "dead"] | None,
     QueryParameter(name="state", description="Only what is so.", required=False),
 ]
-IdText = Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
-
-
-class WebhookRequest(schemas.Request, frozen=True, kw_only=True):
-    """An address to tell."""
-
-    url: Annotated[str, Meta(max_length=2000, description="Where to post: https, without a login.")]
-    events: Annotated[
-        tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
-        Meta(
-            min_length=1,
-            max_length=100,
-            description="Statuses as `machine.status`; `machine.*` and `*` mean all.",
-        ),
-    ]
-    content: Annotated[
-        Literal["standard", "cloudevents"], Meta(description="The envelope of messages.")
-    ] = "standard"
-    secret: Annotated[
-        Annotated[str, Meta(max_length=200)] | None,
-        Meta(description="`whsec_` and 24 to 64 bytes in base64; left out, one is made."),
-    ] = None
-
-
-class WebhookDocument(schemas.Document, frozen=True, kw_only=True):
-    """An address that is told. `secret` is there in the answer to its making alone."""
-
-    id: str
-    url: str
-    events: tuple[str, ...]
-    content: Literal["standard", "cloudevents"]
-    is_enabled: bool
-    disabled_reason: str | None
-    origin: Annotated[
-        str, Meta(description="Who made it; `settings` for those of the settings file.")
-    ]
-    created_at: schemas.Time
-    secret: str | UnsetType = UNSET
-
-
-class WebhookList(schemas.Document, frozen=True, kw_only=True):
-    """All of them, oldest first."""
-
-    items: list[WebhookDocument]
-
-
-class DisableRequest(schemas.Request, frozen=True, kw_only=True):
-    """Why an address is told nothing for now."""
-
-    reason: schemas.Reason = None
-
-
-class AttemptDocument(schemas.Document, frozen=True, kw_only=True):
-    """What was sent once, and what was answered; signatures and cookies are hidden."""
-
-    attempt: schemas.Count
-    at: schemas.Time
-    duration_ms: schemas.Count
-    url: str
-    address: str
-    request_headers: dict[str, str]
-    status: int | None
-    error: str
-    response_headers: dict[str, str]
-    response_body: str
-
-
-class DeliveryDocument(schemas.Document, frozen=True, kw_only=True):
-    """One message on its way to one address. `body` and `log` are there when it is looked at alone."""
-
-    webhook_id: str
-    message_id: str
-    type: str
-    record_id: str | None
-    version: int | None
-    state: Literal["pending", "delivered", "dead"]
-    attempts: schemas.Count
-    status: int | None
-    error: str | None
-    created_at: schemas.Time
-    next_at: schemas.Time | None
-    ended_at: schemas.Time | None
-    body: Fields | UnsetType = UNSET
-    log: list[AttemptDocument] | UnsetType = UNSET
-
-
-class DeliveryPage(schemas.Document, frozen=True, kw_only=True):
-    """Deliveries, newest first."""
-
-    items: list[DeliveryDocument]
-    next: str | None
-
-
-class ReplayRequest(schemas.Request, frozen=True, kw_only=True):
-    """What to deliver once more; at least one of these."""
-
-    webhook_id: IdText | None = None
-    message_id: IdText | None = None
-    state: Annotated[
-        Literal["delivered", "dead"] | None, Meta(description="Only what is so; `dead` is usual.")
-    ] = None
-    since: Annotated[schemas.Time | None, Meta(description="Only what is as new as this.")] = None
-
-
-class Replayed(schemas.Document, frozen=True, kw_only=True):
-    """How many messages will be delivered again."""
-
-    replayed: schemas.Count
-
-
-OptionalDisable = Annotated[DisableRequest | None, Body(description="Why.")]
+OptionalDisable = Annotated[schemas.DisableRequest | None, Body(description="Why.")]
 
 
 @get(
@@ -180,21 +67,21 @@ OptionalDisable = Annotated[DisableRequest | None, Body(description="Why.")]
     operation_id="listWebhooks",
     summary="List webhooks",
 )
-async def list_(request: Asked) -> Response[WebhookList]:
+async def list_(request: Asked) -> Response[schemas.WebhookList]:
     """Without secrets."""
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
         found = [each for each in app.notifications.webhooks() if _covers(caller, each)]
-        return views.json_answer(WebhookList(items=[_view(each) for each in found]))
+        return views.json_answer(schemas.WebhookList(items=[webhook_view(each) for each in found]))
 
     return reply(await service_of(request).quick.ask(look))
 
 
 @post("/", opt={"right": "admin"}, operation_id="createWebhook", summary="Tell one more address")
 async def create(
-    request: Asked, data: JSONBody[WebhookRequest], key: IdempotencyKey = None
-) -> Response[WebhookDocument]:
+    request: Asked, data: JSONBody[schemas.WebhookRequest], key: IdempotencyKey = None
+) -> Response[schemas.WebhookDocument]:
     """It hears of what happens from now on. Keep the secret: it is not shown again."""
     caller = caller_of(request)
     once = once_of(caller, request, key, (await request.body(),))
@@ -213,7 +100,7 @@ async def create(
 
     def answer(_: App, made: Webhook) -> Answer:
         headers = {"Location": f"/webhooks/{made.id}"}
-        shown = _view(made, secret=made.secret)
+        shown = webhook_view(made, secret=made.secret)
         answered = views.json_answer(shown, status=201, headers=headers)
         return replace(answered, is_secret=True)
 
@@ -226,12 +113,12 @@ async def create(
     operation_id="getWebhook",
     summary="Look at an address that is told",
 )
-async def show(request: Asked, webhook_id: FromPath[str]) -> Response[WebhookDocument]:
+async def show(request: Asked, webhook_id: FromPath[str]) -> Response[schemas.WebhookDocument]:
     """Without its secret."""
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        return views.json_answer(_view(seen(app, caller, webhook_id)))
+        return views.json_answer(webhook_view(seen(app, caller, webhook_id)))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -262,7 +149,7 @@ async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
 )
 async def rotate(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
-) -> Response[WebhookDocument]:
+) -> Response[schemas.WebhookDocument]:
     """For `notifications.rotation_seconds` messages are signed with both."""
     return await _changed(
         request,
@@ -282,7 +169,7 @@ async def rotate(
 )
 async def enable(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
-) -> Response[WebhookDocument]:
+) -> Response[schemas.WebhookDocument]:
     """Of what happens from now on; replay what it missed."""
     return await _changed(
         request, webhook_id, key, lambda app: app.notifications.enable(webhook_id)
@@ -301,7 +188,7 @@ async def disable(
     webhook_id: FromPath[str],
     data: OptionalDisable = None,
     key: IdempotencyKey = None,
-) -> Response[WebhookDocument]:
+) -> Response[schemas.WebhookDocument]:
     """What waits for it is dead, and can be replayed."""
     given = data.reason if data is not None else None
     said = f"disabled by {caller_of(request).actor}" + (f": {given}" if given else "")
@@ -318,7 +205,7 @@ async def _changed(
     change: Callable[[App], Webhook],
     *,
     is_secret_shown: bool = False,
-) -> Response[WebhookDocument]:
+) -> Response[schemas.WebhookDocument]:
     caller = caller_of(request)
     once = once_of(caller, request, key, (await request.body(),))
 
@@ -327,7 +214,7 @@ async def _changed(
         return change(app)
 
     def answer(_: App, changed: Webhook) -> Answer:
-        shown = _view(changed, secret=changed.secret if is_secret_shown else UNSET)
+        shown = webhook_view(changed, secret=changed.secret if is_secret_shown else UNSET)
         return replace(views.json_answer(shown), is_secret=is_secret_shown)
 
     return reply(await write_once(request, once, Call(act), answer))
@@ -342,7 +229,7 @@ async def _changed(
 )
 async def ping(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
-) -> Response[DeliveryDocument]:
+) -> Response[schemas.DeliveryDocument]:
     """It is delivered like any other message; look at `Location` for what came of it."""
     caller = caller_of(request)
     once = once_of(caller, request, key, (await request.body(),))
@@ -353,7 +240,7 @@ async def ping(
 
     def answer(_: App, sent: Delivery) -> Answer:
         headers = {"Location": f"/deliveries/{sent.webhook_id}/{sent.message_id}"}
-        return views.json_answer(_delivery_view(sent), status=202, headers=headers)
+        return views.json_answer(delivery_view(sent), status=202, headers=headers)
 
     return reply(await write_once(request, once, Call(act), answer))
 
@@ -379,7 +266,7 @@ async def deliveries(
     wanted: StateText = None,
     cursor: CursorText = None,
     limit: Limit = ROWS_DEFAULT,
-) -> Response[DeliveryPage]:
+) -> Response[schemas.DeliveryPage]:
     """Newest first. `?state=dead` is what could not be delivered and waits for a person."""
     service, caller = service_of(request), caller_of(request)
     most = service.settings.limits.page_rows_max
@@ -400,9 +287,9 @@ async def deliveries(
         )
         last = found[rows - 1] if len(found) > rows else None
         following = None if last is None else write_cursor(_cursor(of, last))
-        shown = [_delivery_view(each) for each in found[:rows] if each.webhook_id in covered]
+        shown = [delivery_view(each) for each in found[:rows] if each.webhook_id in covered]
         return views.json_answer(
-            DeliveryPage(items=shown, next=following), headers=link(request.url, following)
+            schemas.DeliveryPage(items=shown, next=following), headers=link(request.url, following)
         )
 
     return reply(await service.broad.ask(look))
@@ -425,14 +312,14 @@ def _place(at: Cursor) -> tuple[Micros, str, str]:
 )
 async def delivery(
     request: Asked, webhook_id: FromPath[str], message_id: FromPath[str]
-) -> Response[DeliveryDocument]:
+) -> Response[schemas.DeliveryDocument]:
     """What was sent, what was answered, and why it is tried again."""
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
         seen(app, caller, webhook_id)
         found, attempts = app.notifications.delivery(_clean(webhook_id), _clean(message_id))
-        return views.json_answer(_delivery_view(found, attempts))
+        return views.json_answer(delivery_view(found, attempts))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -445,8 +332,8 @@ async def delivery(
     summary="Deliver once more",
 )
 async def replay(
-    request: Asked, data: JSONBody[ReplayRequest], key: IdempotencyKey = None
-) -> Response[Replayed]:
+    request: Asked, data: JSONBody[schemas.ReplayRequest], key: IdempotencyKey = None
+) -> Response[schemas.Replayed]:
     """Under the same ids, signed with the secrets of now."""
     caller = caller_of(request)
     once = once_of(caller, request, key, (await request.body(),))
@@ -466,7 +353,7 @@ async def replay(
         )
 
     def answer(_: App, count: int) -> Answer:
-        return views.json_answer(Replayed(replayed=count), status=202)
+        return views.json_answer(schemas.Replayed(replayed=count), status=202)
 
     return reply(await write_once(request, once, Call(act), answer))
 
@@ -498,56 +385,6 @@ def seen(app: App, caller: Caller, webhook_id: str) -> Webhook:
     if not _covers(caller, webhook):
         raise UnknownName("webhook", clean_text(webhook_id, chars_max=80))
     return webhook
-
-
-def _view(each: Webhook, *, secret: str | UnsetType = UNSET) -> WebhookDocument:
-    return WebhookDocument(
-        id=each.id,
-        url=each.url,
-        events=each.events,
-        content=each.content,
-        is_enabled=each.is_enabled,
-        disabled_reason=each.disabled_reason,
-        origin=each.origin,
-        created_at=to_iso(each.created_at),
-        secret=secret,
-    )
-
-
-def _delivery_view(
-    each: Delivery, attempts: list[DeliveryAttempt] | None = None
-) -> DeliveryDocument:
-    return DeliveryDocument(
-        webhook_id=each.webhook_id,
-        message_id=each.message_id,
-        type=each.type,
-        record_id=each.record_id,
-        version=each.version,
-        state=each.state,
-        attempts=each.attempts,
-        status=each.status,
-        error=each.error,
-        created_at=to_iso(each.created_at),
-        next_at=None if each.due_at is None else to_iso(each.due_at),
-        ended_at=None if each.ended_at is None else to_iso(each.ended_at),
-        body=UNSET if attempts is None else msgspec.json.decode(each.body, type=Fields),
-        log=UNSET if attempts is None else [_attempt_view(one) for one in attempts],
-    )
-
-
-def _attempt_view(each: DeliveryAttempt) -> AttemptDocument:
-    return AttemptDocument(
-        attempt=each.attempt,
-        at=to_iso(each.at),
-        duration_ms=each.duration_ms,
-        url=each.url,
-        address=each.address,
-        request_headers=each.request_headers,
-        status=each.status,
-        error=each.error,
-        response_headers=each.response_headers,
-        response_body=each.response_body,
-    )
 
 
 HANDLERS: list[Any] = [

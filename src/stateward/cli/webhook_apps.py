@@ -1,0 +1,272 @@
+"""What `stateward webhook` asks for: in this process (`LocalWebhooks`) or over HTTP (`RemoteWebhooks`).
+
+Both answer with the documents of the HTTP API, so that a command prints the same wherever it asks.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from stateward import schemas
+
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.cli.context import CliContext
+    from stateward.client import Client
+    from stateward.notifications import Delivery
+
+PING_S_MAX = 75.0
+PING_POLL_S = 0.02
+REMOTE_POLL_S = 0.25
+DeliveryState = Literal["pending", "delivered", "dead"]
+
+
+class Webhooks(Protocol):
+    """The webhooks of a Stateward. Who changes them is the person at this machine, or the one whose key it is."""
+
+    def add(self, url: str, events: Sequence[str], content: str) -> schemas.WebhookDocument:
+        """Add an address; the answer has its secret."""
+        ...
+
+    def all(self) -> list[schemas.WebhookDocument]:
+        """Who is told."""
+        ...
+
+    def get(self, webhook_id: str) -> schemas.WebhookDocument:
+        """One of them; with its secret where that can be read."""
+        ...
+
+    def rotate(self, webhook_id: str) -> schemas.WebhookDocument:
+        """Make a new secret; the answer has it."""
+        ...
+
+    def enable(self, webhook_id: str) -> schemas.WebhookDocument:
+        """Tell it again."""
+        ...
+
+    def disable(self, webhook_id: str, reason: str) -> schemas.WebhookDocument:
+        """Tell it nothing for now."""
+        ...
+
+    def remove(self, webhook_id: str) -> None:
+        """Forget it."""
+        ...
+
+    def ping(self, webhook_id: str) -> schemas.DeliveryDocument:
+        """Send a test, and wait until it was tried once."""
+        ...
+
+    def deliveries(
+        self,
+        *,
+        webhook_id: str | None,
+        record_id: str | None,
+        state: DeliveryState | None,
+        limit: int,
+    ) -> list[schemas.DeliveryDocument]:
+        """Messages, newest first."""
+        ...
+
+    def delivery(self, webhook_id: str, message_id: str) -> schemas.DeliveryDocument:
+        """One message, with every attempt."""
+        ...
+
+    def replay(
+        self,
+        *,
+        webhook_id: str | None,
+        message_id: str | None,
+        is_dead: bool,
+        since: str | None,
+    ) -> int:
+        """Deliver messages again; how many."""
+        ...
+
+
+@contextmanager
+def webhooks(context: "CliContext") -> Iterator[Webhooks]:
+    """The webhooks of this installation, or with --server those of another."""
+    settings = context.settings()
+    if settings.server.url is None:
+        with context.local_app(settings) as app:
+            yield LocalWebhooks(app)
+        return
+    from stateward.cli.remote import translated
+    from stateward.client import Client
+
+    with Client(settings.server.url, key=settings.server.key) as client, translated():
+        yield RemoteWebhooks(client)
+
+
+class LocalWebhooks(Webhooks):
+    """On the database itself."""
+
+    def __init__(self, app: "App") -> None:
+        from stateward.app import webhook_views
+        from stateward.engine.system import person
+
+        self._app, self._own, self._views = app, app.notifications, webhook_views
+        self._actor = person()
+
+    def add(self, url: str, events: Sequence[str], content: str) -> schemas.WebhookDocument:
+        """Add an address; the answer has its secret."""
+        made = self._own.add(url, events=tuple(events), content=content, actor=self._actor)
+        return self._views.webhook_view(made, secret=made.secret)
+
+    def all(self) -> list[schemas.WebhookDocument]:
+        """Who is told."""
+        return [self._views.webhook_view(each) for each in self._own.webhooks()]
+
+    def get(self, webhook_id: str) -> schemas.WebhookDocument:
+        """One of them, with its secret."""
+        found = self._own.with_secret(webhook_id)
+        return self._views.webhook_view(found, secret=found.secret)
+
+    def rotate(self, webhook_id: str) -> schemas.WebhookDocument:
+        """Make a new secret; the answer has it."""
+        changed = self._own.rotate(webhook_id)
+        return self._views.webhook_view(changed, secret=changed.secret)
+
+    def enable(self, webhook_id: str) -> schemas.WebhookDocument:
+        """Tell it again."""
+        return self._views.webhook_view(self._own.enable(webhook_id))
+
+    def disable(self, webhook_id: str, reason: str) -> schemas.WebhookDocument:
+        """Tell it nothing for now."""
+        said = f"disabled by {self._actor}" + (f": {reason}" if reason else "")
+        return self._views.webhook_view(self._own.disable(webhook_id, reason=said))
+
+    def remove(self, webhook_id: str) -> None:
+        """Forget it."""
+        self._own.remove(webhook_id)
+
+    def ping(self, webhook_id: str) -> schemas.DeliveryDocument:
+        """Send a test, and be the notifier until it was tried once, here or by another."""
+        sent = self._own.ping(webhook_id)
+        with self._app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
+            _wait(lambda: self._is_tried(sent), node.turn, PING_POLL_S)
+        return self.delivery(webhook_id, sent.message_id)
+
+    def _is_tried(self, sent: "Delivery") -> bool:
+        found, attempts = self._own.delivery(sent.webhook_id, sent.message_id)
+        return bool(attempts) or found.state != "pending"
+
+    def deliveries(
+        self,
+        *,
+        webhook_id: str | None,
+        record_id: str | None,
+        state: DeliveryState | None,
+        limit: int,
+    ) -> list[schemas.DeliveryDocument]:
+        """Messages, newest first."""
+        found = self._own.deliveries(
+            webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
+        )
+        return [self._views.delivery_view(each) for each in found]
+
+    def delivery(self, webhook_id: str, message_id: str) -> schemas.DeliveryDocument:
+        """One message, with every attempt."""
+        return self._views.delivery_view(*self._own.delivery(webhook_id, message_id))
+
+    def replay(
+        self, *, webhook_id: str | None, message_id: str | None, is_dead: bool, since: str | None
+    ) -> int:
+        """Deliver messages again; how many."""
+        from stateward.core.model import from_iso
+
+        return self._own.replay(
+            webhook_id=webhook_id,
+            message_id=message_id,
+            state="dead" if is_dead else None,
+            since=None if since is None else from_iso(since),
+        )
+
+
+class RemoteWebhooks(Webhooks):
+    """Over HTTP."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+
+    def add(self, url: str, events: Sequence[str], content: str) -> schemas.WebhookDocument:
+        """Add an address; the answer has its secret."""
+        kind: Literal["standard", "cloudevents"] = (
+            "cloudevents" if content == "cloudevents" else "standard"
+        )
+        return self._client.add_webhook(url, events, content=kind)
+
+    def all(self) -> list[schemas.WebhookDocument]:
+        """Who is told."""
+        return self._client.webhooks()
+
+    def get(self, webhook_id: str) -> schemas.WebhookDocument:
+        """One of them; a secret is not sent again."""
+        return self._client.webhook(webhook_id)
+
+    def rotate(self, webhook_id: str) -> schemas.WebhookDocument:
+        """Make a new secret; the answer has it."""
+        return self._client.rotate_webhook(webhook_id)
+
+    def enable(self, webhook_id: str) -> schemas.WebhookDocument:
+        """Tell it again."""
+        return self._client.enable_webhook(webhook_id)
+
+    def disable(self, webhook_id: str, reason: str) -> schemas.WebhookDocument:
+        """Tell it nothing for now."""
+        return self._client.disable_webhook(webhook_id, reason=reason or None)
+
+    def remove(self, webhook_id: str) -> None:
+        """Forget it."""
+        self._client.remove_webhook(webhook_id)
+
+    def ping(self, webhook_id: str) -> schemas.DeliveryDocument:
+        """Send a test, and wait until the notifier there has tried it once."""
+        sent = self._client.ping_webhook(webhook_id)
+
+        def is_tried() -> bool:
+            found = self._client.delivery(webhook_id, sent.message_id)
+            return bool(found.attempts) or found.state != "pending"
+
+        _wait(is_tried, lambda: None, REMOTE_POLL_S)
+        return self.delivery(webhook_id, sent.message_id)
+
+    def deliveries(
+        self,
+        *,
+        webhook_id: str | None,
+        record_id: str | None,
+        state: DeliveryState | None,
+        limit: int,
+    ) -> list[schemas.DeliveryDocument]:
+        """Messages, newest first."""
+        found = self._client.deliveries(
+            webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
+        )
+        return list(islice(found, limit))
+
+    def delivery(self, webhook_id: str, message_id: str) -> schemas.DeliveryDocument:
+        """One message, with every attempt."""
+        return self._client.delivery(webhook_id, message_id)
+
+    def replay(
+        self, *, webhook_id: str | None, message_id: str | None, is_dead: bool, since: str | None
+    ) -> int:
+        """Deliver messages again; how many."""
+        return self._client.replay_deliveries(
+            webhook_id=webhook_id,
+            message_id=message_id,
+            state="dead" if is_dead else None,
+            since=since,
+        ).replayed
+
+
+def _wait(is_done: Callable[[], bool], turn: Callable[[], object], poll_s: float) -> None:
+    deadline = time.monotonic() + PING_S_MAX
+    while time.monotonic() < deadline:
+        turn()
+        if is_done():
+            return
+        time.sleep(poll_s)

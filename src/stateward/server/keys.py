@@ -1,0 +1,103 @@
+"""`/keys`: who may use the API and the console. A key's text is in the answer to its making and in no other.
+
+Keys concern the whole installation, so a key that covers some pipelines only sees and makes none.
+"""
+
+from typing import Any
+
+from litestar import Response, delete, get, post
+from litestar.params import FromPath, JSONBody
+from msgspec.structs import replace
+
+from stateward import schemas
+from stateward.app import App
+from stateward.app.key_views import key_view
+from stateward.core.model import clean_text
+from stateward.server import views
+from stateward.server.administration import check_whole
+from stateward.server.auth import Asked, caller_of, once_of, reply, service_of
+from stateward.server.executors import Call
+from stateward.server.operations import write_once
+from stateward.server.parameters import IdempotencyKey
+from stateward.server.problems import Refusal
+from stateward.storage.idempotency import Answer
+
+DAY_S = 86_400.0
+ID_CHARS_MAX = 120
+
+
+@get(
+    "/keys", opt={"right": "admin"}, operation_id="listKeys", summary="List keys", tags=["service"]
+)
+async def list_(request: Asked) -> Response[schemas.KeyList]:
+    """Without their secrets: who made them, what they may do, when they expire and were last used."""
+    check_whole(request)
+
+    def look(app: App) -> Answer:
+        now = app.clock()
+        found = [key_view(each, now=now) for each in app.keys.all()]
+        return views.json_answer(schemas.KeyList(items=found))
+
+    return reply(await service_of(request).quick.ask(look))
+
+
+@post(
+    "/keys",
+    opt={"right": "admin"},
+    status_code=201,
+    operation_id="createKey",
+    summary="Make a key",
+    tags=["service"],
+)
+async def create(
+    request: Asked, data: JSONBody[schemas.KeyRequest], key: IdempotencyKey = None
+) -> Response[schemas.KeyDocument]:
+    """Keep its text: it is not shown again. The first key is made at the machine of the service."""
+    check_whole(request)
+    caller = caller_of(request)
+    if caller.key is None:
+        # From then on no one is let in without a key: a request that went astray would lock everybody out.
+        raise Refusal(
+            "forbidden", "the first key is made at the machine of the service: stateward key create"
+        )
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> schemas.KeyDocument:
+        made, text = app.admin.new_key(
+            data.name,
+            role=data.role,
+            pipelines=data.pipelines,
+            expires_in_s=None if data.days is None else data.days * DAY_S,
+            rate_per_minute=data.rate_per_minute,
+            upload_bytes_max=data.upload_bytes_max,
+            actor=caller.actor,
+        )
+        return key_view(made, now=app.clock(), text=text)
+
+    def answer(_: App, made: schemas.KeyDocument) -> Answer:
+        return replace(views.json_answer(made, status=201), is_secret=True)
+
+    return reply(await write_once(request, once, Call(act), answer))
+
+
+@delete(
+    "/keys/{key_id:str}",
+    opt={"right": "admin"},
+    status_code=200,
+    operation_id="revokeKey",
+    summary="Close a key",
+    tags=["service"],
+)
+async def revoke(request: Asked, key_id: FromPath[str]) -> Response[schemas.KeyRevoked]:
+    """From the next request on."""
+    check_whole(request)
+    caller, named = caller_of(request), clean_text(key_id, chars_max=ID_CHARS_MAX)
+
+    def act(app: App) -> Answer:
+        was_open = app.admin.revoke_key(named, actor=caller.actor)
+        return views.json_answer(schemas.KeyRevoked(id=named, was_open=was_open))
+
+    return reply(await service_of(request).writer.ask(act))
+
+
+HANDLERS: list[Any] = [list_, create, revoke]
