@@ -80,7 +80,7 @@ def test_a_review_is_taken_up_left_and_decided_once(shell: Shell, app: App) -> N
     done = shell("review", "approve", record.id, "--reason", "as printed")
     again = shell("review", "approve", record.id, "--json")
 
-    assert "person:bob has taken this review up until" in taken
+    assert "bob has taken this review up until" in taken
     assert done.stdout.split() == [record.id, "validated"]
     assert again.exit_code == Exit.CONFLICT
     assert json.loads(again.stderr)["error"]["until"] is None

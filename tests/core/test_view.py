@@ -117,7 +117,7 @@ def test_a_paused_stage_says_who_paused_it_and_how_to_go_on() -> None:
 
     assert why == Explanation(
         code="paused",
-        sentence="stage parse is paused by person:ada (bad parser)",
+        sentence="stage parse is paused by ada (bad parser)",
         advice="stateward resume upload --stage parse",
     )
 
@@ -127,7 +127,7 @@ def test_a_pause_may_be_of_the_whole_machine_and_need_not_have_a_reason() -> Non
 
     assert why == Explanation(
         code="paused",
-        sentence="stage parse is paused by person:ada",
+        sentence="stage parse is paused by ada",
         advice="stateward resume upload",
     )
 

@@ -143,7 +143,7 @@ def test_logs_are_found_by_stage_and_by_reference(worked: ApiClient) -> None:
 
     assert log["attempts"][0]["stage"] == "parse"
     assert worked.get(f"/logs/parse/{upload_id}").json() == log
-    assert arrival["attempts"][0]["log"][0]["message"] == "submitted by person:anonymous@local"
+    assert arrival["attempts"][0]["log"][0]["message"] == "submitted by anonymous"
     assert (unknown.status_code, problem(unknown)) == (422, "unknown-value")
 
 

@@ -12,7 +12,7 @@ from stateward.app.artifacts import FOLDER
 from stateward.app.feed import feed_of
 from stateward.app.secrets import state as secret_state
 from stateward.core.errors import StatewardError
-from stateward.core.model import SECOND, Micros, to_iso
+from stateward.core.model import SECOND, Micros, plain_actor, to_iso
 from stateward.engine.clock_guard import ADVICE
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
@@ -82,7 +82,8 @@ def checks(app: App) -> Iterator[Check]:
         name="pauses",
         is_well=True,
         sentence=", ".join(
-            f"{p.machine}{'.' + p.stage if p.stage else ''} by {p.actor}" for p in pauses
+            f"{p.machine}{'.' + p.stage if p.stage else ''} by {plain_actor(p.actor)}"
+            for p in pauses
         )
         or "nothing is paused",
     )

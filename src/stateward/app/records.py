@@ -12,7 +12,15 @@ from stateward.app.views import record_view, transition_view
 from stateward.core.errors import UnknownName
 from stateward.core.files import SavedFile
 from stateward.core.machine import Stage
-from stateward.core.model import SECOND, Fields, Micros, Record, Transition, clean_text
+from stateward.core.model import (
+    SECOND,
+    Fields,
+    Micros,
+    Record,
+    Transition,
+    clean_text,
+    plain_actor,
+)
 from stateward.core.query import Query, check_names, parse_query
 from stateward.core.view import Explanation, WaitContext, explain, flag_codes, is_at_rest
 from stateward.engine.registry import MachineRegistry
@@ -245,7 +253,9 @@ class Records:
         decision = self._decision(record)
         said = f"{why.sentence}; its result is flagged as wrong or incomplete: {', '.join(codes)}"
         if decision is not None:
-            return replace(why, sentence=f"{said} ({decision.action} by {decision.actor})")
+            return replace(
+                why, sentence=f"{said} ({decision.action} by {plain_actor(decision.actor)})"
+            )
         return replace(why, sentence=said, advice=why.advice or FLAG_ADVICE.format(id=record.id))
 
     def _queue(self, record: Record, stage: Stage) -> WaitContext:

@@ -28,11 +28,10 @@ from stateward.console.badges import Badges, badges
 from stateward.console.static_files import BASE, static_base
 from stateward.core.errors import StatewardError
 from stateward.core.model import (
-    PERSON,
-    RUNNER,
     SECOND,
     Micros,
     clean_text,
+    plain_actor,
     to_iso,
 )
 from stateward.server.auth import (
@@ -343,15 +342,6 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
         count /= KIB
     return f"{count:.1f} TiB"
-
-
-def plain_actor(actor: str) -> str:
-    """Who did it, without what only programs need: `person:anna@4k2m` is anna."""
-    if actor.startswith(PERSON):
-        return actor.removeprefix(PERSON).partition("@")[0]
-    if actor.startswith(RUNNER):
-        return f"worker {actor.removeprefix(RUNNER)}"
-    return actor.partition("@")[0] if "@" in actor else actor
 
 
 def verbatim(text: str) -> Markup:

@@ -282,6 +282,15 @@ def log_ref(record_id: str, stage: str) -> str:
 
 
 # A batch writes many records at the same instant, so the text of an instant is needed again and again.
+def plain_actor(actor: str) -> str:
+    """Who did it, without what only programs need: `person:anna@4k2m` is anna."""
+    if actor.startswith(PERSON):
+        return actor.removeprefix(PERSON).partition("@")[0]
+    if actor.startswith(RUNNER):
+        return f"worker {actor.removeprefix(RUNNER)}"
+    return actor.partition("@")[0] if "@" in actor else actor
+
+
 @lru_cache(maxsize=4096)
 def to_iso(at: Micros) -> str:
     """RFC 3339 in UTC with microseconds: of fixed width, so that text sorts as time does."""

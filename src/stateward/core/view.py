@@ -19,6 +19,7 @@ from stateward.core.model import (
     Record,
     Transition,
     is_held,
+    plain_actor,
     rest_reason,
     to_iso,
 )
@@ -165,7 +166,7 @@ def _waiting(machine: Machine, record: Record, around: WaitContext) -> Explanati
         why = f" ({around.pause_reason})" if around.pause_reason else ""
         return Explanation(
             code="paused",
-            sentence=f"{name} is paused by {around.paused_by}{why}",
+            sentence=f"{name} is paused by {plain_actor(around.paused_by)}{why}",
             advice=f"stateward resume {record.machine}"
             + (f" --stage {around.paused_stage}" if around.paused_stage else ""),
         )

@@ -36,6 +36,7 @@ from stateward.core.model import (
     Record,
     clean_text,
     event_id,
+    plain_actor,
     to_iso,
 )
 from stateward.core.timers import due_event
@@ -447,12 +448,15 @@ class Reviews(ReviewTasks):
         claim = self._live(record, self._claim_on(record))
         if claim is not None and claim.actor != actor and action != TIMEOUT:
             until = to_iso(claim.until)
-            said = f"{claim.actor} has taken this review up until {until}; look at another, or come back then"
+            who = plain_actor(claim.actor)
+            said = (
+                f"{who} has taken this review up until {until}; look at another, or come back then"
+            )
             raise ReviewTaken(record.id, by=claim.actor, sentence=said, until=until)
         pending = self._pending_of(record)
         if pending is not None and pending.actor != actor and action != TIMEOUT:
             until = to_iso(pending.effective_at)
-            said = f"{pending.actor} has decided it, which takes effect at {until}"
+            said = f"{plain_actor(pending.actor)} has decided it, which takes effect at {until}"
             raise ReviewTaken(record.id, by=pending.actor, sentence=said, until=until)
         return record, review
 
@@ -481,7 +485,7 @@ class Reviews(ReviewTasks):
             raise InvalidRequest(f"a correction has at most {VALUES_MAX} fields")
         if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]) and self._is_own(record, deciding):
             raise ReviewRefused(
-                f"{deciding.actor} submitted {record.id}, and who submits a document may not accept it: "
+                f"{plain_actor(deciding.actor)} submitted {record.id}, and who submits a document may not accept it: "
                 "another person must decide it"
             )
         if answer == ANSWERS[APPROVE] and (

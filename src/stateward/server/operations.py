@@ -25,6 +25,7 @@ from stateward.core.model import (
     Fields,
     Record,
     clean_text,
+    plain_actor,
     to_iso,
 )
 from stateward.definition.plugin import AUTO
@@ -434,7 +435,7 @@ def _submission_log(app: App, record: Record) -> schemas.Attempt:
     line: Fields = {
         "at": to_iso(first.at),
         "level": "info",
-        "message": f"submitted by {first.actor}",
+        "message": f"submitted by {plain_actor(first.actor)}",
         **{key: record.labels[key] for key in ("filename", "size") if key in record.labels},
     }
     return schemas.Attempt(
