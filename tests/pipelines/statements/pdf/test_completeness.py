@@ -18,6 +18,7 @@ QUIET = {
 FLAGGED = {
     "ca-rbc": (16123, "a shop called Total, left out"),
     "de-comdirect": (16056, "balances without their labels, taken for rows"),
+    "sg-ocbc": (95067, "a single row with a date before the named one"),
 }
 
 
@@ -39,7 +40,7 @@ def test_nothing_is_left_over(tmp_path: Path, name: str) -> None:
 def test_something_may_be_left_over(tmp_path: Path, name: str) -> None:
     seed, why = FLAGGED[name]
 
-    assert "ROWS_UNPROVEN" in _codes(tmp_path, name, seed), why
+    assert {"ROWS_UNPROVEN", "DATE_UNPROVEN"} & set(_codes(tmp_path, name, seed)), why
 
 
 def test_a_card_of_several_holders_is_read_with_its_signs(tmp_path: Path) -> None:

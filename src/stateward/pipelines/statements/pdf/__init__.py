@@ -489,7 +489,8 @@ class _Assembler:
             problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
             self._problems.append(problem)
         is_open = any(table.heading.has_open_dates for table in self._tables)
-        if is_open and any(row.value_date not in ("", row.date) for row in tried.rows):
+        is_open = is_open and any(row.value_date not in ("", row.date) for row in tried.rows)
+        if is_open or _begin_with_days(tried):
             message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         for entry in missing_dates(tried.drafts):
@@ -571,3 +572,12 @@ def _looks_like_row(line: StatementLine) -> bool:
 
 def _is_thai(lines: Sequence[StatementLine]) -> bool:
     return any("\u0e00" <= letter <= "\u0e7f" for line in lines[:200] for letter in line.text)
+
+
+def _begin_with_days(tried: TriedReading) -> bool:
+    """Whether every text begins with a day that is not the one of its row: a column of dates without a name."""
+    days = [" ".join(row.description.split()[:2]) for row in tried.rows]
+    return bool(days) and all(
+        is_date(day) and not day.isdigit() and day != row.date
+        for day, row in zip(days, tried.rows, strict=True)
+    )
