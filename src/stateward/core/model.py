@@ -271,6 +271,7 @@ def event_id(record_id: str, *, makes: int, type_: str) -> str:
     return f"{record_id}:{makes}:{type_}"
 
 
+@lru_cache(maxsize=1024)
 def timeout_message(running: str, timeout_s: float) -> str:
     """The error message of a timeout, like `Parsing timeout (120s)`."""
     return f"{running.replace('_', ' ').capitalize()} timeout ({timeout_s:g}s)"

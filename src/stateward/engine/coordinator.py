@@ -502,7 +502,7 @@ class Coordinator:
                 self._hand_on(batch)
             if is_handing_out and (has_waiting or batch.arrived()):
                 self._hand_out(batch)
-                self.has_waiting |= bool(batch.arrived())
+                self.has_waiting = self.has_waiting or bool(batch.arrived())
             self._tell_owners(batch)  # of all that is sent, by whichever way
             self._write(batch)
             # In the transaction that handled them: an event leaves the inbox if, and only if, its decision is durable.

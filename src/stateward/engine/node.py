@@ -9,7 +9,7 @@ import os
 import select
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import NamedTuple, Self
@@ -228,11 +228,8 @@ class Node:
             self._worker.tend()
             if not self._worker.is_running:
                 break
-            with selectors.DefaultSelector() as selector:
-                # Children only: the wake-up for new work would end the pause that is to collect results.
-                for descriptor, events in self._worker.watched(is_called=False):
-                    selector.register(descriptor, events)
-                selector.select(min(left, self._worker.wake_in()))
+            # Children only: the wake-up for new work would end the pause that is to collect results.
+            _wait(self._worker.watched(is_called=False), min(left, self._worker.wake_in()))
         self._turned_at = time.monotonic()
 
     @property
@@ -408,20 +405,20 @@ class Node:
         return self._notifier is None or self._notifier.is_done()
 
     def _sleep(self, *, at_most_s: float = math.inf) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._wake_reader, selectors.EVENT_READ)
-            if self._wakeup is not None:
-                selector.register(self._wakeup.fileno(), selectors.EVENT_READ)
-            if self._worker is not None:
-                for descriptor, events in self._worker.watched():
-                    selector.register(descriptor, events)
-            for link in self._links:
-                for descriptor in link.watched():
-                    selector.register(descriptor, selectors.EVENT_READ)
-            selector.select(max(0.0, min(self._patience(), at_most_s)))
+        _wait(self._watched(), max(0.0, min(self._patience(), at_most_s)))
         # Drained, or the pipe would end every later sleep at once. Many wake-ups count as one.
         with suppress(BlockingIOError):
             os.read(self._wake_reader, 4096)
+
+    def _watched(self) -> Iterator[tuple[int, int]]:
+        """The descriptors that end a sleep, each with the events of `selectors`."""
+        yield self._wake_reader, selectors.EVENT_READ
+        if self._wakeup is not None:
+            yield self._wakeup.fileno(), selectors.EVENT_READ
+        if self._worker is not None:
+            yield from self._worker.watched()
+        for link in self._links:
+            yield from ((descriptor, selectors.EVENT_READ) for descriptor in link.watched())
 
     def _patience(self) -> float:
         """Seconds until something is due that sends no wake-up. `idle_s` bounds it, should a wake-up ever be missed."""
@@ -472,6 +469,21 @@ class Trouble(msgspec.Struct, kw_only=True):
     since: float
     pause_s: float = PAUSE_MIN_S
     remind_at: float = 0.0
+
+
+def _wait(watched: Iterable[tuple[int, int]], seconds: float) -> None:
+    """Sleep until one of these descriptors is ready, at most so long.
+
+    `poll` itself, because what is watched changes with every sleep: a selector is a descriptor of its own, with a
+    system call for each that it is given.
+    """
+    poll = select.poll()
+    for descriptor, events in watched:
+        is_read, is_written = events & selectors.EVENT_READ, events & selectors.EVENT_WRITE
+        poll.register(
+            descriptor, (select.POLLIN if is_read else 0) | (select.POLLOUT if is_written else 0)
+        )
+    poll.poll(seconds * 1000)
 
 
 def _may_pass(error: Exception) -> bool:

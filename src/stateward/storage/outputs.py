@@ -361,8 +361,8 @@ def _seal(output: Output, row: Row, chunks: Sequence[ChunkDigest]) -> OutputSeal
 
 def _result_row(r: AttemptResult) -> Row:
     return (
-        r.record_id, r.version, r.stage, r.outcome, r.count, _encode(r.facts).decode(), r.error_code,
-        r.error_message, r.is_retryable, r.worker, r.at, r.log,
+        r.record_id, r.version, r.stage, r.outcome, r.count, _encode(r.facts).decode() if r.facts else "{}",
+        r.error_code, r.error_message, r.is_retryable, r.worker, r.at, r.log,
     )  # fmt: skip
 
 

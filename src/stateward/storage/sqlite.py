@@ -343,7 +343,7 @@ class SqliteDatabase:
                 wakeup.notify(topics)
             return
         for topic in topics:
-            notify_pipes(self._wakeup_folder / topic, BYTE_OF[topic])
+            notify_pipes(f"{self._wakeup_folder}/{topic}", BYTE_OF[topic])
 
     def wakeup(self, *topics: str) -> "PipeWakeup":
         """A wake-up for these topics."""
@@ -631,7 +631,7 @@ def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
             return
 
 
-def notify_pipes(folder: Path, byte: bytes) -> None:
+def notify_pipes(folder: str, byte: bytes) -> None:
     """Write this byte to every pipe in the folder; pipes whose listener died are removed."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - twice as fast, and this is the hot path
@@ -646,9 +646,12 @@ def notify_pipes(folder: Path, byte: bytes) -> None:
                 with suppress(OSError):
                     os.unlink(path)  # noqa: PTH108
             continue
-        with suppress(BlockingIOError, BrokenPipeError):
+        try:
             os.write(pipe, byte)
-        os.close(pipe)
+        except (BlockingIOError, BrokenPipeError):
+            pass  # full of notifications already, or its listener has just died
+        finally:
+            os.close(pipe)
 
 
 @lru_cache

@@ -4,7 +4,7 @@ import contextlib
 import math
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from stateward.core.errors import ArtifactError, ArtifactsUnreachable, InvalidRequest, StoreError
 from stateward.core.files import DerivedFile, file_fault, name_fault
-from stateward.core.model import Fields, clean_text
+from stateward.core.model import Fields, Micros, clean_text
 from stateward.workers import child_main as inside
 from stateward.workers.attempt_log import LINE_CHARS_MAX, AttemptLog
 from stateward.workers.failures import CODE_CHARS_MAX
@@ -24,6 +24,7 @@ from stateward.workers.json_values import KEY_CHARS_SHOWN_MAX, NUL_ESCAPED, clea
 from stateward.workers.results import (
     CHUNK_BYTES_MAX,
     CHUNK_ITEMS_MAX,
+    DONE,
     KIB,
     Chunks,
     Completed,
@@ -39,6 +40,7 @@ from stateward.workers.sdk import (
     SAVED_BYTES_MAX,
     SAVED_NAME_CHARS_MAX,
     SavedValues,
+    UnsavedValues,
 )
 from stateward.workers.wire import READ_BYTES, ProtocolViolation
 
@@ -109,19 +111,20 @@ class ChildAttempt:
         self,
         order: JobOrder,
         limits: Limits,
-        log: AttemptLog,
         *,
         number: int,
         kill_at: float,
         folder: Path,
         inputs: InputFolder,
-        saved_values: SavedValues,
+        now: Callable[[], Micros],
+        saved_values: SavedValues | None,
         files: AttemptFiles | None,
     ) -> None:
         self.order = order
         self._inputs = inputs
         self._found: list[Path] = []
-        self.log = log
+        self._now = now
+        self._log: AttemptLog | None = None  # most jobs log nothing
         self.number = number
         self.permit = number.to_bytes(inside.PERMIT_BYTES, "big")
         self.begun_at = math.inf
@@ -143,6 +146,18 @@ class ChildAttempt:
         self.has_printed = False
         self._partial = b""
         self._small_reads = 0
+
+    @property
+    def log(self) -> AttemptLog:
+        """Where its lines go."""
+        if self._log is None:
+            self._log = AttemptLog(bytes_max=self._limits.log_bytes_max, now=self._now)
+        return self._log
+
+    def with_log(self, result: Result) -> Result:
+        """Its result, with what was logged."""
+        text = "" if self._log is None else self._log.text()
+        return replace(result, log=text) if text else result
 
     def keep_pace(self, size: int, now: float) -> None:
         """Read less often from a job that has written much in small pieces; full reads cost little per byte."""
@@ -181,11 +196,17 @@ class ChildAttempt:
             if isinstance(request, inside.FindFile):
                 return inside.RequestReply(data=self._find(request.stage, name))
             if isinstance(request, inside.LoadValue):
-                return inside.RequestReply(data=self._saved_values.load(name))
-            self._saved_values.save(name, data)
+                return inside.RequestReply(data=self._values.load(name))
+            self._values.save(name, data)
         except (StoreError, ArtifactError) as error:
             return inside.RequestReply(error=f"the worker could not do it: {error}")
         return inside.RequestReply()
+
+    @property
+    def _values(self) -> SavedValues:
+        if self._saved_values is None:
+            self._saved_values = UnsavedValues()
+        return self._saved_values
 
     def _find(self, stage: str, name: str) -> bytes | None:
         found = None if self._files is None or name_fault(name) else self._files.find(stage, name)
@@ -197,6 +218,8 @@ class ChildAttempt:
     def forget_inputs(self) -> None:
         """Take its files out of the folder that the child reads: they are not the next job's."""
         path = self.order.artifact_path
+        if path is None and not self._found:
+            return
         for each in (*([] if path is None else [Path(path)]), *self._found):
             self._inputs.remove(each)
 
@@ -285,14 +308,11 @@ class ChildAttempt:
     def _completed(self, done: inside.Done) -> Result:
         if done.count != self._count:
             raise ProtocolViolation(f"it counted {done.count} items and sent {self._count}")
-        label = clean_text(done.outcome, chars_max=LABEL_CHARS_MAX)
-        facts = msgspec.json.encode(done.facts)
-        if label != done.outcome or not label or len(facts) > FACTS_BYTES_MAX:
-            raise ProtocolViolation("it sent an outcome that the SDK never sends")
-        if NUL_ESCAPED in facts and cleaned(done.facts) != done.facts:
-            raise ProtocolViolation("it sent facts that the SDK never sends")
+        if done.facts or done.outcome != DONE:
+            _check_outcome(done)
         try:
-            self._store(done.files)
+            if done.files:
+                self._store(done.files)
         except ArtifactsUnreachable as error:
             why = f"its files could not be stored: {error}"
             return NotStored(code=FILES_NOT_STORED, message=why, log="", has_begun=False)
@@ -300,7 +320,7 @@ class ChildAttempt:
             why = f"its files could not be stored: {error}"
             return Failed(code=FILES_NOT_STORED, message=why, is_retryable=True)
         return Completed(
-            outcome=label,
+            outcome=done.outcome,
             facts=done.facts,
             count=done.count,
             chunks=self._chunks.settled(),
@@ -384,9 +404,13 @@ def order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
                 yield chunk.encode()
 
 
-def with_log(result: Result, log: AttemptLog) -> Result:
-    text = log.text()
-    return replace(result, log=text) if text else result
+def _check_outcome(done: inside.Done) -> None:
+    label = clean_text(done.outcome, chars_max=LABEL_CHARS_MAX)
+    facts = msgspec.json.encode(done.facts)
+    if label != done.outcome or not label or len(facts) > FACTS_BYTES_MAX:
+        raise ProtocolViolation("it sent an outcome that the SDK never sends")
+    if NUL_ESCAPED in facts and cleaned(done.facts) != done.facts:
+        raise ProtocolViolation("it sent facts that the SDK never sends")
 
 
 def _checked(raw: bytes, count: int) -> bytes:

@@ -70,6 +70,7 @@ NOT_LOADED = "RUNNER_NOT_LOADED"
 SCRATCH_PREFIX, INPUT_PREFIX = "child-", "input-"
 HEADER_BYTES = 4
 PERMIT_BYTES = 4
+AN_INT = bytes(4)  # of C
 PERMITS_BYTES = 64 * 1024  # all that a pipe holds
 # Frames of one answer are sent together up to this size: a small result is one system call here and one in the worker.
 SEND_BYTES = 64 * 1024
@@ -208,6 +209,7 @@ class FindFile(msgspec.Struct, frozen=True, kw_only=True, tag="find"):
 
 
 Request: TypeAlias = SaveValue | LoadValue | FindFile
+REQUESTS = (SaveValue, LoadValue, FindFile)
 
 
 class RequestReply(msgspec.Struct, frozen=True, kw_only=True, tag="reply"):
@@ -668,8 +670,10 @@ def after_job() -> bool:
     the worker has not read, which it could not tell from that of the next job.
     """
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # the runner may close them
+        try:
             stream.flush()
+        except (OSError, ValueError, AttributeError):  # the runner may close them
+            continue
     return not has_children() and not has_output()
 
 
@@ -693,9 +697,7 @@ def has_output() -> bool:
 
 def unread_bytes(fd: int) -> int:
     """How many bytes a pipe holds; either end may be asked."""
-    count = bytearray(4)  # an int of C
-    fcntl.ioctl(fd, termios.FIONREAD, count)
-    return int.from_bytes(count, sys.byteorder)
+    return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, AN_INT), sys.byteorder)
 
 
 def messages(
@@ -839,10 +841,9 @@ def limit_time(order: Order, limits: Limits) -> None:
     The kernel counts from the start of the process, so what earlier jobs used is added. Only the
     soft limit is set: the hard one could not be raised again for the next job.
     """
-    used = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = order.timeout_s if limits.cpu_s is None else limits.cpu_s
     # Up: RLIMIT_CPU has whole seconds, and a job must get no less than the setting says.
-    soft = math.ceil(used.ru_utime + used.ru_stime + cpu_s)
+    soft = math.ceil(time.process_time() + cpu_s)
     before, hard = resource.getrlimit(resource.RLIMIT_CPU)
     # Whole seconds: for quick jobs it is mostly the limit of the job before.
     if before != _within(soft, hard):

@@ -84,7 +84,7 @@ def item_type(kind: type[T] | None) -> ItemType[T]:
 def is_item(value: object) -> bool:
     """Whether a value is one item by itself: a dict, or an instance of an item type."""
     return (
-        isinstance(value, dict | msgspec.Struct)
+        isinstance(value, (dict, msgspec.Struct))
         or hasattr(type(value), "__dataclass_fields__")
         or _is_model(value)
     )

@@ -1,5 +1,6 @@
 """The files that a job derives from its document, and folders that are emptied whatever is in them."""
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -112,7 +113,7 @@ def empty_folder(folder: Path, *, spared: str = "") -> None:
     """
     moves = 0
     for _ in range(EMPTYING_ROUNDS_MAX):
-        found = [path for path in folder.iterdir() if path.name != spared]
+        found = [folder / name for name in os.listdir(folder) if name != spared]  # noqa: PTH208 - after every job
         if not found:
             return
         for path in found:

@@ -85,7 +85,10 @@ class Chunks(Sequence[Chunk]):
 
     def settled(self) -> Sequence[Chunk]:
         """All of them: decoded if they are in memory anyway, else this object, which reads them one by one."""
-        return self if self._spool.is_spilled else tuple(self)
+        if self._spool.is_spilled:
+            return self
+        pairs = zip(self._counts, self._spool.pieces, strict=True)
+        return tuple(Chunk(count=count, data=data.decode()) for count, data in pairs)
 
     def __len__(self) -> int:
         return len(self._counts)

@@ -46,7 +46,6 @@ from msgspec.structs import replace
 from stateward.core.model import Micros, clean_text
 from stateward.workers import child_main as inside
 from stateward.workers import processes
-from stateward.workers.attempt_log import AttemptLog
 from stateward.workers.child_attempt import (
     BROKE_PROTOCOL,
     LOAD_S_MAX,
@@ -54,7 +53,6 @@ from stateward.workers.child_attempt import (
     ChildAttempt,
     JobOrder,
     order_frames,
-    with_log,
 )
 from stateward.workers.confinement import Grants
 from stateward.workers.inputs import FILE_BYTES_LEAST, InputFolder, scratch_size
@@ -64,10 +62,7 @@ from stateward.workers.results import (
     Limits,
     Result,
 )
-from stateward.workers.sdk import (
-    SavedValues,
-    UnsavedValues,
-)
+from stateward.workers.sdk import SavedValues
 from stateward.workers.spawning import (
     DYING,
     Spawned,
@@ -135,6 +130,8 @@ class Child:
         self._now = now
         self._clock = clock
         self._attempts: deque[ChildAttempt] = deque()
+        # Read and not given yet, each with the time that it took.
+        self._results: deque[tuple[Result, float]] = deque()
         self._ordered = 0
         self._jobs_done = 0
         self._death: int | None = None  # its wait status, once it is known
@@ -186,8 +183,8 @@ class Child:
 
     @property
     def pending(self) -> int:
-        """How many of the jobs that it was given have no result yet and were not taken back."""
-        return len(self._attempts)
+        """How many of the jobs that it was given have given no result yet and were not taken back."""
+        return len(self._attempts) + len(self._results)
 
     @property
     def has_begun(self) -> bool:
@@ -209,12 +206,12 @@ class Child:
     @property
     def is_idle(self) -> bool:
         """Whether a job can be started."""
-        return self._attempt is None and not self.is_dead
+        return not self.pending and not self.is_dead
 
     @property
     def is_dead(self) -> bool:
         """Whether this child will never run a job again. Reads its descriptors to find that it just died."""
-        if self._attempt is None and not self._is_closed:
+        if self._attempt is None and not self._is_closed and not self._results:
             self.on_ready()
         return self._is_closed
 
@@ -226,6 +223,8 @@ class Child:
     @property
     def deadline(self) -> float | None:
         """When `expire` wants to be called, on the clock of this child; None without a job."""
+        if self._results:
+            return self._clock()
         if self._attempt is None:
             return None
         attempt = self._attempts[0]
@@ -286,19 +285,20 @@ class Child:
 
     def start_all(self, jobs: Sequence["ChildJob"]) -> None:
         """Begin the first of these jobs, and send the others ahead; all but a single one must be small."""
-        if self._attempts or self._is_closed:
+        if self.pending or self._is_closed:
             raise RuntimeError(f"child {self.pid} is not idle; look at is_idle before start()")
+        kill_at = self._clock() + LOAD_S_MAX
         for job in jobs:
             self._attempts.append(
                 ChildAttempt(
                     job.order,
                     self._limits,
-                    AttemptLog(bytes_max=self._limits.log_bytes_max, now=self._now),
                     number=self._ordered,
-                    kill_at=self._clock() + LOAD_S_MAX,
+                    kill_at=kill_at,
                     folder=self._scratch,
                     inputs=self._inputs,
-                    saved_values=UnsavedValues() if job.saved_values is None else job.saved_values,
+                    now=self._now,
+                    saved_values=job.saved_values,
                     files=job.files,
                 )
             )
@@ -330,16 +330,19 @@ class Child:
 
         The status is read last: what a runner sent before it died counts for more than how it died.
         """
-        if self._is_closed:
-            return None
+        if self._results or self._is_closed:
+            return self._next_result()
         try:
             size = self._read_output()
             self._wire.flush()
-            result = self._take_all()
+            self._take_all()
         except ProtocolViolation as breach:
-            return self._kill(BROKE_PROTOCOL, f"{breach}")
-        if result is not None or self._is_closed:
-            return result
+            failure = self._kill(BROKE_PROTOCOL, f"{breach}")
+            if failure is not None:
+                self._results.append((failure, self.ran_s))
+            return self._next_result()
+        if self._results or self._is_closed:
+            return self._next_result()
         status = self._read_status()
         if status is not None:
             return self._on_death(status)
@@ -348,8 +351,16 @@ class Child:
             self._peek_at = self._clock() + PEEK_S_MAX
         return None
 
+    def _next_result(self) -> Result | None:
+        if not self._results:
+            return None
+        result, self.ran_s = self._results.popleft()
+        return result
+
     def expire(self, now: float | None = None) -> Result | None:
         """End the job if its time is over or it has too many processes; its result then."""
+        if self._results:
+            return self._next_result()
         attempt, now = self._attempt, self._clock() if now is None else now
         if attempt is None or now < min(attempt.kill_at, attempt.check_at):
             return None
@@ -429,12 +440,17 @@ class Child:
         elif self._wire.is_ended:
             self.close()
 
-    def _take_all(self) -> Result | None:
+    def _take_all(self) -> None:
+        """Take what the child has sent: all results at once, because each look at it costs system calls."""
         for payload in self._wire.receive():
             result = self._take(payload)
             if result is not None:
-                return result
-        return None
+                self._results.append((result, self.ran_s))
+                if not self._attempts:
+                    return
+        attempt = self._attempt
+        if attempt is not None and attempt.is_sent and attempt.begun_at == math.inf:
+            self._begin(attempt)
 
     def _take(self, payload: bytes) -> Result | None:
         try:
@@ -450,7 +466,7 @@ class Child:
             return None
         if self._attempt is None or not self._attempt.is_sent:
             raise ProtocolViolation("it spoke without being asked")
-        if isinstance(reply, inside.Request):
+        if isinstance(reply, inside.REQUESTS):
             # The SDK reads the whole order before it calls the runner. A reply now would come after the
             # frames of the order, where the SDK does not expect it; between whole orders it does.
             if self._wire.wants_write and not self._attempt.order.is_small:
@@ -468,8 +484,7 @@ class Child:
         attempt = self._attempts.popleft()
         attempt.forget_inputs()
         self._jobs_done += 1
-        self._begin(self._attempts[0])
-        return with_log(result, attempt.log)
+        return attempt.with_log(result)
 
     def _note(self, seconds: float) -> None:
         """Count how long a job took. What a child says of it is used for estimates only, so a lie does no harm."""
@@ -501,7 +516,7 @@ class Child:
         is_worn = self._jobs_done >= self._limits.jobs_per_child
         if is_spent or is_worn or is_swollen or self._wire.has_more or len(tree) != 1:
             self.close()
-        return with_log(result, attempt.log)
+        return attempt.with_log(result)
 
     def _kill(self, code: str, message: str, *, is_death: bool = False) -> Failed | None:
         """Kill the child; the failure of its job, if it had one. `is_death`: the process had died by itself."""
@@ -521,12 +536,11 @@ class Child:
 
     def _on_death(self, status: int) -> Result | None:
         """The process is gone: a result that it had already sent counts, else the way it died."""
-        try:
-            result = self._take_all()
-            if result is not None:
-                return result
-        except ProtocolViolation:
-            pass  # cut off in the middle of a message: the way it died says more
+        # Cut off in the middle of a message: the way it died says more.
+        with contextlib.suppress(ProtocolViolation):
+            self._take_all()
+        if self._results:
+            return self._next_result()
         is_loading = self.layers is None
         code, message = _cause(status, self._limits, is_loading=is_loading)
         # A process that ends by itself, or by a limit, was ended by its runner: only a signal may come from outside.

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from types import MappingProxyType, UnionType
+from types import GeneratorType, MappingProxyType, UnionType
 from typing import (
     Any,
     BinaryIO,
@@ -96,6 +96,7 @@ Item: TypeAlias = Mapping[str, object]
 Bytes: TypeAlias = bytes  # inside Job, `bytes` is a method
 T = TypeVar("T")
 _ENDED: Outcome = Outcome()
+NO_LIMITS = Limits()  # until `run_runner` says which hold
 
 
 class SavedValues(Protocol):
@@ -162,7 +163,7 @@ class Job:
         self._saved_values: SavedValues = UnsavedValues() if saved_values is None else saved_values
         self._job_files = files
         self._saved_files: dict[str, tuple[DerivedFile, Path]] = {}
-        self._limits = Limits()
+        self._limits = NO_LIMITS
         self._scratch = scratch
         self._is_borrowed = scratch is None
         self._log: Log = NO_LOG
@@ -481,7 +482,8 @@ def run_runner(
         failed = judged(error, limits)
         log_failure(book, error, failed)
         return replace(failed, log=book.text())
-    return replace(completed, log=book.text())
+    text = book.text()
+    return replace(completed, log=text) if text else completed
 
 
 def _produce(
@@ -550,7 +552,11 @@ def _collect(returned: object, basket: "ItemCollector") -> Outcome:
     if isinstance(returned, Outcome):
         _drain(returned.items, basket)
         return returned
-    if is_item(returned) and not isinstance(returned, Batch):
+    if (
+        type(returned) is not GeneratorType
+        and is_item(returned)
+        and not isinstance(returned, Batch)
+    ):
         basket.add(returned)
         return _ENDED
     ended = _drain(returned, basket)
@@ -570,7 +576,7 @@ def _drain(items: object, basket: "ItemCollector") -> object:
 
     Text is refused although it can be iterated: its characters are never what was meant.
     """
-    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+    if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
         raise FatalFailure(
             f"what the runner gave is {kind_of(items)}; a runner is a plain function that yields or "
             "returns dicts, or returns an Outcome",

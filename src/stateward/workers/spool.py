@@ -35,6 +35,11 @@ class Spool(Sequence[bytes]):
         """Whether the pieces are in a file."""
         return self._file is not None
 
+    @property
+    def pieces(self) -> Sequence[bytes]:
+        """The pieces while they are in memory."""
+        return self._pieces
+
     def append(self, piece: bytes) -> None:
         """Add a piece."""
         self._places.append((self._size, len(piece)))

@@ -32,6 +32,7 @@ class Wire:
         self._socket = ours
         self._frame_bytes_max = frame_bytes_max
         self._incoming = bytearray()
+        self._taken = 0  # of these, by frames that were cut off already
         self._received = 0
         self._payloads: Iterator[bytes] = iter(())
         self._sending = memoryview(b"")
@@ -43,7 +44,7 @@ class Wire:
     @property
     def has_more(self) -> bool:
         """Whether bytes followed the last message: the child sent more than it was asked for."""
-        return bool(self._incoming)
+        return len(self._incoming) > self._taken
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -105,16 +106,18 @@ class Wire:
 
     def _complete(self) -> Iterator[bytes]:
         """Cut whole frames off what was received: a length of four bytes, big-endian, then the payload."""
-        header = inside.HEADER_BYTES
-        while len(self._incoming) >= header:
-            size = int.from_bytes(self._incoming[:header], "big")
+        incoming = self._incoming
+        while (start := self._taken + inside.HEADER_BYTES) <= len(incoming):
+            size = int.from_bytes(incoming[self._taken : start], "big")
             if size > self._frame_bytes_max:
                 raise ProtocolViolation(f"it sent what is not a message, or one of {size} bytes")
-            if len(self._incoming) < header + size:
-                return
-            payload = bytes(self._incoming[header : header + size])
-            del self._incoming[: header + size]
-            yield payload
+            end = start + size
+            if len(incoming) < end:
+                break
+            self._taken = end
+            yield bytes(incoming[start:end])
+        del incoming[: self._taken]
+        self._taken = 0
 
 
 def frame_bytes_max(limits: Limits) -> int:

@@ -138,6 +138,10 @@ class Inputs(Mapping[str, Sequence[str]]):
     def __contains__(self, stage: object) -> bool:
         return stage in self._work.inputs
 
+    def read(self) -> dict[str, Sequence[str]]:
+        """All of them, in their order."""
+        return {stage: self[stage] for stage in self} if self._work.inputs else {}
+
 
 class RecentItems:
     """The items that this worker wrote last, in memory: mostly the next stage of the same record wants them.
@@ -800,8 +804,7 @@ class Worker:
         given = self._children[child]
         now = time.monotonic()
         while given and (result := child.on_ready() or child.expire(now)) is not None:
-            work = given.popleft()
-            self._end(work, result)
+            self._end(given.popleft(), result)
             self._ahead.note(child.ran_s)
             self._began[child] = now
         back = [given.pop() for _ in range(len(given) - child.pending)]
@@ -853,7 +856,7 @@ class Worker:
             retry_count=work.retry_count,
             labels=work.labels,
             artifact_path=None if work.artifact is None else str(self._artifact(work)),
-            items=dict(Inputs(self._outputs, work, self._recent)),
+            items=Inputs(self._outputs, work, self._recent).read(),
             timeout_s=work.timeout_s,
             timeout_message=timeout_message(work.running, work.timeout_s),
             options=self._options_of(work),
