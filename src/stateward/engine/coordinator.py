@@ -52,7 +52,7 @@ from stateward.core.redelivery import RedeliveryLimits, stop_reason, workers_to_
 from stateward.definition.plugin import AutomaticMove
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.database import Asked
-from stateward.storage.store import DeadLetter, Store, open_stages
+from stateward.storage.store import DeadLetter, Store, open_stages, records_of
 from stateward.transport import (
     NO_WORKER,
     Bus,
@@ -462,10 +462,14 @@ class Coordinator:
         Records are locked before work by every process, or two of them could wait for each other in a circle. If the
         turn `is_alone` with them, and will lock no others, what else it needs is asked for with its next query.
         """
-        records = self._store.load(record_ids, lock=True)
-        if not records or not is_alone:
+        if not record_ids:
+            return Locked()
+        # The answer is waited for with that to the next query: they are executed in this order.
+        records = self._store.ask_load(record_ids)
+        if not is_alone:
             return Locked(records)
-        return Locked(records, epoch=self._store.ask_epoch(), paused=self._store.ask_paused())
+        epoch, paused = self._store.ask_epoch_and_paused()
+        return Locked(records, epoch=epoch, paused=paused)
 
     def handle_reported(self) -> int:
         """Handle a batch of the inbox and delete it in the same transaction; how many events there were."""
@@ -486,7 +490,7 @@ class Coordinator:
     ) -> int:
         batch = Batch(now=self._clock())
         if locked is not None:
-            batch.records.update(locked.records)
+            batch.records.update(locked.found())
             batch.epoch, batch.paused = locked.epoch, locked.paused
         self.sent, self.has_more = (), True
         with self._store.transaction():
@@ -806,11 +810,15 @@ class Batch:
 
 
 class Locked(msgspec.Struct, frozen=True):
-    """Records that a transaction has locked, and what it has asked for besides."""
+    """Records that a transaction locks, and what it has asked for besides."""
 
-    records: dict[str, Record]
+    records: Asked | None = None
     epoch: Asked | None = None
     paused: Asked | None = None
+
+    def found(self) -> dict[str, Record]:
+        """The records by their ids."""
+        return {} if self.records is None else records_of(self.records.rows())
 
 
 class LocalWorker(Protocol):

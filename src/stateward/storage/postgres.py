@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from math import ceil
 from threading import RLock
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -133,7 +133,7 @@ class PostgresDatabase:
         self._is_doomed = False
         self._is_closed = False
         self._notified: set[str] = set()
-        self._appended: list[Queued] = []  # what waits for the commit
+        self._appended: list[Appended] = []  # what waits for the commit
         self._wakeups: list[PostgresWakeup] = []
         self._session: Session | None = None
         self._session = self._connect()
@@ -274,13 +274,17 @@ class PostgresDatabase:
             raise StoreError(DOOMED)
         point(Point.COMMIT_BEFORE)
         # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
-        told = _notifying(frozenset(self._notified))
+        topics = frozenset(self._notified)
+        told = _notifying(topics)
         if session.queued == (BEGIN,) and not self._appended:  # there was no statement
             session.forget()
             if told:
                 self._run(lambda own: own.now(*told))
         elif session.queued or self._appended or told:
-            commands = [*self._appended, *told, COMMIT]
+            if self._appended:  # the last of these statements notifies as well
+                *others, last = self._appended
+                told = (*(each.queued() for each in others), last.queued(topics))
+            commands = [*told, COMMIT]
             self._run_once(lambda own: own.now(*commands), unreachable=LOST_IN_COMMIT)
         else:
             self._run_once(lambda own: own.command(COMMIT.sql), unreachable=LOST_IN_COMMIT)
@@ -428,8 +432,8 @@ class PostgresDatabase:
         own: list[Row] = [(each,) for number in numbers for each in hashes[number]]
         arrays = [*to_arrays(["bigint", "bigint"], lanes), *to_arrays(["text"], own)]
         columns = tuple(table.columns.items())
-        inserting = _insert_sql(table.name, columns, min(len(rows), 2))
-        self._appended += [Queued(_EXTEND, arrays), Queued(inserting, _params(columns, rows))]
+        params = [*_params(columns, rows), *arrays]
+        self._appended.append(Appended(table.name, columns, min(len(rows), 2), params))
         point(Point.TRANSITIONS_APPENDED)
         point(Point.LANES_ADVANCED)
 
@@ -437,7 +441,7 @@ class PostgresDatabase:
         """Do what was put off until the commit."""
         if self._appended:
             appended, self._appended = self._appended, []
-            self._run(lambda session: session.now(*appended))
+            self._run(lambda session: session.now(*(each.queued() for each in appended)))
 
     # Wake-ups
 
@@ -829,7 +833,31 @@ def _location(parameters: dict[str, str]) -> str:
 
 # The SQL of bulk operations
 
-_EXTEND = "SELECT extend_lanes($1::bigint[], $2::bigint[], $3::text[])"
+
+class Appended(NamedTuple):
+    """Rows of the history, which are written in the message that commits."""
+
+    table: str
+    columns: Columns
+    size: int  # 1, or 2 for several rows: they are given as arrays
+    params: list[Param]
+
+    def queued(self, topics: frozenset[str] = frozenset()) -> Queued:
+        """The statement that writes them, and notifies the listeners of these topics."""
+        return Queued(_append_sql(self.table, self.columns, self.size, topics), self.params)
+
+
+@lru_cache
+def _append_sql(table: str, columns: Columns, count: int, topics: frozenset[str]) -> str:
+    """Extend the lanes, and then insert: the rows are numbered while their lanes are locked.
+
+    The subquery is executed first and once, because its functions are volatile, and what is inserted is computed from
+    its one row.
+    """
+    numbers, counts, hashes = (f"${len(columns) + n}" for n in (1, 2, 3))
+    calls = [f"extend_lanes({numbers}::bigint[], {counts}::bigint[], {hashes}::text[])"]
+    calls += _notify_calls(topics)
+    return f"{_insert_sql(table, columns, count)} FROM (SELECT {', '.join(calls)} OFFSET 0) AS extended"
 
 
 @lru_cache
@@ -908,8 +936,12 @@ def _names(names: Iterable[str], *, of: str = "") -> str:
 @lru_cache
 def _notifying(topics: frozenset[str]) -> tuple[Queued, ...]:
     """One statement for all topics, prepared as others are; none if there are none."""
-    calls = ", ".join(f"pg_notify('{SCHEMA}_{topic}', '')" for topic in sorted(topics))
-    return (Queued(f"SELECT {calls}", ()),) if calls else ()
+    calls = _notify_calls(topics)
+    return (Queued(f"SELECT {', '.join(calls)}", ()),) if calls else ()
+
+
+def _notify_calls(topics: frozenset[str]) -> list[str]:
+    return [f"pg_notify('{SCHEMA}_{topic}', '')" for topic in sorted(topics)]
 
 
 def _known(topics: Iterable[str]) -> frozenset[str]:

@@ -305,6 +305,13 @@ class Store:
         """
         return self._database.ask("SELECT epoch FROM current_epoch")
 
+    def ask_epoch_and_paused(self) -> tuple[Asked, Asked]:
+        """`ask_epoch` and `ask_paused` in one statement."""
+        asked = self._database.ask(
+            "SELECT epoch, machine, stage FROM current_epoch LEFT JOIN pauses ON TRUE"
+        )
+        return AskedEpoch(asked), AskedPaused(asked)
+
     def _epoch(self, changes: Sequence[Change], asked: Asked | None) -> int:
         if not any(change.transition for change in changes):
             return 0
@@ -355,13 +362,19 @@ class Store:
         wanted = sorted(set(ids))
         if not wanted:
             return {}
+        sql, params = self._loading(wanted, lock=lock)
+        return records_of(self._database.rows(sql, **params))
+
+    def ask_load(self, ids: Iterable[str]) -> Asked:
+        """Ask for records as `load` does, with a lock: it is held from the next statement on."""
+        sql, params = self._loading(sorted(set(ids)), lock=True)
+        return self._database.ask(sql, **params)
+
+    def _loading(self, wanted: Sequence[str], *, lock: bool) -> tuple[str, dict[str, object]]:
         condition, params = self._database.among("id", wanted)
         # Everyone locks in the order of ids, so that two transactions wait for each other but never in a circle.
         suffix = f" ORDER BY id{self._database.for_update}" if lock else ""
-        found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", **params
-        )
-        return {str(row[0]): _record(row) for row in found}
+        return f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", params
 
     def get(self, record_id: str) -> Record | None:
         """One record, or None."""
@@ -864,6 +877,33 @@ class Store:
             f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE {condition}", **params
         )
         return [transition_of_row(row) for row in found]
+
+
+def records_of(rows: Iterable[Row]) -> dict[str, Record]:
+    """Records by their ids, from the rows of `Store.ask_load`."""
+    return {str(row[0]): _record(row) for row in rows}
+
+
+class AskedEpoch:
+    """The epoch, of `Store.ask_epoch_and_paused`."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+
+    def rows(self) -> list[Row]:
+        """One row."""
+        return [row[:1] for row in self._asked.rows()[:1]]
+
+
+class AskedPaused:
+    """What is paused, of `Store.ask_epoch_and_paused`."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+
+    def rows(self) -> list[Row]:
+        """A row for each."""
+        return [row[1:] for row in self._asked.rows() if row[1] is not None]
 
 
 def open_stages(asked: Asked) -> dict[tuple[str, str], bool]:
