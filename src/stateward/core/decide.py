@@ -107,7 +107,7 @@ def begin(
         created_at=now,
         entered_at=now,
         priority=priority,
-        rank=rank_of(created_at=now, priority=priority, ageing_s=ageing_s),
+        rank=rank_of(created_at=now, priority=priority, ageing_s=ageing_s),  # for good: see there
         artifact=artifact,
         dedupe=dedupe,
         labels=labels or {},
@@ -115,6 +115,8 @@ def begin(
         replaces=replaces,
     )
     record, effects = _arrive(machine, record, now)
+    # A record begins with a transition like any other, with no source: a history without its first line is then seen
+    # to be cut, and the chain of a record needs no special case.
     metadata: Fields = {} if reason is None else {"reason": reason}
     if replaces is not None:
         metadata["replaces"] = replaces
@@ -145,6 +147,7 @@ def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Appl
     stays, because it identifies the attempt, and a second worker continues the same attempt.
     """
     now = _not_before(record, now)
+    # A record whose worker was lost waits for nothing: the state that it is in says which stage is to go on.
     stage = (
         machine.stage[record.waiting] if record.waiting else machine.stage_running_in[record.status]
     )
@@ -224,6 +227,7 @@ def upgrade(machine: Machine, record: Record, *, now: Micros) -> Applied | None:
         actor=COORDINATOR,
         facts={"from_machine_version": record.machine_version},
     )
+    # The event id is made of the version, so that two coordinators that upgrade the same record write the same event.
     # A held record is held anew by `_arrive`, if its stage is external in this version too.
     rest = None if record.rest == HELD else record.rest
     moved = replace(_move(_with_current_step(machine, record), to=to, now=now), rest=rest)
@@ -250,6 +254,7 @@ def take_on(
     if not can_continue(machine, record) or record.waiting is not None or record.rest is not None:
         detail = f"{record.id} waits already, or version {record.machine_version} is not upgraded"
         return Ignored(reason="impossible", detail=detail)
+    # A stage that found nothing would have skipped the next one, had it been there: a new stage is skipped as well.
     produced = [
         f"{each.produces}_count"
         for each in machine.stages
@@ -273,6 +278,7 @@ def rank_of(*, created_at: Micros, priority: int, ageing_s: float) -> int:
 
 
 def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Decision:
+    """One rule for each state and type of event: what a machine allows can be read from its table, and drawn."""
     rule = machine.rules.get((record.status, event.type))
     refusal = _refusal(machine, record, event, rule, now)
     if rule is None or refusal is not None:
@@ -315,6 +321,7 @@ def _refusal(
         return Ignored(reason="stale" if is_past else "ahead", detail=detail)
     if rule is None:
         return _no_rule(machine, record, event)
+    # After the rule: of an erased record too, an event that never fitted is called impossible, not forbidden.
     if record.rest == ERASED_REST:
         return Ignored(reason="not_allowed", detail=f"what {record.id} held was erased")
     if not _is_permitted(rule, event, machine.is_externally_driven(record)):
@@ -328,6 +335,7 @@ def _refusal(
 
 
 def _no_rule(machine: Machine, record: Record, event: Event) -> Ignored:
+    """Two reasons, because they have two cures: a misspelt type is mended by its sender, a late event by no one."""
     if event.type not in machine.event_types:
         return Ignored(reason="unknown_event", detail=f"{machine.name} has no event {event.type!r}")
     return Ignored(reason="impossible", detail=f"{event.type} has no effect in {record.status!r}")
@@ -345,6 +353,7 @@ def _is_permitted(rule: Rule, event: Event, is_externally_driven: bool) -> bool:
         return False
     if rule.is_by_person:
         return is_request if rule.verb == "answer" else event.actor.startswith(PERSON)
+    # The coordinator reports for workers that are gone, and the clock for those that hang.
     if rule.verb in ("complete", "fail"):
         return event.actor.startswith((RUNNER, SEQUENCER)) or event.actor in (CLOCK, COORDINATOR)
     if event.type in (RETRY_REQUESTED, CANCEL_REQUESTED) or rule.verb in ("move", "release"):
@@ -362,6 +371,11 @@ def _stage(rule: Rule) -> Stage:
 def _complete(
     machine: Machine, record: Record, event: Event, stage: Stage, now: Micros
 ) -> Decision:
+    """A stage is done: its outcome and the facts that its guards name choose the next state.
+
+    An outcome that the stage never declared is ignored instead of guessed at: the attempt then ends by its timeout, as
+    one that never reported, and the reason is among the ignored events.
+    """
     to = stage.route(event.outcome, event.facts)
     if to is None:
         known = ", ".join(stage.outcomes)
@@ -371,6 +385,7 @@ def _complete(
     fields = _with_log(record, stage)
     if stage.produces is not None:
         fields[f"{stage.produces}_count"] = count
+    # Notes stay until a later stage says others: a reader that was unsure is still unsure after the next stage.
     if NOTES in event.facts:
         fields[NOTES] = event.facts[NOTES]
     if FLAGS in event.facts:
@@ -390,6 +405,11 @@ def _complete(
 
 
 def _fail(machine: Machine, record: Record, event: Event, stage: Stage, now: Micros) -> Applied:
+    """An attempt has failed: to the state that is retried while retries are left, else to the one that is final.
+
+    `failed_from` is where a retry resumes. The count of retries goes into the message only when it is the last one: a
+    person who reads it then knows that nothing more will happen by itself.
+    """
     is_timeout = event.type.endswith(".timed_out")
     code = event.error_code or (TIMEOUT if is_timeout else "STAGE_FAILED")
     message = event.error_message or (
@@ -410,6 +430,7 @@ def _fail(machine: Machine, record: Record, event: Event, stage: Stage, now: Mic
 
 
 def _cancel(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:
+    """A person wants no more of it. Work under way is fenced off by the version; its report will be stale."""
     moved = replace(
         _move(record, to=rule.to, now=now),
         # A record that is cancelled after it failed still shows where it failed.
@@ -417,10 +438,15 @@ def _cancel(machine: Machine, record: Record, event: Event, rule: Rule, now: Mic
         error_code=CANCELLED,
         error_message=event.reason or f"Cancelled by {event.actor}",
     )
+    # No retry by itself: a person who cancels means it, and may still ask for one.
     return _apply(machine, moved, record, replace(event, is_retryable=False), now)
 
 
 def _retry(machine: Machine, record: Record, event: Event, now: Micros) -> Decision:
+    """Resume at the step that failed; stages before it are not repeated, because their items are stored.
+
+    Retries that people ask for count as well, so that the count says how often the step was repeated.
+    """
     stage = machine.stage_of(record.failed_from) if record.failed_from else None
     if stage is None:
         detail = f"{record.id} does not say at which step it failed"
@@ -505,6 +531,10 @@ def _refuse(
 
 
 def _reopen(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Decision:
+    """Back from a final state into the failed one, from which the scheduler retries it at once.
+
+    Two transitions instead of one: the history then shows that a person undid an end, apart from the retry.
+    """
     stage = machine.stage_of(record.failed_from) if record.failed_from else None
     if stage is None or (rule.to, stage.resume) not in machine.pairs:
         detail = f"{record.id} has no step to resume at; submit its document as a new record"
@@ -526,7 +556,10 @@ def _with_current_step(machine: Machine, record: Record) -> Record:
 
 
 def _move(record: Record, *, to: str, now: Micros) -> Record:
-    """The record in another status, with everything cleared that belonged to the old one."""
+    """The record in another status, with everything cleared that belonged to the old one.
+
+    Cleared here and nowhere else: a deadline or a worker that outlived its state would fire on the next one.
+    """
     return replace(
         record,
         status=to,
@@ -614,7 +647,11 @@ def _arrive(
     is_retryable: bool = True,
     is_requested: bool = False,
 ) -> tuple[Record, tuple[Effect, ...]]:
-    """What being in the new state means: what the record waits for, until when, and which effects follow."""
+    """What being in the new state means: what the record waits for, until when, and which effects follow.
+
+    Effects are written with the change and carried out later, so that no notification goes out for a change that was
+    not committed, and none is lost for one that was.
+    """
     kind = machine.kind[record.status]
     if kind == "terminal":
         is_news = record.error_code is not None and record.error_code != CANCELLED
@@ -654,6 +691,7 @@ def _arrive_failed(
         return _arrive_fatal(machine, record, now)
     if machine.is_externally_driven(record):  # its driver decides whether to retry
         return record, ()
+    # The token makes the jitter of the backoff a function of the attempt: a replayed history has the same times.
     due_at = machine.retry_of(record).next_at(
         retry_count=record.retry_count, token=f"{record.id}:{record.version}", now=now
     )
