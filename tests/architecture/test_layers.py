@@ -47,8 +47,9 @@ UNSAFE_WORDS = re.compile(
     rf"\b({'|'.join(sorted(UNSAFE_IMPORTS))}|eval|exec|system|popen|getoutput|getstatusoutput|yaml|shell)\b"
 )
 
-# Whose business a transaction is. Everyone else asks the coordinator. (The ledger has files of its own.)
-COMMITTERS = ("engine/coordinator.py", "storage/", "ledger/")
+# Whose business a transaction is. Everyone else asks the coordinator. (The ledger has files of its own, and a position
+# in a topic of Kafka is no transaction.)
+COMMITTERS = ("engine/coordinator.py", "storage/", "ledger/", "transport/kafka_member.py")
 
 LOCKED = re.compile(r"[a-z0-9][a-z0-9.-]*==[0-9][0-9a-z.+!]*( ; [a-z_ '<>=!.0-9A-Z()]+)? \\")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")

@@ -8,12 +8,13 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from lab.brokers import nats_broker, nats_program, redis_broker, redis_program
+from lab.kafka_mock import KafkaMock
 from stateward.transport.connect import connect
 from stateward.transport.engine import Engine
 from stateward.transport.memory import MemoryBroker, MemoryEngine
 
 LEASE_S = 0.5
-ENGINES = ("memory", "redis", "nats")
+ENGINES = ("memory", "redis", "nats", "kafka")
 
 
 class Site:
@@ -32,16 +33,23 @@ class Site:
         return self._engines[-1]
 
     def stream(self, name: str = "s") -> str:
-        return f"{self.prefix}.{name}"
+        return f"{self.prefix}.test.{name}"
 
     def close(self) -> None:
-        for each in self._engines:
-            each.close()
+        while self._engines:
+            self._engines.pop().close()
 
 
 @contextmanager
 def server_of(name: str) -> Iterator[str]:
-    """The URL of a server of this kind; skips the test where there is none."""
+    """The URL of a server of this kind; skips the test where there is none.
+
+    Of Kafka it is the mock cluster of librdkafka, unless TEST_KAFKA_BOOTSTRAP names the brokers of a real one.
+    """
+    if name == "kafka":
+        with _kafka() as url:
+            yield url
+        return
     variable = f"TEST_{name.upper()}_URL"
     programs = {"redis": redis_program, "nats": nats_program}
     if named := os.environ.get(variable):
@@ -51,6 +59,15 @@ def server_of(name: str) -> Iterator[str]:
     else:
         with (redis_broker if name == "redis" else nats_broker)() as broker:
             yield broker.url
+
+
+@contextmanager
+def _kafka() -> Iterator[str]:
+    if named := os.environ.get("TEST_KAFKA_BOOTSTRAP"):
+        yield f"kafka://{named}?partitions=4&replicas=1"
+    else:
+        with KafkaMock() as mock:
+            yield mock.url
 
 
 @contextmanager

@@ -40,8 +40,11 @@ PAYING = Path(__file__).parents[1] / "app" / "paying.py"
 SceneMaker = Callable[..., Scene]
 
 
-# What is the same over every engine runs over one in `make test`, and over both in `make test-long`.
-@pytest.fixture(scope="module", params=["redis", pytest.param("nats", marks=pytest.mark.long)])
+# What is the same over every engine runs over one in `make test`, and over all in `make test-long`.
+OTHERS = [pytest.param(each, marks=pytest.mark.long) for each in ("nats", "kafka")]
+
+
+@pytest.fixture(scope="module", params=["redis", *OTHERS])
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     with server_of(request.param) as own:
         yield own
@@ -136,8 +139,8 @@ def test_a_document_is_processed_by_a_worker_without_a_store(scene: Scene) -> No
     assert all(not each.startswith("relay-") for each in workers)
 
 
-@pytest.mark.parametrize("name", ["nats"])
-def test_the_same_over_the_other_engine(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nats", "kafka"])
+def test_the_same_over_the_other_engines(name: str, tmp_path: Path) -> None:
     with server_of(name) as url:
         scene = Scene(url, tmp_path, "other")
         try:
@@ -192,7 +195,7 @@ def test_what_a_lost_worker_had_goes_to_another_one(scene: Scene, impostor: Impo
 
 def test_work_of_a_stream_that_was_lost_is_sent_again(scene: Scene, impostor: Impostor) -> None:
     message = first_work(scene, impostor)  # gone from the stream, and no worker has it
-    assert impostor.depth() == 0
+    scene.until(lambda: impostor.depth() == 0)
 
     scene.add_worker()
 
@@ -320,7 +323,18 @@ def test_doctor_says_that_the_broker_does_not_answer(tmp_path: Path) -> None:
     assert "redis://127.0.0.1:1 cannot be reached" in check.sentence
 
 
-@pytest.mark.parametrize("url", ["redis", "redis://", "http://host", "nats://host:x"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis",
+        "redis://",
+        "http://host",
+        "nats://host:x",
+        "kafka://",
+        "kafka://a:1,",
+        "kafka://a:x",
+    ],
+)
 def test_a_url_that_names_no_engine_is_refused_with_the_settings(tmp_path: Path, url: str) -> None:
     with pytest.raises(DeclarationError, match="url must be database:"):
         settings(tmp_path, url, "p")

@@ -79,7 +79,7 @@ def coordinator(context: CliContext) -> None:
 @click.option(
     "--transport",
     metavar="URL",
-    help="Where work comes from instead of the database: redis:// or nats://. Otherwise transport.url.",
+    help="Where work comes from instead of the database: redis://, nats:// or kafka://. Otherwise transport.url.",
 )
 @click.option(
     "--blobs",

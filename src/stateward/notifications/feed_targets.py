@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -197,19 +197,19 @@ class KafkaTarget:
     def __init__(self, url: str, *, timeout_s: float) -> None:
         from confluent_kafka import Producer
 
-        brokers, _, query = url.removeprefix("kafka://").partition("?")
+        from stateward.transport.kafka import client_settings, silent_log
+
         self._url = url
         self._timeout_s = timeout_s
         self._producer: Any = Producer(
             {
-                "bootstrap.servers": brokers,
                 "enable.idempotence": True,  # a repetition within the producer neither doubles nor overtakes
                 "acks": "all",
                 "linger.ms": 5,
                 "message.timeout.ms": round(timeout_s * 1000),
-                **dict(parse_qsl(query)),
+                **client_settings(url),
             },
-            logger=_silent(),
+            logger=silent_log("stateward.feed.kafka"),
         )
 
     def send(self, messages: Sequence[FeedMessage]) -> None:
@@ -243,12 +243,3 @@ class KafkaTarget:
 
     def close(self) -> None:
         """Nothing is queued between two batches."""
-
-
-def _silent() -> Any:  # noqa: ANN401 - a logger
-    import logging
-
-    own = logging.getLogger("stateward.feed.kafka")
-    own.addHandler(logging.NullHandler())
-    own.propagate = False
-    return own

@@ -1,5 +1,6 @@
 """How work reaches workers that have no database."""
 
+import re
 from collections.abc import Iterator
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -9,7 +10,8 @@ from msgspec import Meta
 from stateward.definition.section import Bytes, Count, FilePath, Problem, Section
 
 DATABASE_URL = "database:"
-SCHEMES = ("redis", "rediss", "nats", "tls")
+SCHEMES = ("redis", "rediss", "nats", "tls", "kafka")
+_BROKERS = re.compile(r"[^\s,:/@]+(:[0-9]{1,5})?(,[^\s,:/@]+(:[0-9]{1,5})?)*")
 
 
 class TransportSettings(Section, frozen=True, kw_only=True):
@@ -18,8 +20,9 @@ class TransportSettings(Section, frozen=True, kw_only=True):
     url: Annotated[
         str,
         Meta(
-            description="`database:` (workers read it from the store), `redis://host:6379/0` or `nats://host:4222`: "
-            "then coordinators also give work to workers that have no database."
+            description="`database:` (workers read it from the store), `redis://host:6379/0`, `nats://host:4222` or "
+            "`kafka://host:9092,host:9092?name=value` (with settings of librdkafka, `partitions` and `replicas`): then "
+            "coordinators also give work to workers that have no database."
         ),
     ] = DATABASE_URL
     prefix: Annotated[
@@ -56,13 +59,18 @@ class TransportSettings(Section, frozen=True, kw_only=True):
 
     def problems(self) -> Iterator[Problem]:
         """One sentence about a URL that names no engine."""
-        try:
-            parts = urlsplit(self.url)
-            is_known = parts.scheme in SCHEMES and bool(parts.hostname) and (parts.port or 1) > 0
-        except ValueError:
-            is_known = False
-        if not self.is_database and not is_known:
+        if not self.is_database and not _is_engine(self.url):
             yield (
                 ("url",),
-                "url must be database:, redis://host:port/number or nats://host:port",
+                "url must be database:, redis://host:port/number, nats://host:port or kafka://host:port",
             )
+
+
+def _is_engine(url: str) -> bool:
+    if url.startswith("kafka://"):  # several brokers are no URL of one host
+        return _BROKERS.fullmatch(url.removeprefix("kafka://").partition("?")[0]) is not None
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in SCHEMES and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False

@@ -1,0 +1,159 @@
+"""What Kafka needs beyond the suite of all engines: messages finished out of order, and partitions that move."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from stateward.core.errors import InvalidRequest
+from stateward.transport.connect import connect
+from stateward.transport.engine import Delivery, Engine, Parcel
+from stateward.transport.kafka_offsets import (
+    METADATA_BYTES_MAX,
+    WINDOW,
+    PartitionOffsets,
+    settled_above,
+)
+from tests.transport.brokers import Site, site_of
+
+PATIENCE_S = 20.0
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with site_of("kafka") as own:
+        yield own
+
+
+@pytest.fixture
+def stream(site: Site) -> Iterator[str]:
+    """A stream, and so a group, that no other test uses."""
+    site.prefix = f"t{time.monotonic_ns()}"
+    yield site.stream()
+    site.close()
+
+
+def receive(engine: Engine, stream: str, count: int) -> list[Delivery]:
+    found: list[Delivery] = []
+    until = time.monotonic() + PATIENCE_S
+    while len(found) < count and time.monotonic() < until:
+        found += engine.receive([stream], limit=count - len(found), wait_s=0.2)
+    return found
+
+
+def seen(offsets: PartitionOffsets, *numbers: int) -> list[int]:
+    return [each for each in numbers if offsets.arrive(each)]
+
+
+def successor(offsets: PartitionOffsets) -> PartitionOffsets:
+    """What another consumer knows of the partition from what was committed."""
+    return PartitionOffsets(offsets.position, offsets.metadata())
+
+
+def test_the_position_waits_for_the_oldest_message_and_then_passes_all_that_are_settled() -> None:
+    offsets = PartitionOffsets(7)
+    assert seen(offsets, 7, 8, 9, 10) == [7, 8, 9, 10]
+
+    offsets.settle(9)
+    offsets.settle(8)
+    assert offsets.position == 7
+    assert settled_above(offsets.metadata()) == 2
+
+    offsets.settle(7)
+    assert offsets.position == 10
+    assert settled_above(offsets.metadata()) == 0
+
+
+def test_who_gets_the_partition_next_skips_what_is_settled_and_counts_what_went_out() -> None:
+    offsets = PartitionOffsets(0)
+    seen(offsets, 0, 1, 2, 3)
+    assert [offsets.deliver(each) for each in (0, 1, 2)] == [1, 1, 1]
+    offsets.settle(1)
+
+    second = successor(offsets)
+    assert seen(second, 0, 1, 2, 3) == [0, 2, 3]
+    assert [second.deliver(each) for each in (0, 2, 3)] == [2, 2, 1]
+
+    third = successor(second)
+    assert seen(third, 0, 1, 2, 3) == [0, 2, 3]
+    assert [third.deliver(each) for each in (0, 2, 3)] == [3, 3, 2]
+
+
+def test_numbers_that_the_log_does_not_have_hold_nothing_up() -> None:
+    offsets = PartitionOffsets(0)
+
+    assert seen(offsets, 0, 5, 5, 1_000_000) == [0, 5, 1_000_000]
+    for each in (0, 5):
+        offsets.settle(each)
+
+    assert offsets.position == 1_000_000
+
+
+@pytest.mark.parametrize("metadata", ["", "null", "{", '{"d":"?"}', '{"n":{"x":2}}', '{"out":7}'])
+def test_metadata_of_another_program_means_that_all_comes_again(metadata: str) -> None:
+    offsets = PartitionOffsets(3, metadata)
+
+    assert seen(offsets, 3, 4) == [3, 4]
+    assert settled_above(metadata) == 0
+
+
+def test_what_is_known_of_a_full_window_fits_into_what_a_broker_takes() -> None:
+    offsets = PartitionOffsets(0)
+    for each in range(WINDOW):
+        offsets.arrive(each)
+        for _ in range(3):
+            offsets.deliver(each)
+    for each in range(1, WINDOW, 2):
+        offsets.settle(each)
+
+    assert len(offsets.metadata()) <= METADATA_BYTES_MAX
+    assert settled_above(offsets.metadata()) == WINDOW // 2
+    assert offsets.is_beyond_window(WINDOW)
+
+
+def test_what_a_lost_consumer_had_finished_does_not_come_again(site: Site, stream: str) -> None:
+    lost = site.engine("lost")
+    lost.publish(stream, [Parcel("same record", each) for each in (b"slow", b"quick", b"other")])
+    found = {each.body: each for each in receive(lost, stream, 3)}
+    lost.ack([found[b"quick"], found[b"other"]])
+
+    again = receive(site.engine("next"), stream, 1)
+
+    assert [(each.body, each.count) for each in again] == [(b"slow", 2)]
+    assert site.engine("looks").depth(stream) == 1
+
+
+def test_a_message_that_is_not_extended_comes_back_to_a_consumer_that_lives(
+    site: Site, stream: str
+) -> None:
+    engine = site.engine()
+    engine.publish(stream, [Parcel("r", b"a")])
+
+    counts = [each.count for _ in range(3) for each in receive(engine, stream, 1)]
+
+    assert counts == [1, 2, 3]
+
+
+def test_what_a_consumer_has_stays_its_own_when_others_get_its_partitions(
+    site: Site, stream: str
+) -> None:
+    first, second = site.engine("first", lease_s=60), site.engine("second", lease_s=60)
+    first.publish(stream, [Parcel(str(each), b"%d" % each) for each in range(16)])
+    held = receive(first, stream, 8)
+
+    others = receive(second, stream, 8)  # the first one asks for nothing more, and messages wait
+
+    assert len({each.body for each in (*held, *others)}) == 16
+    first.extend(held)
+    first.ack(held)
+    second.ack(others)
+    until = time.monotonic() + PATIENCE_S
+    while second.depth(stream) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert second.depth(stream) == 0
+
+
+@pytest.mark.parametrize("query", ["partitions=x", "no.such.setting=1"])
+def test_a_url_with_an_option_that_kafka_does_not_know_is_refused(query: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"transport.url: .*(number|no.such.setting)"):
+        connect(f"kafka://127.0.0.1:1?{query}", consumer="one", lease_s=1.0)
