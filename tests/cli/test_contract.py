@@ -133,6 +133,9 @@ CALLS: dict[str, str] = {
     "key list": "key list",
     "key link": "key link {key}",
     "key revoke": "key revoke {key}",
+    "key worker create": "key worker create ocr --stages upload.parse --out {new}",
+    "key worker list": "key worker list",
+    "key worker revoke": "key worker revoke {worker_key}",
     "settings show": "settings show",
     "settings reference": "settings reference",
     "demo": "demo --only images",
@@ -293,6 +296,9 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
             names["paper"] = a_paper_in(demo)
         if "{key}" in CALLS[path]:
             names["key"] = demo.json("key", "create", "bert", "--role", "viewer")["id"]
+        if "{worker_key}" in CALLS[path]:
+            options = ("--stages", "upload.*", "--out", str(tmp_path / "worker.json"))
+            names["worker_key"] = demo.json("key", "worker", "create", "far", *options)["id"]
         return CALLS[path].format(**names).split()
 
     return fill

@@ -14,13 +14,19 @@ TIMES = "worker: {processes: 1, heartbeat_seconds: 0.3, lease_seconds: 0.9}\n"
 
 
 def settings(
-    folder: Path, url: str, prefix: str, *, transport: str = "", text: str = ""
+    folder: Path,
+    url: str,
+    prefix: str,
+    *,
+    transport: str = "",
+    text: str = "",
+    times: str = TIMES,
 ) -> Settings:
     folder.mkdir(exist_ok=True, parents=True)
     config = folder / "config.yaml"
     config.write_text(
         f"data: {folder}/data\ntransport: {{url: '{url}', prefix: {prefix}, inline_bytes_max: 1000{transport}}}\n"
-        f"{TIMES}{text}"
+        f"{times}{text}"
     )
     return Settings.load(config, environ={})
 
@@ -28,10 +34,12 @@ def settings(
 class Scene:
     """One broker, one store, and whoever works on them."""
 
-    def __init__(self, url: str, folder: Path, prefix: str, *, text: str = "") -> None:
+    def __init__(
+        self, url: str, folder: Path, prefix: str, *, text: str = "", times: str = TIMES
+    ) -> None:
         self.url, self.folder, self.prefix, self.text = url, folder, prefix, text
         self._stack = ExitStack()
-        own = settings(folder / "coordinator", url, prefix, text=text)
+        own = settings(folder / "coordinator", url, prefix, text=text, times=times)
         self.app = self._stack.enter_context(App(own))
         self.coordinator = self._stack.enter_context(self.app.node(is_worker=False))
         self.workers: list[Node] = []

@@ -15,23 +15,9 @@ import pytest
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.core.errors import DeclarationError
-from stateward.transport.channel import Channel
-from stateward.transport.connect import connect
-from stateward.transport.messages import (
-    CLASSES,
-    HEARTBEAT,
-    RESULT,
-    HeartbeatMessage,
-    ItemChunk,
-    ResultMessage,
-    WorkMessage,
-    data_of,
-    encode,
-    results_stream,
-    work_stream,
-)
-from stateward.workers.sdk import registered
+from stateward.transport.messages import RESULT, ItemChunk
 from tests.transport.brokers import server_of
+from tests.transport.impostor import Impostor, first_work
 from tests.transport.scene import Scene, settings
 
 STATEMENT = b"Date;Text;Amount\n2026-01-05;a;-1,00\n"
@@ -68,64 +54,11 @@ def scene(make_scene: SceneMaker) -> Scene:
     return make_scene()
 
 
-class Impostor:
-    """A worker made of messages alone, which says what a test wants it to."""
-
-    def __init__(self, scene: Scene, *, name: str = "impostor") -> None:
-        self.name = name
-        self._prefix = scene.prefix
-        self.channel = Channel(
-            connect(scene.url, consumer=name, lease_s=60.0), clock=lambda: 1, prefix=scene.prefix
-        )
-        self._streams = [
-            work_stream("upload", "parse", each, prefix=scene.prefix) for each in CLASSES
-        ]
-
-    def announce(self) -> None:
-        message = HeartbeatMessage(worker=self.name, runners=sorted(registered()), slots=1)
-        self.send(HEARTBEAT, message)
-
-    def depth(self) -> int:
-        return sum(map(self.channel.depth, self._streams))
-
-    def take(self) -> WorkMessage | None:
-        found = self.channel.receive(self._streams, limit=1, wait_s=0.01)
-        self.channel.ack(found)
-        return data_of(found[0].envelope, WorkMessage) if found else None
-
-    def send(self, type_: str, data: object) -> None:
-        envelope = encode(type_, data, id_="1", source="/impostor", subject="x", at=1)
-        self.channel.publish(results_stream(self._prefix), [envelope])
-
-    def answer(self, message: WorkMessage, **more: object) -> None:
-        work = message.work
-        facts: dict[str, object] = {
-            "record_id": work.record_id, "version": work.version, "delivery": work.delivery,
-            "assigned_to": work.worker, "stage": work.stage, "worker": self.name,
-        }  # fmt: skip
-        self.send(RESULT, ResultMessage(**{**facts, **more}))  # type: ignore[arg-type]
-
-
 @pytest.fixture
 def impostor(scene: Scene) -> Iterator[Impostor]:
     own = Impostor(scene)
     yield own
     own.channel.close()
-
-
-def first_work(scene: Scene, impostor: Impostor) -> WorkMessage:
-    """The work of a submitted document, taken by the impostor."""
-    impostor.announce()
-    scene.app.submit(STATEMENT)
-    found: list[WorkMessage] = []
-
-    def has_come() -> bool:
-        if (message := impostor.take()) is not None:
-            found.append(message)
-        return bool(found)
-
-    scene.until(has_come)
-    return found[0]
 
 
 def test_a_document_is_processed_by_a_worker_without_a_store(scene: Scene) -> None:
@@ -194,7 +127,7 @@ def test_what_a_lost_worker_had_goes_to_another_one(scene: Scene, impostor: Impo
 
 
 def test_work_of_a_stream_that_was_lost_is_sent_again(scene: Scene, impostor: Impostor) -> None:
-    message = first_work(scene, impostor)  # gone from the stream, and no worker has it
+    message = first_work(scene, impostor, STATEMENT)  # gone from the stream, and no worker has it
     scene.until(lambda: impostor.depth() == 0)
 
     scene.add_worker()
@@ -203,7 +136,7 @@ def test_work_of_a_stream_that_was_lost_is_sent_again(scene: Scene, impostor: Im
 
 
 def test_a_result_that_comes_twice_counts_once(scene: Scene, impostor: Impostor) -> None:
-    message = first_work(scene, impostor)
+    message = first_work(scene, impostor, STATEMENT)
     for _ in range(2):
         impostor.answer(message, error_code="ODD", error_message="no", is_retryable=False)
 
@@ -223,7 +156,7 @@ def test_a_result_that_comes_twice_counts_once(scene: Scene, impostor: Impostor)
 def test_a_result_for_what_the_store_does_not_have_changes_nothing(
     scene: Scene, impostor: Impostor, more: dict[str, object]
 ) -> None:
-    message = first_work(scene, impostor)
+    message = first_work(scene, impostor, STATEMENT)
     impostor.answer(message, error_code="ODD", is_retryable=False, **more)
     impostor.answer(message, error_code="REAL", is_retryable=False)
 
@@ -239,7 +172,7 @@ def test_a_result_for_what_the_store_does_not_have_changes_nothing(
 def test_a_result_beyond_limits_and_types_is_a_failed_attempt(
     scene: Scene, impostor: Impostor, count: int, data: bytes, why: str
 ) -> None:
-    message = first_work(scene, impostor)
+    message = first_work(scene, impostor, STATEMENT)
     chunk = ItemChunk(count=1, data=msgspec.Raw(data))
     impostor.answer(message, count=count, items=[chunk])
 

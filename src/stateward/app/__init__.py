@@ -433,10 +433,12 @@ class App:
     def admin(self) -> Admin:
         """Keys, verification, export."""
         from stateward.app.admin import Admin
+        from stateward.storage.worker_keys import WorkerKeys
 
         return Admin(
             store=self.store,
             keys=self.keys,
+            worker_keys=WorkerKeys(self.database),
             audit=self.audit,
             registry=self.registry,
             clock=self.clock,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from stateward.app.identity import new_key_id, new_token
 from stateward.blobs import ArtifactStore
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Fields, Micros
 from stateward.core.verify import Finding
 from stateward.engine.clock_guard import ClockGuard
@@ -37,6 +37,8 @@ from stateward.storage.audit import (
 )
 from stateward.storage.keys import ApiKey, Keys, check_name, check_role, key_text
 from stateward.storage.store import Store
+from stateward.storage.worker_keys import WorkerKey, WorkerKeys
+from stateward.transport.credentials import ALL_STAGES, WorkerCredential
 
 
 class Admin:
@@ -51,6 +53,7 @@ class Admin:
         registry: MachineRegistry,
         clock: Callable[[], Micros],
         artifacts: ArtifactStore,
+        worker_keys: WorkerKeys,
         signing_key: str | None = None,
         mirror: str | None = None,
     ) -> None:
@@ -59,6 +62,7 @@ class Admin:
         self._mirror = mirror
         self._store = store
         self._keys = keys
+        self._worker_keys = worker_keys
         self._audit = audit
         self._registry = registry
         self._clock = clock
@@ -119,6 +123,45 @@ class Admin:
         was_open = self._keys.revoke(key_id, now=self._clock())
         if was_open:
             self._note(KEY_REVOKED, actor or person(), {"key_id": key_id})
+        return was_open
+
+    def new_worker_key(
+        self, name: str, *, stages: Sequence[str], actor: str | None = None
+    ) -> tuple[WorkerKey, WorkerCredential]:
+        """A credential for a worker behind a transport, and what its file holds. From the first on, all need one."""
+        key = WorkerKey(
+            id=new_key_id(),
+            name=check_name(name),
+            stages=tuple(self._stage_name(each) for each in dict.fromkeys(stages)),
+            created_at=self._clock(),
+            created_by=actor or person(),
+        )
+        if not key.stages:
+            raise InvalidRequest("name at least one stage, as machine.stage or machine.*")
+        secret = new_token()
+        self._worker_keys.add(key, secret=secret)
+        detail: Fields = {"key_id": key.id, "name": key.name, "stages": list(key.stages)}
+        self._note(KEY_CREATED, key.created_by, detail)
+        return key, WorkerCredential(id=key.id, secret=secret, stages=key.stages)
+
+    def _stage_name(self, text: str) -> str:
+        """`machine.stage` or `machine.*`, of a machine and a stage that exist."""
+        name, _, stage = text.partition(".")
+        machine = self._registry.named(name)
+        known = [each.name for each in machine.stages]
+        if stage != ALL_STAGES and stage not in known:
+            raise UnknownName(f"stage of {machine.name}", stage, known)
+        return f"{machine.name}.{stage}"
+
+    def worker_keys(self) -> list[WorkerKey]:
+        """Every credential of a worker that was ever made."""
+        return self._worker_keys.all()
+
+    def revoke_worker_key(self, key_id: str, *, actor: str | None = None) -> bool:
+        """Refuse what a credential signs from now on; whether it was not revoked before."""
+        was_open = self._worker_keys.revoke(key_id, now=self._clock())
+        if was_open:
+            self._note(KEY_REVOKED, actor or person(), {"key_id": key_id, "is_worker": True})
         return was_open
 
     def verify(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stateward import telemetry
@@ -12,6 +13,7 @@ from stateward.engine.system import host_name, process_life
 from stateward.transport import WorkerInfo
 from stateward.transport.channel import Channel
 from stateward.transport.connect import connect
+from stateward.transport.credentials import WorkerCredential, allows, read_credential
 from stateward.transport.inbox import Inbox
 from stateward.transport.messages import CLASSES, results_stream, work_stream
 
@@ -48,8 +50,11 @@ def build_relay(
 ) -> Relay:
     """What gives the work of this coordinator to workers behind the transport."""
     from stateward.app.runtime import runner_limits
+    from stateward.engine.admission import Admission
     from stateward.engine.relay import RELAY, Relay, RelayConfig
     from stateward.engine.remote_results import ResultChecker
+    from stateward.storage.audit import AuditLog
+    from stateward.storage.worker_keys import WorkerKeys
 
     own, log = settings.transport, telemetry.log("transport")
     pid = os.getpid()
@@ -85,6 +90,14 @@ def build_relay(
                 each: 0.0 if settings.machine(each).is_fifo else settings.coordinator.ageing_seconds
                 for each in plugins.machines
             },
+            runners={
+                **{
+                    (machine.name, stage.name, ""): stage.runner
+                    for machine in plugins.machines.values()
+                    for stage in machine.stages
+                },
+                **{place: route.runner for place, route in plugins.routes.items()},
+            },
         ),
         channel=channel,
         inbox=Inbox(channel, [results_stream(own.prefix)], log),
@@ -99,6 +112,7 @@ def build_relay(
         artifacts=artifacts,
         clock=clock,
         log=log,
+        admission=Admission(WorkerKeys(database), AuditLog(database), clock=clock),
     )
 
 
@@ -119,6 +133,7 @@ class RemoteEnd:
 
         own = settings.transport
         self._settings = settings
+        self._credential = None if own.credential is None else read_credential(Path(own.credential))
         self._database = database
         self._artifacts = artifacts
         self._shares_blobs = shares_blobs
@@ -131,7 +146,11 @@ class RemoteEnd:
             deliveries_max=settings.worker.deliveries_max,
         )
         self._reporter: Reporter = Reporter(
-            self._channel, worker=name, prefix=own.prefix, clock=clock
+            self._channel,
+            worker=name,
+            prefix=own.prefix,
+            clock=clock,
+            credential=self._credential,
         )
         self.outputs: RemoteOutputs = RemoteOutputs(database, self._reporter)
 
@@ -142,7 +161,7 @@ class RemoteEnd:
         settings, log = self._settings, telemetry.log("transport")
         return Courier(
             self._channel,
-            Inbox(self._channel, work_streams(settings, plugins), log),
+            Inbox(self._channel, work_streams(settings, plugins, self._credential), log),
             CourierConfig(
                 heartbeat_s=settings.worker.heartbeat_seconds,
                 shares_blobs=self._shares_blobs,
@@ -156,13 +175,16 @@ class RemoteEnd:
         )
 
 
-def work_streams(settings: Settings, plugins: Plugins) -> list[str]:
-    """The streams of all stages that the runners of this process can do."""
+def work_streams(
+    settings: Settings, plugins: Plugins, credential: WorkerCredential | None = None
+) -> list[str]:
+    """The streams of all stages that the runners of this process can do, and its credential is for."""
     known = plugins.runners
     return [
         work_stream(machine.name, stage.name, each, prefix=settings.transport.prefix)
         for machine in plugins.machines.values()
         for stage in machine.stages
         if stage.runner in known
+        and (credential is None or allows(credential.stages, machine.name, stage.name))
         for each in CLASSES
     ]

@@ -1,4 +1,4 @@
-"""`stateward key`: who may use the HTTP API, and keys that sign. A key of the API is shown once, and kept nowhere."""
+"""`stateward key`: keys of the HTTP API, which are shown once, keys that sign, and credentials of workers."""
 
 import os
 from pathlib import Path
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from stateward.core.model import Fields
     from stateward.schemas import KeyDocument
     from stateward.storage.keys import Role
+    from stateward.storage.worker_keys import WorkerKey
 
 ROLES = ("viewer", "submitter", "reviewer", "operator", "admin")
 DAYS_MAX = 3650
 MINUTES_MAX = 1440
-SIGNING_KEY_MODE = 0o600
+SECRET_MODE = 0o600
 
 
 @click.group(
@@ -214,22 +215,137 @@ def create_signing(context: CliContext, *, name: str, out: Path) -> None:
     The private half goes to a file that only you can read, which ledger.signing_key in the settings names; the public
     half is printed, for everybody who verifies. Needs the extra `signing`: pip install 'stateward[signing]'.
     """
-    from stateward.core.errors import InvalidRequest
     from stateward.ledger import generate_key
 
     private, public = generate_key(name)
-    try:
-        # The mode is given at creation: between creating and a chmod others could open the file.
-        fd = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, SIGNING_KEY_MODE)
-    except FileExistsError:
-        raise InvalidRequest(f"{out} exists; name a new file") from None
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
-        file.write(f"{private}\n")
+    _write_secret(out, private)
     if context.json:
         context.emit({"out": str(out), "public": public})
     else:
         write(public)
         context.say(f"the private half is in {out}; give the line above to those who verify")
+
+
+@key.group(
+    "worker",
+    cls=Group,
+    examples=[
+        "stateward key worker create ocr --stages papers.extract --out ocr.json",
+        "stateward key worker list",
+    ],
+)
+def worker() -> None:
+    """Credentials of workers that have no database."""
+
+
+@worker.command(
+    "create",
+    examples=[
+        "stateward key worker create ocr --stages papers.extract --out ocr.json",
+        "stateward key worker create office --stages 'upload.*,letters.count' --out office.json",
+    ],
+)
+@click.argument("name")
+@click.option(
+    "--stages",
+    metavar="MACHINE.STAGE,…",
+    required=True,
+    help="Which stages it may do; MACHINE.* for all of a machine.",
+)
+@click.option(
+    "--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="A new file for the credential."
+)  # fmt: skip
+@pass_context
+def create_worker(context: CliContext, *, name: str, stages: str, out: Path) -> None:
+    """Make a credential for a worker behind a transport.
+
+    The file goes to the worker's machine, where transport.credential in the settings names it. It signs what the worker
+    reports. From the first credential on, coordinators refuse what is not signed.
+    """
+    import msgspec
+
+    from stateward.core.errors import InvalidRequest
+
+    if out.exists():  # before a credential is made that no file would hold
+        raise InvalidRequest(f"{out} exists; name a new file")
+    with context.local_app() as app:
+        made, credential = app.admin.new_worker_key(name, stages=stages.split(","))
+    _write_secret(out, msgspec.json.encode(credential).decode())
+    if context.json:
+        context.emit({"out": str(out), **_worker_row(made)})
+    else:
+        write(made.id)
+        context.say(f"the credential is in {out}; name it in transport.credential of the worker")
+
+
+@worker.command(
+    "list",
+    is_listing=True,
+    examples=["stateward key worker list", "stateward key worker list --json"],
+)
+@pass_context
+def list_workers(context: CliContext) -> None:
+    """List the credentials of workers, without their secrets."""
+    with context.local_app() as app:
+        found = app.admin.worker_keys()
+    if context.is_for_programs:
+        context.emit_rows(_worker_row(each) for each in found)
+        return
+    if not found:
+        context.say("there is no credential; all workers that reach the broker are believed")
+        return
+    write_table(
+        ("id", "name", "stages", "state", "created"),
+        [
+            (
+                each.id,
+                each.name,
+                ", ".join(each.stages),
+                "live" if each.revoked_at is None else "revoked",
+                moment(each.created_at),
+            )
+            for each in found
+        ],
+    )
+
+
+@worker.command("revoke", examples=["stateward key worker revoke 4k2m0f8q1s3t5v7x"])
+@click.argument("key_id", metavar="ID")
+@pass_context
+def revoke_worker(context: CliContext, key_id: str) -> None:
+    """Refuse what a credential signs, from the next second on."""
+    with context.local_app() as app:
+        was_open = app.admin.revoke_worker_key(key_id)
+    if context.json:
+        context.emit({"id": key_id, "was_open": was_open})
+    else:
+        write(f"{key_id} is revoked" if was_open else f"{key_id} was revoked before")
+
+
+def _write_secret(out: Path, text: str) -> None:
+    """Write a file that only this user can read."""
+    from stateward.core.errors import InvalidRequest
+
+    try:
+        # The mode is given at creation: between creating and a chmod others could open the file.
+        fd = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, SECRET_MODE)
+    except FileExistsError:
+        raise InvalidRequest(f"{out} exists; name a new file") from None
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        file.write(f"{text}\n")
+
+
+def _worker_row(each: "WorkerKey") -> dict[str, object]:
+    from stateward.core.model import to_iso
+
+    return {
+        "id": each.id,
+        "name": each.name,
+        "stages": list(each.stages),
+        "created_at": to_iso(each.created_at),
+        "created_by": each.created_by,
+        "revoked_at": None if each.revoked_at is None else to_iso(each.revoked_at),
+    }
 
 
 def _plain(each: "KeyDocument") -> "Fields":

@@ -21,19 +21,21 @@ from msgspec.structs import replace
 from stateward.core.errors import (
     ArtifactError,
     ArtifactsUnreachable,
-    StatewardError,
     StoreError,
     TransportError,
     TransportFull,
 )
 from stateward.core.model import PRIORITY_NORMAL, Event, Micros, Work
+from stateward.engine.admission import Admission, RefusedMessage, check_stage
 from stateward.engine.remote_results import ResultChecker
 from stateward.storage.database import TOPIC_WORK, Database
 from stateward.storage.outputs import Output, Outputs, result_event
 from stateward.storage.store import Store
+from stateward.storage.worker_keys import WorkerKey
 from stateward.telemetry import Log
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages
 from stateward.transport.channel import Blobs, Channel, Received
+from stateward.transport.credentials import allows
 from stateward.transport.inbox import MessageSource, Outage
 from stateward.transport.messages import (
     Envelope,
@@ -75,7 +77,10 @@ class Sent(msgspec.Struct, kw_only=True, gc=False):
 
 
 class RelayConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How a relay works. `ageing_s` by machine is that of the coordinator."""
+    """How a relay works. `ageing_s` by machine is that of the coordinator.
+
+    `runners` are those of each stage, by (machine, stage, source type).
+    """
 
     heartbeat_s: float
     lease_s: float
@@ -83,6 +88,7 @@ class RelayConfig(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str = "stateward"
     inline_bytes_max: int = 256 * 1024
     ageing_s: Mapping[str, float] = {}
+    runners: Mapping[tuple[str, str, str], str] = {}
 
 
 def lost_work(
@@ -155,8 +161,10 @@ class Relay:
         clock: Callable[[], Micros],
         log: Log,
         ticks: Callable[[], float] = time.monotonic,
+        admission: Admission | None = None,
     ) -> None:
         self.name = info.id
+        self._admission = admission
         self._info = info
         self._config = config
         self._channel = channel
@@ -348,25 +356,29 @@ class Relay:
     # Messages in
 
     def _take(self, received: Received) -> None:
+        envelope = received.envelope
         try:
-            match received.envelope.type:
+            key = None if self._admission is None else self._admission.admit(envelope)
+            match envelope.type:
                 case messages.RESULT:
-                    self._take_result(data_of(received.envelope, ResultMessage))
+                    self._take_result(data_of(envelope, ResultMessage), key)
                 case messages.SAVED:
-                    self._saved.append(data_of(received.envelope, SavedMessage))
+                    self._take_saved(data_of(envelope, SavedMessage), key)
                 case messages.RETURNED:
-                    self._returned.append(data_of(received.envelope, ReturnedMessage))
+                    self._take_returned(data_of(envelope, ReturnedMessage), key)
                 case messages.HEARTBEAT:
-                    self._hear(data_of(received.envelope, HeartbeatMessage))
+                    self._hear(data_of(envelope, HeartbeatMessage), key)
                 case other:
                     raise ValueError(f"a worker does not send {other}")
         except (ValueError, RefusedMessage) as error:
+            if self._admission is not None and isinstance(error, RefusedMessage):
+                self._admission.note(envelope, error)
             self._log.warning(f"a message was refused: {error}", source=received.envelope.source)
             self._channel.bury(received.delivery, str(error))
             return
         self._taken.append(received)
 
-    def _take_result(self, message: ResultMessage) -> None:
+    def _take_result(self, message: ResultMessage, key: WorkerKey | None) -> None:
         """Check a result against the work that the store has; what is late or repeated is dropped."""
         attempt = (message.record_id, message.version)
         sent = self._sent.get(attempt)
@@ -379,15 +391,45 @@ class Relay:
             return
         if message.stage != work.stage:
             raise RefusedMessage(f"a result of {message.stage!r} for work of {work.stage!r}")
+        check_stage(key, work.machine, work.stage)
         if attempt not in self._results:
-            self._results[attempt] = (work, self._checker.output(work, message))
+            own = replace(message, worker=_name(message.worker, key))
+            self._results[attempt] = (work, self._checker.output(work, own))
 
-    def _hear(self, message: HeartbeatMessage) -> None:
-        self._heard[message.worker] = message
+    def _take_saved(self, message: SavedMessage, key: WorkerKey | None) -> None:
+        """Bytes for later attempts. Those of an attempt that is over count too: they were paid for."""
+        found = self._database.rows(
+            "SELECT machine FROM records WHERE id = :record_id", record_id=message.record_id
+        )
+        if not found:
+            raise RefusedMessage(
+                f"a saved value of {message.record_id[:100]!r}, which is no record"
+            )
+        check_stage(key, str(found[0][0]), message.stage)
+        self._saved.append(message)
+
+    def _take_returned(self, message: ReturnedMessage, key: WorkerKey | None) -> None:
+        work = self._bus.assigned(message.record_id, message.version)
+        if work is not None:
+            check_stage(key, work.machine, work.stage)
+            self._returned.append(message)
+
+    def _hear(self, message: HeartbeatMessage, key: WorkerKey | None) -> None:
+        own = replace(message, worker=_name(message.worker, key))
+        if key is not None:
+            mine = {
+                runner
+                for (machine, stage, _), runner in self._config.runners.items()
+                if allows(key.stages, machine, stage)
+            }
+            own = replace(own, runners=[each for each in own.runners if each in mine])
+        self._heard[own.worker] = own
         now = self._ticks()
         for record_id, version, delivery in message.holding:
             sent = self._sent.get((record_id, version))
-            if sent is not None and sent.work.delivery == delivery:
+            if sent is None or sent.work.delivery != delivery:
+                continue
+            if key is None or allows(key.stages, sent.work.machine, sent.work.stage):
                 sent.heard_at = now
 
     def _look(self) -> None:
@@ -589,5 +631,6 @@ class Relay:
             )
 
 
-class RefusedMessage(StatewardError):
-    """A message that its sender may not send, or that contradicts the store."""
+def _name(worker: str, key: WorkerKey | None) -> str:
+    """A worker's name. With a credential its name is part of it, so that none can speak for another."""
+    return worker if key is None else f"{key.name}/{worker}"

@@ -58,6 +58,7 @@ VARIABLES: dict[str, plain_values.Path] = {
     "STATEWARD_ARTIFACTS_URL": ("artifacts", "url"),
     "STATEWARD_ARTIFACTS_ENDPOINT": ("artifacts", "endpoint"),
     "STATEWARD_TRANSPORT_URL": ("transport", "url"),
+    "STATEWARD_TRANSPORT_CREDENTIAL": ("transport", "credential"),
     "STATEWARD_SERVER": ("server", "url"),
     "STATEWARD_KEY": ("server", "key"),
 }

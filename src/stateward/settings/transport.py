@@ -41,6 +41,14 @@ class TransportSettings(Section, frozen=True, kw_only=True):
             "`inline_bytes_max` come inside the messages, and larger ones fail.",
         ),
     ] = None
+    credential: Annotated[
+        FilePath | None,
+        Meta(
+            description="For workers without a database: the file that `stateward key worker create` made. It signs "
+            "what this worker reports, and says which stages it does. null: not signed, which coordinators refuse "
+            "once there is a credential."
+        ),
+    ] = None
     inline_bytes_max: Annotated[
         Bytes,
         Meta(

@@ -30,6 +30,7 @@ from stateward.storage.database import Database, Row
 from stateward.storage.outputs import DERIVED_FILES, ITEM_CHUNKS, SAVED_VALUES, Outputs
 from stateward.transport import Bus, WorkerInfo
 from stateward.transport.channel import Channel, MessageTooLarge, Received
+from stateward.transport.credentials import WorkerCredential, sign
 from stateward.transport.inbox import Inbox, Outage
 from stateward.transport.messages import (
     HEARTBEAT,
@@ -79,9 +80,16 @@ class Reporter:
     """What a worker sends to the coordinators."""
 
     def __init__(
-        self, channel: Channel, *, worker: str, prefix: str, clock: Callable[[], Micros]
+        self,
+        channel: Channel,
+        *,
+        worker: str,
+        prefix: str,
+        clock: Callable[[], Micros],
+        credential: WorkerCredential | None = None,
     ) -> None:
         self._channel = channel
+        self._credential = credential
         self._worker = worker
         self._stream = results_stream(prefix)
         self._clock = clock
@@ -95,7 +103,7 @@ class Reporter:
 
     def _envelope(self, type_: str, data: object, subject: str) -> Envelope:
         self._count += 1
-        return encode(
+        envelope = encode(
             type_,
             data,
             id_=f"{self._worker}-{self._count}",
@@ -103,6 +111,7 @@ class Reporter:
             subject=getattr(data, "record_id", subject),
             at=self._clock(),
         )
+        return envelope if self._credential is None else sign(envelope, self._credential)
 
 
 class RemoteOutputs(Outputs):

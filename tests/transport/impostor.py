@@ -1,0 +1,77 @@
+"""A worker made of messages alone."""
+
+from stateward.transport.channel import Channel
+from stateward.transport.connect import connect
+from stateward.transport.credentials import WorkerCredential, sign
+from stateward.transport.messages import (
+    CLASSES,
+    HEARTBEAT,
+    RESULT,
+    HeartbeatMessage,
+    ResultMessage,
+    WorkMessage,
+    data_of,
+    encode,
+    results_stream,
+    work_stream,
+)
+from stateward.workers.sdk import registered
+from tests.transport.scene import Scene
+
+
+class Impostor:
+    """A worker made of messages alone, which says what a test wants it to."""
+
+    def __init__(
+        self, scene: Scene, *, name: str = "impostor", credential: WorkerCredential | None = None
+    ) -> None:
+        self.name = name
+        self.credential = credential
+        self._prefix = scene.prefix
+        self.channel = Channel(
+            connect(scene.url, consumer=name, lease_s=60.0), clock=lambda: 1, prefix=scene.prefix
+        )
+        self._streams = [
+            work_stream("upload", "parse", each, prefix=scene.prefix) for each in CLASSES
+        ]
+
+    def announce(self) -> None:
+        message = HeartbeatMessage(worker=self.name, runners=sorted(registered()), slots=1)
+        self.send(HEARTBEAT, message)
+
+    def depth(self) -> int:
+        return sum(map(self.channel.depth, self._streams))
+
+    def take(self) -> WorkMessage | None:
+        found = self.channel.receive(self._streams, limit=1, wait_s=0.01)
+        self.channel.ack(found)
+        return data_of(found[0].envelope, WorkMessage) if found else None
+
+    def send(self, type_: str, data: object) -> None:
+        envelope = encode(type_, data, id_="1", source="/impostor", subject="x", at=1)
+        if self.credential is not None:
+            envelope = sign(envelope, self.credential)
+        self.channel.publish(results_stream(self._prefix), [envelope])
+
+    def answer(self, message: WorkMessage, **more: object) -> None:
+        work = message.work
+        facts: dict[str, object] = {
+            "record_id": work.record_id, "version": work.version, "delivery": work.delivery,
+            "assigned_to": work.worker, "stage": work.stage, "worker": self.name,
+        }  # fmt: skip
+        self.send(RESULT, ResultMessage(**{**facts, **more}))  # type: ignore[arg-type]
+
+
+def first_work(scene: Scene, impostor: Impostor, document: bytes) -> WorkMessage:
+    """The work of a submitted document, taken by the impostor."""
+    impostor.announce()
+    scene.app.submit(document)
+    found: list[WorkMessage] = []
+
+    def has_come() -> bool:
+        if (message := impostor.take()) is not None:
+            found.append(message)
+        return bool(found)
+
+    scene.until(has_come)
+    return found[0]
