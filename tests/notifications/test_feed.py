@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from confluent_kafka import Consumer, TopicPartition
 from msgspec.structs import replace
 
 from lab.brokers import Broker, nats_broker, nats_program, redis_broker, redis_program
+from lab.kafka_mock import KafkaMock
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.app.feed import feed_of, feed_status, replay_feed, running_feed, target_of
@@ -472,17 +474,38 @@ def test_senders_that_are_killed_lose_nothing(tmp_path: Path, engine: str) -> No
             assert apply_events(found) == statuses(app)
 
 
-def test_kafka_reports_every_delivery_or_fails(app: App) -> None:
-    """Against the mock cluster of librdkafka, which lives in the producer: what it was given cannot be read back."""
-    make_history(app, 3)
-    own = replace(
-        app.settings.feed, url="kafka://mock?test.mock.num.brokers=1", timeout_seconds=10.0
+def kafka_events(brokers: str, topic: str) -> list[dict[str, Any]]:
+    """All events of a topic of four partitions, in the order of each."""
+    consumer: Any = Consumer(
+        {"bootstrap.servers": brokers, "group.id": "reader", "enable.partition.eof": True}
     )
-    target = target_of(own)
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(4)])
+    found, ended = [], 0
+    while ended < 4:
+        message = consumer.poll(10.0)
+        assert message is not None
+        if message.error() is not None:
+            ended += 1
+            continue
+        found.append(json.loads(message.value()))
+        assert message.key().decode() == found[-1]["subject"]
+    consumer.close()
+    return found
 
-    drained(feed_of(app), target)
 
-    assert feed_status(app).behind == 0
+def test_kafka_has_every_transition_in_the_order_of_its_record(app: App) -> None:
+    """Over the mock cluster of librdkafka."""
+    make_history(app, 3)
+    with KafkaMock(settings="") as mock:
+        own = replace(app.settings.feed, url=mock.url, timeout_seconds=10.0)
+
+        drained(feed_of(app), target_of(own))
+
+        assert feed_status(app).behind == 0
+        brokers = mock.url.removeprefix("kafka://").partition("?")[0]
+        found = kafka_events(brokers, own.topic.format(machine="steps", status=""))
+        assert_in_order(found)
+        assert apply_events(found) == statuses(app)
     away = replace(app.settings.feed, url="kafka://127.0.0.1:1", timeout_seconds=0.2)
     replay_feed(app, 1, actor="person:ann")
     with pytest.raises(TransportUnreachable, match="cannot be sent"):
