@@ -197,6 +197,10 @@ class AppProtocol(Protocol):
         """Process the document of a record that has ended again, as a new record."""
         ...
 
+    def move(self, event: str, record_id: str, *, reason: str | None) -> "schemas.Record":
+        """Make a move that the machine of a record declares, by its event."""
+        ...
+
     def advance(self, record_id: str, *, reason: str | None) -> "schemas.Record":
         """Let a held record go on, in place of its external driver."""
         ...

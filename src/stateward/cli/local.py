@@ -289,6 +289,14 @@ class LocalApp(AppProtocol):
         record = self._app.records.view(made.record)
         return schemas.RecordOpened(record=record, is_duplicate=made.is_duplicate)
 
+    def move(self, event: str, record_id: str, *, reason: str | None) -> schemas.Record:
+        """Make a move that the machine of a record declares, by its event."""
+        record_id = self._whole(record_id)
+        (found,) = self._app.actions.move(event, [record_id], actor=self._actor, reason=reason)
+        if isinstance(found, StatewardError):
+            raise found
+        return self._app.records.view(found)
+
     def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
         """Let a held record go on."""
         record_id = self._whole(record_id)

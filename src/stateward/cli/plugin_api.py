@@ -11,8 +11,9 @@ from stateward.cli.evaluate import evaluate
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import cut, plural, write, write_lines, write_table
 
-if TYPE_CHECKING:  # for annotations: commands get one from `context.local_app()`
+if TYPE_CHECKING:  # for annotations: commands get one from `context.local_app()` or `context.app()`
     from stateward.app import App as App
+    from stateward.cli.apps import AppProtocol as AppProtocol
 
 __all__ = [
     "CliContext",

@@ -299,6 +299,12 @@ class RemoteApp(AppProtocol):
         with translated(record_id, verb="reprocess"):
             return self._client.reprocess(record_id, reason=reason)
 
+    def move(self, event: str, record_id: str, *, reason: str | None) -> schemas.Record:
+        """Make a move that the machine of a record declares, by its event."""
+        record_id = self._whole(record_id)
+        with translated(record_id, verb=event):
+            return self._client.move(record_id, event, reason=reason)
+
     def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
         """Let a held record go on."""
         record_id = self._whole(record_id)

@@ -1,6 +1,7 @@
 """Scans, photos and pictures among the pages of a PDF, read by OCR where a caller asks for it."""
 
 import io
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,41 @@ def test_a_scan_and_a_photo_are_read_and_wait_for_a_person(
     assert values["monthly_rate"].value == "95.00"
     assert "read by OCR" in values["monthly_rate"].why
     assert not validate_extraction(found, rules).accepted
+
+
+def a_mail(*attachments: tuple[str, bytes]) -> bytes:
+    message = EmailMessage()
+    message["Subject"], message["Message-ID"] = "Ihr Vertrag", "<1@example.org>"
+    message.set_content("Anbei Ihr Vertrag.")
+    for name, data in attachments:
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    return message.as_bytes()
+
+
+@pytest.mark.usefixtures("recognized")
+@pytest.mark.parametrize(("name", "data"), [("a.pdf", broken.picture(1)), ("a.png", a_photo())])
+def test_a_scan_that_is_attached_to_a_mail_is_read_and_waits_for_a_person(
+    tmp_path: Path, name: str, data: bytes
+) -> None:
+    rules = shipped()
+
+    document = read_document(written(tmp_path, a_mail((name, data))), is_ocr=True)
+    found = by_rules(document, rules.vertical("energy"), rules)
+
+    assert (document.format, [page.is_scan for page in document.pages]) == ("eml", [True, False])
+    values = {each.field: each for each in found.found}
+    assert values["contract_end"].value == "2027-04-30"
+    assert "read by OCR" in values["contract_end"].why
+    assert not validate_extraction(found, rules).accepted
+
+
+@pytest.mark.usefixtures("recognized")
+def test_without_ocr_a_scan_of_a_mail_is_a_page_that_was_not_read(tmp_path: Path) -> None:
+    mail = a_mail(("a.png", a_photo()), ("b.txt", "\n".join(CONTRACT).encode()))
+
+    document = read_document(written(tmp_path, mail))
+
+    assert [page.is_picture for page in document.pages] == [True, False, False]
 
 
 def test_a_picture_among_pages_is_read_and_does_not_hold_the_others_up(

@@ -15,6 +15,7 @@ from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, entr
 from stateward.pipelines.literature.progress import Failing, progress_of
 from tests.pipelines.literature.articles import PMC, TEXT
 from tests.pipelines.literature.test_readers import SEVERAL
+from tests.server.api_client import serving, settings_at
 
 RIS = """TY  - JOUR
 TI  - Pots of the north
@@ -171,6 +172,30 @@ def test_moves_follow_the_rules_of_the_machine(tmp_path: Path) -> None:
     status = json.loads(run(tmp_path, "status", "--json").stdout)
     assert (status["total"], status["ended"]) == (1, 1)
     assert status["adapters"] == {"pubmed": {"skipped": 1}}
+
+
+def test_moves_are_made_over_http_by_the_same_rules(tmp_path: Path) -> None:
+    first, second = ids_of(run(tmp_path, "add", "99000001", "99000002", "--json"))
+    with serving(settings_at(tmp_path)) as api:
+
+        def far(*args: str) -> Result:
+            return CliRunner().invoke(cli, ["--server", api.url, "literature", *args])
+
+        seen = far("skip", first, "--dry-run", "--json")
+        skipped = far("skip", first, "--reason", "not about soup")
+        refused = far("skip", first, second, "LT_nothing", "--json")
+        others = [
+            far(*words) for words in (("complete", first), ("adopt", first), ("retry", first))
+        ]
+
+    assert json.loads(seen.stdout) == [{"id": first, "status": "pending", "is_allowed": True}]
+    assert (skipped.exit_code, skipped.stdout) == (0, f"{first} is skipped\n")
+    assert refused.exit_code == 4
+    told = json.loads(refused.stdout)
+    assert [sorted(each) for each in told] == [["error"], ["id", "status"], ["error"]]
+    assert [each.exit_code for each in others] == [4, 4, 4]
+    with App.embedded(tmp_path) as app:
+        assert [app.record(each).status for each in (first, second)] == ["skipped", "skipped"]
 
 
 def test_unfinished_documents_of_a_ledger_are_taken_up_once(tmp_path: Path) -> None:

@@ -1,15 +1,15 @@
 """A mail as a document: its attachments, in order, and then its own text.
 
-Contracts often arrive as they were mailed. Each attachment that can be read becomes pages; one that cannot (a picture,
-an archive) becomes a page without text, so that a person is told that something was not read. Places have no boxes:
-what is shown beside them is the mail, not the attachment.
+Contracts often arrive as they were mailed. Each attachment that can be read becomes pages, a scan or a photo by OCR if
+that is asked for; one that cannot (an archive) becomes a page without text, so that a person is told that something was
+not read. Places have no boxes: what is shown beside them is the mail, not the attachment.
 """
 
 import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
@@ -26,6 +26,13 @@ _TAG = re.compile(r"(?s)<(?:script|style)\b.*?</(?:script|style)>|<[^<>]{0,2000}
 _BREAK = re.compile(r"(?i)<(?:br|/p|/div|/tr|/li|/h\d)\b[^<>]{0,200}>")
 
 ReadDocument = Callable[[Path], TextDocument]
+
+
+class MailPage(NamedTuple):
+    """A page of an attachment, or the mail's own text."""
+
+    text: str
+    is_scan: bool = False
 
 
 def is_mail(head: bytes) -> bool:
@@ -46,26 +53,35 @@ def read_mail(path: Path, *, read: ReadDocument, pages_max: int) -> TextDocument
         raise FatalFailure(
             f"the mail is damaged ({error}); save it again", code=CORRUPT_FILE
         ) from error
-    texts = [*_attached(message, read), *_body(message)]
-    if len(texts) > pages_max:
+    damage: list[str] = []
+    parts = [*_attached(message, read, damage), *(MailPage(text) for text in _body(message))]
+    if len(parts) > pages_max:
         raise FatalFailure(
-            f"the mail has {len(texts)} pages with its attachments, and the limit is {pages_max}; submit the contract",
+            f"the mail has {len(parts)} pages with its attachments, and the limit is {pages_max}; submit the contract",
             code=TOO_MANY_PAGES,
         )
-    if not any(text.strip() for text in texts):
+    if not any(part.text.strip() for part in parts):
         raise FatalFailure(
             "the mail contains no text, and no attachment that can be read; submit the contract itself",
             code=EMPTY_DOCUMENT,
         )
     pages = [
-        TextPage(number, 0.0, 0.0, text, split_lines(text), is_picture=not text.strip())
-        for number, text in enumerate(texts, start=1)
+        TextPage(
+            number,
+            0.0,
+            0.0,
+            part.text,
+            split_lines(part.text),
+            is_picture=not part.text.strip(),
+            is_scan=part.is_scan,
+        )
+        for number, part in enumerate(parts, start=1)
     ]
-    return TextDocument("eml", pages)
+    return TextDocument("eml", pages, damage="; ".join(damage))
 
 
-def _attached(message: "EmailMessage", read: ReadDocument) -> Iterator[str]:
-    """The text of each page of each attachment; "" for one that cannot be read."""
+def _attached(message: "EmailMessage", read: ReadDocument, damage: list[str]) -> Iterator[MailPage]:
+    """Each page of each attachment, without text for one that cannot be read; what is damaged is added to `damage`."""
     attachments = list(message.iter_attachments()) if message.is_multipart() else []
     if len(attachments) > ATTACHMENTS_MAX:
         raise FatalFailure(
@@ -75,7 +91,7 @@ def _attached(message: "EmailMessage", read: ReadDocument) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="stateward-mail-") as folder:
         for number, part in enumerate(attachments):
             if part.get_content_type() == "message/rfc822":
-                yield ""  # a mail within a mail: a person looks
+                yield MailPage("")  # a mail within a mail: a person looks
                 continue
             data = part.get_payload(decode=True)
             copy = Path(folder) / str(number)
@@ -83,9 +99,10 @@ def _attached(message: "EmailMessage", read: ReadDocument) -> Iterator[str]:
             try:
                 document = read(copy)
             except FatalFailure:
-                yield ""
+                yield MailPage("")
             else:
-                yield from (page.text for page in document.pages)
+                damage += [document.damage] if document.damage else []
+                yield from (MailPage(page.text, is_scan=page.is_scan) for page in document.pages)
 
 
 def _body(message: "EmailMessage") -> Iterator[str]:

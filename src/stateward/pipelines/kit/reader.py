@@ -89,6 +89,8 @@ def read_document(
                 chars_max=chars_max,
                 is_numbered=is_numbered,
                 is_attachment=True,
+                is_ocr=is_ocr,
+                is_lenient=is_lenient,
             ),
             pages_max=pages_max,
         )

@@ -1,7 +1,7 @@
 """`stateward literature`: add papers, follow them, and make the moves that only their machine has."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from getpass import getuser
 from pathlib import Path
@@ -26,7 +26,8 @@ from stateward.core.model import PERSON, Record
 from stateward.pipelines.literature import MACHINE
 
 if TYPE_CHECKING:
-    from stateward.cli.plugin_api import App
+    from stateward import schemas
+    from stateward.cli.plugin_api import App, AppProtocol
     from stateward.pipelines.literature.intake import Added, SubmittedRecord
     from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
     from stateward.pipelines.literature.progress import Progress
@@ -333,24 +334,34 @@ def _moving(name: str, event: str, doc: str, example: str) -> None:
     def command(
         context: CliContext, *, ids: tuple[str, ...], reason: str | None, dry_run: bool
     ) -> Exit:
-        with context.local_app() as app:
+        with context.app() as app:
             if dry_run:
                 return _show_allowed(context, app, event, ids)
-            return make_moves(context, app, event, ids, reason)
+            return _tell(context, _each(ids, lambda id_: app.move(event, id_, reason=reason)))
 
 
-def make_moves(
-    context: CliContext, app: "App", event: str, ids: tuple[str, ...], reason: str | None
+def _each(
+    ids: Iterable[str], act: "Callable[[str], schemas.Record]"
+) -> "list[schemas.Record | StatewardError]":
+    """Act on records, each for itself; those that are refused say why."""
+    answers: list[schemas.Record | StatewardError] = []
+    for record_id in ids:
+        try:
+            answers.append(act(record_id))
+        except StatewardError as error:
+            answers.append(error)
+    return answers
+
+
+def _show_allowed(
+    context: CliContext, app: "AppProtocol", event: str, ids: tuple[str, ...]
 ) -> Exit:
-    """Move records, each for itself; those that are refused say why."""
-    return _tell(context, app.actions.move(event, ids, actor=actor(), reason=reason))
+    """By the machine of this version: a server of another one may know other moves."""
+    from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 
-
-def _show_allowed(context: CliContext, app: "App", event: str, ids: tuple[str, ...]) -> Exit:
     found = [app.record(each) for each in ids]
     rows = [
-        (each.id, each.status, (each.status, event) in app.registry.of(each).rules)
-        for each in found
+        (each.id, each.status, (each.status, event) in DOCUMENT_MACHINE.rules) for each in found
     ]
     if context.json:
         context.emit([{"id": id_, "status": state, "is_allowed": can} for id_, state, can in rows])
@@ -361,22 +372,22 @@ def _show_allowed(context: CliContext, app: "App", event: str, ids: tuple[str, .
     return Exit.OK
 
 
-def _tell(context: CliContext, answers: Sequence[Record | StatewardError]) -> Exit:
+def _tell(context: CliContext, answers: "Sequence[schemas.Record | StatewardError]") -> Exit:
     if context.json:
         context.emit([_answer(each) for each in answers])
     else:
         for each in answers:
-            if isinstance(each, Record):
-                write(f"{each.id} is {each.status}")
-            else:
+            if isinstance(each, StatewardError):
                 context.say(f"refused: {each}")
+            else:
+                write(f"{each.id} is {each.status}")
     return Exit.REFUSED if any(isinstance(each, StatewardError) for each in answers) else Exit.OK
 
 
-def _answer(each: Record | StatewardError) -> dict[str, object]:
-    if isinstance(each, Record):
-        return {"id": each.id, "status": each.status}
-    return {"error": str(each)}
+def _answer(each: "schemas.Record | StatewardError") -> dict[str, object]:
+    if isinstance(each, StatewardError):
+        return {"error": str(each)}
+    return {"id": each.id, "status": each.status}
 
 
 _moving(
@@ -414,9 +425,11 @@ def adopt(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> 
     folders = [Path(word) for word in what if Path(word).is_dir()]
     if folders and len(folders) < len(what):
         raise click.UsageError("name ledgers or records, and not both")
+    if not folders:
+        with context.app() as service:
+            moved = _each(what, lambda id_: service.move("document.adopted", id_, reason=reason))
+        return _tell(context, moved)
     with context.local_app() as app:
-        if not folders:
-            return make_moves(context, app, "document.adopted", what, reason)
         added = [each for folder in folders for each in _adopted(_AppService(app), folder, reason)]
     return _tell_added(context, added)
 
@@ -445,15 +458,10 @@ def retry(context: CliContext, *, ids: tuple[str, ...], reason: str | None, dry_
 
     What was fetched is not fetched again.
     """
-    with context.local_app() as app:
+    with context.app() as app:
         if dry_run:
             return _show_allowed(context, app, "retry.requested", ids)
-        answers: list[Record | StatewardError] = []
-        for record_id in ids:
-            try:
-                answers.append(app.actions.act("retry", record_id, actor=actor(), reason=reason))
-            except StatewardError as error:
-                answers.append(error)
+        answers = _each(ids, lambda id_: app.act("retry", id_, reason=reason))
     return _tell(context, answers)
 
 
