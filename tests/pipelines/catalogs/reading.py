@@ -48,8 +48,10 @@ def read_file(
     *,
     labels: Mapping[str, Json] | None = None,
     options: Mapping[str, Json] | None = None,
+    retry_count: int = 0,
 ) -> Read:
-    parsed = run("catalog.parse", a_job("parse", path, labels=labels, options=options))
+    job = a_job("parse", path, labels=labels, options=options, retry_count=retry_count)
+    parsed = run("catalog.parse", job)
     if isinstance(parsed, Failed):
         return Read(parsed, None)
     job = a_job("normalize", path, labels=labels, options=options, parsed=parsed)

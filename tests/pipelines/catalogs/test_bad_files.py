@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.workers.sdk import Completed
 from tests.pipelines.catalogs.reading import read
 
 HEAD = "SKU,Name,Category,Price,Currency\n"
@@ -149,3 +150,43 @@ def test_the_same_bytes_give_the_same_items(tmp_path: Path) -> None:
 
     assert one.normalized == two.normalized
     assert one.parsed == two.parsed
+
+
+XML_ROWS = [
+    f"<product><sku>A-{n}</sku><title>Lamp {n}</title><price>{n}.50</price></product>"
+    for n in (1, 2, 3)
+]
+JSON_ROWS = [f'{{"sku": "A-{n}", "title": "Lamp {n}", "price": "{n}.50"}}' for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("data", "skus"),
+    [
+        ("<shop>" + "".join(XML_ROWS)[:-25], ["A-1", "A-2"]),
+        (
+            "<shop>\n" + "\n".join(XML_ROWS).replace("</title>", "</name>", 1) + "</shop>",
+            ["A-1", "A-2"],
+        ),
+        ('{"products": [' + ", ".join(JSON_ROWS)[:-4], ["A-1", "A-2"]),
+        ("[" + ",\n".join([JSON_ROWS[0], JSON_ROWS[1][:20], JSON_ROWS[2]]) + "]", ["A-1", "A-3"]),
+        ("\n".join([JSON_ROWS[0], JSON_ROWS[1][:20], JSON_ROWS[2]]), ["A-1", "A-3"]),
+    ],
+    ids=["xml-cut", "xml-tag", "json-cut", "json-inside", "json-lines"],
+)
+def test_a_damaged_file_is_tried_again_and_then_read_with_what_is_whole(
+    tmp_path: Path, data: str, skus: list[str]
+) -> None:
+    first, second = read(tmp_path, data), read(tmp_path, data, retry_count=1)
+
+    assert (first.error.code, first.error.is_retryable) == ("CORRUPT_FILE", True)
+    assert [row["sku"] for row in second.observations] == skus
+    assert isinstance(second.parsed, Completed)
+    assert second.parsed.facts["flags"] == ["DAMAGED_FILE"]
+    assert "DAMAGED_FILE" in second.notes
+
+
+@pytest.mark.parametrize("data", [b'{"sku": "A", ', b"[{"])
+def test_a_damaged_file_in_which_nothing_is_whole_is_given_up(tmp_path: Path, data: bytes) -> None:
+    error = read(tmp_path, data, retry_count=1).error
+
+    assert (error.code, error.is_retryable) == ("CORRUPT_FILE", False)

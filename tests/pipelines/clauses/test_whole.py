@@ -3,11 +3,14 @@
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from lab.documents.statements import Paper
 from stateward.app import App
+from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
 from stateward.definition.plugin import ConfiguredPlugin, Content, EvaluationRequest, Host
 from stateward.pipelines.clauses import RUNNERS, runners
@@ -16,6 +19,9 @@ from stateward.pipelines.clauses.report import covers, evaluation
 from stateward.pipelines.clauses.settings import ClauseSettings
 from stateward.pipelines.kit.evaluation import StagesRun, run_stages
 from stateward.pipelines.statements.detection import detect as detect_statement
+from stateward.workers.sdk import Completed, Failed
+from tests.pipelines.two_stages import a_job
+from tests.pipelines.two_stages import run as run_runner_of
 
 PIPELINES = Path(__file__).parents[3] / "src/stateward/pipelines"
 SAMPLES = PIPELINES / "clauses/samples"
@@ -147,7 +153,34 @@ def test_what_cannot_be_read_fails_with_a_code(data: bytes, code: str, tmp_path:
 
     assert failure is not None
     assert failure.code == code
-    assert not failure.is_retryable
+    assert failure.is_retryable == (code == "CORRUPT_FILE"), "a damaged file is tried again"
+
+
+def test_a_damaged_contract_is_read_with_what_is_left_and_flagged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stateward.pipelines.clauses import stages
+    from stateward.pipelines.kit.reader import read_document
+
+    whole = read_document
+
+    def damaged(path: Path, *, is_lenient: bool, **options: Any) -> object:  # noqa: ANN401
+        if not is_lenient:
+            raise FatalFailure("page 2 is damaged", code="CORRUPT_FILE")
+        return replace(whole(path, **options), damage="page 2 is damaged")
+
+    monkeypatch.setattr(stages, "read_document", damaged)
+    path = SAMPLES / "wartungsvertrag.txt"
+
+    first, second = (
+        run_runner_of(RUNNERS["parse"], a_job("parse", path, retry_count=count)) for count in (0, 1)
+    )
+
+    assert isinstance(first, Failed)
+    assert (first.code, first.is_retryable) == ("CORRUPT_FILE", True)
+    assert isinstance(second, Completed)
+    assert second.facts["flags"] == ["DAMAGED_FILE"]
+    assert "page 2 is damaged" in str(second.facts["notes"])
 
 
 def test_a_contract_longer_than_the_settings_allow_is_refused(tmp_path: Path) -> None:

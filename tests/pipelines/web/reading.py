@@ -55,11 +55,12 @@ def read(
     options: Mapping[str, Json] | None = None,
     runner: str = "web.parse",
     saved: SavedValues | None = None,
+    retry_count: int = 0,
 ) -> Read:
     """Both stages over some bytes."""
     path = folder / "page"
     path.write_bytes(data)
-    job = a_job("parse", path, options=options, saved=saved)
+    job = a_job("parse", path, options=options, saved=saved, retry_count=retry_count)
     parsed = run(runner, job)
     if isinstance(parsed, Failed):
         return Read(job, parsed, None)

@@ -8,6 +8,7 @@ import pytest
 
 from stateward.pipelines.web.captures import CapturedPage, decoded
 from stateward.pipelines.web.links import link_in
+from stateward.workers.sdk import Completed
 from tests.pipelines.web.reading import LONG, a_page, read
 
 TEXT = f"{LONG * 2}Apple acquired Beats for $3 billion."
@@ -215,3 +216,23 @@ def test_the_same_bytes_give_the_same_facts(tmp_path: Path) -> None:
 )
 def test_the_address_in_a_small_file_is_found(data: bytes, url: str) -> None:
     assert link_in(data) == url
+
+
+def test_a_torn_packed_page_is_tried_again_and_then_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    torn = gzip.compress(a_page(*[f"{LONG}{number}" for number in range(200)]))[:-40]
+
+    first, second = read(tmp_path, torn), read(tmp_path, torn, retry_count=1)
+
+    assert (first.error.code, first.error.is_retryable) == ("CORRUPT_FILE", True)
+    assert isinstance(second.parsed, Completed)
+    assert second.parsed.facts["flags"] == ["DAMAGED_FILE"]
+    assert "DAMAGED_FILE: pages or parts of them may be missing" in str(
+        second.parsed.facts["notes"]
+    )
+    assert LONG.strip() in second.text()
+
+
+def test_a_packed_file_of_which_nothing_is_left_is_given_up(tmp_path: Path) -> None:
+    error = read(tmp_path, b"\x1f\x8b" + b"x" * 50, retry_count=1).error
+
+    assert (error.code, error.is_retryable) == ("CORRUPT_FILE", False)

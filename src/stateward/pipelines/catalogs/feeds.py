@@ -1,9 +1,10 @@
 """XML: Google feeds as RSS and Atom, BMEcat (see there), and any list of elements that look like products."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stateward.pipelines.catalogs.bmecat import Bmecat, is_bmecat, without_document_type
+from stateward.pipelines.catalogs.bmecat import Bmecat, Row, is_bmecat, without_document_type
 from stateward.pipelines.catalogs.headings import is_heading
 from stateward.pipelines.catalogs.model import CatalogReading
 from stateward.pipelines.catalogs.objects import (
@@ -13,6 +14,7 @@ from stateward.pipelines.catalogs.objects import (
     put_cell,
 )
 from stateward.pipelines.catalogs.tables import no_catalog
+from stateward.pipelines.kit.failures import DAMAGED_FILE
 from stateward.pipelines.kit.xml import local_name, parse_xml
 
 if TYPE_CHECKING:
@@ -23,9 +25,11 @@ FEED_DEPTH_MAX = 6
 VALUE_CHARS_MAX = 100_000
 
 
-def read_xml(path: Path) -> CatalogReading:
+def read_xml(path: Path, *, is_lenient: bool = False) -> CatalogReading:
     """The catalogue in an XML document."""
-    root = parse_xml(without_document_type(path.read_bytes()))
+    damage: list[str] = []
+    on_damaged = damage.append if is_lenient else None
+    root = parse_xml(without_document_type(path.read_bytes()), on_damaged=on_damaged)
     if is_bmecat(root):
         reading = CatalogReading("bmecat")
         catalog = Bmecat(root)
@@ -40,8 +44,19 @@ def read_xml(path: Path) -> CatalogReading:
             (number, element.sourceline, _cells(element))
             for number, element in enumerate(elements, start=1)
         )
+    for each in damage:
+        reading.note(DAMAGED_FILE, f"products may be missing, the last one is left out: {each}")
+        rows = _without_last(rows)  # its text may have been cut off, and a price with it
     reading.batches = ObjectMaker(reading).batches(rows)
     return reading
+
+
+def _without_last(rows: Iterator[Row]) -> Iterator[Row]:
+    held = next(rows, None)
+    for row in rows:
+        if held is not None:
+            yield held
+        held = row
 
 
 def _products(root: "_Element") -> list["_Element"]:

@@ -14,7 +14,7 @@ from stateward.pipelines.catalogs.headings import PROGRAMS, is_heading, role_of
 from stateward.pipelines.catalogs.model import CatalogReading, Observation, ProductPlace
 from stateward.pipelines.catalogs.tables import no_catalog
 from stateward.pipelines.kit.encoding import find_encoding
-from stateward.pipelines.kit.failures import CORRUPT_FILE, HOSTILE_FILE
+from stateward.pipelines.kit.failures import CORRUPT_FILE, DAMAGED_FILE, HOSTILE_FILE
 
 JsonValue: TypeAlias = "str | bool | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
@@ -24,6 +24,7 @@ BATCH_ROWS = 100
 DEPTH_MAX = 4
 SAME_NAME_MAX = 100
 VALUE_CHARS_MAX = 100_000
+OBJECTS_MAX = 1_000_000  # that are saved of a torn file
 # Objects inside a product whose own name says nothing: what is in them belongs to the product.
 TRANSPARENT = frozenset(
     {"offers", "pricing", "prices", "identifiers", "details", "attributes", "node"}
@@ -31,15 +32,26 @@ TRANSPARENT = frozenset(
 _loads = partial(json.loads, parse_float=str, parse_int=str, parse_constant=str)
 
 
-def read_json(path: Path) -> CatalogReading:
+def read_json(path: Path, *, is_lenient: bool = False) -> CatalogReading:
     """The catalogue in a JSON document or in JSON lines."""
     encoding = find_encoding(path)
     text = path.read_bytes().decode(encoding.name, "replace").lstrip("\ufeff")
-    products = _products(_decoded(text), 0)
+    damage = ""
+    try:
+        decoded = _decoded(text)
+    except FatalFailure as error:
+        if not is_lenient or error.code != CORRUPT_FILE:
+            raise
+        decoded, damage = _whole_objects(text), error.message
+    products = _products(decoded, 0)
+    if damage and not products:
+        raise FatalFailure(f"{damage}, and no product in it is whole", code=CORRUPT_FILE)
     if not products:
         raise no_catalog("no list in it holds objects with a SKU beside a title or a price")
     reading = CatalogReading("json")
     reading.decisions.append(f"the text is {encoding.name}: {encoding.why}")
+    if damage:
+        reading.note(DAMAGED_FILE, f"products may be missing: {damage}")
     maker = ObjectMaker(reading)
     reading.format = _program(products[0])
     reading.batches = maker.batches(
@@ -117,6 +129,23 @@ def _decoded(text: str) -> JsonValue:
         raise FatalFailure(
             f"the JSON is damaged or incomplete ({error}); export it again", code=CORRUPT_FILE
         ) from error
+    return found
+
+
+def _whole_objects(text: str) -> JsonValue:
+    """The objects of the outermost list, or of lines, that can be read; what is between them is left out."""
+    decoder = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+    found: list[JsonValue] = []
+    at = max(text.find("["), 0)  # the envelope around the list is torn: its products are not
+    while (at := text.find("{", at)) >= 0 and len(found) < OBJECTS_MAX:
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+            if (at := text.find("\n", at)) < 0:  # on to the next line: never quadratic within one
+                break
+        else:
+            found.append(value)
     return found
 
 

@@ -13,6 +13,7 @@ from stateward.core.model import Fields
 from stateward.pipelines.catalogs.model import CatalogReading, Observation, ParseSummary, notes_of
 from stateward.pipelines.catalogs.options import CatalogOptions
 from stateward.pipelines.catalogs.readers import read_catalog
+from stateward.pipelines.kit.failures import DAMAGED_FILE, damage_is_retried
 from stateward.pipelines.kit.money import vote_decimal
 from stateward.workers.sdk import Batch, Job, Outcome
 
@@ -29,7 +30,9 @@ def parse(job: Job) -> Iterator[Batch]:
     if job.path is None:
         job.bytes()  # raises with the reason
         raise AssertionError
-    reading = read_catalog(job.path, options.bounds)
+    is_lenient = job.retry_count > 0
+    with damage_is_retried(job.retry_count):
+        reading = read_catalog(job.path, options.bounds, is_lenient=is_lenient)
     prices = _PriceSample()
     count = 0
     for batch in reading.batches:
@@ -82,6 +85,8 @@ def _facts(about: ParseSummary) -> Fields:
     facts: Fields = {"format": about.format, "rows": about.rows}
     if notes := notes_of(about.problems):
         facts["notes"] = list(notes)
+    if any(each.code == DAMAGED_FILE for each in about.problems):
+        facts["flags"] = [DAMAGED_FILE]
     return facts
 
 

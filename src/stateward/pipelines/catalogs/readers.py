@@ -19,8 +19,11 @@ INFLATED_SETTING = "catalogs.inflated_bytes_max"
 WORKBOOKS = ({"xl/workbook.xml"}, {"xl/workbook.bin"}, {"content.xml", "mimetype"})
 
 
-def read_catalog(path: Path, bounds: Bounds) -> CatalogReading:
-    """The products of a file as a stream, or a refusal. Parsers are imported by those who need them."""
+def read_catalog(path: Path, bounds: Bounds, *, is_lenient: bool = False) -> CatalogReading:
+    """The products of a file as a stream, or a refusal. Parsers are imported by those who need them.
+
+    `is_lenient` reads damaged JSON and XML as far as that goes, and notes it.
+    """
     kind = sniff(path, bounds)
     if kind == "sheet":
         from stateward.pipelines.catalogs.sheets import read_sheet
@@ -40,10 +43,10 @@ def read_catalog(path: Path, bounds: Bounds) -> CatalogReading:
     if kind == "json":
         from stateward.pipelines.catalogs.objects import read_json
 
-        return read_json(path)
+        return read_json(path, is_lenient=is_lenient)
     from stateward.pipelines.catalogs.feeds import read_xml
 
-    return read_xml(path)
+    return read_xml(path, is_lenient=is_lenient)
 
 
 def sniff(path: Path, bounds: Bounds) -> str:

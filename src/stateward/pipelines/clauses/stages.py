@@ -11,22 +11,26 @@ from stateward.pipelines.clauses.items import part_items, typed_clauses
 from stateward.pipelines.clauses.segments import segments_of
 from stateward.pipelines.clauses.settings import ClauseSettings
 from stateward.pipelines.clauses.split import CLAUSE, split_clauses
+from stateward.pipelines.kit.failures import DAMAGED_FILE, damage_is_retried
 from stateward.pipelines.kit.reader import read_document
 from stateward.workers.sdk import Job, Outcome
 
 NO_CLAUSES, NUMBERS_MISSING = "NO_CLAUSES", "NUMBERS_MISSING"
 NOTES_SHOWN = 5
+NOTE_CHARS_MAX = 400
 
 
 def parse(job: Job) -> Outcome:
     """The parts of a contract, in order; together they are its text."""
     settings = msgspec.convert(dict(job.options), ClauseSettings)
-    document = read_document(
-        _path(job),
-        pages_max=settings.pages_max,
-        chars_max=settings.chars_max,
-        is_numbered=True,
-    )
+    with damage_is_retried(job.retry_count):
+        document = read_document(
+            _path(job),
+            pages_max=settings.pages_max,
+            chars_max=settings.chars_max,
+            is_numbered=True,
+            is_lenient=job.retry_count > 0,
+        )
     whole = document.text
     contract = split_clauses(segments_of(document))
     parts = contract.parts
@@ -39,8 +43,15 @@ def parse(job: Job) -> Outcome:
         )
     job.log(f"{clauses} clauses in {len(parts)} parts of {len(whole)} characters")
     facts: Fields = {}
-    if contract.gaps:
-        facts["notes"] = [_gap_note(contract.gaps)]
+    notes = [_gap_note(contract.gaps)] if contract.gaps else []
+    if document.damage:
+        job.log(f"the file is damaged: {document.damage}", level="warning")
+        notes.insert(
+            0, f"{DAMAGED_FILE}: clauses may be missing: {document.damage}"[:NOTE_CHARS_MAX]
+        )
+        facts["flags"] = [DAMAGED_FILE]
+    if notes:
+        facts["notes"] = list(notes)
     return Outcome(
         facts=facts,
         items=part_items(contract, document),

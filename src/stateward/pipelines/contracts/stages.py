@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from stateward.core.errors import FatalFailure, StageFailure, UnknownName
+from stateward.core.errors import FatalFailure, UnknownName
 from stateward.core.model import NOTES, Fields, Json
 from stateward.pipelines.contracts.caps import cap_extraction
 from stateward.pipelines.contracts.comparison import Comparison, ContractValue, compare
@@ -99,22 +99,17 @@ def parse(job: Job) -> Outcome:
 
 def _read(job: Job, path: Path, options: Options) -> TextDocument:
     """The text of a file. A damaged one is tried again, and then read with what can be saved of it."""
-    from stateward.pipelines.kit.failures import CORRUPT_FILE
+    from stateward.pipelines.kit.failures import damage_is_retried
     from stateward.pipelines.kit.reader import read_document
 
-    is_lenient = job.retry_count > 0
-    try:
+    with damage_is_retried(job.retry_count):
         document = read_document(
             path,
             pages_max=options.pages_max,
             chars_max=options.chars_max,
             is_ocr=True,
-            is_lenient=is_lenient,
+            is_lenient=job.retry_count > 0,
         )
-    except FatalFailure as error:
-        if error.code != CORRUPT_FILE or is_lenient:
-            raise
-        raise StageFailure(error.message, code=error.code) from None
     if document.damage:
         job.log(f"the file is damaged: {document.damage}", level="warning")
     return document

@@ -7,7 +7,7 @@ codes translates them with `recode`.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from stateward.core.errors import FatalFailure
+from stateward.core.errors import FatalFailure, StageFailure
 
 EMPTY_DOCUMENT = "EMPTY_DOCUMENT"
 ENCRYPTED = "ENCRYPTED"
@@ -28,3 +28,22 @@ def recode(codes: Mapping[str, str]) -> Iterator[None]:
         if error.code not in codes:
             raise
         raise FatalFailure(error.message, code=codes[error.code]) from error
+
+
+DAMAGED_FILE = (
+    "DAMAGED_FILE"  # a flag: the file was read as far as that goes, and something may be missing
+)
+
+
+@contextmanager
+def damage_is_retried(retry_count: int) -> Iterator[None]:
+    """Let a damaged file be tried again, where the profile retries: the first attempt at it does not give it up.
+
+    A runner reads it leniently then, and flags what it made of it; what fails even so is given up.
+    """
+    try:
+        yield
+    except FatalFailure as error:
+        if error.code != CORRUPT_FILE or retry_count > 0:
+            raise
+        raise StageFailure(error.message, code=error.code) from None

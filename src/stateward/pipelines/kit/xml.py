@@ -1,6 +1,7 @@
 """XML from strangers: no document type, no entity, no network."""
 
 import re
+from collections.abc import Callable
 
 from lxml import etree
 
@@ -12,29 +13,43 @@ _DECLARATION = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _ROOT = re.compile(rb"<[A-Za-z_\x80-\xff]")
 
 
-def parse_xml(data: bytes, *, name: str = "the file") -> etree._Element:
-    """The root element. A document that declares a type or an entity is `HOSTILE_FILE`; no honest writer does."""
+def parse_xml(
+    data: bytes, *, name: str = "the file", on_damaged: Callable[[str], object] | None = None
+) -> etree._Element:
+    """The root element. A document that declares a type or an entity is `HOSTILE_FILE`; no honest writer does.
+
+    With `on_damaged`, which is told what is wrong, a damaged document is read as far as that goes.
+    """
     if _declares_type(data):
         raise _hostile(name)
-    parser = etree.XMLParser(
+    data = data.strip()
+    try:
+        root = etree.fromstring(data, _parser())
+    except etree.XMLSyntaxError as error:
+        if "ntity" in str(error):  # used without being declared
+            raise _hostile(name) from error
+        mended = None if on_damaged is None else etree.fromstring(data, _parser(is_lenient=True))
+        if on_damaged is None or mended is None:
+            raise FatalFailure(
+                f"the XML of {name} is damaged or incomplete ({error}); save or download it again",
+                code=CORRUPT_FILE,
+            ) from error
+        on_damaged(f"the XML is damaged or incomplete ({error})")
+        root = mended
+    if root.getroottree().docinfo.doctype:
+        raise _hostile(name)
+    return root
+
+
+def _parser(*, is_lenient: bool = False) -> etree.XMLParser:
+    return etree.XMLParser(
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
         huge_tree=False,  # libxml2's own limits on depth and size
         remove_comments=True,
+        recover=is_lenient,
     )
-    try:
-        root = etree.fromstring(data.strip(), parser)
-    except etree.XMLSyntaxError as error:
-        if "ntity" in str(error):  # used without being declared
-            raise _hostile(name) from error
-        raise FatalFailure(
-            f"the XML of {name} is damaged or incomplete ({error}); save or download it again",
-            code=CORRUPT_FILE,
-        ) from error
-    if root.getroottree().docinfo.doctype:
-        raise _hostile(name)
-    return root
 
 
 def local_name(element: etree._Element) -> str:

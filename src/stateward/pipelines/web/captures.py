@@ -9,12 +9,17 @@ import email.parser
 import email.policy
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.kit.failures import CORRUPT_FILE, EMPTY_DOCUMENT, HOSTILE_FILE
+from stateward.pipelines.kit.failures import (
+    CORRUPT_FILE,
+    DAMAGED_FILE,
+    EMPTY_DOCUMENT,
+    HOSTILE_FILE,
+)
 from stateward.pipelines.kit.files import is_empty
 
 GZIP = b"\x1f\x8b"
@@ -56,11 +61,15 @@ class CaptureProblem(msgspec.Struct, frozen=True):
 
 
 def captured_pages(
-    data: bytes, *, page_bytes_max: int, pages_max: int
+    data: bytes, *, page_bytes_max: int, pages_max: int, is_lenient: bool = False
 ) -> Iterator[CapturedPage | CaptureProblem]:
-    """The pages of a file, or a refusal."""
+    """The pages of a file, or a refusal. `is_lenient` takes what a torn packed file holds, with a problem."""
     if data.startswith(GZIP):
-        data = unpacked(data, bytes_max=page_bytes_max * ARCHIVE_FACTOR)
+        damage: list[str] = []
+        on_damaged = damage.append if is_lenient else None
+        data = unpacked(data, bytes_max=page_bytes_max * ARCHIVE_FACTOR, on_damaged=on_damaged)
+        for each in damage:
+            yield CaptureProblem(DAMAGED_FILE, f"pages or parts of them may be missing: {each}")
     if is_empty(data[:HEAD_BYTES]):
         raise FatalFailure("the file is empty; save the page again", code=EMPTY_DOCUMENT)
     if data.startswith(WARC):
@@ -77,8 +86,17 @@ def is_mhtml(head: bytes) -> bool:
     return _MULTIPART.search(head) is not None and _MIME_HEAD.match(head) is not None
 
 
-def unpacked(data: bytes, *, bytes_max: int, window: int = zlib.MAX_WBITS | 32) -> bytes:
-    """What gzip or zlib packed, member after member, unless it is larger than the limit."""
+def unpacked(
+    data: bytes,
+    *,
+    bytes_max: int,
+    window: int = zlib.MAX_WBITS | 32,
+    on_damaged: Callable[[str], object] | None = None,
+) -> bytes:
+    """What gzip or zlib packed, member after member, unless it is larger than the limit.
+
+    With `on_damaged`, which is told what is wrong, what could be unpacked before the damage is taken.
+    """
     found, total = [], 0
     while data:
         inflater = zlib.decompressobj(window)
@@ -97,11 +115,14 @@ def unpacked(data: bytes, *, bytes_max: int, window: int = zlib.MAX_WBITS | 32) 
                 if not piece and not data:
                     break
         except zlib.error as error:
-            raise FatalFailure(
-                f"the packed file is damaged ({error}); save it again", code=CORRUPT_FILE
-            ) from error
-        if not inflater.eof:
-            raise FatalFailure("the packed file is cut off; save it again", code=CORRUPT_FILE)
+            damage = f"the packed file is damaged ({error})"
+        else:
+            damage = "" if inflater.eof else "the packed file is cut off"
+        if damage and (on_damaged is None or not total):
+            raise FatalFailure(f"{damage}; save it again", code=CORRUPT_FILE)
+        if damage and on_damaged is not None:
+            on_damaged(damage)
+            break
         data = inflater.unused_data.lstrip(b"\x00")
     return b"".join(found)
 

@@ -9,6 +9,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
+from stateward.pipelines.kit.failures import DAMAGED_FILE, damage_is_retried
 from stateward.pipelines.web.captures import CapturedPage, CaptureProblem, captured_pages
 from stateward.pipelines.web.facts import FactFinder, FactPlace, PrintedFact
 from stateward.pipelines.web.fetching import fetch_page
@@ -51,8 +52,14 @@ def parse(job: Job) -> Iterator[Batch]:
             f"the file has more than {FILE_FACTOR} times web.page_bytes_max ({options.page_bytes_max}); split it",
             code="PAGE_TOO_LARGE",
         )
-    found = captured_pages(data, page_bytes_max=options.page_bytes_max, pages_max=options.pages_max)
-    return _read(job, found, options)
+    found = captured_pages(
+        data,
+        page_bytes_max=options.page_bytes_max,
+        pages_max=options.pages_max,
+        is_lenient=job.retry_count > 0,
+    )
+    with damage_is_retried(job.retry_count):
+        return (yield from _read(job, found, options))
 
 
 def fetch(job: Job) -> Iterator[Batch]:
@@ -165,6 +172,8 @@ class _PageReader:
         facts: Fields = {"pages": self._pages, "facts": self._facts}
         if self._notes:
             facts["notes"] = list(self._notes)
+        if any(each.startswith(f"{DAMAGED_FILE}:") for each in self._notes):
+            facts["flags"] = [DAMAGED_FILE]
         about: Fields = {
             "reader": READER_VERSION,
             "pages": self._pages,
