@@ -42,7 +42,10 @@ class Phrases(NamedTuple):
         return tuple(dict.fromkeys(" ".join(found.split()) for found in self.pattern.findall(text)))
 
     def _may_be_in(self, text: str) -> bool:
-        return any(word in text for word in self.words)
+        for word in self.words:  # noqa: SIM110 - asked thousands of times a contract; `any` takes twice as long
+            if word in text:
+                return True
+        return False
 
 
 class ClauseType(msgspec.Struct, frozen=True):
