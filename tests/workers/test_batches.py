@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.workers import sandbox
 from stateward.workers.child_attempt import JobOrder
 from stateward.workers.confinement import Grants
 from stateward.workers.sandbox import BATCH_MAX, Child, ChildJob
@@ -20,6 +21,14 @@ from tests.workers.children import (
     wait_until_gone,
     wait_until_loaded,
 )
+
+RECALL_S = sandbox.RECALL_S
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine any job may take so long that those behind it are taken back, and have no result."""
+    monkeypatch.setattr(sandbox, "RECALL_S", 60.0)
 
 
 def orders(*runners: str, **order: object) -> list[JobOrder]:
@@ -144,9 +153,12 @@ def test_what_has_not_begun_can_be_taken_back_and_is_never_run(
     assert child.pending == 0
 
 
-def test_the_neighbours_of_a_long_job_are_taken_back_in_time(slot: ChildSlot) -> None:
+def test_the_neighbours_of_a_long_job_are_taken_back_in_time(
+    slot: ChildSlot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slot.works()
     child = started(slot, orders("good.echo", "bad.sleep", "good.echo"))
+    monkeypatch.setattr(sandbox, "RECALL_S", RECALL_S)  # for the second job
 
     assert isinstance(wait_for(child), Completed)
     wait_until(lambda: child.on_ready() is None and child.expire() is None and child.pending == 1)
