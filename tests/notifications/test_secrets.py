@@ -59,14 +59,14 @@ def test_secrets_of_a_former_version_are_sealed_without_a_trace(
     app = make_app()
     webhook_id = add(app)
     app.database.run("UPDATE webhooks SET secret = :plain", plain=PLAIN)
-    assert secrets_line(app) == (False, "1 secrets of webhooks are stored as they are")
+    assert secrets_line(app) == (False, "1 secrets of webhooks and workers are stored as they are")
     assert PLAIN.encode() in database_bytes(tmp_path)
 
     assert (seal_stored(app), seal_stored(app)) == (1, 0)
 
     assert PLAIN.encode() not in database_bytes(tmp_path)
     app.notifications.check_secret(app.notifications.webhook(webhook_id))
-    assert secrets_line(app) == (True, "1 secrets of webhooks are encrypted")
+    assert secrets_line(app) == (True, "1 secrets of webhooks and workers are encrypted")
 
 
 def test_messages_are_signed_with_the_same_secret_after_a_rotation_of_the_key(
@@ -77,15 +77,15 @@ def test_messages_are_signed_with_the_same_secret_after_a_rotation_of_the_key(
         webhook = app.notifications.add(receiver.url, events=["*"], actor="person:a")
         sealed = app.notifications.webhook(webhook.id).secret
 
-        key_id, count = rotate(app, actor="person:a")
+        done = rotate(app, actor="person:a")
         app.submit(STATEMENT, machine="upload", name="a.csv", labels={"source_type": "bank_csv"})
         deliver(app)
 
         assert receiver.verified(webhook.secret) == len(receiver.posts) > 0
-    assert count == 1
+    assert (done.webhooks, done.workers) == (1, 0)
     assert app.notifications.webhook(webhook.id).secret != sealed
-    assert app.secrets.ids()[0] == key_id
-    assert app.audit.entries(verb="secrets_rotated")[0].detail["key_id"] == key_id
+    assert app.secrets.ids()[0] == done.key_id
+    assert app.audit.entries(verb="secrets_rotated")[0].detail["key_id"] == done.key_id
 
 
 def test_without_its_key_nothing_is_signed_and_doctor_says_so(

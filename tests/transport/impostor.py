@@ -1,5 +1,6 @@
 """A worker made of messages alone."""
 
+from stateward.core.model import Micros
 from stateward.transport.channel import Channel
 from stateward.transport.connect import connect
 from stateward.transport.credentials import WorkerCredential, sign
@@ -26,6 +27,7 @@ class Impostor:
         self, scene: Scene, *, name: str = "impostor", credential: WorkerCredential | None = None
     ) -> None:
         self.name = name
+        self._clock = scene.app.clock
         self.credential = credential
         self._prefix = scene.prefix
         self.channel = Channel(
@@ -35,9 +37,9 @@ class Impostor:
             work_stream("upload", "parse", each, prefix=scene.prefix) for each in CLASSES
         ]
 
-    def announce(self) -> None:
+    def announce(self, *, at: Micros | None = None) -> None:
         message = HeartbeatMessage(worker=self.name, runners=sorted(registered()), slots=1)
-        self.send(HEARTBEAT, message)
+        self.send(HEARTBEAT, message, at=at)
 
     def depth(self) -> int:
         return sum(map(self.channel.depth, self._streams))
@@ -47,8 +49,9 @@ class Impostor:
         self.channel.ack(found)
         return data_of(found[0].envelope, WorkMessage) if found else None
 
-    def send(self, type_: str, data: object) -> None:
-        envelope = encode(type_, data, id_="1", source="/impostor", subject="x", at=1)
+    def send(self, type_: str, data: object, *, at: Micros | None = None) -> None:
+        at = self._clock() if at is None else at
+        envelope = encode(type_, data, id_="1", source="/impostor", subject="x", at=at)
         if self.credential is not None:
             envelope = sign(envelope, self.credential)
         self.channel.publish(results_stream(self._prefix), [envelope])

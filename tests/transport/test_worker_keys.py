@@ -7,12 +7,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.app import App
+from stateward.app.secrets import rotate, state
+from stateward.core.errors import InvalidRequest, SecretUnreadable, UnknownName
+from stateward.core.model import SECOND, to_iso
 from stateward.engine import admission
+from stateward.storage.sealing import is_sealed
 from stateward.transport.credentials import WorkerCredential, is_signed, read_credential, sign
 from stateward.transport.messages import (
     HEARTBEAT,
     RESULT,
+    Envelope,
     HeartbeatMessage,
     encode,
     from_bytes,
@@ -56,7 +61,13 @@ def test_a_signature_holds_on_the_way_and_for_nothing_else() -> None:
 
 
 def test_a_worker_with_a_credential_does_its_stages_under_its_name(scene: Scene) -> None:
-    _, credential = scene.app.admin.new_worker_key("office", stages=["upload.*"])
+    key, credential = scene.app.admin.new_worker_key("office", stages=["upload.*"])
+    assert credential.secret not in str(scene.app.database.rows("SELECT secret FROM worker_keys"))
+    # As the version before stored it, which the key file is then rotated under.
+    scene.app.database.run("UPDATE worker_keys SET secret = :plain", plain=credential.secret)
+    assert scene.app.worker_keys.open(key, credential.secret) == credential.secret
+    assert state(scene.app).plain == 1
+    assert rotate(scene.app, actor="person:a").workers == state(scene.app).sealed == 1
     file = scene.folder / "credential.json"
     file.write_bytes(msgspec.json.encode(credential))
     scene.add_worker(transport=f", credential: '{file}'")
@@ -77,6 +88,7 @@ def test_what_no_live_credential_of_the_stage_has_signed_is_refused(
     _, other = admin.new_worker_key("other", stages=["upload.normalize"])
     impostor = Impostor(scene, credential=credential)
     message = first_work(scene, impostor, STATEMENT)
+    impostor.announce(at=1)
     for wrong in (None, other, msgspec.structs.replace(credential, secret="guessed"),
                   msgspec.structs.replace(credential, id="unknown")):  # fmt: skip
         impostor.credential = wrong
@@ -97,8 +109,67 @@ def test_what_no_live_credential_of_the_stage_has_signed_is_refused(
     ]
     assert [each.reason for each in impostor.channel.dead_letters()] == reasons
     audited = [each.reason for each in scene.app.audit.entries() if each.verb == "key_refused"]
-    assert sorted(map(str, audited)) == sorted(reasons)
+    (stale,) = set(audited) - set(reasons)
+    assert "a heartbeat of the credential good is more than 300 s off" in str(stale)
+    assert len(audited) == len(reasons) + 1
+    assert state(scene.app).sealed == 1  # the revoked one is gone
     impostor.channel.close()
+
+
+def test_what_came_waits_while_the_key_file_does_not_open_its_credential(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, credential = scene.app.admin.new_worker_key("far", stages=["upload.*"])
+    impostor, tried = Impostor(scene, credential=credential), []
+
+    def is_missing(*_: object) -> str:
+        tried.append(1)
+        raise SecretUnreadable("the key is not here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scene.app.worker_keys, "open", is_missing)
+        impostor.announce()
+        scene.until(lambda: bool(tried))
+    scene.until(lambda: any(each.id == "far/impostor" for each in scene.app.bus.workers()))
+
+    assert impostor.channel.dead_letters() == []
+    impostor.channel.close()
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with App.embedded(tmp_path) as own:
+        yield own
+
+
+def test_a_heartbeat_counts_once_and_while_it_is_new(app: App) -> None:
+    key, _ = app.admin.new_worker_key("office", stages=["upload.*"])
+    now = 10**15
+    own = admission.Admission(app.worker_keys, app.audit, clock=lambda: now)
+
+    def is_news(time: str, worker: str = "w") -> bool:
+        sent = Envelope(specversion="1.0", id="1", source="/w", type=HEARTBEAT, time=time)
+        return own.is_news(sent, key, worker)
+
+    times = [now - 2 * SECOND, now, now, now - SECOND, now + SECOND]
+    assert [is_news(to_iso(each)) for each in times] == [True, True, False, False, True]
+    assert is_news(to_iso(now), "another")
+    for off_s in (-301, 301):
+        with pytest.raises(admission.StaleHeartbeat, match="the clock"):
+            is_news(to_iso(now + off_s * SECOND))
+    for wrong in ("", "yesterday", "2026-01-01T00:00:00"):
+        with pytest.raises(admission.RefusedMessage, match="without a time"):
+            is_news(wrong)
+
+
+def test_a_secret_opens_nothing_but_its_own_credential(app: App) -> None:
+    one, _ = app.admin.new_worker_key("one", stages=["upload.*"])
+    other, _ = app.admin.new_worker_key("other", stages=["upload.*"])
+    stored = {key.id: secret for key, secret in app.worker_keys.stored()}
+
+    assert all(map(is_sealed, stored.values()))
+    with pytest.raises(SecretUnreadable, match="another place"):
+        app.worker_keys.open(one, stored[other.id])
 
 
 def test_a_credential_names_stages_that_exist(scene: Scene) -> None:

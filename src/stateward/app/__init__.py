@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from stateward.storage.saved_views import SavedViews
     from stateward.storage.sealing import SecretKeys
     from stateward.storage.sessions import Sessions
+    from stateward.storage.worker_keys import WorkerKeys
     from stateward.workers.pipeline import Pipeline
 
 SWEEP_AGE_S = (
@@ -184,7 +185,10 @@ class App:
         self.database.close()
 
     def _has_no_sealed_secret(self) -> bool:
-        found = self.database.rows("SELECT 1 FROM webhooks WHERE secret LIKE 'sealed.%' LIMIT 1")
+        found = self.database.rows(
+            "SELECT 1 FROM webhooks WHERE secret LIKE 'sealed.%'"
+            " UNION SELECT 1 FROM worker_keys WHERE secret LIKE 'sealed.%'"
+        )
         return not found
 
     # Short ways for scripts
@@ -433,12 +437,11 @@ class App:
     def admin(self) -> Admin:
         """Keys, verification, export."""
         from stateward.app.admin import Admin
-        from stateward.storage.worker_keys import WorkerKeys
 
         return Admin(
             store=self.store,
             keys=self.keys,
-            worker_keys=WorkerKeys(self.database),
+            worker_keys=self.worker_keys,
             audit=self.audit,
             registry=self.registry,
             clock=self.clock,
@@ -516,6 +519,13 @@ class App:
         from stateward.storage.keys import Keys
 
         return Keys(self.database)
+
+    @cached_property
+    def worker_keys(self) -> WorkerKeys:
+        """Which workers behind a transport are believed, and for which stages."""
+        from stateward.storage.worker_keys import WorkerKeys
+
+        return WorkerKeys(self.database, secrets=self.secrets)
 
     @cached_property
     def secrets(self) -> SecretKeys:
@@ -630,6 +640,7 @@ class App:
                     database=self.database,
                     artifacts=self.artifacts,
                     plugins=self.plugins,
+                    worker_keys=self.worker_keys,
                     clock=self.clock,
                 )
         elif is_worker and not settings.transport.is_database:

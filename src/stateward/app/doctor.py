@@ -290,13 +290,13 @@ def _secrets_check(app: App) -> Check:
     """Whether who has the database, or a backup of it, has the secrets in it."""
     found, path = secret_state(app), app.secrets.path
     keys = app.secrets.ids()
-    said = f"{found.sealed} secrets of webhooks are encrypted"
+    said = f"{found.sealed} secrets of webhooks and workers are encrypted"
     advice = ""
     if found.plain:
-        said = f"{found.plain} secrets of webhooks are stored as they are"
+        said = f"{found.plain} secrets of webhooks and workers are stored as they are"
         advice = "start the service, which encrypts them, or: stateward secrets rotate"
     elif found.unreadable:
-        said = f"{found.unreadable} secrets of webhooks cannot be opened with the keys in {path}"
+        said = f"{found.unreadable} secrets cannot be opened with the keys in {path}"
         advice = "put the right key file there, or name it in store.secret_key_file"
     elif keys and path.stat().st_mode & 0o077:
         said = f"other users of this machine can read {path}"

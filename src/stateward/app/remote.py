@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stateward.engine.relay import Relay
     from stateward.settings import Settings
     from stateward.storage.database import Database
+    from stateward.storage.worker_keys import WorkerKeys
     from stateward.transport.engine import Engine
     from stateward.workers.courier import Courier, RemoteOutputs, Reporter
     from stateward.workers.worker import Worker
@@ -46,6 +47,7 @@ def build_relay(
     database: Database,
     artifacts: ArtifactStore,
     plugins: Plugins,
+    worker_keys: WorkerKeys,
     clock: Callable[[], Micros],
 ) -> Relay:
     """What gives the work of this coordinator to workers behind the transport."""
@@ -54,7 +56,6 @@ def build_relay(
     from stateward.engine.relay import RELAY, Relay, RelayConfig
     from stateward.engine.remote_results import ResultChecker
     from stateward.storage.audit import AuditLog
-    from stateward.storage.worker_keys import WorkerKeys
 
     own, log = settings.transport, telemetry.log("transport")
     pid = os.getpid()
@@ -112,7 +113,7 @@ def build_relay(
         artifacts=artifacts,
         clock=clock,
         log=log,
-        admission=Admission(WorkerKeys(database), AuditLog(database), clock=clock),
+        admission=Admission(worker_keys, AuditLog(database), clock=clock),
     )
 
 

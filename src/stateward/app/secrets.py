@@ -1,5 +1,8 @@
 """Secrets of an installation where they are stored: sealed when a service starts, and brought under a new key."""
 
+from collections.abc import Callable
+from functools import partial
+
 import msgspec
 
 from stateward import telemetry
@@ -11,11 +14,19 @@ from stateward.storage.sealing import is_sealed
 
 
 class SecretState(msgspec.Struct, frozen=True, kw_only=True):
-    """How the secrets of webhooks are stored."""
+    """How the secrets of webhooks and of workers' credentials are stored."""
 
     sealed: int
     plain: int
     unreadable: int
+
+
+class Rotated(msgspec.Struct, frozen=True, kw_only=True):
+    """A new key, and how much was brought under it."""
+
+    key_id: str
+    webhooks: int
+    workers: int
 
 
 def seal_stored(app: App) -> int:
@@ -29,10 +40,11 @@ def seal_stored(app: App) -> int:
             app.database.rows("PRAGMA secure_delete = ON")
         with app.database.transaction():
             app.notifications.seal_secrets()
+            app.worker_keys.seal_plain()
             app.idempotency.forget_plain()
     except ModuleNotFoundError as error:
         log = telemetry.log("secrets")
-        log.warning(f"secrets of webhooks stay as they are: {error}; install stateward[server]")
+        log.warning(f"secrets stay as they are: {error}; install stateward[server]")
         return 0
     if is_file:
         app.database.rows("PRAGMA secure_delete = OFF")
@@ -40,8 +52,8 @@ def seal_stored(app: App) -> int:
     return plain
 
 
-def rotate(app: App, *, actor: str) -> tuple[str, int]:
-    """Make a new key and bring the stored secrets under it; its id, and how many endpoints were changed.
+def rotate(app: App, *, actor: str) -> Rotated:
+    """Make a new key and bring the stored secrets under it.
 
     The key is durable before a secret is sealed with it. Former keys stay in the file: settings, backups and other
     processes still hold what was sealed with them.
@@ -49,22 +61,38 @@ def rotate(app: App, *, actor: str) -> tuple[str, int]:
     seal_stored(app)
     key_id = app.secrets.rotate()
     with app.database.transaction():
-        count = app.notifications.rewrap_secrets()
-        detail: Fields = {"key_id": key_id, "webhooks": count}
+        done = Rotated(
+            key_id=key_id,
+            webhooks=app.notifications.rewrap_secrets(),
+            workers=app.worker_keys.rewrap(),
+        )
+        detail: Fields = msgspec.to_builtins(done)
         app.audit.add(
             [AuditEntry(at=app.clock(), actor=actor, verb=SECRETS_ROTATED, detail=detail)]
         )
-    return key_id, count
+    return done
 
 
 def state(app: App) -> SecretState:
-    """Which secrets of webhooks are sealed, which are not, and which cannot be opened here."""
+    """Which secrets are sealed, which are not, and which cannot be opened here."""
     webhooks = app.notifications.webhooks()
+    workers = [(key, stored) for key, stored in app.worker_keys.stored() if stored]
     sealed = [each for each in webhooks if is_sealed(each.secret)]
-    unreadable = 0
-    for each in sealed:
-        try:
-            app.notifications.check_secret(each)
-        except SecretUnreadable:
-            unreadable += 1
-    return SecretState(sealed=len(sealed), plain=len(webhooks) - len(sealed), unreadable=unreadable)
+    sealed_keys = [each for each in workers if is_sealed(each[1])]
+    checks: list[Callable[[], object]] = [
+        *(partial(app.notifications.check_secret, each) for each in sealed),
+        *(partial(app.worker_keys.open, *each) for each in sealed_keys),
+    ]
+    return SecretState(
+        sealed=len(checks),
+        plain=len(webhooks) + len(workers) - len(checks),
+        unreadable=sum(_is_unreadable(each) for each in checks),
+    )
+
+
+def _is_unreadable(check: Callable[[], object]) -> bool:
+    try:
+        check()
+    except SecretUnreadable:
+        return True
+    return False

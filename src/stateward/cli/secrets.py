@@ -24,20 +24,23 @@ def secrets() -> None:
 def rotate(context: CliContext) -> None:
     """Make a new key, and bring every stored secret under it.
 
-    The secrets themselves stay the same, and no receiver notices. Former keys stay in the file, so that backups and
-    sealed passwords of the settings can still be read. Works while the service runs.
+    The secrets themselves stay the same, and no receiver and no worker notices. Former keys stay in the file, so that
+    backups and sealed passwords of the settings can still be read. Works while the service runs.
     """
+    import msgspec
+
     from stateward.app.secrets import rotate as rotate_keys
     from stateward.engine.system import person
 
     with context.local_app() as app:
-        key_id, count = rotate_keys(app, actor=person())
+        done = rotate_keys(app, actor=person())
         path = app.secrets.path
     if context.json:
-        context.emit({"key_id": key_id, "webhooks": count, "file": str(path)})
+        context.emit({**msgspec.to_builtins(done), "file": str(path)})
     else:
-        write(key_id)
-        context.say(f"{plural(count, 'webhook')} sealed with it; the key is in {path}: keep a copy")
+        write(done.key_id)
+        sealed = f"{plural(done.webhooks, 'webhook')}, {plural(done.workers, 'worker credential')}"
+        context.say(f"sealed with it: {sealed}; the key is in {path}: keep a copy")
 
 
 @secrets.command("seal", examples=["echo 's3cret' | stateward secrets seal"])

@@ -2,13 +2,16 @@
 
 From the first credential on, a message without one is refused; before that, all that reach the broker are believed, as
 far as the store has the work. Refusals are dead letters with the reason, and are in the audit log.
+
+A signed message that was overheard can be sent again. Results are fenced by the version of their record; a heartbeat
+counts once, and only while it is new.
 """
 
 import time
 from collections.abc import Callable
 
 from stateward.core.errors import StatewardError
-from stateward.core.model import Fields, Micros, clean_text
+from stateward.core.model import SECOND, Fields, Micros, clean_text, from_iso
 from stateward.storage.audit import KEY_REFUSED, AuditEntry, AuditLog
 from stateward.storage.worker_keys import WorkerKey, WorkerKeys
 from stateward.transport.credentials import allows, is_signed
@@ -20,12 +23,17 @@ FRESH_S = (
 NOTE_EVERY_S = (
     60.0  # one entry of the audit log for each sender and reason: a flood must not become its own
 )
+HEARTBEAT_AGE_S = 300.0  # clocks of two machines may differ by as much
 SENDERS_MAX = 1000
 TEXT_MAX = 200
 
 
 class RefusedMessage(StatewardError):
     """A message that its sender may not send, or that contradicts the store."""
+
+
+class StaleHeartbeat(RefusedMessage):
+    """A heartbeat of another time: it waited in the broker or was sent again, or a clock is wrong."""
 
 
 class Admission:
@@ -44,31 +52,58 @@ class Admission:
         self._clock = clock
         self._ticks = ticks
         self._known: dict[str, tuple[WorkerKey, str]] = {}
+        self._opened: dict[str, str] = {}
+        self._heard: dict[tuple[str, str], Micros] = {}
         self._read_at: float | None = None
         self._noted: dict[tuple[str, str], float] = {}
 
     def admit(self, envelope: Envelope) -> WorkerKey | None:
-        """The credential of a message; None where none was ever made. Raises RefusedMessage."""
+        """The credential of a message; None where none was ever made.
+
+        Raises RefusedMessage, and SecretUnreadable where the key file of this machine does not open its secret: that
+        is no fault of the sender.
+        """
         known = self._fresh()
         if not known:
             return None
         if envelope.keyid is None:
             raise RefusedMessage("it is not signed, and workers have credentials here")
-        key, secret = known.get(envelope.keyid, (None, ""))
+        key, stored = known.get(envelope.keyid, (None, ""))
         if key is None:
             raise RefusedMessage("it is signed with a credential that is not known")
-        if not is_signed(envelope, secret):
-            raise RefusedMessage(f"its signature is not that of the credential {key.name}")
         if key.revoked_at is not None:
             raise RefusedMessage(f"the credential {key.name} is revoked")
+        if not is_signed(envelope, self._secret(key, stored)):
+            raise RefusedMessage(f"its signature is not that of the credential {key.name}")
         return key
 
-    def note(self, envelope: Envelope, error: RefusedMessage) -> None:
-        """Write a refusal to the audit log, the same one once a minute."""
+    def is_news(self, envelope: Envelope, key: WorkerKey, worker: str) -> bool:
+        """Whether a heartbeat is later than all before it of this worker. Raises StaleHeartbeat if it is of long ago.
+
+        The times of one worker are of one clock, so that they can be compared however wrong it is.
+        """
+        try:
+            at = from_iso(envelope.time)
+        except ValueError:
+            raise RefusedMessage("a signed heartbeat without a time") from None
+        if abs(self._clock() - at) > HEARTBEAT_AGE_S * SECOND:
+            raise StaleHeartbeat(
+                f"a heartbeat of the credential {key.name} is more than {HEARTBEAT_AGE_S:.0f} s off: it was held up or "
+                "sent again, or the clock of its machine or of this one is wrong"
+            )
+        if at <= self._heard.get((key.id, worker), 0):
+            return False
+        if len(self._heard) >= SENDERS_MAX:
+            self._heard.clear()
+        self._heard[key.id, worker] = at
+        return True
+
+    def note(self, envelope: Envelope, error: RefusedMessage) -> bool:
+        """Write a refusal to the audit log, the same one once a minute; whether it was written."""
         sender = clean_text(envelope.keyid or envelope.source, chars_max=TEXT_MAX)
         now, what = self._ticks(), (sender, str(error))
         if now < self._noted.get(what, 0.0):
-            return
+            return False
         if len(self._noted) >= SENDERS_MAX:
             self._noted.clear()
         self._noted[what] = now + NOTE_EVERY_S
@@ -87,13 +122,21 @@ class Admission:
                 )
             ]
         )
+        return True
 
     def _fresh(self) -> dict[str, tuple[WorkerKey, str]]:
         now = self._ticks()
         if self._read_at is None or now - self._read_at >= FRESH_S:
-            self._known = {key.id: (key, secret) for key, secret in self._keys.with_secrets()}
+            self._known = {key.id: (key, stored) for key, stored in self._keys.stored()}
             self._read_at = now
         return self._known
+
+    def _secret(self, key: WorkerKey, stored: str) -> str:
+        if stored not in self._opened:
+            if len(self._opened) >= SENDERS_MAX:
+                self._opened.clear()
+            self._opened[stored] = self._keys.open(key, stored)
+        return self._opened[stored]
 
 
 def check_stage(key: WorkerKey | None, machine: str, stage: str) -> None:

@@ -21,12 +21,13 @@ from msgspec.structs import replace
 from stateward.core.errors import (
     ArtifactError,
     ArtifactsUnreachable,
+    SecretUnreadable,
     StoreError,
     TransportError,
     TransportFull,
 )
 from stateward.core.model import PRIORITY_NORMAL, Event, Micros, Work
-from stateward.engine.admission import Admission, RefusedMessage, check_stage
+from stateward.engine.admission import Admission, RefusedMessage, StaleHeartbeat, check_stage
 from stateward.engine.remote_results import ResultChecker
 from stateward.storage.database import TOPIC_WORK, Database
 from stateward.storage.outputs import Output, Outputs, result_event
@@ -182,6 +183,7 @@ class Relay:
         self._wakeup = database.wakeup(TOPIC_WORK)
         self._outage = Outage(log, ticks=ticks)
         self._storage = Outage(log, ticks=ticks)
+        self._sealed = Outage(log, ticks=ticks)
         self._results_stream = results_stream(config.prefix)
         self._losses, self._gone_at = channel.losses, -math.inf
         self._stood_since: Micros | None = None
@@ -206,10 +208,17 @@ class Relay:
             self._look_at = self._ticks() + LOOK_EVERY_S
             self._look()
         self._incoming += self._inbox.take()
-        with suppress(ArtifactsUnreachable):  # then the rest waits here for a later turn
+        try:
             while self._incoming:
                 self._take(self._incoming[0])
                 self._incoming.popleft()
+            self._sealed.end()
+        except ArtifactsUnreachable:
+            pass  # the rest waits here for a later turn
+        except (
+            SecretUnreadable
+        ) as error:  # it waits too: a worker is not to blame for a key file that is missing here
+            self._sealed.note(error)
         self._inbox.want(max(0, MESSAGES_MAX - len(self._incoming)))
         return bool(self._results)
 
@@ -367,9 +376,13 @@ class Relay:
                 case messages.RETURNED:
                     self._take_returned(data_of(envelope, ReturnedMessage), key)
                 case messages.HEARTBEAT:
-                    self._hear(data_of(envelope, HeartbeatMessage), key)
+                    self._take_heartbeat(envelope, key)
                 case other:
                     raise ValueError(f"a worker does not send {other}")
+        except (
+            StaleHeartbeat
+        ) as error:  # many may have waited in the broker: they are no dead letters
+            self._note_stale(envelope, error)
         except (ValueError, RefusedMessage) as error:
             if self._admission is not None and isinstance(error, RefusedMessage):
                 self._admission.note(envelope, error)
@@ -413,6 +426,16 @@ class Relay:
         if work is not None:
             check_stage(key, work.machine, work.stage)
             self._returned.append(message)
+
+    def _note_stale(self, envelope: Envelope, error: StaleHeartbeat) -> None:
+        if self._admission is not None and self._admission.note(envelope, error):
+            self._log.warning(f"a heartbeat does not count: {error}", source=envelope.source)
+
+    def _take_heartbeat(self, envelope: Envelope, key: WorkerKey | None) -> None:
+        message = data_of(envelope, HeartbeatMessage)
+        own = self._admission
+        if key is None or own is None or own.is_news(envelope, key, message.worker):
+            self._hear(message, key)
 
     def _hear(self, message: HeartbeatMessage, key: WorkerKey | None) -> None:
         own = replace(message, worker=_name(message.worker, key))

@@ -1,6 +1,8 @@
 """Credentials of workers behind a transport: who they are, for which stages, and with which secret they sign.
 
-The secret itself is stored, because a signature is checked with it; who can read this table can write results anyway.
+A signature is checked with the secret itself, so it is stored, sealed with the key file of the installation: a copy of
+the database signs nothing. It is opened when a message comes that names its credential, and deleted when that is
+revoked; the row stays, for the history names it.
 """
 
 import msgspec
@@ -8,6 +10,7 @@ import msgspec
 from stateward.core.errors import UnknownName
 from stateward.core.model import Micros
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.sealing import SecretKeys, is_sealed
 
 WORKER_KEYS_MAX = 10_000
 WORKER_KEYS = Table(
@@ -36,13 +39,14 @@ class WorkerKey(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerKeys:
     """The credentials, in one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, secrets: SecretKeys) -> None:
         self._database = database
+        self._secrets = secrets
 
     def add(self, key: WorkerKey, *, secret: str) -> None:
         """Store a credential."""
         row: Row = (
-            key.id, key.name, msgspec.json.encode(key.stages).decode(), secret, key.created_at,
+            key.id, key.name, msgspec.json.encode(key.stages).decode(), self._seal(key, secret), key.created_at,
             key.created_by, key.revoked_at,
         )  # fmt: skip
         with self._database.transaction():
@@ -50,27 +54,64 @@ class WorkerKeys:
 
     def all(self) -> list[WorkerKey]:
         """Every credential that was ever made, newest last."""
-        return [key for key, _ in self.with_secrets()]
+        return [key for key, _ in self.stored()]
 
-    def with_secrets(self) -> list[tuple[WorkerKey, str]]:
-        """Every credential with its secret, revoked ones too: revoking the last one must not let everyone in."""
+    def stored(self) -> list[tuple[WorkerKey, str]]:
+        """Every credential with its secret as it is stored, '' where that was deleted.
+
+        Revoked ones too: revoking the last one must not let everyone in.
+        """
         found = self._database.rows(
             f"SELECT {_COLUMNS} FROM worker_keys ORDER BY created_at, id LIMIT {WORKER_KEYS_MAX}"
         )
         return [_key(row) for row in found]
 
+    def open(self, key: WorkerKey, stored: str) -> str:
+        """What a credential signs with; one of a former version may be stored as it is. Raises SecretUnreadable."""
+        return self._secrets.open(stored, purpose=_purpose(key))
+
+    def seal_plain(self) -> int:
+        """Seal the secrets that a former version stored as they are; how many."""
+        with self._database.transaction():
+            plain = [(key, each) for key, each in self.stored() if each and not is_sealed(each)]
+            for key, secret in plain:
+                self._store_secret(key, self._seal(key, secret))
+        return len(plain)
+
+    def rewrap(self) -> int:
+        """Bring every sealed secret under the newest key; how many there are."""
+        with self._database.transaction():
+            found = [(key, sealed) for key, sealed in self.stored() if sealed]
+            for key, sealed in found:
+                self._store_secret(key, self._secrets.rewrap(sealed))
+        return len(found)
+
+    def _seal(self, key: WorkerKey, secret: str) -> str:
+        return self._secrets.seal(secret, purpose=_purpose(key))
+
+    def _store_secret(self, key: WorkerKey, sealed: str) -> None:
+        self._database.run(  # not if it was revoked meanwhile
+            "UPDATE worker_keys SET secret = :sealed WHERE id = :id AND secret <> ''",
+            id=key.id,
+            sealed=sealed,
+        )
+
     def revoke(self, key_id: str, *, now: Micros) -> bool:
-        """Revoke a credential; whether it was not revoked before."""
+        """Revoke a credential and delete its secret; whether it was not revoked before."""
         with self._database.transaction():
             live = [each.id for each in self.all() if each.revoked_at is None]
             changed = self._database.run(
-                "UPDATE worker_keys SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL",
+                "UPDATE worker_keys SET revoked_at = :now, secret = '' WHERE id = :id AND revoked_at IS NULL",
                 id=key_id,
                 now=now,
             )
             if not changed and key_id not in [each.id for each in self.all()]:
                 raise UnknownName("worker key", key_id, live)
             return bool(changed)
+
+
+def _purpose(key: WorkerKey) -> str:
+    return f"worker {key.id}"
 
 
 def _key(row: Row) -> tuple[WorkerKey, str]:

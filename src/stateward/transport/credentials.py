@@ -2,7 +2,8 @@
 
 The signature is HMAC-SHA256 with the secret of the credential, in hexadecimal, over these lines, joined by newlines:
 `type`, `id`, `source`, `subject`, `time` of the message, and the SHA-256 of its `data` in hexadecimal. It says who sent
-a message, and that it was not changed; that a message is not sent twice is the matter of the fencing version.
+a message, and that it was not changed; that one that is sent twice counts once is a matter of the fencing version, and
+of the time of a heartbeat (`engine.admission`).
 """
 
 from hashlib import sha256
