@@ -604,6 +604,17 @@ class Operations:
         asked = schemas.RetentionRequest(is_dry_run=is_dry_run)
         return self._post("/retention", asked, schemas.RetentionAnswer, key=None)
 
+    # The change feed
+
+    def feed(self) -> schemas.FeedDocument:
+        """How far the change feed has come."""
+        return self._get("/feed", schemas.FeedDocument)
+
+    def replay_feed(self, seq: int) -> schemas.FeedDocument:
+        """Have everything from a transition on sent again, by its `seq`."""
+        asked = schemas.FeedReplayRequest(seq=seq)
+        return self._post("/feed/replay", asked, schemas.FeedDocument, key=None)
+
     # Keys
 
     def keys(self) -> list[schemas.KeyDocument]:

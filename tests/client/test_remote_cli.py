@@ -1,15 +1,19 @@
 """The command line with --server: the same words, the same documents and the same exit codes as beside the database."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
+from stateward.app.feed import feed_of
 from stateward.cli import cli
 from stateward.cli.exit_codes import Exit
+from stateward.notifications.feed_targets import FeedMessage
+from stateward.settings import FeedSettings
 from tests.server.api_client import ApiClient, serving, settings_at, statement
 from tests.server.contracts import waiting
 
@@ -89,6 +93,8 @@ def ids(api: ApiClient) -> list[str]:
         ["retry", "{id}"],
         ["cancel", "--query", "status:normalized", "--dry-run"],
         ["retry", "--query", "", "--yes"],
+        ["feed", "status"],
+        ["feed", "replay", "--from", "1"],
     ],
 )
 def test_what_is_said_from_afar_is_what_is_said_nearby(worked: ApiClient, args: list[str]) -> None:
@@ -193,6 +199,40 @@ def test_keys_are_managed_over_http(api: ApiClient, monkeypatch: pytest.MonkeyPa
     assert all("key" not in each for each in listed)
     assert closed.stdout == f"{made['id']} is revoked\n"
     assert late.exit_code == Exit.REFUSED
+
+
+def test_the_change_feed_is_looked_at_and_replayed_over_http(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = FeedSettings(url="redis://127.0.0.1")  # which is not asked
+    with serving(replace(settings_at(tmp_path / "data"), feed=feed)) as api:
+        api.sent()
+        behind = json.loads(far(api, "feed", "status", "--json").stdout)
+        feed_of(api.app).step(Swallowing())
+        sent = far(api, "feed", "status")
+        ahead = far(api, "feed", "replay", "--from", "99")
+        again = json.loads(far(api, "feed", "replay", "--from", "1", "--json").stdout)
+        audited = api.app.audit.entries(verb="feed.replayed")
+        monkeypatch.setenv("STATEWARD_KEY", api.app.admin.new_key("bob", role="operator")[1])
+        others = [far(api, "feed", *args) for args in (["status"], ["replay", "--from", "1"])]
+
+    end = behind["end"]
+    assert (behind["sent"], behind["behind"], behind["is_late"]) == (0, end, False)
+    assert sent.stdout == f"sent up to {end} of {end}; 0 transitions to send\n"
+    assert (ahead.exit_code, f"from 1 to {end + 1}" in ahead.stderr) == (Exit.REFUSED, True)
+    assert (again["sent"], again["behind"]) == (0, end)
+    assert [each.detail for each in audited] == [{"from": 1}]
+    assert [each.exit_code for each in others] == [Exit.REFUSED, Exit.REFUSED]
+
+
+class Swallowing:
+    """An engine that takes everything."""
+
+    def send(self, messages: Sequence[FeedMessage]) -> None:
+        assert messages
+
+    def close(self) -> None:
+        pass
 
 
 @pytest.mark.parametrize("args", [["key", "link", "x"], ["watch", "."]])

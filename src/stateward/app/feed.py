@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from stateward import telemetry
+from stateward import schemas, telemetry
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, StatewardError
-from stateward.core.model import Fields
+from stateward.core.model import Fields, to_iso
 from stateward.notifications.feed import Feed, FeedStatus
 from stateward.notifications.feed_targets import FeedTarget, open_target
 from stateward.settings import FeedSettings, Settings
@@ -60,6 +60,19 @@ def replay_feed(app: App, seq: int, *, actor: str) -> FeedStatus:
     detail: Fields = {"from": seq}
     app.audit.add([AuditEntry(at=app.clock(), actor=actor, verb=REPLAYED, detail=detail)])
     return feed.status()
+
+
+def feed_view(app: App, found: FeedStatus) -> schemas.FeedDocument:
+    """How far the feed has come, as a document."""
+    late_s = found.late_s(app.clock())
+    return schemas.FeedDocument(
+        sent=found.sent,
+        end=found.end,
+        behind=found.behind,
+        late_seconds=round(late_s, 3),
+        oldest_at=None if found.oldest_at is None else to_iso(found.oldest_at),
+        is_late=late_s > app.settings.feed.warn_after_seconds,
+    )
 
 
 def _configured(app: App) -> Feed:

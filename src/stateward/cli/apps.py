@@ -309,6 +309,14 @@ class AppProtocol(Protocol):
         """Delete what is old, by the rules of the settings."""
         ...
 
+    def feed(self) -> "schemas.FeedDocument":
+        """How far the change feed has come."""
+        ...
+
+    def replay_feed(self, seq: int) -> "schemas.FeedDocument":
+        """Have everything from a transition on sent again."""
+        ...
+
     def gold_lines(self) -> Iterator[bytes]:
         """Every decision of a person as a line of gold data."""
         ...

@@ -9,8 +9,7 @@ from stateward.cli.exit_codes import Exit
 from stateward.cli.output import moment, plural, write
 
 if TYPE_CHECKING:
-    from stateward.core.model import Micros
-    from stateward.notifications.feed import FeedStatus
+    from stateward.schemas import FeedDocument
 
 
 @click.group(
@@ -29,13 +28,10 @@ def status(context: CliContext) -> Exit:
 
     Ends with 1 if a transition has waited for longer than feed.warn_after_seconds.
     """
-    from stateward.app.feed import feed_status
-
-    with context.local_app() as app:
-        found = feed_status(app)
-        now, limit = app.clock(), app.settings.feed.warn_after_seconds
-    _show(context, found, now)
-    return Exit.FOUND_PROBLEMS if found.late_s(now) > limit else Exit.OK
+    with context.app() as app:
+        found = app.feed()
+    _show(context, found)
+    return Exit.FOUND_PROBLEMS if found.is_late else Exit.OK
 
 
 @feed.command(
@@ -56,26 +52,16 @@ def replay(context: CliContext, *, seq: int) -> Exit:
     Moves the cursor back: the process that sends the feed goes on from there, and consumers see these events a second
     time, with the same ids. What is not sent yet cannot be skipped.
     """
-    from stateward.app.feed import replay_feed
-    from stateward.engine.system import person
-
-    with context.local_app() as app:
-        found = replay_feed(app, seq, actor=person())
-        now = app.clock()
-    _show(context, found, now)
+    with context.app() as app:
+        _show(context, app.replay_feed(seq))
     return Exit.OK
 
 
-def _show(context: CliContext, found: "FeedStatus", now: "Micros") -> None:
+def _show(context: CliContext, found: "FeedDocument") -> None:
     if context.json:
-        context.emit(
-            {
-                "sent": found.sent,
-                "end": found.end,
-                "behind": found.behind,
-                "late_seconds": round(found.late_s(now), 3),
-            }
-        )
+        from msgspec import to_builtins
+
+        context.emit(to_builtins(found))
         return
     write(f"sent up to {found.sent} of {found.end}; {plural(found.behind, 'transition')} to send")
     if found.oldest_at is not None:

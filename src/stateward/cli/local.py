@@ -494,6 +494,18 @@ class LocalApp(AppProtocol):
         done = self._app.retention.run(actor=person(), is_dry_run=is_dry_run, progress=progress)
         return retention_view(done, is_dry_run=is_dry_run)
 
+    def feed(self) -> schemas.FeedDocument:
+        """How far the change feed has come."""
+        from stateward.app.feed import feed_status, feed_view
+
+        return feed_view(self._app, feed_status(self._app))
+
+    def replay_feed(self, seq: int) -> schemas.FeedDocument:
+        """Have everything from a transition on sent again."""
+        from stateward.app.feed import feed_view, replay_feed
+
+        return feed_view(self._app, replay_feed(self._app, seq, actor=person()))
+
     def gold_lines(self) -> Iterator[bytes]:
         """Every decision of a person as a line of gold data."""
         return (each.line() for each in self._app.reviews.gold())

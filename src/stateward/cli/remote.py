@@ -454,6 +454,16 @@ class RemoteApp(AppProtocol):
         with translated():
             return self._client.apply_retention(is_dry_run=is_dry_run)
 
+    def feed(self) -> schemas.FeedDocument:
+        """How far the change feed has come."""
+        with translated():
+            return self._client.feed()
+
+    def replay_feed(self, seq: int) -> schemas.FeedDocument:
+        """Have everything from a transition on sent again."""
+        with translated():
+            return self._client.replay_feed(seq)
+
     def gold_lines(self) -> Iterator[bytes]:
         """Every decision of a person as a line of gold data."""
         with translated():

@@ -22,6 +22,7 @@ from stateward.schemas.base import (
     Time,
 )
 from stateward.schemas.batches import Batch, BatchPage, BatchRequest
+from stateward.schemas.feed import FeedDocument, FeedReplayRequest
 from stateward.schemas.health import (
     AuditItem,
     AuditPage,
@@ -164,6 +165,8 @@ __all__ = [
     "ErasureRequest",
     "ErrorGroup",
     "Errors",
+    "FeedDocument",
+    "FeedReplayRequest",
     "FieldFault",
     "FieldStatistics",
     "FlagDecision",

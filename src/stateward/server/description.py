@@ -105,6 +105,7 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "eraseRecords": WRITING,
     "holdRecord": (*WRITING, "not-found"),
     "applyRetention": WRITING,
+    "replayFeed": ("too-large", "storage-full"),
     "dismissRefusedUpload": ("not-found", "storage-full"),
     "dismissRefusedUploads": ("storage-full",),
     "exportHistory": ("storage-full",),
