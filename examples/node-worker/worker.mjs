@@ -1,8 +1,12 @@
 // A worker in another language: it does the stage `letters.count` over Redis, without a database and without packages.
-//   node worker.mjs redis://127.0.0.1:6379 stateward
+//   node worker.mjs redis://127.0.0.1:6379 stateward [credential.json]
 // The messages are described in docs/reference/transport.md. Documents come inside them; a large one has `dataref`.
+// The credential is what `stateward key worker create` wrote; with it, all that this worker reports is signed.
+import { createHash, createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
-const [url, prefix = 'stateward'] = process.argv.slice(2);
+const [url, prefix = 'stateward', file] = process.argv.slice(2);
+const credential = file && JSON.parse(readFileSync(file, 'utf8'));
 const { hostname, port } = new URL(url);
 const name = `node-${process.pid}`, group = 'stateward', held = new Map();
 const streams = ['high', 'normal', 'low'].map((each) => `${prefix}.work.letters.count.${each}`);
@@ -45,7 +49,14 @@ function parse(buffer, at) { // [value, where the next one begins], or null whil
 const reader = new Redis(), writer = new Redis(); // the reader is blocked while it waits for work
 
 function report(type, subject, data) {
-  const event = { specversion: '1.0', id: `${name}-${Date.now()}-${Math.random()}`, source: `/workers/${name}`, type, subject, data };
+  const id = `${name}-${Date.now()}-${Math.random()}`, source = `/workers/${name}`, time = new Date().toISOString();
+  const event = { specversion: '1.0', id, source, type, subject, time, data };
+  if (credential) { // `data` is signed as the bytes that stand in the message: JSON.stringify writes it alone as it does inside
+    const digest = createHash('sha256').update(JSON.stringify(data)).digest('hex');
+    const lines = [type, id, source, subject, time, digest].join('\n');
+    event.keyid = credential.id;
+    event.signature = createHmac('sha256', credential.secret).update(lines).digest('hex');
+  }
   return writer.call('XADD', `${prefix}.results`, '*', 'body', JSON.stringify(event));
 }
 async function beat() { // every third of a lease: who is here, and what it still works on
