@@ -1,5 +1,6 @@
 """Secrets at rest: sealed for one purpose, opened with the key file alone, and moved to a new key."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,16 @@ def test_a_damaged_key_file_is_refused(tmp_path: Path, content: str) -> None:
 
     with pytest.raises(SecretUnreadable, match=r"secret\.keys"):
         SecretKeys(path).seal("x", purpose="p")
+
+
+def test_where_nothing_can_open_a_secret_the_extra_is_named(
+    keys: SecretKeys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed = keys.seal("x", purpose="p")
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+
+    with pytest.raises(SecretUnreadable, match=r"install stateward\[server\]"):
+        keys.open(sealed, purpose="p")
 
 
 def test_a_sealed_password_stands_in_a_url(keys: SecretKeys) -> None:

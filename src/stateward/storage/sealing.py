@@ -175,9 +175,15 @@ def _encrypt(key: bytes, content: bytes, purpose: str) -> bytes:
 
 
 def _decrypt(key: bytes, sealed: bytes, purpose: str) -> bytes:
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
+    try:
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except (
+        ModuleNotFoundError
+    ) as error:  # a machine that only coordinates may have been installed without it
+        raise SecretUnreadable(
+            f"a secret is encrypted, and cannot be opened here: {error}; install stateward[server]"
+        ) from None
     try:
         return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], purpose.encode())
     except (InvalidTag, ValueError):
