@@ -459,6 +459,28 @@ class Operations:
         """Leave a review to others."""
         return self._post(f"/reviews/{part(record_id)}/release", None, schemas.ReviewTask)
 
+    def create_review_link(
+        self,
+        record_id: str,
+        person: str,
+        *,
+        hours: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> schemas.ReviewLink:
+        """Make a link that lets a named person decide a review; its `url` is in this answer, and in no other."""
+        asked = schemas.ReviewLinkRequest(person=person, hours=hours)
+        path = f"/reviews/{part(record_id)}/links"
+        return self._post(path, asked, schemas.ReviewLink, key=idempotency_key)
+
+    def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
+        """The links to a review, and what became of each."""
+        return self._list(f"/reviews/{part(record_id)}/links", schemas.ReviewLinkList)
+
+    def revoke_review_link(self, record_id: str, link_id: str) -> schemas.ReviewLinkRevoked:
+        """Close a link to a review, from the next request on."""
+        path = f"/reviews/{part(record_id)}/links/{part(link_id)}"
+        return self._delete(path, schemas.ReviewLinkRevoked)
+
     def review(
         self,
         record_id: str,

@@ -52,6 +52,9 @@ CALLS: dict[str, str] = {
     "review unclaim": "review unclaim {review}",
     "review statistics": "review statistics",
     "review ask": "review ask {review} --to bob",
+    "review link": "review link {review} --for anna@example.org",
+    "review links": "review links {review}",
+    "review revoke-link": "review revoke-link {review} {link}",
     "review approve": "review approve {review}",
     "review reject": "review reject {review} --reason no",
     "review correct": "review correct {review} --values {values}",
@@ -322,10 +325,15 @@ def published_in(demo: Shell) -> str:
 
 
 def contracts_in(demo: Shell) -> dict[str, str]:
-    """A contract that waits for a person, and one that waits for its external driver."""
+    """A contract that waits for a person, with a link to it, and one that waits for its external driver."""
     with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
         held = Submission(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
-        return {"review": waiting(app).id, "held": app.submissions.create([held])[0].record.id}
+        record_id = waiting(app).id
+        link, _ = app.approver_links.create(
+            record_id, "anna", actor="person:eve", is_administrator=True
+        )
+        opened = app.submissions.create([held])[0].record.id
+        return {"review": record_id, "held": opened, "link": link.id}
 
 
 # The options that all commands share are read in one place, so a few commands show that they may stand before them too.

@@ -249,3 +249,27 @@ def test_a_second_opinion_of_no_one_is_not_waited_for(database: SqliteDatabase) 
 
     assert isinstance(decision, Ignored)
     assert engine.decides(record, "approve", by=ADA).status == "validated"
+
+
+def test_a_link_is_for_one_who_may_decide_and_makes_no_second_person_of_its_maker(
+    database: SqliteDatabase,
+) -> None:
+    engine = engine_of(database, approvals=2, group="legal")
+    record = engine.contract()
+    bob = "person:bob@example.org@link-1"
+
+    with pytest.raises(ReviewRefused, match="only an administrator"):
+        engine.reviews.invite(record.id, "bob@example.org", actor=ADA)
+    with pytest.raises(ReviewRefused, match="eve is not in it"):
+        engine.reviews.invite(record.id, "eve", actor=ADA, is_administrator=True)
+    engine.reviews.claim(record.id, actor=ADA)
+    engine.reviews.invite(record.id, "bob@example.org", actor=ADA, is_administrator=True)
+    engine.decides(record, "approve", by=bob)
+    with pytest.raises(ReviewRefused, match="bob submitted or accepted"):
+        engine.reviews.invite(record.id, "bob", actor=ADA, is_administrator=True)
+    with pytest.raises(ReviewRefused, match="bob accepted"):
+        engine.decides(engine.rig.now(record), "approve", by=BOB)
+
+    last = engine.decides(engine.rig.now(record), "approve", by=ADA)
+    assert last.status == "validated"
+    assert triggers(engine, record.id) == [("review.endorsed", bob), ("review.approved", ADA)]

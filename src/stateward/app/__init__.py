@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from stateward.app.actions import Actions
     from stateward.app.admin import Admin
+    from stateward.app.approver_links import ApproverLinks
     from stateward.app.editions import Editions
     from stateward.app.records import Records
     from stateward.app.remote import RemoteEnd
@@ -301,6 +302,22 @@ class App:
             judge=self.plugins.check_correction,
             approval=self.plugins.check_approval,
             view_of=self.plugins.record_view,
+        )
+
+    @cached_property
+    def approver_links(self) -> ApproverLinks:
+        """Links that let a named person decide one review."""
+        from stateward.app.approver_links import ApproverLinks
+        from stateward.storage.review_links import ReviewLinks
+
+        return ApproverLinks(
+            links=ReviewLinks(self.database),
+            reviews=self.reviews,
+            store=self.store,
+            keys=self.keys,
+            audit=self.audit,
+            clock=self.clock,
+            hours=self.settings.reviews.link_hours,
         )
 
     @cached_property

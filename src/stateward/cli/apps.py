@@ -254,6 +254,20 @@ class AppProtocol(Protocol):
         """Leave a claimed review to others."""
         ...
 
+    def create_review_link(
+        self, record_id: str, person: str, *, hours: float | None
+    ) -> "schemas.ReviewLink":
+        """Make a link that lets a named person decide a review; the answer has its address."""
+        ...
+
+    def review_links(self, record_id: str) -> "list[schemas.ReviewLink]":
+        """The links to a review, oldest first."""
+        ...
+
+    def revoke_review_link(self, record_id: str, link_id: str) -> bool:
+        """Close a link; whether it was open."""
+        ...
+
     def decide(self, record_id: str, answer: "ReviewAnswer") -> "schemas.Record":
         """Answer a review; the record as it then is."""
         ...

@@ -156,6 +156,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
 
     The first person who opens it is signed in with the role of the key ID, without seeing the key.
     """
+    from stateward.app.approver_links import public_url
     from stateward.app.identity import new_token
     from stateward.console.login import link_address
     from stateward.core.errors import UnknownName
@@ -169,9 +170,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
         token, until = new_token(), now + round(minutes * 60 * SECOND)
         app.sessions.add_link(token, key_id=key_id, now=now, until=until)
         own = app.settings
-    scheme = "https" if own.api.tls_certificate or own.api.behind_tls_proxy else "http"
-    url = own.notifications.public_url or f"{scheme}://{own.api.host}:{own.api.port}"
-    address = link_address(url, token)
+    address = link_address(public_url(own), token)
     if context.json:
         context.emit({"url": address, "expires_at": to_iso(until)})
     else:

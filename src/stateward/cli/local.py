@@ -371,6 +371,28 @@ class LocalApp(AppProtocol):
         record_id = self._whole(record_id)
         return task_view(self._app.reviews.unclaim(record_id, actor=self._actor), actor=self._actor)
 
+    def create_review_link(
+        self, record_id: str, person: str, *, hours: float | None
+    ) -> schemas.ReviewLink:
+        """Make a link that lets a named person decide a review."""
+        from stateward.app.approver_links import link_url
+
+        own = self._app.approver_links
+        made, text = own.create(
+            self._whole(record_id), person, hours=hours, actor=self._actor, is_administrator=True
+        )
+        return msgspec.structs.replace(own.view(made), url=link_url(self._app.settings, text))
+
+    def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
+        """The links to a review."""
+        own = self._app.approver_links
+        return [own.view(each) for each in own.of(self._whole(record_id))]
+
+    def revoke_review_link(self, record_id: str, link_id: str) -> bool:
+        """Close a link."""
+        record_id = self._whole(record_id)
+        return self._app.approver_links.revoke(record_id, link_id, actor=self._actor)
+
     def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
         """Answer a review."""
         from stateward.engine.answers import DecisionRequest

@@ -385,6 +385,26 @@ class RemoteApp(AppProtocol):
         with translated(record_id, verb="unclaim"):
             return self._client.unclaim_review(record_id)
 
+    def create_review_link(
+        self, record_id: str, person: str, *, hours: float | None
+    ) -> schemas.ReviewLink:
+        """Make a link that lets a named person decide a review."""
+        record_id = self._whole(record_id)
+        with translated(record_id, verb="link"):
+            return self._client.create_review_link(record_id, person, hours=hours)
+
+    def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
+        """The links to a review."""
+        record_id = self._whole(record_id)
+        with translated(record_id, verb="look"):
+            return self._client.review_links(record_id)
+
+    def revoke_review_link(self, record_id: str, link_id: str) -> bool:
+        """Close a link."""
+        record_id = self._whole(record_id)
+        with translated():
+            return self._client.revoke_review_link(record_id, link_id).was_open
+
     def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
         """Answer a review."""
         record_id = self._whole(record_id)

@@ -26,6 +26,7 @@ from stateward.cli.output import (
     write_table,
 )
 from stateward.cli.records import record_fields
+from stateward.cli.review_links import link, links, revoke_link
 
 if TYPE_CHECKING:
     from stateward.cli.apps import AppProtocol
@@ -83,6 +84,10 @@ def _correcting(function: "Callable[..., T]") -> "Callable[..., T]":
 )
 def review() -> None:
     """Decide what waits for a person."""
+
+
+for _command in (link, links, revoke_link):
+    review.add_command(_command)
 
 
 @review.command(

@@ -9,6 +9,7 @@ from litestar import Router
 from litestar.types import ControllerRouterHandler
 
 from stateward.console import (
+    approve,
     assets,
     board,
     correct,
@@ -38,6 +39,7 @@ def console() -> list[ControllerRouterHandler]:
             route_handlers=[
                 *assets.HANDLERS,
                 *login.HANDLERS,
+                *approve.HANDLERS,
                 badges_now,
                 *(handler for page in PAGES for handler in page.HANDLERS),
                 unknown_page,

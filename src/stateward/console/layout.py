@@ -18,6 +18,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from litestar import Request, Response, get
 from litestar.connection import ASGIConnection
+from litestar.datastructures import Cookie
 from litestar.handlers import BaseRouteHandler
 from litestar.params import FromPath
 from markupsafe import Markup, escape
@@ -43,6 +44,7 @@ from stateward.server.auth import (
     caller_of,
     csrf_token,
     service_of,
+    session_cookie,
 )
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.service import Service
@@ -252,7 +254,32 @@ def refused(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     if request.headers.get("hx-request"):
         return html("problem_line.html", {"said": said}, status=refusal.kind.status)
     facts = {"title": refusal.kind.title, "said": said, "status": refusal.kind.status}
-    return html("problem.html", facts, status=refusal.kind.status)
+    caller: Caller | None = request.scope["state"].get("caller")
+    if caller is not None and caller.record_id is not None:
+        facts |= {"is_alone": True, "meant": ("Review", f"/review/{quote(caller.record_id)}")}
+    if refusal.kind.slug != "link-over":
+        return html("problem.html", facts, status=refusal.kind.status)
+    answer = html("problem.html", {**facts, "is_alone": True}, status=refusal.kind.status)
+    if request.method in SAFE_METHODS and f"{BASE}/approve/" not in request.url.path:
+        # The browser may belong to a person with a key: the page after this one asks for it.
+        set_session(service_of(request), answer, "", lasts_s=0)
+    return answer
+
+
+def set_session(service: Service, answer: Response[Any], token: str, *, lasts_s: int) -> None:
+    """Sign a browser in by its answer, or out with 0 seconds: it takes that only with the same attributes."""
+    own = service.settings.api
+    answer.set_cookie(
+        Cookie(
+            key=session_cookie(own),
+            value=token,
+            path="/",
+            max_age=lasts_s,
+            httponly=True,
+            samesite="strict",
+            secure=own.tls_certificate is not None or own.behind_tls_proxy,
+        )
+    )
 
 
 def page_of(request: Request[Any, Any, Any], refusal: Refusal) -> Response[Any]:

@@ -7,12 +7,11 @@ send it along with a change. A session ends with its key.
 from typing import Annotated, Any
 
 from litestar import Response, get, post
-from litestar.datastructures import Cookie
 from litestar.params import FromPath, QueryParameter
 
 from stateward.app import App
 from stateward.app.identity import new_token
-from stateward.console.layout import html, redirect
+from stateward.console.layout import html, redirect, set_session
 from stateward.console.static_files import BASE
 from stateward.core.model import SECOND
 from stateward.server.auth import (
@@ -24,7 +23,6 @@ from stateward.server.auth import (
     check_host,
     check_origin,
     service_of,
-    session_cookie,
 )
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
@@ -54,7 +52,7 @@ async def login(request: Asked, after: Next = "") -> Response[Any]:
 async def sign_in(request: Asked) -> Response[Any]:
     """With a key."""
     service = service_of(request)
-    _check_sender(request, service)
+    check_sender(request, service)
     form = await request.form()
     text, after = str(form.get("key", "")).strip(), own_page(str(form.get("next", "")))
     key = await authenticated(service, request, text)
@@ -74,7 +72,7 @@ async def link(request: Asked, token: FromPath[str]) -> Response[Any]:
 async def enter(request: Asked, token: FromPath[str]) -> Response[Any]:
     """With a link that works once."""
     service = service_of(request)
-    _check_sender(request, service)
+    check_sender(request, service)
 
     def take(app: App) -> ApiKey | None:
         key_id = app.sessions.take_link(token, now=app.clock())
@@ -87,14 +85,14 @@ async def enter(request: Asked, token: FromPath[str]) -> Response[Any]:
     return await _signed_in(request, service, key, "")
 
 
-@post("/logout", opt={"right": "read"}, status_code=200)
+@post("/logout", opt={"right": "read", "by_link": True}, status_code=200)
 async def sign_out(request: Asked) -> Response[Any]:
     """End the session."""
     service, token = service_of(request), caller_of(request).session
     if token is not None:
         await service.writer.ask(lambda app: app.sessions.end(token))
     answer: Response[Any] = Response(content=b"", headers={"HX-Redirect": f"{BASE}/login"})
-    answer.delete_cookie(session_cookie(service.settings.api))
+    set_session(service, answer, "", lasts_s=0)
     return answer
 
 
@@ -104,10 +102,15 @@ def own_page(address: str) -> str:
     return address if is_ours and "\\" not in address and address.isprintable() else ""
 
 
-def _check_sender(request: Asked, service: Service) -> None:
+def check_sender(request: Asked, service: Service) -> None:
     """No page of another site can sign a person in here, and attempts are limited."""
-    check_host(service, request.headers.get("host", ""))
     check_origin(request, "pages of other sites may not sign in here")
+    check_tries(request, service)
+
+
+def check_tries(request: Asked, service: Service) -> None:
+    """Who asks from one address may try some tokens a minute, and not more."""
+    check_host(service, request.headers.get("host", ""))
     who = address_of(request, service.settings.api)
     if wait_s := service.rates.take(f"login {who}", per_minute=TRIES_PER_MINUTE):
         raise Refusal(
@@ -130,19 +133,8 @@ async def _signed_in(request: Asked, service: Service, key: ApiKey, after: str) 
         return token
 
     token = await service.writer.ask(begin)
-    own = service.settings.api
     answer = redirect(after or BASE)
-    answer.set_cookie(
-        Cookie(
-            key=session_cookie(own),
-            value=token,
-            path="/",
-            max_age=SESSION_S,
-            httponly=True,
-            samesite="strict",
-            secure=own.tls_certificate is not None or own.behind_tls_proxy,
-        )
-    )
+    set_session(service, answer, token, lasts_s=SESSION_S)
     return answer
 
 

@@ -485,7 +485,7 @@ async def document(
     return fragment(request, "document.html", await service_of(request).broad.ask(look_))
 
 
-@get("/records/{record_id:str}/content", opt={"right": "read"})
+@get("/records/{record_id:str}/content", opt={"right": "read", "by_link": True})
 async def content(
     request: Asked,
     record_id: FromPath[str],

@@ -88,13 +88,16 @@ async def statistics(request: Asked) -> Response[bytes]:
     return await page(request, "review_statistics.html", facts, here="review")
 
 
-@get("/review/{record_id:str}", opt={"right": "read"})
+@get("/review/{record_id:str}", opt={"right": "read", "by_link": True})
 async def review(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     """The queue, and this one of it."""
-    return await _page(request, await _queue(request), record_id)
+    is_alone = (
+        caller_of(request).record_id is not None
+    )  # by a link: the queue is not for its person
+    return await _page(request, [] if is_alone else await _queue(request), record_id)
 
 
-@get("/review/{record_id:str}/work", opt={"right": "read"})
+@get("/review/{record_id:str}/work", opt={"right": "read", "by_link": True})
 async def work(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     """One of them, when the page moves on to it."""
     return fragment(request, "review_work.html", {"work": await _work(request, record_id)})
@@ -110,9 +113,16 @@ async def _page(
     request: Asked, tasks: Sequence[schemas.ReviewTask], record_id: str | None
 ) -> Response[bytes]:
     found = None if record_id is None else await _work(request, record_id)
-    groups = sorted(service_of(request).settings.reviews.groups)
+    own = service_of(request).settings.reviews
     codes = {code: text for each in tasks for code, text in each.reason_codes.items()}
-    facts = {"tasks": tasks, "work": found, "present": record_id, "groups": groups, "codes": codes}
+    facts = {
+        "tasks": tasks,
+        "work": found,
+        "present": record_id,
+        "groups": sorted(own.groups),
+        "codes": codes,
+        "link_hours": f"{own.link_hours:g}",
+    }
     return await page(request, "review.html", facts, here="review")
 
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward import telemetry
-from stateward.core.approvals import person_of
+from stateward.core.approvals import has_approved, person_of
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidCorrection,
@@ -27,6 +27,7 @@ from stateward.core.errors import (
 )
 from stateward.core.machine import REFERRED, Machine, Review
 from stateward.core.model import (
+    PERSON,
     SECOND,
     SEQUENCER,
     Event,
@@ -76,6 +77,7 @@ from stateward.storage.audit import (
 )
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
+from stateward.storage.review_links import LINK_PREFIX, ReviewLinks, is_by_link
 from stateward.storage.store import Store
 
 DUE_MAX = 100  # pending decisions that one turn makes: each is a transaction of its own
@@ -133,6 +135,7 @@ class Reviews(ReviewTasks):
         self._judge = judge
         self._approval = approval
         self._audit = AuditLog(database)
+        self._links = ReviewLinks(database)
         self._log = telemetry.log("reviews")
 
     # Claiming
@@ -369,6 +372,50 @@ class Reviews(ReviewTasks):
             self._note(REVIEW_REFERRED, record, asking.actor, f"asks {to}", None)
         return self.task(asking.record_id)
 
+    # Approver links
+
+    def invite(
+        self,
+        record_id: str,
+        person: str,
+        *,
+        actor: str,
+        machines: Sequence[str] = (),
+        is_administrator: bool = False,
+    ) -> Record:
+        """The record, locked, if its review may be given to this person by a link. The caller's own claim ends.
+
+        A link gives no more than its maker has: who is no administrator could decide this review, and alone. Otherwise
+        one person could be two, or accept a document of their own under another name.
+        """
+        with self._store.transaction():
+            record, review = self._open(record_id, machines, actor, "link")
+            if self._pending_of(record) is not None:
+                raise InvalidRequest(f"you have decided {record.id}; undo that first")
+            if not is_administrator:
+                self._check_maker(record, review, actor)
+            invited = f"{PERSON}{person}@{LINK_PREFIX}"
+            name = person_of(invited)
+            self.reviewers.check_person(record, review, name)
+            if has_approved(record, name) or self._is_own(record, invited):
+                raise ReviewRefused(
+                    f"{name} submitted or accepted {record.id} already: name another person"
+                )
+            self._claims.drop(record.id)
+            return record
+
+    def _check_maker(self, record: Record, review: Review, actor: str) -> None:
+        self.reviewers.check_person(record, review, person_of(actor))
+        if review.approvals > 1:
+            raise ReviewRefused(
+                f"{record.id} needs {review.approvals} approvals of different people: only an administrator makes "
+                "links to it"
+            )
+        if self._is_own(record, actor):
+            raise ReviewRefused(
+                f"{plain_actor(actor)} submitted {record.id}: another person must make a link to its review"
+            )
+
     def apply_due(self) -> int:
         """Make the pending decisions whose time has come; how many there were.
 
@@ -483,7 +530,7 @@ class Reviews(ReviewTasks):
             raise InvalidRequest("a correction names at least one field and its right value")
         if len(deciding.corrected) > VALUES_MAX:
             raise InvalidRequest(f"a correction has at most {VALUES_MAX} fields")
-        if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]) and self._is_own(record, deciding):
+        if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]) and self._is_own(record, deciding.actor):
             raise ReviewRefused(
                 f"{plain_actor(deciding.actor)} submitted {record.id}, and who submits a document may not accept it: "
                 "another person must decide it"
@@ -510,7 +557,7 @@ class Reviews(ReviewTasks):
                 f"give a reason: {record.id} is timed out before its deadline{until}"
             )
 
-    def _is_own(self, record: Record, deciding: DecisionRequest) -> bool:
+    def _is_own(self, record: Record, actor: str) -> bool:
         """Whether a person accepts what the same person submitted.
 
         `auto` allows it while there are no API keys: without them people cannot be distinguished. An external driver
@@ -522,9 +569,11 @@ class Reviews(ReviewTasks):
             return False
         # From the history, which is sealed; the first transition is the submission.
         submitter = self._store.history(record.id)[0].actor
-        if submitter.startswith(SEQUENCER) and deciding.actor.startswith(SEQUENCER):
+        if is_by_link(actor):  # another id than that of the person's key, so names are compared
+            return person_of(submitter) == person_of(actor)
+        if submitter.startswith(SEQUENCER) and actor.startswith(SEQUENCER):
             return False
-        return _name(submitter) == _name(deciding.actor)
+        return _name(submitter) == _name(actor)
 
     def _event(
         self, record: Record, review: Review, deciding: DecisionRequest, answer: str
@@ -542,6 +591,8 @@ class Reviews(ReviewTasks):
             "reason_code": deciding.reason_code,
         }
         facts: Fields = {name: value for name, value in told.items() if value is not None}
+        if (link := self._links.of_actor(deciding.actor)) is not None:
+            facts |= {"link": link.id, "link_by": link.created_by}
         count, digest = None, None
         if (since := self._claimed_at(record, deciding)) is not None:
             facts["worked_s"] = round(max(0, now - since) / SECOND)

@@ -1,9 +1,9 @@
-"""Reviews: tasks, claims, decisions, opinions, and statistics."""
+"""Reviews: tasks, claims, decisions, opinions, approver links, and statistics."""
 
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from stateward.core.model import Fields
 from stateward.schemas.base import (
@@ -15,6 +15,9 @@ from stateward.schemas.base import (
     Request,
     Time,
 )
+
+LINK_PERSON_CHARS_MAX = 60
+LINK_HOURS_MAX = 168
 
 CorrectedValue: TypeAlias = (
     Annotated[str, Meta(max_length=2000)]
@@ -84,6 +87,58 @@ class OpinionRequest(Request, frozen=True, kw_only=True):
         bool, Meta(description="Whether these values are hidden from who is asked.")
     ] = False
     notes: Notes = None
+
+
+class ReviewLinkRequest(Request, frozen=True, kw_only=True):
+    """A link that lets a named person decide one review."""
+
+    person: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=LINK_PERSON_CHARS_MAX,
+            description="A name or an e-mail address; it stands in the history as who decided. What is before an @ "
+            "is the person's name, as in groups.",
+        ),
+    ]
+    hours: Annotated[
+        Annotated[float, Meta(gt=0, le=LINK_HOURS_MAX)] | None,
+        Meta(description="How long it can be used; left out, `reviews.link_hours`."),
+    ] = None
+
+
+class ReviewLink(Document, frozen=True, kw_only=True):
+    """A link to one review. `url` is in the answer to its making, and in no other."""
+
+    id: str
+    record_id: str
+    person: str
+    state: Annotated[
+        Literal["unopened", "opened", "used", "decided", "expired", "revoked"],
+        Meta(
+            description="`used`: its person has answered; `decided`: the review is over; `revoked`: also where the key "
+            "that it was made with is."
+        ),
+    ]
+    created_at: Time
+    created_by: str
+    expires_at: Time
+    opened_at: Time | None
+    revoked_at: Time | None
+    url: str | UnsetType = UNSET
+
+
+class ReviewLinkList(Document, frozen=True, kw_only=True):
+    """The links to the reviews of a record, oldest first."""
+
+    items: list[ReviewLink]
+
+
+class ReviewLinkRevoked(Document, frozen=True, kw_only=True):
+    """A link that is closed from the next request on."""
+
+    id: str
+    was_open: Annotated[bool, Meta(description="False if it was revoked before.")]
 
 
 class ReviewChoice(Request, frozen=True, kw_only=True):

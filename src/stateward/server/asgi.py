@@ -35,6 +35,7 @@ from stateward.server import (
     records,
     refused_uploads,
     review_batches,
+    review_links,
     reviews,
     search,
 )
@@ -162,6 +163,7 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
         *record_schemas.HANDLERS,
         *reviews.HANDLERS,
         *review_batches.HANDLERS,
+        *review_links.HANDLERS,
         *flags.HANDLERS,
         *contributed,
         *batches.HANDLERS,

@@ -1,6 +1,7 @@
 """Who asks, whether they may, and the headers that all requests share.
 
 Every route says which right it needs (`opt={"right": …}`); the service does not start with one that does not say.
+A session of an approver link is let into the few routes that also say `"by_link": True`, for its record alone.
 Without any key the caller is the user of this machine, and only a loopback address is listened to; a page of
 the web that a browser shows is not let in by that, whatever address it found. Nothing here logs a header.
 """
@@ -22,6 +23,7 @@ from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler
 
 from stateward.app import App
+from stateward.app.approver_links import LIVE
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import PERSON, Fields, Record, clean_text
 from stateward.server.listening import LOOPBACK, is_loopback
@@ -33,6 +35,7 @@ from stateward.settings.server import ApiSettings
 from stateward.storage.audit import KEY_REFUSED, AuditEntry
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.keys import ApiKey, Right
+from stateward.storage.review_links import LINK_PREFIX
 
 Asked = Request[Any, Any, State]
 
@@ -60,6 +63,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     key: ApiKey | None
     session: str | None = None
     """The token by which a browser is signed in, if it is one."""
+    record_id: str | None = None
+    """The one record whose review an approver link lets its person see and answer; None: no link."""
 
     @property
     def id(self) -> str:
@@ -121,13 +126,24 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
             f"the rate of this key is used up; come back in {wait_s:.1f} s",
             headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
         )
-    if caller.key is not None:
-        service.used(caller.key.id)
-        if not caller.key.may(right):
-            raise Refusal(
-                "forbidden", f"a key with the role {caller.key.role} may not do that ({right})"
-            )
     connection.scope["state"]["caller"] = caller
+    if caller.record_id is not None:
+        _check_limits(connection, handler, caller.record_id)
+    elif caller.key is not None:
+        service.used(caller.key.id)
+    if caller.key is not None and not caller.key.may(right):
+        raise Refusal(
+            "forbidden", f"a key with the role {caller.key.role} may not do that ({right})"
+        )
+
+
+def _check_limits(
+    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler, record_id: str
+) -> None:
+    """A link opens the routes that say so (`opt={"by_link": True}`), and of the records its own alone."""
+    asked = connection.path_params.get("record_id", record_id)
+    if not handler.opt.get("by_link") or asked != record_id:
+        raise Refusal("forbidden", "this link is for one review, and for nothing else")
 
 
 class OptionsAsked(Exception):
@@ -181,7 +197,7 @@ async def _caller(
         signed_in = await service.quick.ask(lambda app: _signed_in(app, token))
         if signed_in is not None:
             _check_form(connection, csrf_token(token))
-            return Caller(key=signed_in, session=token)
+            return signed_in
     if await service.quick.ask(lambda app: app.keys.any_exist()):
         raise Refusal(
             "unauthenticated",
@@ -237,9 +253,34 @@ def session_cookie(settings: ApiSettings) -> str:
     return f"__Host-{SESSION_COOKIE}" if is_secure else SESSION_COOKIE
 
 
-def _signed_in(app: App, token: str) -> ApiKey | None:
+def _signed_in(app: App, token: str) -> Caller | None:
     key_id = app.sessions.key_of(token, now=app.clock())
-    return None if key_id is None else app.keys.live(key_id, now=app.clock())
+    if key_id is None:
+        return None
+    if key_id.startswith(LINK_PREFIX):
+        return _by_link(app, key_id, token)
+    key = app.keys.live(key_id, now=app.clock())
+    return None if key is None else Caller(key=key, session=token)
+
+
+def _by_link(app: App, link_id: str, token: str) -> Caller | None:
+    """The person of an approver link, as a reviewer of one record; `Refusal` if the link is over."""
+    link = app.approver_links.get(link_id)
+    if link is None:
+        return None
+    state = app.approver_links.state(link)
+    if state not in LIVE:
+        raise Refusal("link-over", app.approver_links.why_over(link, state))
+    reviewer = ApiKey(
+        id=link.id,
+        name=link.person,
+        role="reviewer",
+        pipelines=(link.machine,),
+        created_at=link.created_at,
+        created_by=link.created_by,
+        expires_at=link.expires_at,
+    )
+    return Caller(key=reviewer, session=token, record_id=link.record_id)
 
 
 def csrf_token(secret: str) -> str:

@@ -96,6 +96,9 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "holdDecision": DECIDING,
     "undoDecision": REVIEWING,
     "askOpinion": DECIDING,
+    "createReviewLink": (*REVIEWING, "review-refused"),
+    "listReviewLinks": ("not-found",),
+    "revokeReviewLink": ("not-found", "storage-full"),
     "decideReviews": WRITING,
     "decideFlags": (*ACTING, "unknown-value"),
     "reparseRecord": (*WRITING, "not-found", "impossible", "unknown-value"),
@@ -305,7 +308,11 @@ def _complete(operation: Document, opt: Mapping[str, Any]) -> None:
         _settle_body(operation["requestBody"])
     if "body" in opt:
         operation["requestBody"] = opt["body"]
-    _add_problems(responses, _slugs(opt.get("problems", PROBLEMS.get(name, ())), right))
+    own = (
+        *opt.get("problems", PROBLEMS.get(name, ())),
+        *(("link-over",) if opt.get("by_link") else ()),
+    )
+    _add_problems(responses, _slugs(own, right))
 
 
 def _without_null(schema: Document) -> Document:

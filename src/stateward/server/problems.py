@@ -130,6 +130,12 @@ _KINDS = (
         "Same `Idempotency-Key`; come back after `Retry-After`.",
     ),
     Kind(
+        "link-over",
+        410,
+        "This link is over",
+        "An approver link that has expired, was revoked or opened elsewhere, or whose review is decided.",
+    ),
+    Kind(
         "stale",
         412,
         "The record was changed meanwhile",
@@ -276,6 +282,7 @@ def refusal_of(error: StatewardError) -> Refusal:
             | "refused upload"
             | "pending decision"
             | "pending decisions"
+            | "approver link"
         ):
             return Refusal("not-found", text, what=error.what, name=error.name)
         case UnknownName():

@@ -130,7 +130,10 @@ def statistics_for(app: App, caller: Caller, days: int) -> schemas.ReviewStatist
 
 
 @get(
-    "/{record_id:str}", opt={"right": "read"}, operation_id="getReview", summary="Look at a review"
+    "/{record_id:str}",
+    opt={"right": "read", "by_link": True},
+    operation_id="getReview",
+    summary="Look at a review",
 )
 async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.ReviewDetail]:
     """A task with the values that were found and what the checks say of them; or how it was decided."""
@@ -147,7 +150,7 @@ async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
 
 @post(
     "/{record_id:str}/claim",
-    opt={"right": "review"},
+    opt={"right": "review", "by_link": True},
     status_code=200,
     operation_id="claimReview",
     summary="Take a review up",
@@ -173,7 +176,7 @@ async def claim(
 
 @post(
     "/{record_id:str}/release",
-    opt={"right": "review"},
+    opt={"right": "review", "by_link": True},
     status_code=200,
     operation_id="releaseReview",
     summary="Leave a review to others",
@@ -225,7 +228,7 @@ async def decide(
 
 @put(
     "/{record_id:str}/decision",
-    opt={"right": "review"},
+    opt={"right": "review", "by_link": True},
     status_code=200,
     operation_id="holdDecision",
     summary="Decide a review, with time to undo it",
@@ -251,7 +254,7 @@ async def hold(
 
 @delete(
     "/{record_id:str}/decision",
-    opt={"right": "review"},
+    opt={"right": "review", "by_link": True},
     status_code=200,
     operation_id="undoDecision",
     summary="Undo a decision that is not in effect yet",

@@ -203,6 +203,14 @@ class ReviewSettings(Section, frozen=True, kw_only=True):
             "exist, because without them people cannot be told apart.",
         ),
     ] = "auto"
+    link_hours: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=168,
+            description="How long an approver link can be used, unless its maker says otherwise; at most a week.",
+        ),
+    ] = 24.0
     groups: Annotated[
         dict[str, tuple[Name, ...]],
         Meta(

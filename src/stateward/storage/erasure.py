@@ -21,7 +21,7 @@ _ROWS = {
     ITEMS: ("item_chunks", "derived_files", "saved_values", "search_texts", "search_documents", "search_names"),
     CONTENTS: (
         "outputs", "effects", "dispositions", "deliveries", "alerts", "claims", "flag_decisions",
-        "pending_decisions", "search_texts", "search_documents", "search_names",
+        "pending_decisions", "review_links", "search_texts", "search_documents", "search_names",
     ),
 }  # fmt: skip
 # By kind, whether a record still holds any of it.

@@ -1,5 +1,6 @@
 // The review page: the document beside the form, decisions by keyboard, some seconds to undo one, then the next.
 // A decision is stored by the service when it is pressed, and takes effect there: nothing is lost with this page.
+import { makeLink } from "./review_link.mjs";
 import { open, point as pointAt } from "./viewer.mjs";
 
 const { base, csrf, toast, tellAll } = window.stateward;
@@ -7,6 +8,7 @@ const SETTLE_MS = 1_000;
 const RENEW_MS = 60_000;
 const work = document.getElementById("work");
 const isAllowed = work.dataset.may === "yes";
+const isAlone = work.dataset.alone === "yes"; // opened by a link: there is this review and no other
 const undone = new Map(); // decisions that were undone, so that nothing typed is lost
 const skipped = new Set(); // left to others or to later, as long as this page is open
 const held = new Map(); // decisions that can still be undone, by record
@@ -63,7 +65,7 @@ async function claim(id) {
   work.dataset.claimed = id;
   return id;
 }
-setInterval(() => { if (!document.hidden && present && article()?.dataset.open === "yes" && isAllowed) claiming = claim(present.id); }, RENEW_MS);
+setInterval(() => { if (!document.hidden && present && !skipped.has(present.id) && article()?.dataset.open === "yes" && isAllowed) claiming = claim(present.id); }, RENEW_MS);
 
 async function go(id, { isBack = false } = {}) {
   const left = present?.id;
@@ -119,6 +121,7 @@ work.addEventListener("click", (event) => {
   if (button) decide(button.dataset.decide);
   if (event.target.closest("#skip")) skip();
   if (event.target.closest("#second-opinion")) askOpinion();
+  if (event.target.closest("#link") && present) makeLink({ ...present, onMade: (id) => skipped.add(id) });
 });
 
 // Correcting
@@ -214,9 +217,10 @@ async function decide(action) {
   const row = others(1) || others(-1) || tasks().find((each) => !held.has(each.dataset.task) && each.dataset.taken === "no" && each.dataset.task !== id);
   if (row && !held.has(row.dataset.task) && row.dataset.task !== id) go(row.dataset.task);
   else if (present?.id === id) {
-    work.innerHTML = '<section class="panel"><p class="empty" id="nothing">No other review is pending.</p></section>';
+    const said = isAlone ? "Your decision is stored. You can close this page." : "No other review is pending.";
+    work.innerHTML = `<section class="panel"><p class="empty" id="nothing">${said}</p></section>`;
     present = null;
-    history.replaceState(null, "", `${base}/review`);
+    if (!isAlone) history.replaceState(null, "", `${base}/review`);
   }
 }
 
@@ -281,6 +285,7 @@ async function settle(id) {
   if (!held.has(id) || answer.status === 0 || (answer.ok && answer.told.pending)) return; // asked again with the next tick
   const { name, action } = drop(id);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
+  if (answer.status === 410) { toast(answer.said, "", 30_000); return; } // by a link, which ends with the decision
   if (answer.ok && answer.told.decision) { toast(`${name} is ${WORDS[action] || "decided"}.`); return; }
   toast(`${name}: the decision could not take effect; look at it again.`, "bad", 30_000);
 }

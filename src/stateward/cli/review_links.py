@@ -1,0 +1,100 @@
+"""`stateward review link`, `links` and `revoke-link`: a person without a key decides one review."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.output import moment, write, write_table
+
+if TYPE_CHECKING:
+    from stateward.core.model import Fields
+    from stateward.schemas import ReviewLink
+
+HOURS_MAX = 168
+
+
+@click.command(
+    "link",
+    cls=Command,
+    examples=[
+        "stateward review link CW_01h2k3 --for anna@example.org",
+        "stateward review link CW_01h2k3 --for anna@example.org --hours 4",
+    ],
+)
+@click.argument("record_id", metavar="ID")
+@click.option(
+    "--for",
+    "person",
+    metavar="NAME",
+    required=True,
+    help="A name or an e-mail address; kept in the history as who decided.",
+)
+@click.option(
+    "--hours",
+    metavar="N",
+    type=click.FloatRange(min=0, min_open=True, max=HOURS_MAX),
+    help="How long it can be used; otherwise reviews.link_hours.",
+)
+@pass_context
+def link(context: CliContext, *, record_id: str, person: str, hours: float | None) -> None:
+    """Make a link that lets a named person decide a review.
+
+    Who opens it first sees this review and nothing else, and may approve, correct or reject it, without a key. It
+    ends with the decision.
+    """
+    with context.app() as app:
+        made = app.create_review_link(record_id, person, hours=hours)
+    if context.json:
+        context.emit(_plain(made))
+    else:
+        write(str(made.url))
+        context.say(f"it is shown once, and can be used until {moment(made.expires_at)}: {made.id}")
+
+
+@click.command("links", cls=Command, is_listing=True, examples=["stateward review links CW_01h2k3"])
+@click.argument("record_id", metavar="ID")
+@pass_context
+def links(context: CliContext, *, record_id: str) -> None:
+    """List the links to a review, and what became of each."""
+    with context.app() as app:
+        found = app.review_links(record_id)
+    if context.is_for_programs:
+        context.emit_rows(_plain(each) for each in found)
+        return
+    if not found:
+        context.say("there is no link to this review")
+        return
+    rows = [
+        (each.id, each.person, each.state, moment(each.expires_at), each.created_by)
+        for each in found
+    ]
+    write_table(("id", "for", "state", "until", "made by"), rows)
+
+
+@click.command(
+    "revoke-link",
+    cls=Command,
+    examples=["stateward review revoke-link CW_01h2k3 link-4k2m0f8q1s3t5v7x"],
+)
+@click.argument("record_id", metavar="ID")
+@click.argument("link_id", metavar="LINK")
+@pass_context
+def revoke_link(context: CliContext, *, record_id: str, link_id: str) -> None:
+    """Close a link to a review, from the next request on.
+
+    A decision that was made by it stays.
+    """
+    with context.app() as app:
+        was_open = app.revoke_review_link(record_id, link_id)
+    if context.json:
+        context.emit({"id": link_id, "was_open": was_open})
+    else:
+        write(f"{link_id} is revoked" if was_open else f"{link_id} was revoked before")
+
+
+def _plain(each: "ReviewLink") -> "Fields":
+    import msgspec
+
+    found: Fields = msgspec.to_builtins(each)
+    return found
