@@ -15,7 +15,7 @@ import pytest
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.core.errors import DeclarationError
-from stateward.transport.messages import RESULT, ItemChunk
+from stateward.transport.messages import RESULT, SAVED, ItemChunk, SavedMessage, results_stream
 from tests.transport.brokers import server_of
 from tests.transport.impostor import Impostor, first_work
 from tests.transport.scene import Scene, settings
@@ -142,6 +142,29 @@ def test_a_result_that_comes_twice_counts_once(scene: Scene, impostor: Impostor)
 
     assert scene.finish(message.work.record_id) == "error"
     assert len(scene.app.outputs.attempts(message.work.record_id)) == 1
+
+
+def test_a_saved_value_that_comes_again_does_not_undo_an_erasure(
+    scene: Scene, impostor: Impostor
+) -> None:
+    message = first_work(scene, impostor, STATEMENT)
+    work, stream = message.work, results_stream(scene.prefix)
+    saved = SavedMessage(
+        record_id=work.record_id, version=work.version, delivery=work.delivery,
+        assigned_to=work.worker, stage=work.stage, name="answer", data=b"about a person",
+    )  # fmt: skip
+
+    def saved_values() -> int:
+        impostor.send(SAVED, saved)
+        scene.until(lambda: not impostor.channel.depth(stream))
+        return len(scene.app.database.rows("SELECT 1 FROM saved_values"))
+
+    impostor.answer(message, error_code="ODD", error_message="no", is_retryable=False)
+    scene.finish(work.record_id)
+    assert saved_values() == 1
+    scene.app.eraser.erase([work.record_id], actor="person:a", reason="request 17")
+    assert saved_values() == 0
+    assert impostor.channel.dead_letters() == []  # which would hold it too
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from stateward.core.errors import (
     TransportError,
     TransportFull,
 )
-from stateward.core.model import PRIORITY_NORMAL, Event, Micros, Work
+from stateward.core.model import ERASED_REST, PRIORITY_NORMAL, Event, Micros, Work
 from stateward.engine.admission import Admission, RefusedMessage, StaleHeartbeat, check_stage
 from stateward.engine.remote_results import ResultChecker
 from stateward.storage.database import TOPIC_WORK, Database
@@ -227,6 +227,8 @@ class Relay:
         with self._database.transaction():
             if self._ticks() >= self._beat_at:
                 self._stand_still()
+            if self._saved:
+                self._drop_erased()
             with self._database.as_worker():
                 return self._settle(tell)
 
@@ -241,6 +243,15 @@ class Relay:
                 own = replace(work, worker=lost.assigned_to, delivery=lost.delivery)
                 self._bus.return_lost(own, lost.loss)
         return self._write_results(tell) if self._results else False
+
+    def _drop_erased(self) -> None:
+        """Saved values of records that were erased since do not come back, also if their message is sent again."""
+        among, given = self._database.among("id", [each.record_id for each in self._saved])
+        found = self._database.rows(
+            f"SELECT id FROM records WHERE {among} AND rest = :rest", rest=ERASED_REST, **given
+        )
+        erased = {str(record_id) for (record_id,) in found}
+        self._saved = [each for each in self._saved if each.record_id not in erased]
 
     def committed(self) -> None:
         """The transaction is durable: forget what it settled. If it failed, the next `settle` writes it again."""
