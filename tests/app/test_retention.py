@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from stateward.app import App
 from stateward.app.doctor import checks
-from stateward.app.retention import apply_when_due
+from stateward.app.retention import DOUBTED_AGAIN_S, apply_when_due
+from stateward.core.clocks import ClockAnchor
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Micros
+from stateward.engine.clock_guard import ANCHOR
 from stateward.engine.system import steady_clock
 from stateward.settings import Settings
 from tests.apps import Maker
@@ -69,6 +72,11 @@ def test_each_rule_deletes_its_kinds_when_its_time_has_come(
     assert [each.records for each in app.retention.run()] == [0, 1]
     record = app.record(first)
     assert (record.artifact, record.outputs, record.labels["filename"]) == (None, {}, "a.csv")
+
+    later.days = 0  # the clock was ahead, and is set right
+    app.eraser.erase([first], actor="person:anna", reason="asked")
+    times = [each.at for each in app.store.history(first)]
+    assert times == sorted(times), "time runs backwards in the history"
     assert app.admin.verify().findings == ()
 
 
@@ -110,6 +118,10 @@ def test_the_service_applies_them_when_it_is_time(tmp_path: Path) -> None:
     with App(settings) as app:
         (before,) = [each for each in checks(app) if each.name == "retention"]
 
+    long_ago = ClockAnchor(wall=steady_clock() - 400 * DAY)
+    (settings.data_path / ANCHOR).write_bytes(msgspec.json.encode(long_ago))
+    assert apply_when_due(settings) == DOUBTED_AGAIN_S, "it deletes by a clock that is not believed"
+    (settings.data_path / ANCHOR).unlink()
     assert apply_when_due(settings) == 86_400
     assert 86_000 < apply_when_due(settings) <= 86_400
 

@@ -7,6 +7,7 @@ import msgspec
 from stateward import telemetry
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import COORDINATOR, SECOND, Micros
+from stateward.engine.clock_guard import ADVICE
 from stateward.engine.erasure import Eraser
 from stateward.engine.registry import MachineRegistry
 from stateward.settings import RetentionRule, Settings
@@ -14,6 +15,7 @@ from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.erasure import Erasures
 
 DAY_S, HOUR_S = 86_400, 3600.0
+DOUBTED_AGAIN_S = 60.0  # until a doubted clock is judged again
 BATCH = 500
 APPLIED = "retention"
 EVERY = "*"
@@ -141,8 +143,12 @@ def apply_when_due(settings: Settings) -> float:
         left = 0.0 if last is None else (last - app.clock()) / SECOND + every
         if left > 0:
             return left
+        log = telemetry.log("retention")
+        # A clock that is years ahead makes everything old, and what is deleted does not come back.
+        if (fault := app.clock_guard.fault()) is not None:
+            log.warning(f"{fault}; nothing is deleted until it is believed: {ADVICE}")
+            return DOUBTED_AGAIN_S
         done = app.retention.run()
-    log = telemetry.log("retention")
     for each in done:
         if each.records:
             log.info("deleted by rule", **msgspec.to_builtins(each))

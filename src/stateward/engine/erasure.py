@@ -102,6 +102,8 @@ class Eraser:
     ) -> dict[str, Applied | str]:
         records = self._store.load(record_ids, lock=True)
         holds = self._erasures.holds(record_ids)
+        moved_at = self._erasures.moved_at(record_ids)
+        now = self._clock()
         decided: dict[str, Applied | str] = {}
         for id_ in record_ids:
             record = records.get(id_)
@@ -118,7 +120,8 @@ class Eraser:
                     kinds=kinds,
                     actor=actor,
                     reason=reason,
-                    now=self._clock(),
+                    # An erasure does not change when its status began, so the record cannot say when the last one was.
+                    now=max(now, moved_at.get(id_, now)),
                     facts=facts,
                 )
                 decided[id_] = decision if isinstance(decision, Applied) else decision.detail

@@ -145,6 +145,15 @@ class Erasures:
 
     # What is old
 
+    def moved_at(self, record_ids: Sequence[str]) -> dict[str, Micros]:
+        """When the last transition of each of these records was made."""
+        condition, params = self._database.among("record_id", list(record_ids))
+        found = self._database.rows(
+            f"SELECT record_id, max(at) FROM transitions WHERE {condition} GROUP BY record_id",
+            **params,
+        )
+        return {str(record_id): int(at or 0) for record_id, at in found}
+
     def old(
         self,
         *,
