@@ -16,7 +16,7 @@ them say nothing. `LAWS` lists all of them by their ids in the table.
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from lab.checker import attempts, laws, promises
+from lab.checker import attempts, laws, promises, upkeep
 from lab.checker.case import Case, Finding
 from lab.checker.history import FILES as FILES
 from lab.checker.history import History as History
@@ -39,8 +39,16 @@ _ALL: tuple[Law, ...] = (
     promises.o1,  # ours: what a record tells of an attempt is what the attempt kept
     attempts.b1, attempts.c1, attempts.s12, attempts.p2, attempts.u1, attempts.n1,
     promises.w4,  # of the webhooks' laws, what holds of effects before anybody sends them
+    upkeep.g1, upkeep.g2, upkeep.g3, upkeep.g4, upkeep.m1,
 )  # fmt: skip
 LAWS: dict[str, Law] = {law.__name__.upper(): law for law in _ALL}
+# Those that hold of erased records, too; the others need what an erasure takes away.
+_OF_ERASED = frozenset(
+    (
+        "H1", "H2", "H3", "H4", "S1", "S3", "S4", "S11", "A1", "A3", "E1", "L1", "L2", "L3", "R1", "R2",
+        "G1", "G2", "G3", "G4", "M1",
+    )
+)  # fmt: skip
 
 
 def check(history: History) -> list[Violation]:
@@ -48,9 +56,11 @@ def check(history: History) -> list[Violation]:
     wrong = [*malformed(history)]
     if wrong:  # the other laws may trust the form
         return wrong
-    case = Case(history)
+    case = rest = Case(history)
+    if gone := upkeep.erased_records(history):
+        rest = Case(upkeep.without(history, gone))
     return [
         Violation(law=law, where=where, sentence=sentence)
         for law, find in LAWS.items()
-        for where, sentence in find(case)
+        for where, sentence in find(case if law in _OF_ERASED else rest)
     ]

@@ -110,5 +110,13 @@ def n1(case: Case) -> Iterator[Finding]:
             yield where, f"the decision of {each['actor']} was made although it was taken back"
         elif not each["is_undone"] and after is None:
             yield where, f"the decision of {each['actor']} was stored and is not made"
-        elif is_made and after is not None and after["trigger"] != each["trigger"]:
+        elif is_made and after is not None and not _is_meant(after["trigger"], each["trigger"]):
             yield where, f"{each['actor']} decided {each['trigger']}, not {after['trigger']}"
+
+
+def _is_meant(made: str, decided: str) -> bool:
+    """Whether a decision became this transition: the first of several approvals leaves the review open."""
+    name, _, answer = decided.partition(".")
+    return made == decided or (
+        answer == "approved" and made in (f"{name}.endorsed", f"{name}.corrected")
+    )

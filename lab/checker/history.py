@@ -87,6 +87,16 @@ class Seen(msgspec.Struct, kw_only=True):
     redelivery: Line | None = None  # deliveries_max, redeliveries_max
     # Decisions that people were told are stored: record_id, version, actor, trigger, is_undone.
     decisions: list[Line] = []
+    # Erasures that were answered: record_id, kinds; what was found of the values of erased records: record_id, place,
+    # value; what records do not have: record_id, kind, what; anchors that were taken before.
+    erasures: list[Line] = []
+    remains: list[Line] = []
+    lacks: list[Line] = []
+    checkpoints: list[Line] = []
+    # Holds that were answered: record_id, since, until (numbers of transitions; None while it lasts), missing.
+    holds: list[Line] = []
+    retention: Line | None = None  # statuses, older_than_s, delete
+    is_own_refused: bool = False  # no person may accept what they submitted
     in_force: dict[str, int] = {}  # machine, and the version that takes over from older ones
     ageing_s: float | None = None  # what a point of priority is worth, where dispatch was strict
     now: str | None = None

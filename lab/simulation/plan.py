@@ -12,8 +12,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from lab.simulation.shapes import BY_MACHINE, Shape, states
+from lab.simulation.shapes import BY_MACHINE, Shape, states, with_approvals
 from stateward.core.failpoints import Point
+
+APPROVALS = {0: 2, 5: 3}
+"""How many people accept a review, by the rest of a seed; one person elsewhere."""
+UPKEEP = (1, 5)
+"""The rests of seeds with erasures, holds and retention."""
 
 
 class Fault(Enum):
@@ -67,6 +72,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     slots: int  # how much a worker takes at once
     nth: int  # the how manieth time at the point counts
     hands_over: bool = False  # submissions are dispatched with their records where they can be
+    has_upkeep: bool = (
+        False  # people erase and hold records, and rules of retention delete what is old
+    )
+
+    @property
+    def needs_several(self) -> bool:
+        """Whether several people must accept a review, and none of them its submitter."""
+        return any(review.approvals > 1 for review in self.shape.machine.reviews)
 
     def __str__(self) -> str:
         """The head of a trace."""
@@ -75,7 +88,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             f"seed {self.seed}: {self.shape.name}; {self.records} records, "
             f"{self.coordinators} coordinators, {self.workers} workers"
             f"{', together' if self.is_together else ''}{'' if self.is_local else ', far apart'}"
-            f"{', handed over' if self.hands_over else ''}; "
+            f"{', handed over' if self.hands_over else ''}{', with upkeep' if self.has_upkeep else ''}; "
             f"aims at {aim.fault.name} in {aim.state}, then a crash at {aim.point.label}:{self.nth}"
         )
 
@@ -86,10 +99,12 @@ def plan_of(seed: int) -> Plan:
     aim = aims[seed % len(aims)]
     rng = random.Random(seed)
     shape = _shape(aim, rng)
+    approvals = APPROVALS.get(seed % 7, 1) if shape.machine.reviews else 1
     return Plan(
         seed=seed,
         aim=aim,
-        shape=shape,
+        shape=shape if approvals == 1 else with_approvals(shape.name, approvals),
+        has_upkeep=seed % 7 in UPKEEP,
         records=rng.choice((2, 2, 2, 2, 3, 3, 4, 6)),
         coordinators=rng.choice((1, 2)),
         workers=rng.choice((1, 2, 2, 3)),

@@ -36,7 +36,7 @@ from stateward.core.model import (
 from stateward.core.redelivery import RedeliveryLimits
 from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Locked
 from stateward.engine.registry import MachineRegistry, register
-from stateward.engine.reviews import Judged, Reviews
+from stateward.engine.reviews import Judged, Reviews, SelfApproval
 from stateward.engine.scheduler import Scheduler
 from stateward.storage.database import (
     TOPIC_EVENTS,
@@ -119,7 +119,8 @@ class Arena:
         # Without this SQLite plans a statement anew whenever a parameter changes: a third of the time here.
         self.database._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
-        tables = [str(name) for (name,) in named]
+        # A full-text index has tables of its own, and is emptied with the texts in it.
+        tables = [str(name) for (name,) in named if not str(name).startswith("search_index")]
         # One text of several statements; the names come from the schema itself.
         self._clear = "; ".join(f"DELETE FROM {name}" for name in tables)
 
@@ -218,6 +219,7 @@ def event_line(
     """An event as the checker wants it."""
     return {
         "id": event.id,
+        "record_id": event.record_id,
         "type": event.type,
         "version": event.version,
         "is_accepted": is_accepted,
@@ -477,6 +479,7 @@ class WaitContext(msgspec.Struct, kw_only=True):
     hands_over: bool = False
     is_local: bool = True
     slots: int = 2
+    self_approval: SelfApproval = "allow"
     now: Micros = START
     numbers: int = 0
     living: set[str] = set()
@@ -591,7 +594,7 @@ class Process:
             clock=self.clock,
             claim_s=UNDO_S,
             undo_s=UNDO_S,
-            self_approval="allow",
+            self_approval=around.self_approval,
             has_keys=lambda: False,
             judge=_as_it_is,
         )

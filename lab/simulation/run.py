@@ -18,6 +18,7 @@ from lab.checker import (
     check,
     read_lines,
 )
+from lab.simulation.bench import Bench
 from lab.simulation.faults import inject
 from lab.simulation.plan import Fault, Plan, plan_of
 from lab.simulation.processes import (
@@ -31,6 +32,7 @@ from lab.simulation.processes import (
     kept_work,
 )
 from lab.simulation.shapes import plain, route_to
+from lab.simulation.upkeep import Upkeep
 from lab.simulation.world import World
 from stateward.core.failpoints import Point, install
 from stateward.core.machine import Machine
@@ -125,7 +127,11 @@ def simulate_plan(plan: Plan, arena: Arena) -> Report:
     before = install(world.at_point)
     try:
         life.live()
+        if life.bench is not None:
+            life.bench.sit()
         heal(world)
+        if life.upkeep is not None:
+            life.upkeep.last()
     finally:
         install(before)
         for process in world.processes:
@@ -142,6 +148,8 @@ class Life:
         self._world = world
         self._plan = world.plan
         self._aim = world.plan.aim
+        self.upkeep = Upkeep(world) if world.plan.has_upkeep else None
+        self.bench = Bench(world) if world.plan.needs_several else None
         self._names = [f"doc{number}" for number in range(world.plan.records)]
         self._faults: dict[str, int] = {}
         self._struck: dict[tuple[str, str], None] = {}
@@ -167,6 +175,10 @@ class Life:
         while world.steps < STEPS_MAX and not self._is_over():
             world.steps += 1
             world.catch_up()
+            if self.upkeep is not None:
+                self.upkeep.step()
+            if self.bench is not None:
+                self.bench.step()
             self.follow()
             if self._is_loaded() or self._is_astray():
                 self._submit()
@@ -602,6 +614,8 @@ def seen(world: World) -> Seen:
     witness, database = world.witness, world.around.database
     unseen_s = world.unseen / SECOND
     return Seen(
+        **world.told(),
+        is_own_refused=world.plan.needs_several,
         acks=witness.acks,
         moves=witness.moves,
         events=witness.events,

@@ -18,6 +18,7 @@ from stateward.core.machine import (
     RETRY_DUE,
     RETRY_REQUESTED,
     Machine,
+    ReviewRules,
     Stage,
 )
 from stateward.core.retry import Retry
@@ -111,6 +112,20 @@ BY_MACHINE: dict[str, tuple[Shape, ...]] = {
     name: tuple(shape for shape in SHAPES if shape.machine.name == name)
     for name in ("upload", "contract", "literature")
 }
+
+
+@lru_cache
+def with_approvals(name: str, approvals: int) -> Shape:
+    """The shape of that name, with reviews that so many people must accept."""
+    shape = next(each for each in SHAPES if each.name == name)
+    rules = ReviewRules(approvals=approvals)
+    return msgspec.structs.replace(
+        shape,
+        name=f"{name}, {approvals} approvals",
+        machine=shape.machine.tuned(review=rules),
+        retuned=shape.retuned.tuned(review=rules),
+        newer=shape.newer.tuned(review=rules),
+    )
 
 
 _GRAPHS = {

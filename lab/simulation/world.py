@@ -8,7 +8,7 @@ or follows the route that a record is guided along. It decides nothing that the 
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -109,6 +109,7 @@ class World:
             hands_over=plan.hands_over,
             is_local=plan.is_local,
             slots=plan.slots,
+            self_approval="refuse" if plan.needs_several else "allow",
         )
         self.processes = [*self._people()]
         self.frontend = self.processes[0]
@@ -133,6 +134,11 @@ class World:
         self.held: list[str] = []
         self.is_hopeless = False
         self._later: list[tuple[int, Callable[[], None]]] = []
+        # What those who take part in some histories only change: they are no part of the world.
+        self.mark: Callable[[Work, Result | None], Result | None] = lambda _, result: result
+        self.reason: Callable[[str], str] = lambda _: "because"
+        self.told: Callable[[], dict[str, Any]] = dict
+        self.sure_below = 0.75
 
     def _people(self) -> list[Process]:
         plan = self.plan
@@ -376,7 +382,7 @@ class World:
             version=version,
             at=self.now,
             actor=f"{PERSON}eve",
-            reason="because",
+            reason=self.reason(record_id),
             facts={"to": f"{PERSON}judge"} if type_.endswith(".referred") else {},
         )
         self.hear(event, is_passed_on=is_passed_on)
@@ -469,7 +475,7 @@ class World:
         self.witness.events.append(event_line(event, is_accepted=False))
         deciding = DecisionRequest(
             record_id=record_id, action=ACTIONS[type_.partition(".")[2]], actor=event.actor,
-            notes="because", version=version,
+            notes=self.reason(record_id), version=version,
         )  # fmt: skip
         if not self.act(
             self.frontend, f"stores {type_} of {record_id}", lambda: self._held(deciding)
@@ -513,6 +519,9 @@ class World:
 
     def outcome(self, work: Work) -> Result | None:
         """How an attempt ends; None while it is under way."""
+        return self.mark(work, self._outcome(work))
+
+    def _outcome(self, work: Work) -> Result | None:
         stage = self.machine.stage[work.stage]
         if self.is_healing:
             return self._at_last(stage)
@@ -549,7 +558,7 @@ class World:
             return Died(code="RUNNER_DIED", message="as thrown", has_begun=roll < 0.14)
         if roll < 0.27:
             return Failed(code="BROKEN", message="as thrown", is_retryable=roll < 0.22)
-        facts = SURE if roll < 0.75 else self.rng.choice(UNSURE)
+        facts = SURE if roll < self.sure_below else self.rng.choice(UNSURE)
         return self._completed(stage, facts, count=0 if roll > 0.95 else self.rng.choice((1, 2)))
 
     def _completed(self, stage: Stage, facts: Fields, *, count: int) -> Result:

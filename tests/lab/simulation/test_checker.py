@@ -15,6 +15,7 @@ from lab.checker import (
     read_export,
     read_lines,
 )
+from tests.lab.simulation import upkeep_plants
 from tests.lab.simulation.histories import (
     a_history,
     entries,
@@ -258,6 +259,21 @@ PLANTS = [
     Plant("W4", lambda h: (h.seen.effects or []).clear(), machine="contract"),
     Plant("W4", lambda h: (h.seen.effects or []).append(
         {"record_id": "CW_0001", "version": 99, "kind": "notify"}), machine="contract"),
+    Plant("G1", upkeep_plants.remains),
+    Plant("G1", upkeep_plants.said_only),
+    Plant("G2", upkeep_plants.another_checkpoint),
+    Plant("G2", upkeep_plants.shorter_than_before),
+    Plant("G3", upkeep_plants.held_and_erased),
+    Plant("G3", lambda h: upkeep_plants.held(h, "documents")),
+    Plant("G4", lambda h: upkeep_plants.by_rule(h, statuses=["error"])),
+    Plant("G4", lambda h: upkeep_plants.by_rule(h, older_than_s=60.0)),
+    Plant("G4", lambda h: upkeep_plants.by_rule(h, delete=["items"])),
+    Plant("G4", upkeep_plants.under_way),
+    Plant("G4", lambda h: upkeep_plants.erased(h, to="parsing"), also=("R1",)),
+    Plant("G4", upkeep_plants.lacking),
+    Plant("M1", lambda h: upkeep_plants.accepted(h, approvals=2), machine="contract", also=("S2", "E2")),
+    Plant("M1", lambda h: upkeep_plants.accepted(h, approvals=1, actor="person:ada"), machine="contract",
+          also=("S2", "E2")),
 ]  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import Store
 from stateward.transport import Bus
 from stateward.workers import worker
+from tests.lab.simulation import upkeep_defects
 
 SEEDS_MAX = 2000
 Breaks = Callable[[pytest.MonkeyPatch], None]
@@ -263,6 +264,22 @@ DEFECTS = [
     Defect(an_upgrade_leaves_old_work, {"U1"}, Fault.UPGRADED),
     Defect(pending_decisions_are_forgotten, {"N1", "V1"}),
     Defect(what_was_undone_is_decided, {"N1"}),
+    Defect(upkeep_defects.erased_items_stay, {"G1"}),
+    Defect(upkeep_defects.erased_search_entries_stay, {"G1"}),
+    Defect(upkeep_defects.erased_messages_to_others_stay, {"G1"}),
+    Defect(upkeep_defects.erased_notes_stay, {"G1"}),
+    Defect(upkeep_defects.erased_labels_stay, {"G1"}),
+    Defect(upkeep_defects.erased_documents_lie_there, {"G1"}),
+    Defect(upkeep_defects.an_erasure_breaks_the_seals, {"H1"}),
+    Defect(upkeep_defects.an_erasure_makes_the_history_anew, {"G2"}),
+    Defect(upkeep_defects.holds_are_not_asked_for, {"G3"}),
+    Defect(upkeep_defects.retention_forgets_the_age, {"G4"}),
+    Defect(upkeep_defects.retention_takes_every_status, {"G4"}),
+    Defect(upkeep_defects.retention_takes_every_kind, {"G4"}),
+    Defect(upkeep_defects.what_is_under_way_is_erased, {"G4"}),
+    Defect(upkeep_defects.one_approval_is_enough, {"M1"}),
+    Defect(upkeep_defects.one_person_counts_twice, {"M1"}),
+    Defect(upkeep_defects.submitters_accept_their_own, {"M1"}),
 ]
 
 
