@@ -25,6 +25,7 @@ from stateward.core.errors import (
     TransportUnreachable,
 )
 from stateward.core.machine import Machine
+from stateward.core.model import to_iso
 from stateward.definition.declare import declare
 from stateward.notifications.feed import Feed
 from stateward.notifications.feed_targets import STREAM, FeedMessage, FeedTarget, waves
@@ -301,8 +302,9 @@ def test_status_and_replay_are_commands(app: App, tmp_path: Path) -> None:
     text = CliRunner().invoke(cli, [*config, "feed", "status"])
 
     assert shown.exit_code == 0, shown.output
+    oldest = to_iso(app.store.log()[1].at)
     assert {**json.loads(shown.stdout), "late_seconds": 0} == {
-        "sent": 1, "end": 2, "behind": 1, "late_seconds": 0,
+        "sent": 1, "end": 2, "behind": 1, "late_seconds": 0, "oldest_at": oldest, "is_late": False,
     }  # fmt: skip
     assert "sent up to 1 of 2; 1 transition to send" in text.stdout
 
