@@ -1,6 +1,7 @@
 """Several people who decide the same reviews: few of them, some twice, and one who submitted the record."""
 
 import random
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 
 from lab.simulation.processes import event_line
@@ -30,10 +31,10 @@ class Bench:
         self._rng = random.Random(f"bench {world.plan.seed}")
         world.sure_below = SURE_BELOW
 
-    def step(self) -> None:
-        """Now and then one of them decides."""
+    def step(self, guided: AbstractSet[str]) -> None:
+        """Now and then one of them decides, but not of a record that is still guided to where the fault strikes."""
         if self._rng.random() < STEP_SHARE:
-            self._decide()
+            self._decide(guided)
 
     def sit(self) -> None:
         """They decide what they can before the others go on without them."""
@@ -55,8 +56,9 @@ class Bench:
             if status in reviews and (record_id, witness.version[record_id]) not in stored
         ]
 
-    def _decide(self) -> None:
-        world, found = self._world, self._open()
+    def _decide(self, spared: AbstractSet[str] = frozenset()) -> None:
+        world = self._world
+        found = [each for each in self._open() if each[0] not in spared]
         if not found:
             return
         record_id, review = self._rng.choice(found)

@@ -24,6 +24,7 @@ from lab.simulation.plan import Fault, Plan, plan_of
 from lab.simulation.processes import (
     HEARTBEAT_S,
     LEASE_S,
+    RECOVER_EVERY_S,
     REDELIVERY,
     Arena,
     Process,
@@ -175,10 +176,11 @@ class Life:
         while world.steps < STEPS_MAX and not self._is_over():
             world.steps += 1
             world.catch_up()
+            guided = set(world.routes) if self._struck_at is None else set()
             if self.upkeep is not None:
-                self.upkeep.step()
+                self.upkeep.step(guided)
             if self.bench is not None:
-                self.bench.step()
+                self.bench.step(guided)
             self.follow()
             if self._is_loaded() or self._is_astray():
                 self._submit()
@@ -517,11 +519,24 @@ def _is_spare(world: World, process: Process) -> bool:
 def _pass_time(world: World) -> bool:
     """On to what is due next; whether there is anything."""
     due_at = world.due_at()
+    if _is_given_back(world) and _recover_once_more(world):
+        return True
     _look_for_strays(world)
     if due_at is None:
         return _is_waiting(world) and _beat_once_more(world)
     world.leap(max(0.0, (due_at - world.now) / SECOND))
     return True
+
+
+def _is_given_back(world: World) -> bool:
+    """Whether work of a lost worker waits for one that has a place: a coordinator looks for that again and again."""
+    return any(not each["worker"] for each in kept_work(world.around.database))
+
+
+def _recover_once_more(world: World) -> bool:
+    """Let a coordinator look; whether that moves anything."""
+    world.leap(RECOVER_EVERY_S)
+    return _round(world)
 
 
 def _look_for_strays(world: World) -> None:

@@ -7,6 +7,7 @@ others. After an erasure that name is looked for in every table.
 
 import random
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -95,10 +96,10 @@ class Upkeep:
 
     # What people and the clock do
 
-    def step(self) -> None:
-        """Now and then one of them acts."""
-        if self._rng.random() < STEP_SHARE and self._world.witness.status:
-            self._act()
+    def step(self, guided: AbstractSet[str]) -> None:
+        """Now and then one of them acts; a record that is still guided to where the fault strikes is left alone."""
+        if self._rng.random() < STEP_SHARE:
+            self._act(guided)
 
     def last(self) -> None:
         """When all is healed and has ended: some more, with time between them."""
@@ -113,15 +114,18 @@ class Upkeep:
         for record_id, kinds in list(self._asked.items()):
             self._erase(record_id, kinds)
 
-    def _act(self) -> None:
-        record_id = self._rng.choice(sorted(self._world.witness.status))
+    def _act(self, spared: AbstractSet[str] = frozenset()) -> None:
+        known = sorted(self._world.witness.status.keys() - spared)
+        if not known:
+            return
+        record_id = self._rng.choice(known)
         kinds = self._rng.choice((KINDS, KINDS, (DOCUMENTS,), (ITEMS, CONTENTS)))
         acts = (
             lambda: self._erase(record_id, kinds),
             lambda: self._gossip(record_id),
             lambda: self._hold(record_id),
             self._release,
-            self._apply,
+            *(() if spared else (self._apply,)),
         )
         self._world.start(self._world.frontend)
         if self._world.frontend.is_up:

@@ -58,6 +58,11 @@ def test_a_worker_whose_rings_were_lost_looks_by_itself() -> None:
     assert simulate(400_367).violations == []
 
 
+def test_work_that_was_given_back_waits_until_a_coordinator_looks() -> None:
+    """A real one looks every second. Here time went on to the next deadline, and the record was called lost."""
+    assert simulate(483).violations == []
+
+
 def test_a_seed_gives_the_same_trace_to_the_byte_whatever_ran_before() -> None:
     arena = Arena()
     first = [simulate(seed, arena).trace for seed in (7, 8, 9)]
