@@ -16,7 +16,7 @@ from stateward.transport.engine import Delivery, Engine, Parcel
 from stateward.transport.messages import HEARTBEAT, Envelope, HeartbeatMessage, data_of, encode
 from tests.transport.brokers import ENGINES, LEASE_S, Site, site_of
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0  # only a failure takes so long
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -91,11 +91,13 @@ def test_two_consumers_share_a_stream(site: Site) -> None:
 
     found = received(one, site.stream(), 1)
     until = time.monotonic() + PATIENCE_S
-    while len(found) < 4 and time.monotonic() < until:
+    while len({each.body for each in found}) < 4 and time.monotonic() < until:
         for each in (two, one):
             found += each.receive([site.stream()], limit=1, wait_s=0.1)
 
-    assert sorted(each.body for each in found) == [b"a", b"b", b"c", b"d"]
+    # On a busy machine a member of a Kafka group may be taken for lost: what it had comes again, and is counted.
+    first = [each.body for each in found if each.count == 1]
+    assert sorted(first) == [b"a", b"b", b"c", b"d"]
 
 
 def test_an_acknowledged_message_is_gone_and_no_longer_counted(site: Site) -> None:

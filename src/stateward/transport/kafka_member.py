@@ -20,6 +20,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from threading import Condition, Thread
 from typing import Any
@@ -337,10 +338,27 @@ class Member:
             ):
                 return
             found = [each for topic in demand.topics for each in self._lease(topic, demand.limit)]
-        self._commit()  # before anything is done with them, so that each delivery counts
+        # Before anything is done with them, so that each delivery counts. What cannot be committed does not go out: the
+        # broker is away, or this member lost its partition and has not heard of it yet.
+        refused = self._commit()
         with self._changed:
-            demand.found = found
-            self._changed.notify_all()
+            found = [each for each in found if not self._is_refused(each.token, refused)]
+            if found or now >= demand.until:
+                demand.found = found
+                self._changed.notify_all()
+
+    def _is_refused(self, token: object, refused: AbstractSet[Place]) -> bool:
+        """Whether a message that was about to go out stays here, as if it had never been leased."""
+        if not isinstance(token, Token) or (token.topic, token.partition) not in refused:
+            return False
+        own = self._partitions.get((token.topic, token.partition))
+        leased = None if own is None else own.leased.pop(token.offset, None)
+        if own is None or leased is None:
+            return False  # an adopted one
+        own.offsets.withhold(token.offset)
+        own.waiting.append(leased.message)
+        own.waiting = deque(sorted(own.waiting, key=lambda each: each.offset))
+        return True
 
     # Leases and positions; `_changed` is held, but for `_commit`
 
@@ -404,19 +422,25 @@ class Member:
                 found.append(TopicPartition(*place, own.offsets.position, own.offsets.metadata()))
         return found
 
-    def _commit(self) -> None:
-        """Tell the broker what has changed. What cannot be told now is tried again: a second delivery at worst."""
+    def _commit(self) -> AbstractSet[Place]:
+        """Tell the broker what has changed; the partitions of which it does not know now.
+
+        They are tried again with the next poll: a second delivery at worst.
+        """
         with self._changed:
             positions = self._positions(list(self._partitions))
         if not positions:
-            return
+            return frozenset()
         try:
-            self._consumer.commit(offsets=positions, asynchronous=False)
+            answers = self._consumer.commit(offsets=positions, asynchronous=False)
+            refused = [each for each in answers if each.error is not None]
         except KafkaException:
-            with self._changed:
-                for each in positions:
-                    if (own := self._partitions.get((each.topic, each.partition))) is not None:
-                        own.is_dirty = True
+            refused = positions
+        with self._changed:
+            for each in refused:
+                if (own := self._partitions.get((each.topic, each.partition))) is not None:
+                    own.is_dirty = True
+        return {(each.topic, each.partition) for each in refused}
 
 
 def _start(offset: int) -> int:

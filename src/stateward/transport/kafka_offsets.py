@@ -68,6 +68,12 @@ class PartitionOffsets:
         self._counts[offset] = self._counts.get(offset, 0) + 1
         return self._counts[offset]
 
+    def withhold(self, offset: int) -> None:
+        """A message that was about to go out did not."""
+        self._counts[offset] -= 1
+        if not self._counts[offset]:
+            del self._counts[offset]
+
     def settle(self, offset: int) -> None:
         """A message is finished with."""
         self._counts.pop(offset, None)
