@@ -186,4 +186,7 @@ def _begun_anew(entry: Line, people: set[str]) -> set[str]:
 
 
 def _person(entry: Line) -> str:
-    return str(entry["actor"].partition(":")[2].partition("@")[0])
+    """Who acted, without the key: what follows the last `@`, if it is no domain."""
+    name = str(entry["actor"]).partition(":")[2]
+    before, _, after = name.rpartition("@")
+    return before if before and "." not in after else name

@@ -672,7 +672,7 @@ class Operations:
     # Webhooks
 
     def webhooks(self) -> list[schemas.WebhookDocument]:
-        """Who is told of what, without secrets."""
+        """The webhooks with their events and states, without secrets."""
         return self._list("/webhooks", schemas.WebhookList)
 
     def webhook(self, webhook_id: str) -> schemas.WebhookDocument:

@@ -367,7 +367,7 @@ def test_cancelling_is_a_failure_where_the_graph_has_one(
     assert story.status == to
     assert (story.record.error_code, story.record.error_message) == (
         "CANCELLED",
-        "Cancelled by person:ada",
+        "Cancelled by ada",
     )
     assert story.record.failed_from == (left.failed_from or left.status)
     assert story.record.due_at is None, "what a person cancelled does not start again by itself"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.core.model import SECOND, Ignored
+from stateward.core.model import SECOND, Ignored, plain_actor
 from stateward.testing.builders import ADA, an_event
 from tests.core.builders import HOUR_S, a_contract, refusal
 
@@ -59,7 +59,7 @@ def test_no_other_actor_may_answer_a_review(actor: str) -> None:
     decision = story.asks("review.approved", by=actor)
 
     assert decision == Ignored(
-        reason="not_allowed", detail=f"{actor} is not allowed to send review.approved"
+        reason="not_allowed", detail=f"{plain_actor(actor)} is not allowed to send review.approved"
     )
 
 

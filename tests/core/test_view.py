@@ -253,7 +253,7 @@ def test_a_suspended_record_waits_for_a_person() -> None:
     until = to_iso(NOW + 86_400 * SECOND)
     assert why == Explanation(
         code="waiting_for_person",
-        sentence=f"it waits for a person's decision until {until}",
+        sentence=f"it is in review and waits for a decision until {until}",
         advice="decide it: stateward review show CW_1",
         until=until,
     )
@@ -262,7 +262,7 @@ def test_a_suspended_record_waits_for_a_person() -> None:
 def test_a_suspended_record_without_a_deadline_waits_for_ever() -> None:
     why = because(DOCUMENT_MACHINE, a_record(DOCUMENT_MACHINE, status="legacy"))
 
-    assert (why.sentence, why.until) == ("it waits for a person's decision", None)
+    assert (why.sentence, why.until) == ("it is in review and waits for a decision", None)
 
 
 # Why it is where it is: failed

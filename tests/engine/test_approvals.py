@@ -7,7 +7,7 @@ import pytest
 
 from stateward.core.errors import InvalidRequest, ReviewRefused, UnknownName
 from stateward.core.machine import ReviewRules
-from stateward.core.model import SECOND, Event, Ignored
+from stateward.core.model import SECOND, Event, Ignored, plain_actor
 from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.history import verify
 from stateward.engine.review_statistics import ReviewStatistics
@@ -273,3 +273,21 @@ def test_a_link_is_for_one_who_may_decide_and_makes_no_second_person_of_its_make
     last = engine.decides(engine.rig.now(record), "approve", by=ADA)
     assert last.status == "validated"
     assert triggers(engine, record.id) == [("review.endorsed", bob), ("review.approved", ADA)]
+
+
+def test_people_of_one_name_at_different_domains_are_different_people(
+    database: SqliteDatabase,
+) -> None:
+    engine = engine_of(database, approvals=2)
+    record = engine.contract()
+    first, second = "person:anna@a.org@4k2m", "person:anna@b.org"
+
+    engine.decides(record, "approve", by=first)
+    with pytest.raises(ReviewRefused, match=r"anna@a\.org accepted"):
+        engine.decides(engine.rig.now(record), "approve", by="person:anna@a.org@9zz9")
+    with pytest.raises(ReviewRefused, match="anna accepted"):  # a bare name may be the same person
+        engine.decides(engine.rig.now(record), "approve", by="person:anna@4k2m")
+    last = engine.decides(engine.rig.now(record), "approve", by=second)
+
+    assert last.status == "validated"
+    assert plain_actor(first) == "anna@a.org"

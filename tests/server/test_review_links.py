@@ -187,6 +187,15 @@ def test_a_link_that_was_opened_revoked_or_decided_or_has_expired_says_so(
     assert unknown.status_code == 404
     assert [each.status_code for each in decided] == [410, 410]
     assert all("approved by rita" in each.text for each in decided)
+    refused = [
+        each
+        for each in api.app.audit.entries(limit=50)
+        if each.verb == "review_link_refused" and each.record_id in (record.id, "")
+    ]
+    whose = {str(each.detail.get("link", each.actor)) for each in refused}
+    assert whose >= {seen["id"], revoked["id"], expired["id"], left["id"], "anonymous"}
+    assert all(each.detail["address"] and each.detail["why"] for each in refused)
+    assert path_of(left).rpartition("_")[2] not in repr(refused)
     stored = str(api.app.database.rows("SELECT * FROM review_links"))
     assert path_of(left).rpartition("_")[2] not in stored
 

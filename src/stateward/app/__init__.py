@@ -241,6 +241,7 @@ class App:
 
         return Submissions(
             self.settings,
+            database=self.database,
             artifacts=self.artifacts,
             coordinator=self.coordinator,
             registry=self.registry,

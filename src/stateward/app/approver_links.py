@@ -20,6 +20,7 @@ from stateward.settings import Settings
 from stateward.storage.audit import (
     LINK_CREATED,
     LINK_OPENED,
+    LINK_REFUSED,
     LINK_REVOKED,
     AuditEntry,
     AuditLog,
@@ -35,6 +36,7 @@ from stateward.storage.store import Store
 
 LINKS_MAX = 50  # of one record that can be used at the same time
 PATH = "/console/approve/"
+ANONYMOUS = "anonymous"  # who opened what is no link
 
 State: TypeAlias = Literal["unopened", "opened", "used", "decided", "expired", "revoked"]
 LIVE: tuple[State, ...] = ("unopened", "opened")
@@ -144,6 +146,16 @@ class ApproverLinks:
             if is_first:
                 self._note(LINK_OPENED, link, link.actor, {"address": address})
         return is_first
+
+    def note_refusal(self, link: ReviewLink | None, *, reason: str, address: str) -> None:
+        """Note that an opening was refused; without a link, the text was that of none, and is not stored."""
+        detail: Fields = {"why": reason, "address": address}
+        with self._store.transaction():
+            if link is not None:
+                self._note(LINK_REFUSED, link, link.actor, detail)
+                return
+            entry = AuditEntry(at=self._clock(), actor=ANONYMOUS, verb=LINK_REFUSED, detail=detail)
+            self._audit.add([entry])
 
     def state(self, link: ReviewLink) -> State:
         """What became of a link."""

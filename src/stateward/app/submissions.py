@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from stateward.app.plugins import Plugins
 from stateward.blobs import Artifact, ArtifactStore, pieces_of
-from stateward.core.errors import InvalidRequest, MissingLabels, StageFailure, UnknownName
+from stateward.core.errors import (
+    InvalidRequest,
+    MissingLabels,
+    StageFailure,
+    StoreError,
+    UnknownName,
+)
 from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import (
     PRIORITY_MAX,
@@ -23,6 +29,7 @@ from stateward.engine.coordinator import Coordinator, Submission, Submitted
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
 from stateward.settings import Settings
+from stateward.storage.database import Database
 from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, new_traceparent
 
 if TYPE_CHECKING:
@@ -36,6 +43,7 @@ class Submissions:
         self,
         settings: Settings,
         *,
+        database: Database,
         artifacts: ArtifactStore,
         coordinator: Coordinator,
         registry: MachineRegistry,
@@ -46,6 +54,7 @@ class Submissions:
         self._find = find
         self._editions = editions
         self._settings = settings
+        self._database = database
         self._artifacts = artifacts
         self._coordinator = coordinator
         self._registry = registry
@@ -205,11 +214,26 @@ class Submissions:
             labels=facts,
             reason=clean_reason(self._settings, reason),
             trace=trace,
+            is_artifact_known=not artifact.is_new,
         )
 
     def create(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Create records, all in one transaction."""
-        return self._coordinator.submit(submissions)
+        """Create records, all in one transaction; none if the bytes of one were erased since they were stored."""
+        known = {each.artifact for each in submissions if each.is_artifact_known}
+        if not known:
+            return self._coordinator.submit(submissions)
+        with self._database.transaction():
+            done = self._coordinator.submit(submissions)
+            made = {each.record.artifact for each in done if not each.is_duplicate}
+            self._check_stored({each for each in made & known if each is not None})
+            return done
+
+    def _check_stored(self, digests: set[str]) -> None:
+        self._database.take_turns(digests)
+        if gone := [each for each in digests if not self._artifacts.holds(each)]:
+            raise StoreError(
+                f"the bytes of {gone[0]} were erased while they were submitted; submit them again"
+            )
 
     def priority(self, machine: str, given: int | str) -> int:
         """A priority as a number, given as one or by the name that the settings give it."""

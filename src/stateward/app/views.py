@@ -11,7 +11,13 @@ from urllib.parse import quote
 import msgspec
 
 from stateward import schemas
-from stateward.core.approvals import REFERRAL, approvals_of, has_approved, person_of
+from stateward.core.approvals import (
+    REFERRAL,
+    approvals_of,
+    has_approved,
+    is_among,
+    person_of,
+)
 from stateward.core.files import SavedFile
 from stateward.core.machine import Machine
 from stateward.core.model import (
@@ -271,8 +277,8 @@ def _task_parts(task: "Task", actor: str) -> dict[str, Any]:
 
 
 def _may_decide(task: "Task", person: str) -> bool:
-    is_among = task.people is None or person in task.people
-    return is_among and not has_approved(task.record, person)
+    is_asked = task.people is None or is_among(person, task.people)
+    return is_asked and not has_approved(task.record, person)
 
 
 def _referral(record: Record) -> schemas.ReviewReferral | None:

@@ -66,7 +66,7 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "Process the document of a record that has ended again.",
             ),
             "advance": ("review:advance", "Let records go on."),
-            "review": ("review:review", "Decide what waits for a person."),
+            "review": ("review:review", "Decide reviews: approve, correct, reject."),
             "flag": ("flags:flag", "Decide about results that are wrong or incomplete."),
             "pause": (
                 "actions:pause",

@@ -39,7 +39,7 @@ FOLDER = "stateward-demo"
 def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
     """Process the sample documents of every pipeline.
 
-    Some of them are broken, some wait for a person. Everything is stored in the folder stateward-demo, or where --data
+    Some of them are broken, some need a review. Everything is stored in the folder stateward-demo, or where --data
     says, whatever the environment says. Run it again to see duplicates.
     """
     from pathlib import Path

@@ -323,7 +323,7 @@ def write_history(transitions: Sequence["Transition"]) -> None:
 def explain(context: CliContext, record_id: str) -> None:
     """Say why a record is where it is, and what to do about it.
 
-    No worker, waiting for a retry, paused, waiting for a person, failed for good: a code for programs and a
+    No worker, waiting for a retry, paused, in review, failed for good: a code for programs and a
     sentence for people.
     """
     with context.app() as app:

@@ -83,7 +83,7 @@ def _correcting(function: "Callable[..., T]") -> "Callable[..., T]":
     ],
 )
 def review() -> None:
-    """Decide what waits for a person."""
+    """Decide reviews: approve, correct, reject."""
 
 
 for _command in (link, links, revoke_link):
@@ -248,8 +248,8 @@ def correct(
 ) -> Exit:
     """Accept a document with values of your own.
 
-    What is not named stays as it was found. The values are held to the rules of the pipeline; one that cannot be
-    right is refused with a sentence. They are kept beside what was found, and what comes after takes them.
+    What is not named stays as it was found. The values are held to the rules of the pipeline; one that breaks them
+    is refused with a sentence. They are kept beside what was found, and what comes after takes them.
     """
     values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
     moved = {name: str(to) for name, to in _from_options(moves, flag="--move").items()}
@@ -436,7 +436,7 @@ def advance(
 ) -> Exit:
     """Let records go on.
 
-    A record that is driven from outside is held before its next stage until its external driver asks for it; with an
+    A record with an external driver is held before its next stage until that asks for it; with an
     ID this asks in its place. With --to-new-stages, records that rest in a status that was the last one go on with
     the stage that a newer version of their machine has after it.
     """

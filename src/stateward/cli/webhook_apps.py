@@ -135,7 +135,9 @@ class LocalWebhooks(Webhooks):
 
     def disable(self, webhook_id: str, reason: str) -> schemas.WebhookDocument:
         """Tell it nothing for now."""
-        said = f"disabled by {self._actor}" + (f": {reason}" if reason else "")
+        from stateward.core.model import plain_actor
+
+        said = f"disabled by {plain_actor(self._actor)}" + (f": {reason}" if reason else "")
         return self._views.webhook_view(self._own.disable(webhook_id, reason=said))
 
     def remove(self, webhook_id: str) -> None:

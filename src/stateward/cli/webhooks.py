@@ -74,7 +74,7 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
 )
 @pass_context
 def list_(context: CliContext) -> None:
-    """List who is told of what."""
+    """List webhooks with their events and states."""
     with webhooks(context) as own:
         found = own.all()
     if context.is_for_programs:

@@ -38,7 +38,11 @@ async def look(request: Asked, token: FromPath[str]) -> Response[Any]:
     """What a link leads to: a button, so that a program that looks at links does not use it up."""
     service = service_of(request)
     check_tries(request, service)
-    link = await service.quick.ask(lambda app: live_link(app, token))
+    try:
+        link = await service.quick.ask(lambda app: live_link(app, token))
+    except Refusal as refusal:
+        await _note_refusal(request, token, refusal)
+        raise
     facts = {"token": token, "person": link.person, "until": to_iso(link.expires_at)}
     return html("approve.html", facts)
 
@@ -50,15 +54,31 @@ async def enter(request: Asked, token: FromPath[str]) -> Response[Any]:
     check_sender(request, service)
     present = request.cookies.get(session_cookie(service.settings.api), "")
     address = address_of(request, service.settings.api)
-    opened = await service.writer.ask(
-        lambda app: open_link(app, token, present=present, address=address)
-    )
+    try:
+        opened = await service.writer.ask(
+            lambda app: open_link(app, token, present=present, address=address)
+        )
+    except Refusal as refusal:
+        await _note_refusal(request, token, refusal)
+        raise
     answer = redirect(f"{BASE}/review/{opened.link.record_id}")
     if opened.token is None:
         return answer
     lasts_s = (opened.link.expires_at + SAID_AFTER - opened.now) // SECOND
     set_session(service, answer, opened.token, lasts_s=lasts_s)
     return answer
+
+
+async def _note_refusal(request: Asked, text: str, refusal: Refusal) -> None:
+    """In the audit log, for who looks for links that were passed on or guessed; `check_tries` limits how many."""
+    service, reason = service_of(request), str(refusal)
+    address = address_of(request, service.settings.api)
+
+    def note(app: App) -> None:
+        link = app.approver_links.authenticate(text)
+        app.approver_links.note_refusal(link, reason=reason, address=address)
+
+    await service.writer.ask(note)
 
 
 def live_link(app: App, text: str) -> ReviewLink:

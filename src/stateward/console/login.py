@@ -13,7 +13,7 @@ from stateward.app import App
 from stateward.app.identity import new_token
 from stateward.console.layout import html, redirect, set_session
 from stateward.console.static_files import BASE
-from stateward.core.model import SECOND
+from stateward.core.model import SECOND, Fields
 from stateward.server.auth import (
     ANYBODY,
     Asked,
@@ -27,7 +27,7 @@ from stateward.server.auth import (
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
 from stateward.server.throttle import address_of
-from stateward.storage.audit import SIGNED_IN, AuditEntry
+from stateward.storage.audit import SIGN_IN_FAILED, SIGNED_IN, SIGNED_OUT, AuditEntry
 from stateward.storage.keys import ApiKey
 
 SESSION_S = 12 * 3600
@@ -55,7 +55,7 @@ async def sign_in(request: Asked) -> Response[Any]:
     check_sender(request, service)
     form = await request.form()
     text, after = str(form.get("key", "")).strip(), own_page(str(form.get("next", "")))
-    key = await authenticated(service, request, text)
+    key = await authenticated(service, request, text, refused_as=SIGN_IN_FAILED)
     if key is None:
         said = "This key is unknown, expired or revoked."
         return html("login.html", {"after": after, "said": said}, status=401)
@@ -73,10 +73,18 @@ async def enter(request: Asked, token: FromPath[str]) -> Response[Any]:
     """With a link that works once."""
     service = service_of(request)
     check_sender(request, service)
+    address = address_of(request, service.settings.api)
 
     def take(app: App) -> ApiKey | None:
-        key_id = app.sessions.take_link(token, now=app.clock())
-        return None if key_id is None else app.keys.live(key_id, now=app.clock())
+        now = app.clock()
+        key_id = app.sessions.take_link(token, now=now)
+        found = None if key_id is None else app.keys.live(key_id, now=now)
+        if found is None:
+            detail: Fields = {"address": address, "by": "link"}
+            app.audit.add(
+                [AuditEntry(at=now, actor="anonymous", verb=SIGN_IN_FAILED, detail=detail)]
+            )
+        return found
 
     key = await service.writer.ask(take)
     if key is None:
@@ -88,9 +96,15 @@ async def enter(request: Asked, token: FromPath[str]) -> Response[Any]:
 @post("/logout", opt={"right": "read", "by_link": True}, status_code=200)
 async def sign_out(request: Asked) -> Response[Any]:
     """End the session."""
-    service, token = service_of(request), caller_of(request).session
+    service, caller = service_of(request), caller_of(request)
+    token = caller.session
     if token is not None:
-        await service.writer.ask(lambda app: app.sessions.end(token))
+
+        def end(app: App) -> None:
+            app.sessions.end(token)
+            app.audit.add([AuditEntry(at=app.clock(), actor=caller.actor, verb=SIGNED_OUT)])
+
+        await service.writer.ask(end)
     answer: Response[Any] = Response(content=b"", headers={"HX-Redirect": f"{BASE}/login"})
     set_session(service, answer, "", lasts_s=0)
     return answer

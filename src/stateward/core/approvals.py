@@ -5,6 +5,8 @@ leads from the review to itself (`<review>.endorsed`, `<review>.referred`), so t
 and its new version ends the claims and decisions that were made on the old one. Its deadline stays.
 """
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from stateward.core.machine import ENDORSED, Machine, Review
@@ -21,6 +23,7 @@ from stateward.core.model import (
     Record,
     Transition,
     to_iso,
+    without_key,
 )
 
 APPROVALS = "approvals"
@@ -33,13 +36,32 @@ GROUP = "group:"
 
 
 def person_of(actor: str, reviewer: Json = None) -> str:
-    """The name by which people are compared: without the role prefix and the key.
+    """The name by which people are compared: without the role prefix and the key, and otherwise whole.
 
-    Two keys of one name are one person. An external driver delivers the answers of people, and names them.
+    Two keys of one name are one person; `anna@a.org` and `anna@b.org` are two. An external driver delivers the answers
+    of people, and names them.
     """
     if isinstance(reviewer, str) and reviewer:
         return reviewer
-    return actor.partition(":")[2].partition("@")[0]
+    return without_key(actor.partition(":")[2])
+
+
+def is_same_person(one: str, other: str) -> bool:
+    """Whether two names are to be taken for one person's.
+
+    `anna@a.org` and `anna@b.org` are two people. A bare name and an address that begins with it are one: the same
+    person may have a key by name and a link by address, and must not count twice.
+    """
+    if one == other:
+        return True
+    name, is_address, _ = one.partition("@")
+    other_name, is_other_address, _ = other.partition("@")
+    return name == other_name and not (is_address and is_other_address)
+
+
+def is_among(person: str, people: Iterable[str]) -> bool:
+    """Whether a person is one of these."""
+    return any(is_same_person(person, each) for each in people)
 
 
 def approvals_of(record: Record) -> list[Fields]:
@@ -50,7 +72,11 @@ def approvals_of(record: Record) -> list[Fields]:
 
 def has_approved(record: Record, person: str) -> bool:
     """Whether this person is one of those who accepted it."""
-    return any(each.get("by") == person for each in approvals_of(record))
+    return _is_one_of(approvals_of(record), person)
+
+
+def _is_one_of(approvals: list[Fields], person: str) -> bool:
+    return is_among(person, (str(each.get("by")) for each in approvals))
 
 
 def is_corrected(approvals: list[Fields]) -> bool:
@@ -66,7 +92,7 @@ def with_approval(record: Record, event: Event, review: Review) -> list[Fields] 
     answer = event.type.removeprefix(f"{review.name}.")
     person = person_of(event.actor, event.facts.get(REVIEWER))
     given = [] if answer == CORRECTED else approvals_of(record)
-    if any(each.get("by") == person for each in given):
+    if _is_one_of(given, person):
         detail = f"{person} accepted {record.id} already: the next approval is another person's"
         return Ignored(reason="not_allowed", detail=detail)
     return [*given, {"by": person, "answer": answer}]

@@ -64,6 +64,7 @@ from stateward.core.model import (
     event_id,
     is_held,
     log_ref,
+    plain_actor,
     timeout_message,
     to_iso,
 )
@@ -326,7 +327,8 @@ def _refusal(
         return Ignored(reason="not_allowed", detail=f"what {record.id} held was erased")
     if not _is_permitted(rule, event, machine.is_externally_driven(record)):
         return Ignored(
-            reason="not_allowed", detail=f"{event.actor} is not allowed to send {event.type}"
+            reason="not_allowed",
+            detail=f"{plain_actor(event.actor)} is not allowed to send {event.type}",
         )
     # A scheduler whose clock is fast, or that read the record before its deadline moved, must not end it early.
     if event.actor == CLOCK and (record.due_at is None or record.due_at > now):
@@ -436,7 +438,7 @@ def _cancel(machine: Machine, record: Record, event: Event, rule: Rule, now: Mic
         # A record that is cancelled after it failed still shows where it failed.
         failed_from=record.status if rule.stage else record.failed_from,
         error_code=CANCELLED,
-        error_message=event.reason or f"Cancelled by {event.actor}",
+        error_message=event.reason or f"Cancelled by {plain_actor(event.actor)}",
     )
     # No retry by itself: a person who cancels means it, and may still ask for one.
     return _apply(machine, moved, record, replace(event, is_retryable=False), now)
@@ -524,7 +526,7 @@ def _refuse(
         or (
             f"no person answered the review {review.name} in time"
             if is_timeout
-            else f"Rejected by {event.actor}"
+            else f"Rejected by {plain_actor(event.actor)}"
         ),
     )
     return _apply(machine, moved, record, replace(event, is_retryable=False), now)

@@ -283,10 +283,19 @@ def log_ref(record_id: str, stage: str) -> str:
 
 
 # A batch writes many records at the same instant, so the text of an instant is needed again and again.
+def without_key(name: str) -> str:
+    """A name without the id of the key or link that follows its last `@`; `anna@a.org` without one stays whole.
+
+    An id never has a dot. A domain without one is taken for an id: then two people count as one, and not one as two.
+    """
+    before, at, after = name.rpartition("@")
+    return before if at and before and "." not in after else name
+
+
 def plain_actor(actor: str) -> str:
     """Who did it, without what only programs need: `person:anna@4k2m` is anna."""
     if actor.startswith(PERSON):
-        return actor.removeprefix(PERSON).partition("@")[0]
+        return without_key(actor.removeprefix(PERSON))
     if actor.startswith(RUNNER):
         return f"worker {actor.removeprefix(RUNNER)}"
     return actor.partition("@")[0] if "@" in actor else actor

@@ -139,7 +139,7 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
         case "suspended":
             return Explanation(
                 code="waiting_for_person",
-                sentence=f"it waits for a person's decision{_at(record, 'until')}",
+                sentence=f"it is in review and waits for a decision{_at(record, 'until')}",
                 advice=f"decide it: stateward review show {record.id}",
                 until=_iso(record.due_at),
             )

@@ -47,6 +47,7 @@ from stateward.core.model import (
     Transition,
     Work,
     event_id,
+    plain_actor,
 )
 from stateward.core.redelivery import RedeliveryLimits, stop_reason, workers_to_avoid
 from stateward.definition.plugin import AutomaticMove
@@ -85,6 +86,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     replaces: str | None = None
     reason: str | None = None
     trace: str | None = None
+    is_artifact_known: bool = False
+    """Its bytes were stored before it came, so that an erasure may be deleting them at this moment."""
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -379,7 +382,9 @@ class Coordinator:
             return Ignored(reason="duplicate", detail=f"{event.id} was applied before")
         decision = decide(self._registry.of(record), record, event, now=batch.now)
         if isinstance(decision, Applied) and self._is_forged(record, event):
-            detail = f"{event.actor} does not have version {record.version} of {record.id}"
+            detail = (
+                f"{plain_actor(event.actor)} does not have version {record.version} of {record.id}"
+            )
             return Ignored(reason="not_allowed", detail=detail)
         return decision
 

@@ -12,7 +12,7 @@ import msgspec
 from stateward.blobs import ArtifactStore
 from stateward.core.erasure import KINDS, erase
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import Applied, Fields, Micros, to_iso
+from stateward.core.model import Applied, Fields, Micros, plain_actor, to_iso
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.audit import AuditEntry, AuditLog
@@ -89,7 +89,7 @@ class Eraser:
                     digests = self._erasures.digests_of(ids, kinds)
                     self._coordinator().commit_erasures(changes)
                     self._erasures.delete(ids, kinds, at=self._clock())
-                    documents += self._remove(digests - self._erasures.still_named(digests))
+                    documents += self._remove(digests)
         return Erased(erased=tuple(done), refused=refused, documents=documents)
 
     def _decide(
@@ -111,7 +111,9 @@ class Eraser:
                 decided[id_] = f"there is no record {id_}"
             elif id_ in holds:
                 hold = holds[id_]
-                decided[id_] = f"{hold.actor} holds it since {to_iso(hold.at)}: {hold.reason}"
+                decided[id_] = (
+                    f"{plain_actor(hold.actor)} holds it since {to_iso(hold.at)}: {hold.reason}"
+                )
             else:
                 machine = self._registry.exactly(record.machine, record.machine_version)
                 decision = erase(
@@ -127,8 +129,15 @@ class Eraser:
                 decided[id_] = decision if isinstance(decision, Applied) else decision.detail
         return decided
 
-    def _remove(self, digests: Collection[str]) -> int:
-        return sum(self._artifacts.remove(each) for each in sorted(digests))
+    def _remove(self, digests: set[str]) -> int:
+        """Delete the files that no record names now.
+
+        Who submits the same bytes at this moment has found them stored, and writes no file: it takes turns with this,
+        so that either its record is seen here, or it sees that the file is gone (`Submissions.create`).
+        """
+        self._database.take_turns(digests)
+        unnamed = digests - self._erasures.still_named(digests)
+        return sum(self._artifacts.remove(each) for each in sorted(unnamed))
 
     # Holds
 

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from stateward.core.approvals import GROUP, REFERRAL, has_approved, person_of
+from stateward.core.approvals import (
+    GROUP,
+    REFERRAL,
+    has_approved,
+    is_among,
+    is_same_person,
+    person_of,
+)
 from stateward.core.errors import InvalidRequest, ReviewRefused, UnknownName
 from stateward.core.machine import Review
 from stateward.core.model import PERSON, Fields, Record, clean_text
@@ -35,7 +42,7 @@ class Reviewers:
     ) -> None:
         """Refuse everyone else; an administrator may answer in place of one who was asked and is away."""
         people = self.people(record, review)
-        if people is None or person in people:
+        if people is None or is_among(person, people):
             return
         referral = referral_of(record)
         if referral is None:
@@ -69,9 +76,9 @@ class Reviewers:
                 raise UnknownName("group", group, sorted(self._groups))
             return given
         person = given.removeprefix(PERSON)
-        if not person or (person == by and not is_again):
+        if not person or (is_same_person(person, by) and not is_again):
             raise InvalidRequest("name another person, or a group as group:NAME")
-        if review.group is not None and person not in self._members(review.group):
+        if review.group is not None and not is_among(person, self._members(review.group)):
             raise ReviewRefused(f"{person} is not in the group {review.group}, which decides this")
         return f"{PERSON}{person}"
 

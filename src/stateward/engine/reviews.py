@@ -7,14 +7,14 @@ several answers exactly one is applied, and no correction is stored without its 
 stores the decision as a pending one, and `apply_due` makes it when its time has come. Nothing here writes a status.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from stateward import telemetry
-from stateward.core.approvals import has_approved, person_of
+from stateward.core.approvals import has_approved, is_same_person, person_of
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidCorrection,
@@ -77,12 +77,13 @@ from stateward.storage.audit import (
 )
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
-from stateward.storage.review_links import LINK_PREFIX, ReviewLinks, is_by_link
+from stateward.storage.review_links import LINK_PREFIX, ReviewLinks
 from stateward.storage.store import Store
 
 DUE_MAX = 100  # pending decisions that one turn makes: each is a transaction of its own
 # Items are stored in chunks, so that a reader of many holds a few chunks in memory.
 CHUNK_ITEMS_MAX = 500
+REPLACED_MAX = 20  # records before this one of the same document whose submitters are looked at
 
 SelfApproval: TypeAlias = Literal["auto", "allow", "refuse"]
 Judged: TypeAlias = tuple[Sequence[Fields], Sequence[tuple[str, str]]]
@@ -567,13 +568,22 @@ class Reviews(ReviewTasks):
             return False
         if self._self_approval == "auto" and not self._has_keys():
             return False
-        # From the history, which is sealed; the first transition is the submission.
-        submitter = self._store.history(record.id)[0].actor
-        if is_by_link(actor):  # another id than that of the person's key, so names are compared
-            return person_of(submitter) == person_of(actor)
-        if submitter.startswith(SEQUENCER) and actor.startswith(SEQUENCER):
-            return False
-        return _name(submitter) == _name(actor)
+        return any(
+            # By name: two keys, or a key and a link, of one person are still one person.
+            is_same_person(person_of(submitter), person_of(actor))
+            for submitter in self._submitters(record)
+            if not (submitter.startswith(SEQUENCER) and actor.startswith(SEQUENCER))
+        )
+
+    def _submitters(self, record: Record) -> Iterator[str]:
+        """Who submitted a record, and those that it replaces: read again, a document is still that of its submitter."""
+        replaced: Record | None = record
+        for _ in range(REPLACED_MAX):
+            if replaced is None:
+                return
+            # From the history, which is sealed; the first transition is the submission.
+            yield self._store.history(replaced.id)[0].actor
+            replaced = None if replaced.replaces is None else self._store.get(replaced.replaces)
 
     def _event(
         self, record: Record, review: Review, deciding: DecisionRequest, answer: str
@@ -691,8 +701,3 @@ def _plain(values: Values) -> CorrectedValues:
         name: value if value is None or isinstance(value, str) else list(value)
         for name, value in values.items()
     }
-
-
-def _name(actor: str) -> str:
-    """The name without its role prefix: `person:ann` and `sequencer:ann` are the same identity."""
-    return actor.partition(":")[2]

@@ -62,7 +62,7 @@ def export(ledger: Ledger, path: Path, *, progress: Progress = no_progress) -> E
     try:
         fd = disk.create(path)
     except FileExistsError:
-        raise InvalidRequest(f"{path} is there already; name a new file") from None
+        raise InvalidRequest(f"{path} exists already; name a new file") from None
     span, head, group = MerkleSpan(), chain.GENESIS, list[bytes]()
     last_seq = ledger.last_seq
     try:

@@ -36,9 +36,9 @@ WORDING: dict[Topic, tuple[str, str]] = {
         "retries used up",
         "has used up its retries and stays failed until a person acts",
     ),
-    "failed": ("failed", "failed with an error that a retry cannot mend, and waits for a person"),
+    "failed": ("failed", "failed with an error that no retry can fix; it needs your attention"),
     "stuck": ("stuck", "did not finish in time"),
-    "review": ("needs review", "waits for a person to decide"),
+    "review": ("needs review", "waits for a decision"),
     "webhook": ("webhook failing", "does not accept webhooks"),
     "source": ("source failing", "is a source of which many records fail"),
 }

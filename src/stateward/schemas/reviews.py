@@ -290,7 +290,7 @@ class ReviewTask(Document, frozen=True, kw_only=True):
         int | None, Meta(description="How sure the values are, 0 to 100; null if nothing says so.")
     ] = None
     reasons: Annotated[
-        list[str], Meta(description="Why it waits for a person, as its pipeline says.")
+        list[str], Meta(description="Why it is in review, as its pipeline says.")
     ] = msgspec.field(default_factory=list)
     reason_codes: Annotated[
         dict[str, str], Meta(description="What a rejection can be for: code and text.")

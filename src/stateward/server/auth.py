@@ -213,9 +213,16 @@ async def _caller(
 
 
 async def authenticated(
-    service: Service, connection: ASGIConnection[Any, Any, Any, Any], shown: str
+    service: Service,
+    connection: ASGIConnection[Any, Any, Any, Any],
+    shown: str,
+    *,
+    refused_as: str = KEY_REFUSED,
 ) -> ApiKey | None:
-    """The key that was shown, if it is one. Who has been wrong too often must wait before the next is looked at."""
+    """The key that was shown, if it is one. Who has been wrong too often must wait before the next is looked at.
+
+    Of keys that programs show again and again, the first refusal is noted; a failed sign-in is one each time.
+    """
     address = address_of(connection, service.settings.api)
     if wait_s := service.failures.wait_s(address, shown):
         raise too_often(wait_s)
@@ -224,13 +231,13 @@ async def authenticated(
         service.failures.clear(address, shown)
         return key
     is_first, wait_s = service.failures.add(address, shown)
-    if is_first or wait_s:
+    if is_first or wait_s or refused_as != KEY_REFUSED:
         told: Fields = {"address": address, "key_id": account_of(shown), "is_held_up": wait_s > 0}
         service.log.warning("a key was refused", **told)
         with suppress(StatewardError):  # a database that is away must not change the answer
             await service.writer.ask(
                 lambda app: app.audit.add(
-                    [AuditEntry(at=app.clock(), actor="anonymous", verb=KEY_REFUSED, detail=told)]
+                    [AuditEntry(at=app.clock(), actor="anonymous", verb=refused_as, detail=told)]
                 )
             )
     if wait_s:

@@ -113,8 +113,8 @@ async def submit_document(
         kept = [each for each in forms if isinstance(each, Form)]
         trace = trace_of(request)
         submissions = [_submission(app, each, caller, trace) for each in kept]
-        # The same document again is the same request, whatever trace it comes with.
-        plain = [replace(each, trace=None) for each in submissions]
+        # The same document again is the same request, whatever trace it comes with, and with known bytes.
+        plain = [replace(each, trace=None, is_artifact_known=False) for each in submissions]
         content = [msgspec.json.encode(each, order="sorted") for each in plain]
         once = once_of(caller, request, key, tuple(content))
         if isinstance(form, Archive):

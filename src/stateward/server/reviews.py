@@ -212,7 +212,7 @@ async def decide(
     key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response[schemas.Record]:
-    """Approve, correct or reject what waits for a person. The first decision counts; a second is refused."""
+    """Approve, correct or reject a record in review. The first decision counts; a second is refused."""
     caller = caller_of(request)
     deciding = _deciding(request, record_id, data, if_match)
     once = once_of(caller, request, key, (await request.body(), if_match or ""))

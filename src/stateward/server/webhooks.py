@@ -20,6 +20,7 @@ from stateward.core.model import (
     Micros,
     clean_text,
     from_iso,
+    plain_actor,
 )
 from stateward.notifications import (
     Delivery,
@@ -191,7 +192,7 @@ async def disable(
 ) -> Response[schemas.WebhookDocument]:
     """What waits for it is dead, and can be replayed."""
     given = data.reason if data is not None else None
-    said = f"disabled by {caller_of(request).actor}" + (f": {given}" if given else "")
+    said = f"disabled by {plain_actor(caller_of(request).actor)}" + (f": {given}" if given else "")
     reason = clean_text(said, chars_max=schemas.REASON_CHARS_MAX)
     return await _changed(
         request, webhook_id, key, lambda app: app.notifications.disable(webhook_id, reason=reason)
@@ -230,7 +231,7 @@ async def _changed(
 async def ping(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.DeliveryDocument]:
-    """It is delivered like any other message; look at `Location` for what came of it."""
+    """It is delivered like any other message; `Location` is where its delivery is shown."""
     caller = caller_of(request)
     once = once_of(caller, request, key, (await request.body(),))
 
@@ -267,7 +268,7 @@ async def deliveries(
     cursor: CursorText = None,
     limit: Limit = ROWS_DEFAULT,
 ) -> Response[schemas.DeliveryPage]:
-    """Newest first. `?state=dead` is what could not be delivered and waits for a person."""
+    """Newest first. `?state=dead` lists the failed deliveries."""
     service, caller = service_of(request), caller_of(request)
     most = service.settings.limits.page_rows_max
     rows = min(limit, most)

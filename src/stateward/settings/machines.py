@@ -72,7 +72,7 @@ class RetrySettings(Section, frozen=True, kw_only=True):
     fatal_after_seconds: Annotated[
         Wait | None,
         Meta(
-            description="How long a failure that no retry can cure waits for a person before the record is given up, "
+            description="How long a failure that no retry can cure waits for a fix before the record is given up, "
             "where the machine has a state for that; null: as the machine declares.",
         ),
     ] = None

@@ -45,8 +45,8 @@ CLOCK_CONFIRMED = "clock_confirmed"
 DOCUMENT_READ, KEY_USED = "document_read", "key_used"
 REVIEW_DECIDED, DECISION_UNDONE = "review_decided", "decision_undone"
 REVIEW_REFERRED = "review_referred"
-LINK_CREATED, LINK_OPENED, LINK_REVOKED = (
-    "review_link_created", "review_link_opened", "review_link_revoked",
+LINK_CREATED, LINK_OPENED, LINK_REFUSED, LINK_REVOKED = (
+    "review_link_created", "review_link_opened", "review_link_refused", "review_link_revoked",
 )  # fmt: skip
 SETTINGS_CHANGED = "settings_changed"
 SECRETS_ROTATED = "secrets_rotated"

@@ -148,6 +148,12 @@ class Database(Protocol):
     def wakeup(self, *topics: str) -> Wakeup:
         """A wake-up for these topics."""
 
+    def take_turns(self, names: Iterable[str]) -> None:
+        """Wait for every open transaction that called this with one of these names; others wait for this one.
+
+        Last in a transaction, so that it waits for nothing else while it holds a name.
+        """
+
     def erasing(self) -> AbstractContextManager[None]:
         """Around a transaction: what it deletes is overwritten, where the database can do that."""
 

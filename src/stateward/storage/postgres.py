@@ -59,6 +59,9 @@ RUNNER_ROLE = "stateward_runner"
 VERSION_MIN = (
     130_000  # the oldest that was supported when this was written, and the oldest that is tested
 )
+TURN_LOCK = (
+    0x54_75_72_6E  # "Turn": with a second number, so it is another lock than that of migrations
+)
 MIGRATION_LOCK = 0x53_74_57_64  # "StWd", as in the header of our SQLite files: an advisory lock has a number for a name
 CONNECT_S = 10.0
 CONNECT_TRIES_MAX = 5
@@ -465,6 +468,13 @@ class PostgresDatabase:
         return wakeup
 
     # Administration
+
+    def take_turns(self, names: Iterable[str]) -> None:
+        """By advisory locks, which end with the transaction; in one order, so that no two wait for each other."""
+        for name in sorted(set(names)):
+            self.rows(
+                f"SELECT pg_advisory_xact_lock({TURN_LOCK}, hashtext(:name))::text", name=name
+            )
 
     @contextmanager
     def erasing(self) -> Iterator[None]:

@@ -409,6 +409,9 @@ class SqliteDatabase:
             if is_outermost:
                 self._execute("COMMIT")
 
+    def take_turns(self, names: Iterable[str]) -> None:
+        """Nothing: of all that write to a file only one has a transaction open."""
+
     @contextmanager
     def erasing(self) -> Iterator[None]:
         """Deleted rows are overwritten."""

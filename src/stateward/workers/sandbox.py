@@ -470,7 +470,7 @@ class Child:
             # The SDK reads the whole order before it calls the runner. A reply now would come after the
             # frames of the order, where the SDK does not expect it; between whole orders it does.
             if self._wire.wants_write and not self._attempt.order.is_small:
-                raise ProtocolViolation("it asked before it had heard the whole job")
+                raise ProtocolViolation("it asked before it had read the whole job")
             self._wire.send([msgspec.json.encode(self._attempt.answer(reply))])
             return None
         result = self._attempt.take(reply)

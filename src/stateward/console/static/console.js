@@ -189,7 +189,7 @@
     return plan;
   }
 
-  // What waits for a person, in the menu.
+  // Counts of open work, in the menu.
   const BADGES_EVERY = 3000;
   let badgesAt = 0;
   let badgesTimer = null;

@@ -8,7 +8,7 @@ from stateward.workers.sdk import Job, Outcome, runner
 
 @runner("literature.fetch")
 def fetch(job: Job) -> Outcome:
-    """A document that was submitted as a file is here already: nothing is fetched."""
+    """Nothing is fetched for a document that was submitted as a file."""
     with job.open() as file:  # refused now if there is none
         size = file.seek(0, 2)
     return Outcome(facts={"bytes": size})

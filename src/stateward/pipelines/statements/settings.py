@@ -59,8 +59,8 @@ class StatementSettings(Section, frozen=True, kw_only=True):
     require_proof: Annotated[
         bool,
         Meta(
-            description="Whether a statement that nothing proves (no balances, no totals) is flagged, so that it waits "
-            "for a person."
+            description="Whether a statement that nothing proves (no balances, no totals) is flagged and needs a "
+            "decision."
         ),
     ] = False
     rules: Annotated[
