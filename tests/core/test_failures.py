@@ -267,10 +267,17 @@ def test_a_record_that_forgot_where_it_failed_is_not_retried() -> None:
     )
 
 
-def test_the_graph_is_the_law_whatever_a_record_says() -> None:
-    odd = a_record(DOCUMENT_MACHINE, status="retrying", error_code="BROKEN", failed_from="indexed")
+# A machine whose last stage ends where no retry is: there is no way back from there to its own state.
+STRANDING = replace(
+    DOCUMENT_MACHINE,
+    stages=(*DOCUMENT_MACHINE.stages[:-1], replace(DOCUMENT_MACHINE.stages[-1], resume="indexed")),
+)
 
-    decision = decide(DOCUMENT_MACHINE, odd, an_event(odd, "retry.requested", actor=ADA), now=NOW)
+
+def test_the_graph_is_the_law_whatever_a_record_says() -> None:
+    odd = a_record(STRANDING, status="retrying", error_code="BROKEN", failed_from="indexed")
+
+    decision = decide(STRANDING, odd, an_event(odd, "retry.requested", actor=ADA), now=NOW)
 
     assert decision == Ignored(
         reason="impossible", detail="literature has no transition from 'retrying' to 'indexed'"
@@ -305,14 +312,22 @@ def test_only_a_person_reopens_what_has_failed(actor: str) -> None:
     assert refusal(a_paper("failed").asks("retry.requested", by=actor)) == "not_allowed"
 
 
-def test_what_has_no_step_to_resume_at_is_not_reopened() -> None:
+def test_a_paper_that_is_not_found_is_embedded_again() -> None:
     story = a_paper("indexed")
-    story.starts()
-    story.fails()
+    story.asks("confirm.failed", by="coordinator", error_code="NOT_SEARCHABLE")
 
-    decision = story.asks("retry.requested")
+    story.asks("retry.requested")
+    story.rings()
 
-    assert story.path[-2:] == ["indexed", "failed"]
+    assert story.path[-4:] == ["indexed", "failed", "retrying", "embedding"]
+    assert story.findings() == []
+
+
+def test_what_has_no_step_to_resume_at_is_not_reopened() -> None:
+    lost = a_record(STRANDING, status="failed", error_code="BROKEN", failed_from="indexed")
+
+    decision = decide(STRANDING, lost, an_event(lost, "retry.requested", actor=ADA), now=NOW)
+
     assert decision == Ignored(
         reason="impossible",
         detail="LT_1 has no step to resume at; submit its document as a new record",

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from stateward.app.admin import Admin
     from stateward.app.approver_links import ApproverLinks
     from stateward.app.editions import Editions
+    from stateward.app.ranked_search import RankedSearch
     from stateward.app.records import Records
     from stateward.app.remote import RemoteEnd
     from stateward.app.retention import Retention
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from stateward.engine.review_statistics import ReviewStatistics
     from stateward.engine.reviews import Reviews
     from stateward.engine.scheduler import Scheduler
+    from stateward.engine.search_confirmation import SearchConfirmation
     from stateward.monitoring.dashboard import Dashboard
     from stateward.monitoring.gauges import Monitor
     from stateward.notifications import NotificationService, Notifier
@@ -265,6 +267,7 @@ class App:
             # A lambda: the driver is made when it is first asked for.
             successors=lambda record: self.external_driver.successors(record),  # noqa: PLW0108
             has_runner=lambda name: name in self.plugins.runners,
+            engine_stages=self.plugins.engine_stages,
             clock=self.clock,
         )
 
@@ -402,28 +405,33 @@ class App:
     @cached_property
     def search(self) -> Search:
         """What documents say."""
-        from stateward.app.ranked_search import RankedSearch
         from stateward.app.search import Search
-        from stateward.app.vectors import VectorSearch
         from stateward.storage.full_text import FullTextIndex
-        from stateward.storage.ranked import RankedIndex
-        from stateward.storage.vectors import Vectors
 
         return Search(
             index=FullTextIndex(self.database),
             store=self.store,
             registry=self.registry,
             query=lambda text, now: self.records.query(text, now=now),
-            ranked=RankedSearch(
-                (each for plugin in self.plugins for each in plugin.ranked),
-                index=RankedIndex(self.database),
-                outputs=self.outputs,
-                store=self.store,
-                vectors=VectorSearch(
-                    self.settings.data_path.absolute() / "search",
-                    Vectors(self.database),
-                    embed=self.plugins.embed_query,
-                ),
+            ranked=self._ranked_search,
+        )
+
+    @cached_property
+    def _ranked_search(self) -> RankedSearch:
+        from stateward.app.ranked_search import RankedSearch
+        from stateward.app.vectors import VectorSearch
+        from stateward.storage.ranked import RankedIndex
+        from stateward.storage.vectors import Vectors
+
+        return RankedSearch(
+            (each for plugin in self.plugins for each in plugin.ranked),
+            index=RankedIndex(self.database),
+            outputs=self.outputs,
+            store=self.store,
+            vectors=VectorSearch(
+                self.settings.data_path.absolute() / "search",
+                Vectors(self.database),
+                embed=self.plugins.embed_query,
             ),
         )
 
@@ -449,6 +457,27 @@ class App:
             outputs=self.outputs,
             ticks=time.monotonic,
             ranked=ranked,
+        )
+
+    @cached_property
+    def search_confirmation(self) -> SearchConfirmation:
+        """What completes the stages that ask whether a search finds the document."""
+        from stateward.app.search_probe import SearchProbe
+        from stateward.engine.search_confirmation import SearchConfirmation
+        from stateward.storage.full_text import FullTextIndex
+
+        return SearchConfirmation(
+            self.plugins.engine_stages,
+            store=self.store,
+            index=FullTextIndex(self.database),
+            bus=self.bus,
+            probe=SearchProbe(
+                (each for plugin in self.plugins for each in plugin.ranked),
+                search=self._ranked_search,
+                outputs=self.outputs,
+            ),
+            clock=self.clock,
+            ticks=time.monotonic,
         )
 
     @cached_property
@@ -609,6 +638,7 @@ class App:
                     for each in self._machines
                 },
                 automatic_moves=self.plugins.automatic_moves,
+                engine_stages=self.plugins.engine_stages,
                 tells_owners=settings.worker.recycle == "owner",
             ),
             ticks=time.monotonic,
@@ -684,6 +714,7 @@ class App:
             scheduler=self.scheduler if is_coordinator else None,
             mirror=mirror,
             indexer=self.indexer if is_coordinator else None,
+            confirmation=self.search_confirmation if is_coordinator else None,
             notifier=self._notifier if is_notifier else None,
             decisions=self.reviews.apply_due if is_coordinator else None,
         )

@@ -422,6 +422,7 @@ def _runner_check(app: App) -> Check:
         for machine in app.registry.newest.values()
         for stage in machine.stages
         if stage.runner not in loaded
+        and (machine.name, stage.name) not in app.plugins.engine_stages
     ]
     return Check(
         name="runners",

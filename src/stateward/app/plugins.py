@@ -224,6 +224,16 @@ class Plugins:
         moves = [each for name in names for each in self.configured(name).automatic_moves()]
         return {(each.machine, each.status): each for each in moves}
 
+    @cached_property
+    def engine_stages(self) -> frozenset[tuple[str, str]]:
+        """(machine, stage) that the engine does itself, without a runner."""
+        return frozenset(
+            (each.machine, each.confirm)
+            for plugin in self
+            for each in plugin.ranked
+            if each.confirm
+        )
+
     # Documents
 
     @cached_property

@@ -45,7 +45,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     is_hybrid: bool = False
 
 
-class _Output(msgspec.Struct, frozen=True):
+class OutputAt(msgspec.Struct, frozen=True):
+    """Which output of which record."""
+
     record_id: str
     stage: str
     version: int
@@ -101,6 +103,22 @@ class RankedSearch:
     def same_documents(self, machine: str) -> list[list[str]]:
         """Groups of records whose documents are the same; in each, the canonical one first."""
         return self._index.names.shared(machine)
+
+    def frequencies(self, ranked: RankedText, terms: Sequence[str]) -> Mapping[str, int]:
+        """How many documents have each of these terms."""
+        return self._index.frequencies(ranked.machine, terms) if terms else {}
+
+    def is_listed(self, ranked: RankedText, record_id: str) -> bool:
+        """Whether the document of a record is in the index, whatever its words."""
+        return record_id in self._index.of_records(ranked.machine, [record_id])
+
+    def missing_vectors(
+        self, ranked: RankedText, record_id: str, vectors: Sequence[str], *, model: str
+    ) -> str:
+        """Why a search by meaning does not find these vectors of a record; "" if it does."""
+        if self._vectors is None:
+            return ""
+        return self._vectors.missing(ranked.machine, record_id, vectors, model=model)
 
     def formatted(self, ranked: RankedText, made: ResultFormat, ids: Sequence[str]) -> str:
         """Results, by their records, in another format."""
@@ -225,13 +243,13 @@ class _Search:
         document = read_document(self._ranked, self._outputs, output)
         return packed_terms(document.texts, self._ranking)[0]
 
-    def _output(self, document: IndexedDocument) -> _Output | None:
+    def _output(self, document: IndexedDocument) -> OutputAt | None:
         record = self._store.load([document.record_id]).get(document.record_id)
         made = None if record is None else record.outputs.get(document.stage)
         if made is None:
             return None
         version = self._outputs.newest_edition(document.record_id, stage=document.stage, made=made)
-        return _Output(document.record_id, document.stage, version)
+        return OutputAt(document.record_id, document.stage, version)
 
     # Results
 
@@ -247,7 +265,7 @@ class _Search:
             return None
         return self._shown(hit, document, record, self._passages(hit, texts))
 
-    def _texts(self, output: _Output) -> list[tuple[int, Fields, str]]:
+    def _texts(self, output: OutputAt) -> list[tuple[int, Fields, str]]:
         """The items of a document with their number and text."""
         text_of = resolve(self._ranked.text)
         items = self._outputs.items(output.record_id, output.version)

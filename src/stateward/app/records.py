@@ -1,7 +1,7 @@
 """Queries: records, their histories, items and logs, why they wait, how many there are. Writes nothing."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,7 @@ class Records:
         flag_decisions: "Callable[[Iterable[Record]], Mapping[str, FlagDecision]]",
         successors: Callable[[Record], list[str]],
         has_runner: Callable[[str], bool],
+        engine_stages: Collection[tuple[str, str]] = (),
         clock: Callable[[], Micros],
     ) -> None:
         self._store = store
@@ -63,6 +64,7 @@ class Records:
         self._flag_decisions = flag_decisions
         self._successors = successors
         self._has_runner = has_runner
+        self._engine_stages = engine_stages
         self._clock = clock
         self._wakeups: list[Wakeup] = []
 
@@ -292,6 +294,7 @@ class Records:
             workers_able=len(able),
             workers_free=free,
             is_runner_installed=self._has_runner(stage.runner),
+            is_engine_stage=(record.machine, stage.name) in self._engine_stages,
             ahead=self._store.count_ahead(record),
             is_coordinated=now - record.entered_at < WAIT_STEP_S * SECOND,
         )

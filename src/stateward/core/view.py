@@ -37,6 +37,7 @@ class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
     workers_able: int = 0
     workers_free: int = 0
     is_runner_installed: bool = True
+    is_engine_stage: bool = False
     ahead: int = 0
     is_coordinated: bool = True
     losses: tuple[Loss, ...] = ()
@@ -169,6 +170,12 @@ def _waiting(machine: Machine, record: Record, around: WaitContext) -> Explanati
             sentence=f"{name} is paused by {plain_actor(around.paused_by)}{why}",
             advice=f"stateward resume {record.machine}"
             + (f" --stage {around.paused_stage}" if around.paused_stage else ""),
+        )
+    if around.is_engine_stage:
+        return Explanation(
+            code="waiting_for_search",
+            sentence=f"{name} completes when a search finds the document; the index has not come to it yet",
+            advice="wait; if this lasts, check that a coordinator runs: stateward up, or stateward coordinator",
         )
     if around.workers_able == 0 and not around.is_runner_installed:
         return Explanation(

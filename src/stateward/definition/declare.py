@@ -410,6 +410,14 @@ class _Check:
         if any(not program or "\0" in program for program in stage.exec):
             yield self._fault((*path, "exec"), "names programs, such as [tesseract]")
 
+    def _before(self, stage: StageDeclared) -> Iterator[str]:
+        """Where a retry of a stage may resume before it runs: where it waits, or at the stage that leads there."""
+        yield stage.from_state
+        for other in self._declared.stages.values():
+            targets = {route.to for routes in other.outcomes.values() for route in routes}
+            if stage.from_state in targets:
+                yield from (other.from_state, other.running or other.from_state)
+
     def _stage(self, path: Path, name: str, stage: StageDeclared) -> Iterator[Fault]:
         running = stage.running or stage.from_state
         yield from self._state((*path, "running"), running, ("running",))
@@ -420,7 +428,7 @@ class _Check:
             target = getattr(stage, key)
             if target is not None:
                 yield from self._state((*path, key), target, ("failed", "terminal"))
-        if stage.resume is not None and stage.resume not in (stage.from_state, running):
+        if stage.resume is not None and stage.resume not in (*self._before(stage), running):
             yield self._fault(
                 (*path, "resume"),
                 f"a retry of {name!r} resumes at {stage.from_state!r} or {running!r}",

@@ -70,6 +70,8 @@ class RankedText(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
     vectors: str = ""
     """The stage whose items have a `vector` and the number of the `item` that it is of, and say their `model`."""
+    confirm: str = ""
+    """The stage that needs no runner: the engine completes it when a search finds the document."""
     filters: dict[str, FactType] = {}
     formats: tuple[ResultFormat, ...] = ()
 

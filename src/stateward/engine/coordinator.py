@@ -112,7 +112,8 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     that counts as one point of priority; 0 for first come, first served. `automatic_moves`, by machine and status:
     moves that records make in the transaction that brings them there. `tells_owners`: work says who submitted its
     record, for workers that give each owner a process; it costs a query for each batch. `hands_over`: a submission
-    dispatches its records itself where nothing waits before them (docs/decisions/0035).
+    dispatches its records itself where nothing waits before them (docs/decisions/0035). `engine_stages`, (machine,
+    stage): no worker is given them, because the engine does them itself (docs/decisions/0041).
     """
 
     batch_max: int = 512
@@ -122,6 +123,7 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     automatic_moves: Mapping[tuple[str, str], AutomaticMove] = {}
     tells_owners: bool = False
     hands_over: bool = True
+    engine_stages: frozenset[tuple[str, str]] = frozenset()
 
 
 class Coordinator:
@@ -602,11 +604,12 @@ class Coordinator:
         return self._config.tells_owners and not work.is_inline
 
     def _stages(self) -> dict[tuple[str, str], Stage]:
-        """The stages of all machines, by machine and stage; later ones first."""
+        """The stages of all machines that workers do, by machine and stage; later ones first."""
         return {
             (machine.name, stage.name): stage
             for machine in self._registry.newest.values()
             for stage in reversed(machine.stages)
+            if (machine.name, stage.name) not in self._config.engine_stages
         }
 
     def _queues(self, capacity: "Capacity", batch: "Batch") -> list[Iterable[Record]]:

@@ -24,6 +24,7 @@ from stateward.engine.indexer import Indexer
 from stateward.engine.mirror import Mirror
 from stateward.engine.relay import Relay
 from stateward.engine.scheduler import Scheduler
+from stateward.engine.search_confirmation import SearchConfirmation
 from stateward.engine.system import SteadyClock
 from stateward.notifications import Notifier
 from stateward.storage.database import (
@@ -70,6 +71,7 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     courier: Courier | None = None
     mirror: Mirror | None = None
     indexer: Indexer | None = None
+    confirmation: SearchConfirmation | None = None
     notifier: Callable[[Callable[[], None]], Notifier] | None = None
     decisions: Callable[[], int] | None = None
     """Makes the pending decisions that are due; how many there were."""
@@ -109,6 +111,7 @@ class Node:
         ]
         self._mirror = roles.mirror
         self._indexer = roles.indexer
+        self._confirmation = roles.confirmation
         self._decisions = roles.decisions
         self._is_stopping = False
         self._failure: Exception | None = None
@@ -309,12 +312,14 @@ class Node:
             is_busy |= self._mirror.step() >= self._mirror.batch_max
         if self._notifier is not None:
             is_busy |= self._notifier.step()
-        if self._indexer is not None:
-            is_busy |= self._indexer.step(
-                is_busy=is_busy or self._in_flight > 0,
-                is_waited_for=self._is_waited_for,
-                changed=changed,
-            )
+        is_indexed = self._indexer is not None and self._indexer.step(
+            is_busy=is_busy or self._in_flight > 0,
+            is_waited_for=self._is_waited_for,
+            changed=changed,
+        )
+        is_busy |= is_indexed
+        if self._confirmation is not None:  # of what the indexer has just passed
+            is_busy |= self._confirmation.step(is_news=is_indexed)
         return is_busy
 
     def _make_decisions(self) -> None:
@@ -402,6 +407,8 @@ class Node:
             return False
         if self._indexer is not None and not self._indexer.is_done():
             return False
+        if self._confirmation is not None and not self._confirmation.is_done():
+            return False
         return self._notifier is None or self._notifier.is_done()
 
     def _sleep(self, *, at_most_s: float = math.inf) -> None:
@@ -432,6 +439,8 @@ class Node:
             waits.append(self._notifier.wakes_in)
         if self._indexer is not None:
             waits.append(self._indexer.wakes_in)
+        if self._confirmation is not None:
+            waits.append(self._confirmation.wakes_in)
         if self._coordinator is not None:
             waits.append(max(0.0, self._recover_at - time.monotonic()))
         if self._due_at is not None:

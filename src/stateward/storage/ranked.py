@@ -253,7 +253,7 @@ class RankedIndex:
         return TermSource(
             lengths=lengths,
             counts=lambda terms: self._counts(machine, terms, last),
-            frequencies=lambda terms: self._frequencies(machine, terms),
+            frequencies=lambda terms: self.frequencies(machine, terms),
             terms_of=terms_of,
         )
 
@@ -278,7 +278,8 @@ class RankedIndex:
             found.setdefault(str(term), []).append(_until(last, _unpacked(str(postings))))
         return {term: found[term] for term in terms if term in found}
 
-    def _frequencies(self, machine: str, terms: Sequence[str]) -> dict[str, int]:
+    def frequencies(self, machine: str, terms: Sequence[str]) -> dict[str, int]:
+        """How many documents have each of these terms."""
         condition, params = self._database.among("term", terms)
         found = self._database.rows(
             "SELECT term, sum(count) FROM search_postings"

@@ -1,16 +1,22 @@
 """Vectors of ranked documents: rows in the database, in the order of indexing, each with a chain over those before.
 
 A vector is eight-bit numbers of a vector of length 1 (base64); searches hold them in a file beside the data, as 32-bit
-numbers (`app.vectors`). A row whose record is gone or was embedded anew is emptied, and its number is never used again.
-A writer holds the lock of the full-text cursor.
+numbers (`app.vector_file`). A row whose record is gone or was embedded anew is emptied, and its number is never used
+again. A writer holds the lock of the full-text cursor.
 """
 
+from base64 import b64decode
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from stateward.storage.database import Database, Row, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 DELETED_AT_ONCE = 5000
 CHAIN_CHARS = 32
@@ -110,12 +116,40 @@ class Vectors:
         )
         return {int(id_ or 0): str(record_id) for id_, record_id in found}
 
+    def newest_size(self, machine: str) -> int:
+        """How many numbers the newest vector has; 0 if there is none."""
+        found = self._database.rows(
+            "SELECT vector FROM search_vectors WHERE machine = :machine AND vector <> ''"
+            " ORDER BY id DESC LIMIT 1",
+            machine=machine,
+        )
+        return len(b64decode(str(found[0][0]))) if found else 0
+
+    def of_record(self, machine: str, record_id: str, *, model: str) -> dict[str, int]:
+        """The vectors of a record by a model, each with its row."""
+        found = self._database.rows(
+            "SELECT vector, id FROM search_vectors WHERE machine = :machine AND record_id = :record_id"
+            " AND model = :model",
+            machine=machine,
+            record_id=record_id,
+            model=model,
+        )
+        return {str(vector): int(id_ or 0) for vector, id_ in found}
+
     def clear_some(self) -> int:
         """Delete some rows; 0 when none is left."""
         return self._database.run(
             "DELETE FROM search_vectors WHERE (machine, id) IN"
             f" (SELECT machine, id FROM search_vectors LIMIT {DELETED_AT_ONCE})"
         )
+
+
+def unpacked_vector(text: str) -> "npt.NDArray[np.float32]":
+    """A stored vector with the length 1; that of an emptied row has no numbers."""
+    import numpy as np
+
+    vector = np.frombuffer(b64decode(text), np.int8).astype(np.float32)
+    return vector / (np.linalg.norm(vector) or 1)
 
 
 def _stored(row: Row) -> StoredVector:

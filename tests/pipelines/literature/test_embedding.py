@@ -11,15 +11,15 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from stateward.app import App
-from stateward.app.vectors import VectorFile
+from stateward.app import App, vector_file
+from stateward.app.vector_file import VectorFile
 from stateward.cli import cli
 from stateward.console import console
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields
 from stateward.pipelines.literature.embedding.install import MODELS, InstallableModel, install
 from stateward.pipelines.literature.embedding.model import SentenceModel
-from stateward.pipelines.literature.embedding.stage import OVERLAP, WORDS, pieces
+from stateward.pipelines.literature.embedding.stage import OVERLAP, WORDS, packed, pieces
 from stateward.pipelines.literature.embedding.wordpiece import WordPiece, words
 from stateward.server.http_server import Server
 from stateward.settings import Settings
@@ -163,7 +163,7 @@ def test_pieces_stay_in_their_section_and_overlap() -> None:
 @pytest.mark.long
 def test_papers_are_embedded_confirmed_and_found_by_meaning(tmp_path: Path, tiny: Path) -> None:
     config = tmp_path / "stateward.yaml"
-    config.write_text(f"literature: {{embed: {{model: {tiny}}}}}\n")
+    config.write_text(f"literature: {{embed: {{model: {tiny}}}}}\napi: {{port: 0}}\n")
     data = tmp_path / "data"
 
     def run(*args: str) -> str:
@@ -202,7 +202,7 @@ def test_a_copy_of_vectors_follows_the_database(tmp_path: Path) -> None:
         vectors = Vectors(app.database)
         file = VectorFile(tmp_path / "search", "m", vectors)
 
-        def put(record_id: str, *values: tuple[int, int]) -> None:
+        def put(record_id: str, *values: tuple[int, ...]) -> None:
             from base64 import b64encode
 
             made = [
@@ -212,7 +212,7 @@ def test_a_copy_of_vectors_follows_the_database(tmp_path: Path) -> None:
             vectors.replace("m", record_id, "embed", made)
 
         def best(*asked: float, limit: int = 9) -> list[tuple[int, float]]:
-            rows, scores = file.best(asked, limit=limit)
+            rows, scores = file.near(asked, limit=limit).best(asked)
             return list(zip(rows.tolist(), scores.tolist(), strict=True))
 
         assert best(1.0, 0.0) == []
@@ -224,13 +224,51 @@ def test_a_copy_of_vectors_follows_the_database(tmp_path: Path) -> None:
         )  # embedded anew: the old row is emptied, and no longer found by its record
         assert vectors.records("m", range(9), model="x") == {1: "b", 2: "b", 3: "a"}
         assert len(best(1.0, 0.0)) == 4
-        assert file.best([1.0, 0.0], limit=1, among=np.array([1, 2]))[0].tolist() == [2]
+        put("b", (0, 1, 127))  # by a model of another size: those of the newest one are compared
+        assert best(1.0, 0.0) == []
+        assert best(0.0, 0.0, 1.0)[0][0] == 4
         while vectors.clear_some():
             pass
         put("c", (127, 0))
         assert best(0.0, 1.0) == [(0, 0.0)]
         (tmp_path / "search" / "m.f32").write_bytes(b"torn")
         assert best(1.0, 0.0) == [(0, 1.0)]
+
+
+def test_many_vectors_are_found_by_their_principal_components_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_file, "COARSE_FROM", 60)
+    monkeypatch.setattr(vector_file, "COARSE_SIZE", 8)
+    chance = np.random.default_rng(3)
+    # As texts are: they differ in few directions, and a little in all others.
+    made = chance.normal(size=(90, 6)) @ chance.normal(size=(6, 32)) + chance.normal(size=(90, 32))
+
+    with App.embedded(tmp_path / "data") as app:
+        vectors = Vectors(app.database)
+        file = VectorFile(tmp_path / "search", "m", vectors)
+
+        def put(numbers: range) -> None:
+            found = [
+                ItemVector(record_id=f"r{number}", item=0, model="x", vector=packed(made[number]))
+                for number in numbers
+            ]
+            vectors.replace("m", f"of {numbers}", "embed", found)
+
+        def best(number: int) -> list[int]:
+            asked = (made[number] / np.linalg.norm(made[number])).tolist()
+            rows: list[int] = file.near(asked, limit=20).best(asked)[0].tolist()
+            return rows
+
+        put(range(70))
+        first = best(5)
+        put(range(70, 90))  # they join those that are there
+        assert first[0] == best(5)[0] == 5
+        assert best(80)[0] == 80
+        alike = (made @ made[5]) / np.linalg.norm(made, axis=1)
+        assert set(np.argsort(-alike)[:5].tolist()) <= set(best(5))
+        (tmp_path / "search" / "m.coarse.f32").write_bytes(b"torn")
+        assert best(80)[0] == 80
 
 
 def test_hybrid_search_without_an_embedder_says_so(tmp_path: Path) -> None:

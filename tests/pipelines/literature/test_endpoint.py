@@ -210,9 +210,29 @@ def test_papers_are_embedded_elsewhere_and_found_by_meaning(
     with App(settings) as app:
         paper = next(SAMPLES.glob("*.xml"))
         record = app.submit(paper.read_bytes(), machine="literature", name=paper.name).record
+        app.actions.pause("literature", "confirm", actor="person:ann", reason="to spoil the index")
+        app.run_until_idle()
+        assert app.record(record.id).status == "indexed"
+
+        # What no search finds is not completed, and is found once the index is whole again.
+        app.database.run("DELETE FROM search_documents")
+        app.actions.resume("literature", "confirm")
+        assert app.records.explain(record.id).code == "waiting_for_search"
+        app.run_until_idle()
+        failed = app.record(record.id)
+        assert (failed.status, failed.error_code) == ("failed", "NOT_SEARCHABLE")
+        assert "does not find it; make the index anew" in str(failed.error_message)
+        list(app.indexer.clear())
+        app.run_until_idle()
+        app.database.run("UPDATE search_vectors SET vector = 'AAAA'")  # a row, but of no paper
+        assert "vectors by" in app.search_confirmation.probe(failed).missing
+        app.actions.act("retry", record.id, actor="person:ann", reason="the index is whole")
         app.run_until_idle()
 
-        assert app.record(record.id).status == "completed"
+        last = app.records.history(record.id)[-1]
+        assert (last.source, last.target) == ("indexed", "completed")
+        assert last.metadata["found_by"] == ["words", "vectors"]
+        assert app.admin.verify().is_sound
         found = app.search.find("water", pipeline="literature", is_hybrid=True)
         assert [each.record_id for each in found.hits] == [record.id]
         embedder.statuses = [503]

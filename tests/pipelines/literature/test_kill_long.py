@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from stateward.app import App
-from stateward.app.vectors import VectorFile
+from stateward.app.vector_file import VectorFile
 from stateward.cli import cli
 from stateward.core.model import SECOND
 from stateward.pipelines.literature.sources import request_document
@@ -266,7 +266,7 @@ def test_kills_under_load_lose_nothing_and_fetch_nothing_twice(
         assert set(pieces) == set(ids)
         assert len(set(pieces.values())) == 1
         file = VectorFile(Path(app.settings.data) / "search", "literature", vectors)
-        assert len(file.best([1.0] * SIZE, limit=10_000)[0]) == len(rows)
+        assert len(file.near([1.0] * SIZE, limit=10_000).numbers) == len(rows)
         for number, record_id in enumerate(ids):
             hits = app.search.find(f"n{number}", pipeline="literature").hits
             assert [each.record_id for each in hits] == [record_id]

@@ -115,6 +115,7 @@ PLUGIN = Plugin(
             ranking="stateward.pipelines.literature.finding:RANKING",
             version=2,
             vectors="embed",
+            confirm="confirm",
             filters={
                 "year": "number",
                 "type": "text",

@@ -52,11 +52,3 @@ def embed(job: Job) -> Outcome:
     from stateward.pipelines.literature.embedding.stage import embed
 
     return embed(job)
-
-
-@runner("literature.confirm")
-def confirm(job: Job) -> Outcome:
-    """The vectors are whole, and of the text that is searched."""
-    from stateward.pipelines.literature.embedding.stage import confirm
-
-    return confirm(job)

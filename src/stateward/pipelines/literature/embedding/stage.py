@@ -1,7 +1,6 @@
-"""The stages `embed` and `confirm`: pieces of a paper, section by section, each as a vector."""
+"""The stage `embed`: pieces of a paper, section by section, each as a vector."""
 
-import math
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 WORDS = 170  # of a piece: with its title about as many tokens as a model takes
 OVERLAP = 30  # words of the piece before it
 PIECES_MAX = 5000
-VECTORS_DIFFER = "VECTORS_DIFFER"
 _HEADINGS = frozenset({"title", "heading"})
 
 
@@ -84,23 +82,6 @@ def _model_of(options: Mapping[str, Json]) -> str:
     if not isinstance(folder, str):
         raise FatalFailure("literature.embed names no model and no endpoint", code="NO_EMBEDDER")
     return folder
-
-
-def confirm(job: Job) -> Outcome:
-    """Every vector is whole, of length 1, and of the intermediate form that the record has."""
-    about = job.about("embed")
-    if about.get("of") != job.about("build_ir").get("sha256"):
-        raise FatalFailure("the vectors are of another intermediate form", code=VECTORS_DIFFER)
-    count = 0
-    for item in job.items(EmbeddedPiece, "embed"):
-        values = memoryview(b64decode(item.vector)).cast("b")
-        length = math.sqrt(sum(each * each for each in values))
-        if len(values) != about.get("dimensions") or length < 127:
-            raise FatalFailure(f"vector {item.number} is not whole", code=VECTORS_DIFFER)
-        count += 1
-    if not count:
-        raise FatalFailure("there is no vector", code=VECTORS_DIFFER)
-    return Outcome(facts={"confirmed": count})
 
 
 def packed(vector: "Floats") -> str:
