@@ -386,6 +386,7 @@ class App:
         """Items of finished stages, made again."""
         from stateward.app.editions import Editions
         from stateward.app.runtime import build_single_jobs, runner_limits
+        from stateward.engine.earlier_items import EarlierIndex
 
         return Editions(
             records=self.records,
@@ -400,6 +401,7 @@ class App:
             driver=self.external_driver,
             jobs=build_single_jobs(self.settings, self.plugins, self.clock),
             owners=self.store.submitters,
+            earlier=EarlierIndex(self.database),
         )
 
     @cached_property

@@ -17,10 +17,20 @@ from stateward.app.records import Records, edition_version
 from stateward.blobs import ArtifactStore
 from stateward.core.errors import ConcurrentModification, InvalidRequest, UnknownName
 from stateward.core.machine import Stage
-from stateward.core.model import FLAGS, Fields, Json, Micros, Record, clean_text, timeout_message
+from stateward.core.model import (
+    FLAGS,
+    EarlierItems,
+    Fields,
+    Json,
+    Micros,
+    Record,
+    clean_text,
+    timeout_message,
+)
 from stateward.core.view import flag_codes
 from stateward.definition.plugin import AUTO
 from stateward.engine.coordinator import Submitted
+from stateward.engine.earlier_items import EARLIER, EarlierIndex
 from stateward.engine.external_driver import ExternalDriver
 from stateward.engine.flags import Flags
 from stateward.engine.registry import MachineRegistry
@@ -105,8 +115,10 @@ class Editions:
         driver: ExternalDriver,
         jobs: SingleJobs,
         owners: Callable[[Sequence[str]], dict[str, str]],
+        earlier: EarlierIndex,
     ) -> None:
         self._jobs = jobs
+        self._earlier = earlier
         self._owners = owners
         self._flags = flags
         self._driver = driver
@@ -517,6 +529,7 @@ class Editions:
                 options=options,
                 saved_values=saved,
                 files=files,
+                earlier=self._given(record, stage),
             )
             return run_runner(runner, job, limits=self._limits, sleep=time.sleep, now=self._clock)
         order = JobOrder(
@@ -530,6 +543,7 @@ class Editions:
             artifact_path=None if path is None else str(path),
             items=inputs,
             options=options,
+            earlier=self._given(record, stage),
         )
         return self._jobs.run(
             order,
@@ -539,6 +553,19 @@ class Editions:
             saved_values=saved,
             files=files,
         )
+
+    def _given(self, record: Record, stage: Stage) -> EarlierItems | None:
+        """What the attempt was given of other records, as far as it is still there."""
+        if stage.earlier is None:
+            return None
+        own = record.outputs[stage.name]
+        started = (
+            each for each in self._records.history(record.id)
+            if each.attempt == own and each.trigger == f"{stage.name}.started"
+        )  # fmt: skip
+        told = next((each.metadata.get(EARLIER) for each in started), None)
+        machine = self._registry.exactly(record.machine, record.machine_version)
+        return self._earlier.again(machine, stage, record, told)
 
 
 def _nothing(record: Record) -> Reread:

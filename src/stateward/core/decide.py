@@ -140,8 +140,10 @@ def begin(
     return Applied(Change(record=record, expected=None, transition=transition, effects=effects))
 
 
-def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Applied:
-    """Dispatch a waiting record to a worker.
+def start(
+    machine: Machine, record: Record, *, worker: str, now: Micros, given: Fields | None = None
+) -> Applied:
+    """Dispatch a waiting record to a worker. `given` says what the attempt reads besides its own record.
 
     It moves from the state it waits in to the running state. If it is in the running state already (the stage has no
     separate waiting state, or its worker was lost), nothing changes but the worker and the deadline: the version
@@ -181,6 +183,7 @@ def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Appl
             "retry_count": record.retry_count,
             **_asked_by(record),
             **_trace(record.fields.get(TRACE)),
+            **(given or {}),
         },
     )
     return Applied(Change(record=moved, expected=record.version, transition=transition))

@@ -103,8 +103,26 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     when: Guard | None = None
 
 
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+    """Which items of earlier records a stage reads: those whose `key` has a value that an item of its own record has.
+
+    `of` are stages and reviews of the machine: of each record the items of the first one that it has count. `at` names
+    the time of an item, `fields` what is handed out of each besides. A record counts in these `states`; without
+    any, in all but failed ones.
+    """
+
+    of: tuple[str, ...]
+    key: str
+    at: str
+    fields: tuple[str, ...]
+    states: tuple[str, ...] = ()
+
+
 class Stage(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "from"}):
-    """One step of domain work. `is_external`: an external driver decides when it runs. `programs` it may execute."""
+    """One step of domain work. `is_external`: an external driver decides when it runs. `programs` it may execute.
+
+    `earlier` are the items of other records that it reads.
+    """
 
     name: str
     from_state: str
@@ -122,6 +140,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "fr
     network: bool = False
     is_external: bool = False
     programs: tuple[str, ...] = ()
+    earlier: Earlier | None = None
 
     def route(self, outcome: str, facts: Mapping[str, Json]) -> str | None:
         """The state that this outcome leads to, or None when the stage has no such outcome."""
@@ -242,6 +261,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def stage_running_in(self) -> dict[str, Stage]:
         """The stage that is running in a state."""
         return {stage.running: stage for stage in self.stages}
+
+    @cached_property
+    def looked_up(self) -> frozenset[str]:
+        """The stages whose items other records look up."""
+        reads = [stage.earlier for stage in self.stages if stage.earlier is not None]
+        return frozenset(name for each in reads for name in each.of if name in self.stage)
 
     @cached_property
     def review_in(self) -> dict[str, Review]:

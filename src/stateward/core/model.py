@@ -216,10 +216,22 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cause: str
 
 
+class EarlierItems(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Items of earlier records with the same key, as a stage declares that it reads them (`core.machine.Earlier`).
+
+    The oldest come first. Each says under `record_id` which record it is of. `is_cut`: there were more than are handed
+    out at once, and the oldest are missing.
+    """
+
+    items: tuple[Fields, ...] = ()
+    is_cut: bool = False
+
+
 class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One attempt at one stage, assigned to one worker. (record_id, version) is the fencing token.
 
     `losses` are what died with it before this delivery.
+    `earlier` is what a stage that declares it reads of other records; it goes with the work, and is deleted with it.
     `owner` is who submitted the record: a child process that has seen documents of one owner runs none of another.
     `programs` are those that the stage may execute.
     """
@@ -245,6 +257,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     owner: str = ""
     produces: str | None = None
     losses: tuple[Loss, ...] = ()
+    earlier: EarlierItems | None = None
 
 
 def is_held(record: Record) -> bool:

@@ -22,6 +22,7 @@ from stateward.core.machine import (
     REFERRED,
     RESERVED_WORDS,
     TIMEOUT_DEFAULT_S,
+    Earlier,
     Guard,
     Kind,
     Machine,
@@ -56,6 +57,14 @@ class RouteDeclared(msgspec.Struct, frozen=True, kw_only=True):
     when: dict[str, Json] | None = None
 
 
+class EarlierDeclared(msgspec.Struct, frozen=True, kw_only=True, rename={"states": "in"}):
+    of: list[str]
+    key: str
+    at: str
+    fields: list[str]
+    states: list[str] = []
+
+
 class StageDeclared(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "from"}):
     from_state: str
     outcomes: dict[str, list[RouteDeclared]]
@@ -72,6 +81,7 @@ class StageDeclared(msgspec.Struct, frozen=True, kw_only=True, rename={"from_sta
     produces: str | None = None
     log: str | None = None
     external: bool = False
+    earlier: EarlierDeclared | None = None
 
 
 class ReviewDeclared(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,12 +237,20 @@ def _expand_short_forms(value: object) -> object:
     if isinstance(stages := full.get("stages"), dict):
         full["stages"] = dict(stages)
         for name, stage in stages.items():
-            if isinstance(stage, dict) and isinstance(stage.get("outcomes"), dict):
-                outcomes = {
-                    label: [{"to": route}] if isinstance(route, str) else route
-                    for label, route in stage["outcomes"].items()
-                }
-                full["stages"][name] = {**stage, "outcomes": outcomes}
+            if isinstance(stage, dict):
+                full["stages"][name] = _expand_stage(stage)
+    return full
+
+
+def _expand_stage(stage: dict[str, object]) -> dict[str, object]:
+    full = dict(stage)
+    if isinstance(outcomes := full.get("outcomes"), dict):
+        full["outcomes"] = {
+            label: [{"to": route}] if isinstance(route, str) else route
+            for label, route in outcomes.items()
+        }
+    if isinstance(earlier := full.get("earlier"), dict) and isinstance(earlier.get("of"), str):
+        full["earlier"] = {**earlier, "of": [earlier["of"]]}
     return full
 
 
@@ -301,6 +319,19 @@ def _to_stage(machine: str, name: str, stage: StageDeclared) -> Stage:
         produces=stage.produces,
         log_field=stage.log or f"{name}_log_ref",
         is_external=stage.external,
+        earlier=_to_earlier(stage.earlier),
+    )
+
+
+def _to_earlier(declared: EarlierDeclared | None) -> Earlier | None:
+    if declared is None:
+        return None
+    return Earlier(
+        of=tuple(declared.of),
+        key=declared.key,
+        at=declared.at,
+        fields=tuple(declared.fields),
+        states=tuple(declared.states),
     )
 
 
@@ -438,6 +469,8 @@ class _Check:
                 (*path, "on_error_waiting"), f"{name!r} has no separate state for waiting"
             )
         yield from self._permissions(path, stage)
+        if stage.earlier is not None:
+            yield from self._earlier((*path, "earlier"), stage, stage.earlier)
         if stage.timeout_s is None or not 0 < stage.timeout_s <= WAIT_MAX_S:
             yield self._fault(
                 (*path, "timeout_s"),
@@ -456,6 +489,31 @@ class _Check:
             )
         for label, routes in stage.outcomes.items():
             yield from self._routes((*path, "outcomes", label), routes)
+
+    def _earlier(
+        self, path: Path, stage: StageDeclared, earlier: EarlierDeclared
+    ) -> Iterator[Fault]:
+        running = stage.running or stage.from_state
+        if running == stage.from_state or stage.resume == running:
+            # What it was given is part of the transition that starts an attempt.
+            yield self._fault(
+                path,
+                "needs a state in which the stage waits before each attempt ('from', 'resume')",
+            )
+        known = {**self._declared.stages, **self._declared.reviews}
+        for name in earlier.of:
+            if name not in known:
+                there = ", ".join(known)
+                yield self._fault(
+                    (*path, "of"), f"there is no stage or review {name!r}; there are: {there}"
+                )
+        if not any(name in self._declared.stages for name in earlier.of):
+            yield self._fault((*path, "of"), "names at least one stage: its items hold the keys")
+        for field in ("key", "at"):
+            if not getattr(earlier, field):
+                yield self._fault((*path, field), "names a field of the items")
+        for place, state in enumerate(earlier.states):
+            yield from self._state((*path, "in", place), state, None)
 
     def _routes(self, path: Path, routes: list[RouteDeclared]) -> Iterator[Fault]:
         if not routes or routes[-1].when is not None:

@@ -51,6 +51,7 @@ from stateward.core.model import (
 )
 from stateward.core.redelivery import RedeliveryLimits, stop_reason, workers_to_avoid
 from stateward.definition.plugin import AutomaticMove
+from stateward.engine.earlier_items import EarlierIndex
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.database import Asked
 from stateward.storage.store import DeadLetter, Store, open_stages, records_of
@@ -149,6 +150,7 @@ class Coordinator:
         ticks: Callable[[], float] | None = None,
     ) -> None:
         self._store = store
+        self._earlier = EarlierIndex(store.database)
         self._bus = bus
         self._registry = registry
         self._clock = clock
@@ -366,9 +368,17 @@ class Coordinator:
             # A timeout, a cancellation or a lost worker ended the attempt, not its runner. Without its work row a
             # worker that still runs it stops, and cannot settle a result.
             batch.withdrawn.append((event.record_id, transition.attempt))
+        if event.output_digest is not None and event.error_code is None:
+            self._index_keys(decision.change.record, event, batch)
         if transition is not None and self._config.automatic_moves:
             self._move_on(decision.change.record, batch)
         return decision
+
+    def _index_keys(self, record: Record, event: Event, batch: "Batch") -> None:
+        """Let later records find the items of this attempt, if a stage of the machine looks up its like."""
+        machine, stage = self._registry.of(record), event.type.partition(".")[0]
+        if stage in machine.looked_up and event.version is not None:
+            self._earlier.add(machine, record.id, stage, event.version, at=batch.now)
 
     def _move_on(self, record: Record, batch: "Batch") -> None:
         """Make the move that the settings ask for at this status, in the same batch: no dispatch comes between."""
@@ -580,11 +590,22 @@ class Coordinator:
             worker = capacity.take(stage)
             if worker is None:  # full for this stage, but maybe not for the next record's
                 continue
-            change = start(machine, record, worker=worker, now=batch.now).change
+            found = self._earlier.find(
+                machine, stage, record, lambda ids: self._with_batch(ids, batch)
+            )
+            given = None if found is None else found.metadata()
+            change = start(machine, record, worker=worker, now=batch.now, given=given).change
             batch.change(change)
-            batch.sent.append(_work(change.record, stage, worker))
+            work = _work(change.record, stage, worker)
+            batch.sent.append(work if found is None else replace(work, earlier=found.given))
             if len(batch.sent) == self._config.batch_max or not capacity.is_available:
                 return
+
+    def _with_batch(self, ids: Sequence[str], batch: "Batch") -> dict[str, Record]:
+        """Records as this batch leaves them: two that are dispatched together see each other."""
+        missing = [id_ for id_ in ids if id_ not in batch.records]
+        own = {id_: batch.records[id_] for id_ in ids if id_ in batch.records}
+        return own | self._store.load(missing)
 
     def _tell_owners(self, batch: "Batch") -> None:
         """Say in the work who submitted its record."""

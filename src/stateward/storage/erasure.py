@@ -18,7 +18,10 @@ HOLDS = Table(
 )
 # What of each kind is deleted by the id of its record.
 _ROWS = {
-    ITEMS: ("item_chunks", "derived_files", "saved_values", "search_texts", "search_documents", "search_names"),
+    ITEMS: (
+        "item_chunks", "item_keys", "derived_files", "saved_values", "search_texts", "search_documents",
+        "search_names",
+    ),
     CONTENTS: (
         "outputs", "effects", "dispositions", "deliveries", "alerts", "claims", "flag_decisions",
         "pending_decisions", "review_links", "search_texts", "search_documents", "search_names",

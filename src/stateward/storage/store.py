@@ -205,6 +205,11 @@ class Store:
         self._random_bytes = random_bytes
         self._lane_count = 0  # fixed when a store is made, so it is read once
 
+    @property
+    def database(self) -> Database:
+        """The database, for what must be written in the same transactions."""
+        return self._database
+
     def transaction(self) -> AbstractContextManager[None]:
         """One transaction; see `Database.transaction`."""
         return self._database.transaction()

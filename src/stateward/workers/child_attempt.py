@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from stateward.core.errors import ArtifactError, ArtifactsUnreachable, InvalidRequest, StoreError
 from stateward.core.files import DerivedFile, file_fault, name_fault
-from stateward.core.model import Fields, Micros, clean_text
+from stateward.core.model import EarlierItems, Fields, Micros, clean_text
 from stateward.workers import child_main as inside
 from stateward.workers.attempt_log import LINE_CHARS_MAX, AttemptLog
 from stateward.workers.failures import CODE_CHARS_MAX
@@ -79,10 +79,13 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     artifact_path: str | None = None
     items: Mapping[str, Sequence[str]] = {}
     options: Fields = {}
+    earlier: EarlierItems | None = None
 
     @property
     def is_small(self) -> bool:
         """Whether its inputs are in memory and few, so that it may be sent ahead."""
+        if self.earlier is not None and self.earlier.items:
+            return False
         size = 0
         for chunks in self.items.values():
             if not isinstance(chunks, list):  # those in the database are read one by one
@@ -395,6 +398,7 @@ def order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
             inputs={} if is_small else {name: len(each) for name, each in order.items.items()},
             timeout_s=order.timeout_s,
             options=order.options,
+            earlier=order.earlier,
             items={name: [msgspec.Raw(chunk.encode()) for chunk in each] for name, each in small},
         )
     )

@@ -48,7 +48,7 @@ import msgspec
 
 from stateward.core.errors import TransientFailure
 from stateward.core.files import DerivedFile
-from stateward.core.model import Fields
+from stateward.core.model import EarlierItems, Fields
 from stateward.workers.attempt_log import Log, tame_line
 from stateward.workers.confinement import (
     PR_SET_CHILD_SUBREAPER,
@@ -125,6 +125,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, tag="order"):
     timeout_s: float
     options: Fields = {}
     items: dict[str, list[msgspec.Raw]] = {}
+    earlier: EarlierItems | None = None
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
@@ -573,6 +574,7 @@ def work(
         options=order.options,
         saved_values=ChildSavedValues(requests, order.number),
         files=files,
+        earlier=order.earlier,
     )
     # No clock: the worker stamps the lines of the log as they arrive.
     return run_runner(runner, job, limits=limits, sleep=time.sleep, now=lambda: 0, log=log)

@@ -63,7 +63,8 @@ class StageOptions(TypedDict, total=False):
     exits (`stage.on(label)`). `expose` are facts that a record shows once the stage is done. `produces` names the
     items for people: the record shows `<produces>_count`, and where there are none, the next stage is skipped.
     `resume` says at which of its statuses a retry starts; `cancellable`, whether a record can be cancelled while it
-    waits. `external`: an external driver decides when the stage runs. The others are those of a declaration in YAML.
+    waits. `external`: an external driver decides when the stage runs. `earlier` are items of other records that it
+    reads (`job.earlier`), under the keys of YAML. The others are those of a declaration in YAML.
     """
 
     name: str
@@ -74,6 +75,7 @@ class StageOptions(TypedDict, total=False):
     network: bool
     exec: Iterable[str]
     external: bool
+    earlier: Mapping[str, Json]
     produces: str
     log_field: str
     expose: Iterable[str]
@@ -240,6 +242,7 @@ class PipelineStage(Node, Exit[R_co]):
             "network": options.get("network", False),
             "exec": list(options.get("exec", ())),
             "external": options.get("external", False),
+            "earlier": {**options["earlier"]} if "earlier" in options else None,
             "produces": options.get("produces"),
             "log": self.log_field,
         }

@@ -38,6 +38,7 @@ from stateward.core.errors import (
 )
 from stateward.core.files import DerivedFile, media_type_fault, name_fault
 from stateward.core.model import (
+    EarlierItems,
     Fields,
     Json,
     Micros,
@@ -149,6 +150,7 @@ class Job:
         options: Fields | None = None,
         saved_values: SavedValues | None = None,
         files: JobFiles | None = None,
+        earlier: EarlierItems | None = None,
     ) -> None:
         self.record_id = record_id
         self.stage = stage
@@ -162,6 +164,7 @@ class Job:
         self._chunks = items or {}
         self._saved_values: SavedValues = UnsavedValues() if saved_values is None else saved_values
         self._job_files = files
+        self._earlier = earlier
         self._saved_files: dict[str, tuple[DerivedFile, Path]] = {}
         self._limits = NO_LIMITS
         self._scratch = scratch
@@ -178,10 +181,12 @@ class Job:
         options: Fields | None = None,
         retry_count: int = 0,
         files: Mapping[str, Bytes] | None = None,
+        earlier: Iterable[object] | None = None,
     ) -> Self:
         """A job over a document in memory, to call a stage function with.
 
-        `items` are those of earlier stages, `files` their derived files as `{"stage/name": bytes}`. What the function
+        `items` are those of earlier stages, `files` their derived files as `{"stage/name": bytes}`, `earlier` the items
+        of other records that the stage reads. What the function
         saves is read back with `job.file(job.stage, name)`.
         """
         chunks = {
@@ -197,6 +202,11 @@ class Job:
             options=options,
             retry_count=retry_count,
             files=UnsavedFiles(files or {}),
+            earlier=None
+            if earlier is None
+            else EarlierItems(
+                items=tuple(msgspec.to_builtins(PLAIN.to_plain(each)) for each in earlier)
+            ),
         )
 
     def open(self) -> BinaryIO:
@@ -262,6 +272,26 @@ class Job:
         if stages and not known:
             raise UnknownName("earlier stage", stages[0], self._chunks)
         return next(filter(None, (self._chunks[name] for name in reversed(known))), ())
+
+    @overload
+    def earlier(self, /) -> Iterator[Fields]: ...
+
+    @overload
+    def earlier(self, kind: type[T], /) -> Iterator[T]: ...
+
+    def earlier(self, kind: Any = None, /) -> Iterator[Any]:
+        """Items of earlier records with the same key, the oldest first, as the stage declares under `earlier`.
+
+        They hold the declared fields, and `record_id`, the record that each is of. They were looked up when this
+        attempt was dispatched, and are sealed in the history with it.
+        """
+        given = () if self._earlier is None else self._earlier.items
+        return iter(self._decode(item_type(kind), msgspec.json.encode(given)))
+
+    @property
+    def is_earlier_cut(self) -> bool:
+        """Whether there were more earlier items than are handed out at once: the oldest are missing."""
+        return self._earlier is not None and self._earlier.is_cut
 
     def log(self, message: str, /, *, level: str = "info", **facts: object) -> None:
         """Write a line into the log of this attempt: a message and its facts."""

@@ -633,6 +633,7 @@ class Worker:
                 options=self._options_of(work),
                 saved_values=self._saved_values(work),
                 files=self._files(work),
+                earlier=work.earlier,
             )
         except ArtifactError as error:
             return _unusable(error)
@@ -860,6 +861,7 @@ class Worker:
             timeout_s=work.timeout_s,
             timeout_message=timeout_message(work.running, work.timeout_s),
             options=self._options_of(work),
+            earlier=work.earlier,
         )
 
     def _saved_values(self, work: Work) -> StageSavedValues:

@@ -10,6 +10,7 @@ from stateward.core.errors import InvalidCorrection
 from stateward.definition.plugin import Content
 from stateward.engine.answers import DecisionRequest
 from stateward.pipelines.labs.detection import detect
+from stateward.settings import Settings
 from tests.pipelines.labs.reading import csv, hl7
 
 SAMPLES = files("stateward.pipelines.labs") / "samples"
@@ -152,3 +153,34 @@ def test_only_lab_reports_are_taken_for_lab_reports(
     found = detect(Content.of(path, name=name))
 
     assert (0 if found is None else found.confidence) == confidence
+
+
+def test_a_result_is_compared_with_earlier_reports_of_the_same_patient(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("a secret of this laboratory")
+    (tmp_path / "stateward.yaml").write_text("labs: {patient_key_file: key}")
+    with App(Settings.load(tmp_path / "stateward.yaml", environ={})) as app:
+        ids = []
+        # The newest arrives before an older one; the last is of another patient.
+        for patient, day, value in (
+            ("4711", "20260309", "1.0"),
+            ("4711", "20260412", "2.0"),
+            ("4711", "20260401", "1.1"),
+            ("4712", "20260501", "9.0"),
+        ):
+            report = hl7(
+                f"PID|1||{patient}||Muster^Erika",
+                f"OBR|1|||1^Chem|||{day}",
+                f"OBX|1|NM|2160-0^Creatinine^LN||{value}|mg/dL|0.7-1.3||||F|||{day}",
+            )
+            ids.append(app.submit(report.encode(), machine="labs").record.id)
+            app.run_until_idle()
+        rows = [next(iter(app.items(id_))) for id_ in ids]
+
+        assert [row.get("change_percent", "") for row in rows] == ["", "100", "10", ""]
+        assert [row.get("previous_record", "") for row in rows] == ["", ids[0], ids[0], ""]
+        assert "changed by +100 % since 2026-03-09" in rows[1]["why"]  # type: ignore[operator]
+        told = str([app.records.history(id_) for id_ in ids]) + "".join(
+            str(each.log) for id_ in ids for each in app.outputs.attempts(id_)
+        )
+        assert "4711" not in told
+        assert "compared with 2 earlier results of 2 reports" in told

@@ -51,6 +51,7 @@ FINDINGS = (
     Column("critical", format="code"),
     Column("previous"),
     Column("previous_at", format="time"),
+    Column("previous_record", title="previous report", format="code"),
     Column("change_percent", title="change", format="percent"),
     Column("why"),
 )

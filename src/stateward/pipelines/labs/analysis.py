@@ -1,16 +1,24 @@
 """What a person should look at: critical values, values out of range, changes against an earlier result.
 
-A runner sees the items of its own record alone, so earlier results are those of the same document: a cumulative
-report, a message with several collection times. They are compared by patient key, analyte (or name) and unit.
+Earlier results are those of the same document (a cumulative report, a message with several collection times) and
+those of earlier reports of the same patient key. They are compared by patient key, analyte (or name) and unit, and by
+the time of collection: in which order reports arrive does not matter.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from itertools import pairwise
+from itertools import groupby
 
 from stateward.pipelines.labs.analytes import ANALYTES, by_code, by_name
-from stateward.pipelines.labs.model import NOTEWORTHY, PENDING, AnalyzedResult, LabResult
+from stateward.pipelines.labs.model import (
+    NOTEWORTHY,
+    PENDING,
+    AnalyzedResult,
+    EarlierResult,
+    LabResult,
+)
 from stateward.pipelines.labs.options import CriticalLimits
 from stateward.pipelines.labs.words import fold, specimen_of
 
@@ -18,16 +26,21 @@ FINDINGS = ("critical", "out of range", "changed", "review")
 FLAG_WORDS = {"L": "below its range", "H": "above its range", "A": "abnormal"}
 PROBLEM_CONFIDENCE = 50  # of a result with a problem that a person should know of
 LIKELY = 95
+DAY_CHARS = len("2026-02-09")
 
 _BY_TITLE = {analyte.title: key for key, analyte in ANALYTES.items()}
 
 
 def analyze_results(
-    results: Iterable[LabResult], *, critical: Mapping[str, CriticalLimits], delta_percent: int
+    results: Iterable[LabResult],
+    *,
+    critical: Mapping[str, CriticalLimits],
+    delta_percent: int,
+    earlier: Iterable[EarlierResult] = (),
 ) -> list[AnalyzedResult]:
     """Every result in the order of the report, with what the analysis says about it."""
     told = list(results)
-    previous = _previous_results(told)
+    previous = _previous_results(told, list(earlier))
     names = _field_names(told)
     return [
         _analyzed(each, names[at], previous.get(at), critical, delta_percent)
@@ -77,6 +90,7 @@ def _analyzed(
         critical=side,
         previous="" if previous is None else f"{previous.comparator}{previous.value}",
         previous_at="" if previous is None else previous.collected,
+        previous_record=previous.record_id if isinstance(previous, EarlierResult) else "",
         change_percent="" if change is None else str(change),
         why="; ".join(filter(None, reasons)),
     )
@@ -126,20 +140,52 @@ def _number(result: LabResult) -> Decimal | None:
         return None
 
 
-def _previous_results(results: Sequence[LabResult]) -> dict[int, LabResult]:
-    """The latest earlier result of the same patient, test and unit, by the index of the later one."""
+def _previous_results(
+    own: Sequence[LabResult], earlier: Sequence[EarlierResult]
+) -> dict[int, LabResult]:
+    """The latest earlier result of the same patient, test and unit, by the index of the later one.
+
+    The same result in two reports (a correction, a cumulative one) has the same time, and is no earlier one.
+    """
+    results: list[LabResult] = [*own, *earlier]
     groups: dict[tuple[str, str, str], list[int]] = {}
     for at, each in enumerate(results):
-        if _number(each) is not None and each.collected:
+        if _number(each) is not None and _moment(each):
             name = _analyte_key(each) or fold(each.test)
             groups.setdefault((each.patient_key, name, each.unit), []).append(at)
     found: dict[int, LabResult] = {}
     for indexes in groups.values():
-        ordered = sorted(indexes, key=lambda at: results[at].collected)
-        for before, after in pairwise(ordered):
-            if results[before].collected < results[after].collected:
-                found[after] = results[before]
+        moments = _comparable({at: _moment(results[at]) for at in indexes})
+        latest: LabResult | None = None
+        # At the same time those of this report count before those of others.
+        ordered = sorted(indexes, key=lambda at: (moments[at], at))
+        for _, together in groupby(ordered, key=moments.__getitem__):
+            at_once = list(together)
+            if latest is not None:
+                found.update((at, latest) for at in at_once if at < len(own))
+            latest = results[at_once[0]]
     return found
+
+
+def _comparable(moments: dict[int, str]) -> dict[int, str]:
+    """The moments as exactly as they can be compared: if one result tells its day alone, so do all of that day."""
+    short = {moment for moment in moments.values() if len(moment) <= DAY_CHARS}
+    return {
+        at: next((moment[:size] for size in (4, 7, DAY_CHARS) if moment[:size] in short), moment)
+        for at, moment in moments.items()
+    }
+
+
+def _moment(result: LabResult) -> str:
+    """When it was collected, in a form that sorts by time: in UTC where the report says a zone; "" if unknown."""
+    text = result.collected
+    if len(text) <= DAY_CHARS:
+        return text
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return (at.astimezone(UTC) if at.tzinfo else at).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _change_percent(result: LabResult, previous: LabResult) -> Decimal | None:

@@ -123,6 +123,12 @@ class LabResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     where: Place = Place()
 
 
+class EarlierResult(LabResult, frozen=True, kw_only=True, omit_defaults=True):
+    """A result of an earlier report of the same patient."""
+
+    record_id: str = ""
+
+
 class AnalyzedResult(LabResult, frozen=True, kw_only=True, omit_defaults=True):
     """A result with what the analysis says about it. `field` tells it from all others of the report."""
 
@@ -133,6 +139,7 @@ class AnalyzedResult(LabResult, frozen=True, kw_only=True, omit_defaults=True):
     critical: str = ""  # low or high
     previous: str = ""
     previous_at: str = ""
+    previous_record: str = ""  # the record of the report it is from; "" where it is in this one
     change_percent: str = ""
     why: str = ""
 

@@ -11,6 +11,7 @@ from stateward.pipelines.labs.analysis import analyze_results, summary_of
 from stateward.pipelines.labs.model import (
     NOTEWORTHY,
     AnalyzedResult,
+    EarlierResult,
     LabReading,
     LabResult,
     Observation,
@@ -23,6 +24,9 @@ from stateward.workers.sdk import Job, Outcome
 READER_VERSION = 2  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
 PROBLEMS_LOGGED_MAX = 200
+EARLIER_CUT = (
+    "there are more earlier results of this patient than are compared; the oldest are left out"
+)
 MEANINGS = {
     "ROW_UNREAD": "a row looks like a result and could not be read",
     "VALUE_UNREAD": "a value could not be read",
@@ -76,22 +80,38 @@ def validate(job: Job) -> Outcome[LabResult]:
 def analyze(job: Job) -> Outcome[AnalyzedResult]:
     """Results with what a person should look at: critical ones, those out of range, large changes."""
     options = LabOptions.of(job)
+    earlier = list(job.earlier(EarlierResult))
     results = analyze_results(
         job.items(LabResult, "validate"),
         critical=options.critical(),
         delta_percent=options.delta_percent,
+        earlier=earlier,
     )
     counts = Counter(each.finding or "as expected" for each in results)
     job.log("analysis", findings=dict(sorted(counts.items())))
-    job.log(
-        "changes are found between results of this document; earlier documents are not compared"
-    )
+    _log_earlier(job, results, earlier)
     facts: Fields = {
         "critical_count": counts["critical"],
         "out_of_range_count": counts["out of range"],
         "confidence": min((each.confidence for each in results), default=0),
     }
+    if job.is_earlier_cut:
+        facts["notes"] = [f"EARLIER_CUT: {EARLIER_CUT}"]
     return Outcome(facts=facts, about={"sentence": summary_of(results)}, items=results)
+
+
+def _log_earlier(
+    job: Job, results: Sequence[AnalyzedResult], earlier: Sequence[EarlierResult]
+) -> None:
+    reports = len({each.record_id for each in earlier})
+    job.log(f"compared with {len(earlier)} earlier results of {reports} reports")
+    if job.is_earlier_cut:
+        job.log(EARLIER_CUT, level="warning", code="EARLIER_CUT")
+    if not any(each.patient_key for each in results):
+        job.log(
+            "no result has a patient key, so earlier reports are not compared: either labs.patient_key_file is not "
+            "set, or the report does not say whose it is"
+        )
 
 
 def notes_of(results: Sequence[LabResult]) -> list[str]:
