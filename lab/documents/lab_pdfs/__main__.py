@@ -5,19 +5,20 @@ from pathlib import Path
 
 import click
 
-from lab.documents.lab_pdfs.further import FURTHER
+from lab.documents.lab_pdfs import further, unseen  # noqa: F401 - they register their layouts
 from lab.documents.lab_pdfs.laboratories import LABORATORIES, draw
+from lab.documents.lab_pdfs.registry import GROUPS
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--count", default=len(LABORATORIES) * 3, show_default=True, help="How many files.")
 @click.option("--seed", default=1, show_default=True, help="The first seed.")
-@click.option("--further", "is_further", is_flag=True, help="The second set of layouts.")
-def main(folder: Path, *, count: int, seed: int, is_further: bool) -> None:
+@click.option("--group", type=click.Choice([*GROUPS]), default="first", help="Which layouts.")
+def main(folder: Path, *, count: int, seed: int, group: str) -> None:
     """Draw lab reports, every layout in turn."""
     folder.mkdir(parents=True, exist_ok=True)
-    layouts = FURTHER if is_further else LABORATORIES
+    layouts = GROUPS[group]
     for number in range(seed, seed + count):
         own = layouts[number % len(layouts)]
         content, truth = draw(own, number)

@@ -22,15 +22,16 @@ class Laboratory:
 
 LABORATORIES: list[Laboratory] = []
 FURTHER: list[Laboratory] = []  # drawn after the reader was mended for the others
+UNSEEN: list[Laboratory] = []  # by another author, before the reader was looked at
+LAST: list[Laboratory] = []  # drawn after the reader was mended for those
+GROUPS = {"first": LABORATORIES, "further": FURTHER, "unseen": UNSEEN, "last": LAST}
 
 
 def laboratory(
-    name: str, country: str, language: str, *, is_further: bool = False, **look: object
+    name: str, country: str, language: str, *, group: str = "first", **look: object
 ) -> Callable[[Draw], Draw]:
     def register(draw: Draw) -> Draw:
-        (FURTHER if is_further else LABORATORIES).append(
-            Laboratory(name, country, language, draw, look)
-        )
+        GROUPS[group].append(Laboratory(name, country, language, draw, look))
         return draw
 
     return register
@@ -40,9 +41,10 @@ def draw(own: Laboratory, seed: int) -> tuple[bytes, dict[str, object]]:
     """One report and its truth; the same seed gives the same. Some are set letter by letter, or in another font."""
     random = Random(f"{own.name} {seed}")
     look = Look(**own.look)  # type: ignore[arg-type]
-    look.font, look.bold = random.choice(
-        ((look.font, look.bold), (look.font, look.bold), ("times", "times"), ("mapped", "mapped"))
-    )
+    own_fonts = (look.font, look.bold)
+    chosen = random.choice((own_fonts, own_fonts, ("times", "times"), ("mapped", "mapped")))
+    # Columns of a typewriter are made of blanks.
+    look.font, look.bold = own_fonts if look.font == "courier" else chosen
     look.is_lettered = random.random() < 0.15
     look.leading = random.uniform(11.5, 15.5)
     report = Report(random, own.language, look)

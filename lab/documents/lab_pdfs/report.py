@@ -81,6 +81,8 @@ class Report:
         return Result(TITRE, TITRE.name(self.language), f"1:{value}", "", "", "1:80", side)
 
     def measure(self, analyte: Analyte) -> Result:
+        if analyte is TITRE:
+            return self._titre()
         unit, low, high, places = analyte.si if self.look.is_si else analyte.us
         random = self.random
         bottom = float(low) if low else float(high) * 0.25
@@ -126,8 +128,11 @@ class Report:
             return self.num(result.low) + dash + self.num(result.high)
         return below + self.num(result.high) if result.high else above + self.num(result.low)
 
+    def before(self, days: int) -> date:
+        return self.collected - timedelta(days=days)
+
     def day(self, form: str, *, back: int = 0) -> str:
-        return (self.collected - timedelta(days=back)).strftime(form)
+        return self.before(back).strftime(form)
 
     def put(
         self,
