@@ -157,7 +157,7 @@ def test_only_lab_reports_are_taken_for_lab_reports(
 
 def test_a_result_is_compared_with_earlier_reports_of_the_same_patient(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("a secret of this laboratory")
-    (tmp_path / "stateward.yaml").write_text("labs: {patient_key_file: key}")
+    (tmp_path / "stateward.yaml").write_text("data: data\nlabs: {patient_key_file: key}")
     with App(Settings.load(tmp_path / "stateward.yaml", environ={})) as app:
         ids = []
         # The newest arrives before an older one; the last is of another patient.
