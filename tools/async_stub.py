@@ -1,24 +1,16 @@
-"""Write the types of `stateward.async_client` from those of `stateward.client`: the definition of both is `Operations`.
+"""Write the types of the clients for asyncio from the operations that define them: one stub beside each module.
 
-Run `python tools/async_stub.py` after a change of the client; a test compares the file with what this makes.
+Run `python tools/async_stub.py` after a change of a client; a test compares the files with what this makes.
 """
 
 import ast
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1] / "src" / "stateward"
-STUB = ROOT / "async_client.pyi"
-HEAD = """# Made by `python tools/async_stub.py` from the methods of Operations; do not edit.
-
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Literal, Self
-
-from stateward import schemas
-from stateward.client import Source
-from stateward.core.model import Fields
-
-class AsyncClient:
-    def __init__(
+NOTE = "# Made by `python tools/async_stub.py` from the operations of the client; do not edit.\n\n"
+LIFE = """    def __init__(
         self,
         url: str,
         *,
@@ -32,18 +24,75 @@ class AsyncClient:
 """
 
 
-def stub() -> str:
-    """The types of every method, awaited."""
-    tree = ast.parse((ROOT / "client.py").read_text("utf-8"))
-    (client,) = [
-        each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Operations"
-    ]
-    methods = [
-        each
-        for each in client.body
-        if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")
-    ]
-    return HEAD + "".join(_line(each) for each in methods)
+class Stub(NamedTuple):
+    """A module of a client for asyncio, what it imports for its types, and which classes define its methods."""
+
+    module: str
+    imports: str
+    heading: str
+    sources: Sequence[tuple[str, str]]
+    life: str = ""
+
+    @property
+    def path(self) -> Path:
+        """Where the types are written to."""
+        return ROOT / f"{self.module}.pyi"
+
+    def text(self) -> str:
+        """The types of every method, awaited."""
+        methods = "".join(_line(each) for source in self.sources for each in _methods(*source))
+        return f"{NOTE}{self.imports}\nclass {self.heading}:\n{self.life}{methods}"
+
+
+STUBS = (
+    Stub(
+        module="async_client",
+        imports="""from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Literal, Self
+
+from stateward import schemas
+from stateward.client import Source
+from stateward.core.model import Fields
+""",
+        heading="AsyncClient",
+        sources=(
+            ("client/records.py", "RecordOperations"),
+            ("client/reviews.py", "ReviewOperations"),
+            ("client/administration.py", "AdministrationOperations"),
+        ),
+        life=LIFE,
+    ),
+    Stub(
+        module="pipelines/contracts/async_client",
+        imports="""from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from stateward.async_client import AsyncClient
+from stateward.client import Source
+from stateward.pipelines.contracts.schemas import Sequencing, Workflow
+""",
+        heading="AsyncWorkflowClient(AsyncClient)",
+        sources=(("pipelines/contracts/client.py", "WorkflowOperations"),),
+    ),
+    Stub(
+        module="pipelines/experiments/async_client",
+        imports="""from collections.abc import AsyncIterator
+
+from stateward.async_client import AsyncClient
+""",
+        heading="AsyncExperimentClient(AsyncClient)",
+        sources=(("pipelines/experiments/client.py", "ExperimentOperations"),),
+    ),
+)
+
+
+def _methods(path: str, name: str) -> Iterator[ast.FunctionDef]:
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    for group in tree.body:
+        if isinstance(group, ast.ClassDef) and group.name == name:
+            for each in group.body:
+                if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
+                    yield each
 
 
 def _line(method: ast.FunctionDef) -> str:
@@ -55,4 +104,5 @@ def _line(method: ast.FunctionDef) -> str:
 
 
 if __name__ == "__main__":
-    STUB.write_text(stub(), "utf-8")
+    for stub in STUBS:
+        stub.path.write_text(stub.text(), "utf-8")

@@ -19,7 +19,7 @@ from typing import Any, Self
 import httpx2
 
 from stateward.client import Operations
-from stateward.client_steps import (
+from stateward.client.steps import (
     TIMEOUT_S,
     TRIES_MAX,
     Call,

@@ -165,7 +165,7 @@ def messages() -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     trees = tuple(f"src/stateward/{tree}/" for tree in READ)
     for path, text in texts().items():
-        if not path.startswith((*trees, "src/stateward/client.py")):
+        if not path.startswith((*trees, "src/stateward/client/")):
             continue
         lines = strings(text) if path.endswith(".py") else enumerate(text.splitlines(), 1)
         found += [(f"{path}:{number}", line) for number, line in lines]

@@ -13,7 +13,9 @@ import pytest
 
 from stateward.async_client import AsyncClient
 from stateward.client import ApiProblem, Client, ServerUnreachable
+from stateward.pipelines.contracts.async_client import AsyncWorkflowClient
 from stateward.pipelines.contracts.client import WorkflowClient
+from stateward.pipelines.contracts.schemas import Workflow
 from tests.server.api_client import STATEMENT, ApiClient, serving, settings_at, statement
 from tests.server.contracts import DOUBTFUL, Fail, playing, waiting
 
@@ -274,18 +276,23 @@ def test_a_server_that_is_not_there_is_said_to_be_so(monkeypatch: pytest.MonkeyP
         client.machines()
 
 
+async def compared(url: str, workflow_id: str) -> Workflow:
+    async with AsyncWorkflowClient(url) as client:
+        return await client.compare_workflow(workflow_id)
+
+
 def test_a_contract_is_driven_step_by_step(tmp_path: Path) -> None:
     settings = settings_at(tmp_path / "data")
     with serving(settings) as api, playing(settings) as player, WorkflowClient(api.url) as client:
         player.script = {"validate": [DOUBTFUL], "extract": [Fail("BUSY"), {}]}
 
         taken = client.ingest(b"a contract", vertical="energy", name="a.pdf")
-        asked = client.step(taken.workflow_id, "extract")
+        asked = client.extract_workflow(taken.workflow_id)
         (task,) = client.pending_reviews()
         claimed = client.claim_review(task.record_id)
         freed = client.unclaim_review(task.record_id)
         decided = client.review_workflow(taken.workflow_id, "approve", reviewer="Ada")
-        ended = client.step(taken.workflow_id, "compare")
+        ended = asyncio.run(compared(api.url, taken.workflow_id))
 
     assert (taken.status, taken.vertical, taken.filename) == ("extracting", "energy", "a.pdf")
     assert (asked.needs_review, asked.retry_count) == (True, 1), (
@@ -335,7 +342,8 @@ def test_asyncio_has_every_method_with_its_types_and_patience(api: ApiClient) ->
 
     assert (len(listed), shown) == (3, f"AsyncClient({api.url!r})")
     made = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "async_stub.py"))
-    stored, wanted = (
-        ast.dump(ast.parse(each)) for each in (made["STUB"].read_text(), made["stub"]())
-    )
-    assert stored == wanted, "run: python tools/async_stub.py"
+    for stub in made["STUBS"]:
+        stored, wanted = (
+            ast.dump(ast.parse(each)) for each in (stub.path.read_text(), stub.text())
+        )
+        assert stored == wanted, "run: python tools/async_stub.py"

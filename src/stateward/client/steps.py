@@ -66,7 +66,7 @@ class ServerUnreachable(StatewardError):
 class Call(NamedTuple):
     """A request whose answer is read whole; what comes back is the answer, or why there is none."""
 
-    method: Literal["GET", "POST", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "DELETE"]
     url: str
     params: Mapping[str, Any] | None = None
     headers: Mapping[str, str] | None = None
@@ -121,9 +121,7 @@ def patiently(
         answer: httpx2.Response | httpx2.TransportError = yield call
         if isinstance(answer, httpx2.TransportError):
             if is_last:
-                raise ServerUnreachable(
-                    f"no answer from {url} ({type(answer).__name__}); see that the service runs: stateward up"
-                ) from answer
+                raise unreachable(url, answer) from answer
             yield pause(number, None)
             continue
         if answer.status_code < 400:
@@ -132,6 +130,21 @@ def patiently(
             refuse(answer)
         yield pause(number, answer.headers.get("Retry-After"))
     raise AssertionError("unreachable")
+
+
+def answered(call: Call, *, url: str) -> Steps[httpx2.Response]:
+    """Send once; the answer, whatever its status says of the service."""
+    answer: httpx2.Response | httpx2.TransportError = yield call
+    if isinstance(answer, httpx2.TransportError):
+        raise unreachable(url, answer) from answer
+    return answer
+
+
+def unreachable(url: str, error: httpx2.TransportError) -> ServerUnreachable:
+    """That no answer came, and what to look at."""
+    return ServerUnreachable(
+        f"no answer from {url} ({type(error).__name__}); see that the service runs: stateward up"
+    )
 
 
 def pause(number: int, retry_after: str | None) -> float:
@@ -196,7 +209,7 @@ def read(answer: httpx2.Response, type_: type[T]) -> T:
 
 def refuse(answer: httpx2.Response) -> NoReturn:
     """Raise what an answer says that went wrong."""
-    problem = _problem(answer)
+    problem = problem_of(answer)
     if problem is None:
         said = (
             f"the server answered {answer.status_code}, not as Stateward does; look at its address"
@@ -208,11 +221,12 @@ def refuse(answer: httpx2.Response) -> NoReturn:
 
 
 def _kind(answer: httpx2.Response) -> str:
-    problem = _problem(answer)
+    problem = problem_of(answer)
     return "" if problem is None else problem.type.removeprefix(schemas.PROBLEM_PREFIX)
 
 
-def _problem(answer: httpx2.Response) -> schemas.Problem | None:
+def problem_of(answer: httpx2.Response) -> schemas.Problem | None:
+    """The problem that an answer tells of; None if it tells of none."""
     if answer.headers.get("Content-Type", "").partition(";")[0] != schemas.PROBLEM_JSON:
         return None
     try:
