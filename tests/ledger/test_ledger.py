@@ -243,8 +243,11 @@ def test_a_clock_that_goes_back_does_not_turn_time_around(tmp_path: Path) -> Non
 
 def test_files_of_one_day_sort_by_name_as_they_were_made(tmp_path: Path) -> None:
     made: list[str] = []
-    for _ in range(12):
-        made.append(unused_name(tmp_path, "snapshot", ".json", 0.0, taken=set(made)))
+    for number in range(12):
+        there = set(made[3:]) | set(made[-1:])  # old ones were removed
+        made.append(unused_name(tmp_path, "snapshot", ".json", 0.0, taken=there))
+        if number % 2:
+            (tmp_path / f"{made[-1]}.gz").touch()
 
     assert sorted(made) == made
     assert all(SNAPSHOT_NAME.fullmatch(each) for each in (*made, "snapshot-2025-10-04.2.json"))

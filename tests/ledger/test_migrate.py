@@ -306,6 +306,10 @@ def test_a_report_is_written_as_text_and_as_json(tmp_path: Path) -> None:
 
     assert text.read_text("utf-8") == report_text(report)
     assert "line 5: doc:1: fetching → ir_ready" in report_text(report)
+    short = report_text(report, places_max=1)
+    assert "line 8: " in short
+    assert "line 9: " not in short
+    assert "and 3 more: --report FILE has them" in short
     assert json.loads(data.read_text("utf-8"))["impossible"] == 1
 
 

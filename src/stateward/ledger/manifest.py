@@ -272,14 +272,18 @@ def date_label(at: float) -> str:
 
 
 def unused_name(folder: Path, kind: str, suffix: str, at: float, *, taken: set[str]) -> str:
-    """`kind-<date><suffix>`, with a number if that exists, compressed or not, on disk or in the manifest.
+    """`kind-<date><suffix>`; on a day that has such files, compressed or not, with the number after their highest.
 
-    Sorted by name, the files of a kind are in the order in which they were made: `_` comes after `.`.
+    Sorted by name, the files of a kind are in the order in which they were made: `_` comes after `.`, and a number is
+    not used again when its file is removed.
     """
     label = f"{kind}-{date_label(at)}"
-    for number in range(1, LABELS_MAX):
-        name = f"{label}{suffix}" if number == 1 else f"{label}_{number:06}{suffix}"
-        names = (name, name + GZIP_SUFFIX)
-        if not any(each in taken or (folder / each).exists() for each in names):
-            return name
-    raise LedgerMismatch(f"there are {LABELS_MAX} files of {label} in {folder}")
+    pattern = re.compile(rf"{label}(?:[._](\d+))?{re.escape(suffix)}(?:{re.escape(GZIP_SUFFIX)})?")
+    there = (each.name for each in folder.glob(f"{label}*"))
+    found = [match for each in (*taken, *there) if (match := pattern.fullmatch(each))]
+    if not found:
+        return f"{label}{suffix}"
+    number = max(int(each[1] or 1) for each in found) + 1
+    if number >= LABELS_MAX:
+        raise LedgerMismatch(f"there are {LABELS_MAX} files of {label} in {folder}")
+    return f"{label}_{number:06}{suffix}"

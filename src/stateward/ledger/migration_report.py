@@ -261,8 +261,8 @@ def _list(lines: list[ReportedLine], line: int, sentence: str) -> None:
         lines.append(ReportedLine(line=line, sentence=sentence))
 
 
-def report_text(report: MigrationReport) -> str:
-    """The report for people."""
+def report_text(report: MigrationReport, *, places_max: int | None = None) -> str:
+    """The report for people; `places_max` is how many lines of each kind it names."""
     verb = "would become" if report.is_dry_run else "became"
     done = " (made already; nothing was changed)" if report.is_done_already else ""
     lines = [
@@ -288,12 +288,12 @@ def report_text(report: MigrationReport) -> str:
         *_counts(report.begun_later),
         f"moves that the machine does not have: {report.impossible:,} (they are imported as they are)",
         *_counts(report.impossible_moves),
-        *_sentences(report.impossible_places),
+        *_sentences(report.impossible_places, places_max),
         f"the same state once more: {report.repeated:,}",
         f"lines that name another state before than the ledger has: {report.disagreeing:,}",
-        *_sentences(report.disagreeing_places),
+        *_sentences(report.disagreeing_places, places_max),
         f"broken lines, which only the backup keeps: {report.broken:,}",
-        *_sentences(report.broken_places),
+        *_sentences(report.broken_places, places_max),
     ]
     return "\n".join(lines) + "\n"
 
@@ -302,8 +302,10 @@ def _counts(counts: dict[str, int]) -> list[str]:
     return [f"  {name:<24} {count:>12,}" for name, count in counts.items()]
 
 
-def _sentences(lines: tuple[ReportedLine, ...]) -> list[str]:
-    return [f"  line {each.line}: {each.sentence}" for each in lines]
+def _sentences(lines: tuple[ReportedLine, ...], count_max: int | None = None) -> list[str]:
+    named = [f"  line {each.line}: {each.sentence}" for each in lines[:count_max]]
+    left = len(lines) - len(named)
+    return [*named, f"  and {left:,} more: --report FILE has them"] if left else named
 
 
 def write_report(report: MigrationReport, path: Path) -> tuple[Path, Path]:

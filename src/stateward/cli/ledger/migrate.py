@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BACKUP_DAYS = 30
 SAID_EVERY_S = 10.0
+PLACES_SHOWN = 10
 
 
 @click.command(
@@ -143,7 +144,7 @@ def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> Non
         context.emit(done)
         return
     if is_long:
-        write_text(report_text(done))
+        write_text(report_text(done, places_max=PLACES_SHOWN))
     if done.is_done_already:
         context.say(f"{done.target} was made of this file already; nothing was changed")
     elif done.is_dry_run:
