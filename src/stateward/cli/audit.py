@@ -48,6 +48,7 @@ def filters(command: Any) -> Any:  # noqa: ANN401 - click's own
 @audit.command(
     "list",
     is_listing=True,
+    is_reading=True,
     examples=["stateward audit list", "stateward audit list --verb document_read --jsonl"],
 )
 @filters
@@ -86,7 +87,7 @@ def list_(
     write_table(columns, [_cells(each) for each in found])
 
 
-@audit.command("export", examples=["stateward audit export audit.jsonl"])
+@audit.command("export", is_reading=True, examples=["stateward audit export audit.jsonl"])
 @click.argument("file", type=click.File("wb", lazy=True))
 @filters
 @pass_context

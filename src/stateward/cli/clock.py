@@ -19,7 +19,7 @@ def clock() -> None:
     """
 
 
-@clock.command("show", examples=["stateward clock show"])
+@clock.command("show", is_reading=True, examples=["stateward clock show"])
 @pass_context
 def show(context: CliContext) -> Exit:
     """Say whether the clock is believed; ends with 1 if not."""

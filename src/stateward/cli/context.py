@@ -33,16 +33,6 @@ if TYPE_CHECKING:  # the engines take ten times as long to import as the command
 
 PROFILES = ("personal", "business", "enterprise")
 PROGRESS_EVERY_S = 0.1
-# Commands that change nothing, by what is typed.
-READING = frozenset(
-    {
-        "status", "list", "search", "history", "provenance", "explain", "logs", "items", "files", "file", "duplicates",
-        "errors", "counts", "review list", "review show", "review statistics", "machine list", "machine show",
-        "machine graph",
-        "webhook list", "webhook show", "webhook dead", "webhook log", "verify", "key list", "doctor",
-    }
-)  # fmt: skip
-
 T = TypeVar("T")
 
 
@@ -132,7 +122,7 @@ class CliContext:
         """
         store = settings.store_path
         is_new = store is not None and not store.exists() and not settings.data_path.exists()
-        if not is_new or click.get_current_context().command_path.partition(" ")[2] not in READING:
+        if not is_new or not getattr(click.get_current_context().command, "is_reading", False):
             yield settings
             return
         import tempfile
@@ -267,7 +257,8 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, .
 class Command(click.Command):
     """A command with examples in its help. `is_listing`: its answer is a list, so it has --jsonl.
 
-    `renamed` maps flags of the last version to their current names: `{"--execute": "--yes"}`.
+    `is_reading`: it changes nothing, so it makes no data folder where there is none. `renamed` maps flags of the last
+    version to their current names: `{"--execute": "--yes"}`.
     """
 
     def __init__(
@@ -276,11 +267,13 @@ class Command(click.Command):
         *,
         examples: Sequence[str] = (),
         is_listing: bool = False,
+        is_reading: bool = False,
         renamed: Mapping[str, str] | None = None,
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
         super().__init__(name, **how)
         self.examples = tuple(examples)
+        self.is_reading = is_reading
         self.renamed = dict(renamed or {})
         self.params += everywhere(is_hidden=True, is_listing=is_listing)
 

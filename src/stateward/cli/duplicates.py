@@ -19,6 +19,7 @@ SHOWN_MAX = 50
     "duplicates",
     cls=Command,
     is_listing=True,
+    is_reading=True,
     examples=[
         "stateward duplicates",
         "stateward duplicates 'machine:invoices created>=2026-01-01' --jsonl",

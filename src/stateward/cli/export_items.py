@@ -53,6 +53,7 @@ class DayParameter(click.ParamType[str]):
 @click.command(
     "items",
     cls=Command,
+    is_reading=True,
     examples=[
         "stateward export items --from 2026-01-01 --to 2026-12-31 --format xlsx --out 2026.xlsx",
         "stateward export items --query 'machine:invoices' --format csv",

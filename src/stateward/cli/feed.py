@@ -21,7 +21,9 @@ def feed() -> None:
     """Look at the change feed, and have it sent again."""
 
 
-@feed.command("status", examples=["stateward feed status", "stateward feed status --json"])
+@feed.command(
+    "status", is_reading=True, examples=["stateward feed status", "stateward feed status --json"]
+)
 @pass_context
 def status(context: CliContext) -> Exit:
     """Show how far the change feed has come.

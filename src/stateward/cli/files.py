@@ -17,6 +17,7 @@ from stateward.cli.output import plural, write_bytes, write_table
     "files",
     cls=Command,
     is_listing=True,
+    is_reading=True,
     examples=["stateward files IMG_01h2k3", "stateward files IMG_01h2k3 --json"],
 )
 @click.argument("record_id", metavar="ID")
@@ -40,6 +41,7 @@ def files(context: CliContext, record_id: str) -> None:
 @click.command(
     "file",
     cls=Command,
+    is_reading=True,
     examples=[
         "stateward file IMG_01h2k3 thumbnail/small.jpg --out small.jpg",
         "stateward file EXP_01h2k3 publish/bundle.zip --out -",

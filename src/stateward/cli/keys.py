@@ -101,7 +101,12 @@ def create(
         context.say("this is the only time it is shown; send it as `Authorization: Bearer sw_…`")
 
 
-@key.command("list", is_listing=True, examples=["stateward key list", "stateward key list --json"])
+@key.command(
+    "list",
+    is_listing=True,
+    is_reading=True,
+    examples=["stateward key list", "stateward key list --json"],
+)
 @pass_context
 def list_(context: CliContext) -> None:
     """List keys, without their secrets.
@@ -280,6 +285,7 @@ def create_worker(context: CliContext, *, name: str, stages: str, out: Path) -> 
 @worker.command(
     "list",
     is_listing=True,
+    is_reading=True,
     examples=["stateward key worker list", "stateward key worker list --json"],
 )
 @pass_context

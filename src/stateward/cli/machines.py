@@ -31,7 +31,10 @@ def machine() -> None:
 
 
 @machine.command(
-    "list", is_listing=True, examples=["stateward machine list", "stateward machine list --jsonl"]
+    "list",
+    is_listing=True,
+    is_reading=True,
+    examples=["stateward machine list", "stateward machine list --jsonl"],
 )
 @pass_context
 def list_(context: CliContext) -> None:
@@ -69,7 +72,9 @@ def _stage_names(each: "Machine") -> str:
 
 
 @machine.command(
-    "show", examples=["stateward machine show invoices", "stateward machine show invoices --json"]
+    "show",
+    is_reading=True,
+    examples=["stateward machine show invoices", "stateward machine show invoices --json"],
 )
 @click.argument("name")
 @pass_context
@@ -154,6 +159,7 @@ def _check_one(
 
 @machine.command(
     "graph",
+    is_reading=True,
     examples=[
         "stateward machine graph invoices",
         "stateward machine graph invoices --format svg --out invoices.svg",

@@ -56,6 +56,7 @@ Put - or not: before a term to turn it round: 'not:status:error'."""
     "status",
     cls=Command,
     is_listing=True,
+    is_reading=True,
     examples=["stateward status UL_01h2k3", "stateward status UL_01h2k3 UL_01h2k4 --json"],
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
@@ -128,6 +129,7 @@ class _Listing(Command):
     cls=_Listing,
     is_listing=True,
     help=f"List records, newest first.\n\n{QUERY_HELP}",
+    is_reading=True,
     examples=[
         "stateward list",
         "stateward list 'status:error error:PDF_* age>2h'",
@@ -256,6 +258,7 @@ def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
     "history",
     cls=Command,
     is_listing=True,
+    is_reading=True,
     examples=["stateward history UL_01h2k3", "stateward history UL_01h2k3 --jsonl"],
 )
 @click.argument("record_id", metavar="ID")
@@ -277,6 +280,7 @@ def history(context: CliContext, record_id: str) -> None:
 @click.command(
     "provenance",
     cls=Command,
+    is_reading=True,
     examples=[
         "stateward provenance UL_01h2k3",
         "stateward provenance UL_01h2k3 --format openlineage",
@@ -316,6 +320,7 @@ def write_history(transitions: Sequence["Transition"]) -> None:
 @click.command(
     "explain",
     cls=Command,
+    is_reading=True,
     examples=["stateward explain UL_01h2k3", "stateward explain UL_01h2k3 --json"],
 )
 @click.argument("record_id", metavar="ID")
@@ -340,6 +345,7 @@ def explain(context: CliContext, record_id: str) -> None:
     "logs",
     cls=Command,
     is_listing=True,
+    is_reading=True,
     examples=["stateward logs UL_01h2k3", "stateward logs UL_01h2k3 --stage parse --jsonl"],
 )
 @click.argument("record_id", metavar="ID")
@@ -425,6 +431,7 @@ def _write_log_line(line: "Fields") -> None:
     "items",
     cls=Command,
     is_listing=True,
+    is_reading=True,
     examples=[
         "stateward items UL_01h2k3 --stage normalize",
         "stateward items UL_01h2k3 --kind canonicals --format csv",
@@ -554,6 +561,7 @@ def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]
     "errors",
     cls=Command,
     is_listing=True,
+    is_reading=True,
     examples=["stateward errors", "stateward errors --jsonl"],
 )
 @pass_context
@@ -580,6 +588,7 @@ def errors(context: CliContext) -> None:
     "counts",
     cls=_Listing,
     is_listing=True,
+    is_reading=True,
     examples=["stateward counts", "stateward counts 'machine:invoices age<1d' --json"],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)

@@ -91,7 +91,10 @@ for _command in (link, links, revoke_link):
 
 
 @review.command(
-    "list", is_listing=True, examples=["stateward review list", "stateward review list --jsonl"]
+    "list",
+    is_listing=True,
+    is_reading=True,
+    examples=["stateward review list", "stateward review list --jsonl"],
 )
 @click.option(
     "--limit",
@@ -119,7 +122,7 @@ def list_(context: CliContext, *, limit: int) -> None:
     write_table(columns, [_cells(task) for task in tasks])
 
 
-@review.command("show", examples=["stateward review show CW_01h2k3"])
+@review.command("show", is_reading=True, examples=["stateward review show CW_01h2k3"])
 @click.argument("record_id", metavar="ID")
 @pass_context
 def show(context: CliContext, *, record_id: str) -> None:
@@ -302,6 +305,7 @@ def ask(
 @review.command(
     "statistics",
     is_listing=True,
+    is_reading=True,
     examples=["stateward review statistics", "stateward review statistics --days 7 --json"],
 )
 @click.option(
@@ -359,6 +363,7 @@ def statistics(context: CliContext, *, days: int) -> None:
 
 @review.command(
     "export",
+    is_reading=True,
     examples=["stateward review export --gold gold.jsonl", "stateward review export --gold -"],
 )
 @click.option(

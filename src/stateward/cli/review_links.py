@@ -52,7 +52,13 @@ def link(context: CliContext, *, record_id: str, person: str, hours: float | Non
         context.say(f"it is shown once, and can be used until {moment(made.expires_at)}: {made.id}")
 
 
-@click.command("links", cls=Command, is_listing=True, examples=["stateward review links CW_01h2k3"])
+@click.command(
+    "links",
+    cls=Command,
+    is_listing=True,
+    is_reading=True,
+    examples=["stateward review links CW_01h2k3"],
+)
 @click.argument("record_id", metavar="ID")
 @pass_context
 def links(context: CliContext, *, record_id: str) -> None:

@@ -43,6 +43,7 @@ was found. --filter compares what is known of a document, and --format writes th
     cls=Command,
     is_listing=True,
     help=HELP,
+    is_reading=True,
     examples=[
         "stateward search rent",
         "stateward search 'invoi* \"late payment\" -deposit machine:invoices'",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.command(
     "verify",
     cls=Command,
+    is_reading=True,
     examples=[
         "stateward verify",
         "stateward verify --json",
@@ -402,6 +403,7 @@ export.add_command(export_items)
 
 @export.command(
     "history",
+    is_reading=True,
     examples=["stateward export history --out history/", "stateward export history --out h --json"],
 )
 @click.option(
@@ -432,7 +434,9 @@ def export_history(context: CliContext, folder: Path) -> None:
         context.say(f"written to {folder}")
 
 
-@click.command("doctor", cls=Command, examples=["stateward doctor", "stateward doctor --json"])
+@click.command(
+    "doctor", cls=Command, is_reading=True, examples=["stateward doctor", "stateward doctor --json"]
+)
 @pass_context
 def doctor(context: CliContext) -> Exit:
     """Look for what is wrong with this installation.

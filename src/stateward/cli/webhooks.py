@@ -70,7 +70,10 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
 
 
 @webhook.command(
-    "list", is_listing=True, examples=["stateward webhook list", "stateward webhook list --jsonl"]
+    "list",
+    is_listing=True,
+    is_reading=True,
+    examples=["stateward webhook list", "stateward webhook list --jsonl"],
 )
 @pass_context
 def list_(context: CliContext) -> None:
@@ -87,7 +90,7 @@ def list_(context: CliContext) -> None:
     write_table(("id", "state", "events", "url"), rows)
 
 
-@webhook.command("show", examples=["stateward webhook show WH_01h2k3"])
+@webhook.command("show", is_reading=True, examples=["stateward webhook show WH_01h2k3"])
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def show(context: CliContext, *, webhook_id: str) -> None:
@@ -162,6 +165,7 @@ def ping(context: CliContext, *, webhook_id: str) -> Exit:
 @webhook.command(
     "log",
     is_listing=True,
+    is_reading=True,
     examples=["stateward webhook log", "stateward webhook log WH_01h2k3 --state pending"],
 )
 @click.argument("webhook_id", metavar="[ID]", required=False)
@@ -196,7 +200,7 @@ def log(
         _show_delivery(context, delivery)
 
 
-@webhook.command("dead", is_listing=True, examples=["stateward webhook dead"])
+@webhook.command("dead", is_listing=True, is_reading=True, examples=["stateward webhook dead"])
 @click.argument("webhook_id", metavar="[ID]", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 @pass_context

@@ -10,7 +10,9 @@ from stateward.core.errors import InvalidRequest
 from stateward.pipelines.experiments import MACHINE
 
 
-@click.command("bundle", cls=Command, examples=["stateward bundle EX_01h2k3 --out bundle.zip"])
+@click.command(
+    "bundle", cls=Command, is_reading=True, examples=["stateward bundle EX_01h2k3 --out bundle.zip"]
+)
 @click.argument("record_id", metavar="ID")
 @click.option(
     "--out", metavar="FILE", required=True, help="Where it is written; it must not exist."

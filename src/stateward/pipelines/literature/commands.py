@@ -190,7 +190,9 @@ def actor() -> str:
 
 
 @literature.command(
-    "status", examples=["stateward literature status", "stateward literature status --json"]
+    "status",
+    is_reading=True,
+    examples=["stateward literature status", "stateward literature status --json"],
 )
 @pass_context
 def status(context: CliContext) -> Exit:
@@ -236,6 +238,7 @@ def _pace(found: "Progress") -> str:
 
 @literature.command(
     "cite",
+    is_reading=True,
     examples=[
         "stateward literature cite LT_01h2k3",
         "stateward literature cite LT_01h2k3 --format ris",
@@ -277,6 +280,7 @@ def _metadata_of(app: "App", record_id: str) -> object:
 @literature.command(
     "duplicates",
     is_listing=True,
+    is_reading=True,
     examples=["stateward literature duplicates", "stateward literature duplicates --jsonl"],
 )
 @pass_context
@@ -300,7 +304,7 @@ def duplicates(context: CliContext) -> None:
     )
 
 
-@literature.command("ir", examples=["stateward literature ir LT_01h2k3"])
+@literature.command("ir", is_reading=True, examples=["stateward literature ir LT_01h2k3"])
 @click.argument("record_id", metavar="ID")
 @pass_context
 def ir(context: CliContext, *, record_id: str) -> Exit:
