@@ -34,6 +34,17 @@ def test_an_id_that_begins_no_other_is_unknown(demo: Shell) -> None:
     assert demo("status", "UL_zzzz").exit_code == Exit.UNKNOWN
 
 
+def test_keys_and_webhooks_are_named_by_their_beginning_too(shell: Shell) -> None:
+    key = shell("key", "create", "anna", "--role", "viewer").stdout.split("_")[1]
+    hook = shell.json("webhook", "add", "https://example.org/x", "--event", "upload.error")["id"]
+
+    assert shell("key", "revoke", key[:3]).exit_code == Exit.UNKNOWN, "three could be any"
+    assert shell("key", "revoke", key[:4]).stdout == f"{key} is revoked\n"
+    assert shell.json("webhook", "disable", hook[:12])["id"] == hook
+    assert shell.json("webhook", "log", hook[:12]) == []
+    assert f"{hook} is removed" in shell("webhook", "remove", hook[:12]).stderr
+
+
 def test_a_list_is_written_as_csv_for_spreadsheets(demo: Shell) -> None:
     rows = list(csv.DictReader(io.StringIO(demo("list", "--format", "csv").stdout)))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ID_CHARS = 36  # of the ids that are made today, after the prefix
 SHORT_IDS_SHOWN = 4
+SHORT_ID_CHARS_MIN = 4  # fewer are a slip of the hand, and a key is revoked by its id
 _SHORT_ID = re.compile(r"[A-Z]{1,8}_[0-9a-z]+")
 
 Corrections = Mapping[str, str | list[str] | None]
@@ -344,12 +345,21 @@ class AppProtocol(Protocol):
 
 def whole_id(given: str, find: "Callable[[str], Iterator[schemas.Record]]") -> str:
     """The id that a person means: as it is, or the one record whose id begins with it."""
+    is_whole = len(given.partition("_")[2]) >= ID_CHARS or not _SHORT_ID.fullmatch(given)
+    return given if is_whole else _only(given, (each.id for each in find(f"id:{given}*")))
+
+
+def one_of(given: str, ids: Iterable[str]) -> str:
+    """The id of a webhook, key or link that a person means: as it is, or the one of these that begins with it."""
+    if len(given) < SHORT_ID_CHARS_MIN:
+        return given
+    return _only(given, (each for each in ids if each.startswith(given)))
+
+
+def _only(given: str, matches: Iterable[str]) -> str:
     from stateward.core.errors import InvalidRequest
 
-    is_whole = len(given.partition("_")[2]) >= ID_CHARS or not _SHORT_ID.fullmatch(given)
-    if is_whole:
-        return given
-    found = [each.id for each in islice(find(f"id:{given}*"), SHORT_IDS_SHOWN)]
+    found = list(islice(matches, SHORT_IDS_SHOWN))
     if given in found or not found:
         return given
     if len(found) > 1:

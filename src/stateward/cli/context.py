@@ -113,6 +113,12 @@ class CliContext:
         ):
             yield app
 
+    def whole_id(self, app: "App", given: str) -> str:
+        """The id of a record that a person means, who may have typed its beginning."""
+        from stateward.cli.local import LocalApp
+
+        return LocalApp(app).whole(given)
+
     @contextmanager
     def _untouched(self, settings: "Settings") -> Iterator["Settings"]:
         """The settings; for a command that only reads and finds no data folder, with an empty one that goes again.

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from stateward.cli.apps import one_of
+
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.cli.context import CliContext
@@ -15,6 +17,10 @@ DAY_S = 86_400.0
 
 class Keys(Protocol):
     """The keys of a Stateward."""
+
+    def whole(self, key_id: str) -> str:
+        """The id that a person means, who may have typed its beginning."""
+        return one_of(key_id, (each.id for each in self.all()))
 
     def create(self, asked: "KeyRequest") -> "KeyDocument":
         """Make a key; the answer has its text."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stateward.cli.apps import one_of
 from stateward.cli.context import CliContext, Group, pass_context
 from stateward.cli.key_apps import keys
 from stateward.cli.output import moment, write, write_table
@@ -169,6 +170,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
 
     with context.local_app() as app:
         now = app.clock()
+        key_id = one_of(key_id, (each.id for each in app.keys.all()))
         if app.keys.live(key_id, now=now) is None:
             live = [each.id for each in app.keys.all() if each.is_live(now)]
             raise UnknownName("key", key_id[:80], live)
@@ -189,6 +191,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
 def revoke(context: CliContext, key_id: str) -> None:
     """Close a key, from the next request on."""
     with keys(context) as own:
+        key_id = own.whole(key_id)
         was_open = own.revoke(key_id)
     if context.json:
         context.emit({"id": key_id, "was_open": was_open})
@@ -320,6 +323,7 @@ def list_workers(context: CliContext) -> None:
 def revoke_worker(context: CliContext, key_id: str) -> None:
     """Refuse what a credential signs, from the next second on."""
     with context.local_app() as app:
+        key_id = one_of(key_id, (each.id for each in app.admin.worker_keys()))
         was_open = app.admin.revoke_worker_key(key_id)
     if context.json:
         context.emit({"id": key_id, "was_open": was_open})

@@ -55,7 +55,8 @@ class LocalApp(AppProtocol):
         # Parsed once a command: `age>2h` means the same when it is shown to a person and when it is acted on.
         self._query = cache(app.records.query)
 
-    def _whole(self, record_id: str) -> str:
+    def whole(self, record_id: str) -> str:
+        """The id of a record that a person means, who may have typed its beginning."""
         return whole_id(record_id, self.find)
 
     # Documents in
@@ -125,7 +126,7 @@ class LocalApp(AppProtocol):
 
     def record(self, record_id: str) -> schemas.Record:
         """One record."""
-        found = self._app.record(self._whole(record_id))
+        found = self._app.record(self.whole(record_id))
         records = self._app.records
         return records.with_successors(records.view(found), found)
 
@@ -147,28 +148,28 @@ class LocalApp(AppProtocol):
 
     def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
         """The record once it has ended or rests, at the latest after this time."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         return self._app.records.view(self._app.records.wait(record_id, timeout_s=timeout_s))
 
     def history(self, record_id: str) -> list[schemas.Transition]:
         """Every transition of a record."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         records = self._app.records
         return [records.transition_view(each) for each in records.history(record_id)]
 
     def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         return why_view(self._app.record(record_id), self._app.records.explain(record_id))
 
     def attempts(self, record_id: str) -> list[schemas.Attempt]:
         """Every attempt at a stage of a record, then its editions."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         return [attempt_view(each) for each in self._app.records.attempts(record_id)]
 
     def stages(self, record_id: str) -> list[str]:
         """The stages of a record's machine."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         return list(self._app.registry.of(self._app.record(record_id)).stage)
 
     def items(
@@ -180,7 +181,7 @@ class LocalApp(AppProtocol):
         edition: int | None = None,
     ) -> StageItems:
         """The items of a stage."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         record = self._app.record(record_id)
         found = self._app.records.find_items(record, stage=stage, kind=kind, edition=edition)
         if found is None:
@@ -190,13 +191,13 @@ class LocalApp(AppProtocol):
 
     def files(self, record_id: str) -> list[schemas.RecordFile]:
         """The derived files of a record."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         record = self._app.record(record_id)
         return [file_view(record.id, each) for each in self._app.records.files(record)]
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
         """The bytes of a derived file."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         wanted = f"{stage}/{name}"
         saved = self._app.records.files(self._app.record(record_id))
         for each in saved:
@@ -244,13 +245,13 @@ class LocalApp(AppProtocol):
 
     def act(self, verb: Verb, record_id: str, *, reason: str | None) -> schemas.Record:
         """Retry or cancel a record."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         found = self._app.actions.act(verb, record_id, actor=self._actor, reason=reason)
         return self._app.records.view(found)
 
     def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
         """Let a record go sooner or later."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         (found,) = self._app.actions.set_priority(
             [record_id], priority, actor=self._actor, reason=reason
         )
@@ -270,7 +271,7 @@ class LocalApp(AppProtocol):
         progress: Callable[[int], None],
     ) -> Bulk:
         """Do something with everything that is named or matches."""
-        ids = [self._whole(each) for each in ids]
+        ids = [self.whole(each) for each in ids]
         return self._app.actions.bulk(
             action,
             ids=ids,
@@ -284,14 +285,14 @@ class LocalApp(AppProtocol):
 
     def reprocess(self, record_id: str, *, reason: str | None) -> schemas.RecordOpened:
         """Process the document of a record again."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         made = self._app.external_driver.reprocess(record_id, actor=self._actor, reason=reason)
         record = self._app.records.view(made.record)
         return schemas.RecordOpened(record=record, is_duplicate=made.is_duplicate)
 
     def move(self, event: str, record_id: str, *, reason: str | None) -> schemas.Record:
         """Make a move that the machine of a record declares, by its event."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         (found,) = self._app.actions.move(event, [record_id], actor=self._actor, reason=reason)
         if isinstance(found, StatewardError):
             raise found
@@ -299,7 +300,7 @@ class LocalApp(AppProtocol):
 
     def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
         """Let a held record go on."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         found = self._app.external_driver.advance(record_id, actor=self._actor, reason=reason)
         return self._app.records.view(found)
 
@@ -307,7 +308,7 @@ class LocalApp(AppProtocol):
         """The history of a record in the format of another tool."""
         from stateward.app.provenance import provenance
 
-        record = self._app.record(self._whole(record_id))
+        record = self._app.record(self.whole(record_id))
         document = provenance(record, self._app.records.history(record.id), form=form)
         named: Literal["prov", "openlineage"] = "prov" if form == "prov" else "openlineage"
         return schemas.Provenance(record_id=record.id, format=named, document=document)
@@ -325,7 +326,7 @@ class LocalApp(AppProtocol):
     def reread(self, record_id: str, asked: schemas.RereadRequest) -> schemas.RereadAnswer:
         """Read a document again."""
         found = self._app.editions.reread(
-            self._whole(record_id),
+            self.whole(record_id),
             hints=dict(asked.hints),
             secrets=dict(asked.secrets),
             actor=self._actor,
@@ -351,7 +352,7 @@ class LocalApp(AppProtocol):
 
     def review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values to look at."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         task = self._app.reviews.task(record_id)
         return review_view(self._app.reviews, self._app.store, task, actor=self._actor)
 
@@ -362,13 +363,13 @@ class LocalApp(AppProtocol):
 
     def claim(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         task = self._app.reviews.claim(record_id, actor=self._actor, is_administrator=True)
         return task_view(task, actor=self._actor)
 
     def unclaim(self, record_id: str) -> schemas.ReviewTask:
         """Leave a claimed review to others."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         return task_view(self._app.reviews.unclaim(record_id, actor=self._actor), actor=self._actor)
 
     def create_review_link(
@@ -379,25 +380,25 @@ class LocalApp(AppProtocol):
 
         own = self._app.approver_links
         made, text = own.create(
-            self._whole(record_id), person, hours=hours, actor=self._actor, is_administrator=True
+            self.whole(record_id), person, hours=hours, actor=self._actor, is_administrator=True
         )
         return msgspec.structs.replace(own.view(made), url=link_url(self._app.settings, text))
 
     def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
         """The links to a review."""
         own = self._app.approver_links
-        return [own.view(each) for each in own.of(self._whole(record_id))]
+        return [own.view(each) for each in own.of(self.whole(record_id))]
 
     def revoke_review_link(self, record_id: str, link_id: str) -> bool:
         """Close a link."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         return self._app.approver_links.revoke(record_id, link_id, actor=self._actor)
 
     def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
         """Answer a review."""
         from stateward.engine.answers import DecisionRequest
 
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         deciding = DecisionRequest(
             record_id=record_id,
             action=answer.action,
@@ -423,7 +424,7 @@ class LocalApp(AppProtocol):
         from stateward.engine.answers import OpinionRequest
 
         asking = OpinionRequest(
-            record_id=self._whole(record_id),
+            record_id=self.whole(record_id),
             actor=self._actor,
             to=to,
             values=dict(corrected),
@@ -443,7 +444,7 @@ class LocalApp(AppProtocol):
         query = AuditQuery(
             actor=wanted.actor,
             verb=wanted.verb,
-            record_id=wanted.record_id and self._whole(wanted.record_id),
+            record_id=wanted.record_id and self.whole(wanted.record_id),
             since=_moment("since", wanted.since),
             until=_moment("until", wanted.until),
         )
@@ -484,7 +485,7 @@ class LocalApp(AppProtocol):
         from stateward.app.views import erasure_view
 
         app = self._app
-        named = [self._whole(each) for each in record_ids]
+        named = [self.whole(each) for each in record_ids]
         wanted = named if subject is None else records_of(app, subject)
         done = app.eraser.erase(wanted, actor=person(), reason=reason, is_dry_run=is_dry_run)
         if done.erased and is_compacted and not is_dry_run:
@@ -498,7 +499,7 @@ class LocalApp(AppProtocol):
         from stateward.app.views import held_view
 
         change = self._app.eraser.hold if is_held else self._app.eraser.release
-        done = change(self._whole(record_id), actor=person(), reason=reason)
+        done = change(self.whole(record_id), actor=person(), reason=reason)
         return held_view(done, is_held=is_held)
 
     def holds(self) -> list[schemas.HeldRecord]:

@@ -55,7 +55,8 @@ class RemoteApp(AppProtocol):
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def _whole(self, record_id: str) -> str:
+    def whole(self, record_id: str) -> str:
+        """The id of a record that a person means, who may have typed its beginning."""
         return whole_id(record_id, self.find)
 
     # Documents in
@@ -114,7 +115,7 @@ class RemoteApp(AppProtocol):
 
     def record(self, record_id: str) -> schemas.Record:
         """One record."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return self._client.record(record_id)
 
@@ -138,25 +139,25 @@ class RemoteApp(AppProtocol):
 
     def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
         """The record once it has ended or rests, at the latest after this time."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return self._client.wait(record_id, timeout_s=timeout_s)
 
     def history(self, record_id: str) -> list[schemas.Transition]:
         """Every transition of a record."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return list(self._client.history(record_id))
 
     def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return self._client.explain(record_id)
 
     def attempts(self, record_id: str) -> list[schemas.Attempt]:
         """Every attempt at a stage of a record."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         stages = self.stages(record_id)
         with translated(record_id):
             logs = [self._client.log(record_id, stage) for stage in stages]
@@ -165,7 +166,7 @@ class RemoteApp(AppProtocol):
 
     def stages(self, record_id: str) -> list[str]:
         """The stages of a record's machine."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         machine = self.record(record_id).machine
         with translated():
             return next(each.stages for each in self._client.machines() if each.name == machine)
@@ -179,7 +180,7 @@ class RemoteApp(AppProtocol):
         edition: int | None = None,
     ) -> StageItems:
         """The items of a stage."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
 
         def fetch(cursor: str | None) -> schemas.ItemPage:
             with translated(record_id):
@@ -198,13 +199,13 @@ class RemoteApp(AppProtocol):
 
     def files(self, record_id: str) -> list[schemas.RecordFile]:
         """The derived files of a record."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return self._client.files(record_id)
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
         """The bytes of a derived file."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated():
             yield from self._client.file(record_id, stage, name)
 
@@ -244,14 +245,14 @@ class RemoteApp(AppProtocol):
 
     def act(self, verb: Verb, record_id: str, *, reason: str | None) -> schemas.Record:
         """Retry or cancel a record."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         act = self._client.retry if verb == "retry" else self._client.cancel
         with translated(record_id, verb=verb):
             return act(record_id, reason=reason)
 
     def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
         """Let a record go sooner or later."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb="priority"):
             return self._client.set_priority(record_id, _number(priority), reason=reason)
 
@@ -267,7 +268,7 @@ class RemoteApp(AppProtocol):
         progress: Callable[[int], None],
     ) -> Bulk:
         """Do something with everything that is named or matches; the server does it in the background."""
-        ids = [self._whole(each) for each in ids]
+        ids = [self.whole(each) for each in ids]
         number = None if priority is None else _number(priority)
 
         def begin(*, dry_run: bool) -> schemas.Batch:
@@ -295,25 +296,25 @@ class RemoteApp(AppProtocol):
 
     def reprocess(self, record_id: str, *, reason: str | None) -> schemas.RecordOpened:
         """Process the document of a record again."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb="reprocess"):
             return self._client.reprocess(record_id, reason=reason)
 
     def move(self, event: str, record_id: str, *, reason: str | None) -> schemas.Record:
         """Make a move that the machine of a record declares, by its event."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb=event):
             return self._client.move(record_id, event, reason=reason)
 
     def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
         """Let a held record go on."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb="advance"):
             return self._client.advance(record_id, reason=reason)
 
     def provenance(self, record_id: str, form: str) -> schemas.Provenance:
         """The history of a record in the format of another tool."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return self._client.provenance(
                 record_id, form="prov" if form == "prov" else "openlineage"
@@ -331,7 +332,7 @@ class RemoteApp(AppProtocol):
 
     def audit(self, wanted: AuditFilter, *, is_rising: bool = False) -> Iterator[schemas.AuditItem]:
         """Entries of the audit log."""
-        whole = wanted.record_id and self._whole(wanted.record_id)
+        whole = wanted.record_id and self.whole(wanted.record_id)
         with translated():
             yield from self._client.audit(
                 actor=wanted.actor,
@@ -346,7 +347,7 @@ class RemoteApp(AppProtocol):
 
     def reread(self, record_id: str, asked: schemas.RereadRequest) -> schemas.RereadAnswer:
         """Have the server read a document again."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return self._client.reread(record_id, asked)
 
@@ -364,7 +365,7 @@ class RemoteApp(AppProtocol):
 
     def review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values to look at."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return self._client.get_review(record_id)
 
@@ -375,13 +376,13 @@ class RemoteApp(AppProtocol):
 
     def claim(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb="claim"):
             return self._client.claim_review(record_id)
 
     def unclaim(self, record_id: str) -> schemas.ReviewTask:
         """Leave a claimed review to others."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb="unclaim"):
             return self._client.unclaim_review(record_id)
 
@@ -389,25 +390,25 @@ class RemoteApp(AppProtocol):
         self, record_id: str, person: str, *, hours: float | None
     ) -> schemas.ReviewLink:
         """Make a link that lets a named person decide a review."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb="link"):
             return self._client.create_review_link(record_id, person, hours=hours)
 
     def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
         """The links to a review."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb="look"):
             return self._client.review_links(record_id)
 
     def revoke_review_link(self, record_id: str, link_id: str) -> bool:
         """Close a link."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated():
             return self._client.revoke_review_link(record_id, link_id).was_open
 
     def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
         """Answer a review."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb=answer.action):
             return self._client.review(record_id, **answer._asdict())
 
@@ -421,7 +422,7 @@ class RemoteApp(AppProtocol):
         notes: str | None,
     ) -> schemas.ReviewTask:
         """Ask another person or a group."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id, verb="refer"):
             return self._client.ask_opinion(
                 record_id, to, corrected=corrected, is_blind=is_blind, notes=notes
@@ -452,13 +453,13 @@ class RemoteApp(AppProtocol):
         progress: Callable[[str], None],
     ) -> schemas.ErasureAnswer:
         """Delete what records held; the server does not write its database anew, since its writers would wait."""
-        named = [self._whole(each) for each in record_ids]
+        named = [self.whole(each) for each in record_ids]
         with translated():
             return self._client.erase(named, subject=subject, reason=reason, is_dry_run=is_dry_run)
 
     def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
         """Forbid to delete anything of a record, or allow it again."""
-        record_id = self._whole(record_id)
+        record_id = self.whole(record_id)
         with translated(record_id):
             return self._client.hold(record_id, reason=reason, is_held=is_held)
 

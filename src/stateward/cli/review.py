@@ -164,7 +164,7 @@ def unclaim(context: CliContext, *, record_id: str) -> None:
     if context.json:
         context.emit(_row(task))
     else:
-        context.say(f"{record_id} is free")
+        context.say(f"{task.record_id} is free")
 
 
 @review.command(

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stateward.cli.apps import one_of
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.output import moment, write, write_table
 
@@ -92,6 +93,7 @@ def revoke_link(context: CliContext, *, record_id: str, link_id: str) -> None:
     A decision that was made by it stays.
     """
     with context.app() as app:
+        link_id = one_of(link_id, (each.id for each in app.review_links(record_id)))
         was_open = app.revoke_review_link(record_id, link_id)
     if context.json:
         context.emit({"id": link_id, "was_open": was_open})

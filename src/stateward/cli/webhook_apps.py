@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from stateward import schemas
+from stateward.cli.apps import one_of
 
 if TYPE_CHECKING:
     from stateward.app import App
@@ -25,6 +26,14 @@ DeliveryState = Literal["pending", "delivered", "dead"]
 
 class Webhooks(Protocol):
     """The webhooks of a Stateward. Who changes them is the person at this machine, or the one whose key it is."""
+
+    def whole(self, webhook_id: str) -> str:
+        """The id that a person means, who may have typed its beginning."""
+        return one_of(webhook_id, (each.id for each in self.all()))
+
+    def whole_record(self, record_id: str) -> str:
+        """The same for the id of a record."""
+        ...
 
     def add(self, url: str, events: Sequence[str], content: str) -> schemas.WebhookDocument:
         """Add an address; the answer has its secret."""
@@ -110,6 +119,12 @@ class LocalWebhooks(Webhooks):
         self._app, self._own, self._views = app, app.notifications, webhook_views
         self._actor = person()
 
+    def whole_record(self, record_id: str) -> str:
+        """The id of a record that a person means."""
+        from stateward.cli.local import LocalApp
+
+        return LocalApp(self._app).whole(record_id)
+
     def add(self, url: str, events: Sequence[str], content: str) -> schemas.WebhookDocument:
         """Add an address; the answer has its secret."""
         made = self._own.add(url, events=tuple(events), content=content, actor=self._actor)
@@ -192,6 +207,12 @@ class RemoteWebhooks(Webhooks):
 
     def __init__(self, client: "Client") -> None:
         self._client = client
+
+    def whole_record(self, record_id: str) -> str:
+        """The id of a record that a person means."""
+        from stateward.cli.remote import RemoteApp
+
+        return RemoteApp(self._client).whole(record_id)
 
     def add(self, url: str, events: Sequence[str], content: str) -> schemas.WebhookDocument:
         """Add an address; the answer has its secret."""

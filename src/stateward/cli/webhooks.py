@@ -99,7 +99,7 @@ def show(context: CliContext, *, webhook_id: str) -> None:
     Over --server the secret is not shown: it is sent once, by `add` or `rotate`.
     """
     with webhooks(context) as own:
-        _show(context, own.get(webhook_id))
+        _show(context, own.get(own.whole(webhook_id)))
 
 
 @webhook.command("rotate", examples=["stateward webhook rotate WH_01h2k3"])
@@ -111,7 +111,7 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
     For a day (notifications.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
     """
     with webhooks(context) as own:
-        _show(context, own.rotate(webhook_id))
+        _show(context, own.rotate(own.whole(webhook_id)))
 
 
 @webhook.command("enable", examples=["stateward webhook enable WH_01h2k3"])
@@ -120,7 +120,7 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 def enable(context: CliContext, *, webhook_id: str) -> None:
     """Tell an endpoint again that was disabled."""
     with webhooks(context) as own:
-        _show(context, own.enable(webhook_id))
+        _show(context, own.enable(own.whole(webhook_id)))
 
 
 @webhook.command(
@@ -135,7 +135,7 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
     What waits for it goes to the dead; enable it and replay them to deliver them after all.
     """
     with webhooks(context) as own:
-        _show(context, own.disable(webhook_id, reason))
+        _show(context, own.disable(own.whole(webhook_id), reason))
 
 
 @webhook.command("remove", examples=["stateward webhook remove WH_01h2k3"])
@@ -144,6 +144,7 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 def remove(context: CliContext, *, webhook_id: str) -> None:
     """Forget an endpoint and its delivery log."""
     with webhooks(context) as own:
+        webhook_id = own.whole(webhook_id)
         own.remove(webhook_id)
     if context.is_for_programs:
         context.emit({"removed": webhook_id})
@@ -157,7 +158,7 @@ def remove(context: CliContext, *, webhook_id: str) -> None:
 def ping(context: CliContext, *, webhook_id: str) -> Exit:
     """Send a test to an endpoint and show its answer."""
     with webhooks(context) as own:
-        delivery = own.ping(webhook_id)
+        delivery = own.ping(own.whole(webhook_id))
     _show_delivery(context, delivery)
     return Exit.OK if delivery.state == "delivered" else Exit.FOUND_PROBLEMS
 
@@ -185,9 +186,13 @@ def log(
 ) -> None:
     """Show what was delivered, newest first."""
     with webhooks(context) as own:
+        webhook_id = webhook_id and own.whole(webhook_id)
         if message_id is None:
             found = own.deliveries(
-                webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
+                webhook_id=webhook_id,
+                record_id=record_id and own.whole_record(record_id),
+                state=state,
+                limit=limit,
             )
             _list_deliveries(context, found)
             return
@@ -207,7 +212,8 @@ def log(
 def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
     """List what could not be delivered."""
     with webhooks(context) as own:
-        found = own.deliveries(webhook_id=webhook_id, record_id=None, state="dead", limit=limit)
+        named = webhook_id and own.whole(webhook_id)
+        found = own.deliveries(webhook_id=named, record_id=None, state="dead", limit=limit)
     _list_deliveries(context, found)
 
 
@@ -241,9 +247,8 @@ def replay(
     if since is not None:
         _check_moment(since)
     with webhooks(context) as own:
-        count = own.replay(
-            webhook_id=webhook_id, message_id=message_id, is_dead=is_dead, since=since
-        )
+        named = webhook_id and own.whole(webhook_id)
+        count = own.replay(webhook_id=named, message_id=message_id, is_dead=is_dead, since=since)
     if context.is_for_programs:
         context.emit({"replayed": count})
     else:

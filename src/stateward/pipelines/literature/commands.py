@@ -256,7 +256,7 @@ def cite(context: CliContext, *, ids: tuple[str, ...], format_: str) -> Exit:
     from stateward.pipelines.literature.paper import Metadata
 
     with context.local_app() as app:
-        papers = [_metadata_of(app, each) for each in ids]
+        papers = [_metadata_of(app, context.whole_id(app, each)) for each in ids]
     text = FORMATS[format_](msgspec.convert(each, Metadata) for each in papers)
     if context.json:
         context.emit({"format": format_, "citations": text})
@@ -312,6 +312,7 @@ def ir(context: CliContext, *, record_id: str) -> Exit:
     from stateward.pipelines.literature.ir import ir_document
 
     with context.local_app() as app:
+        record_id = context.whole_id(app, record_id)
         record = app.record(record_id)
         if record.machine != MACHINE or "build_ir" not in record.outputs:
             raise InvalidRequest(
