@@ -151,7 +151,7 @@ def claim(context: CliContext, *, record_id: str) -> None:
     if context.json:
         context.emit(_row(task))
     elif task.claim is not None:
-        context.say(f"{record_id} is yours until {moment(task.claim.until)}")
+        context.say(f"{task.record_id} is yours until {moment(task.claim.until)}")
 
 
 @review.command("unclaim", examples=["stateward review unclaim CW_01h2k3"])
