@@ -11,14 +11,11 @@ database at one moment; then the documents that it names, which never change. On
 hold yet are copied (`backup_places`).
 """
 
-import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
 
@@ -31,15 +28,15 @@ from stateward.app.backup_places import (
     BackupSet,
     write_private,
 )
+from stateward.app.postgres_tools import POSTGRES_FILE, dump_postgres
 from stateward.blobs import pieces_of
-from stateward.core.errors import ArtifactError, InvalidRequest, StoreError
+from stateward.core.errors import ArtifactError, InvalidRequest
 from stateward.core.model import Micros, to_iso
 from stateward.settings import Settings
 from stateward.storage.database import Database
 from stateward.storage.last_backup import LAST_BACKUP, LastBackup
 
 SQLITE_FILE = "stateward.db"
-POSTGRES_FILE = "stateward.pgdump"
 SETTINGS_FILE = "settings.yaml"
 LEDGER_FOLDER = "ledger"
 
@@ -161,41 +158,6 @@ def document_digests(database: Database) -> Iterator[str]:
         "SELECT artifact FROM records WHERE artifact IS NOT NULL UNION SELECT sha256 FROM derived_files ORDER BY 1"
     )
     return (str(digest) for (digest,) in found)
-
-
-def dump_postgres(url: str, to: Path) -> None:
-    """Write the schema of Stateward by `pg_dump`, which sees one moment of a running database."""
-    from stateward.storage.postgres import SCHEMA
-
-    command = ["pg_dump", "--format=custom", "--no-owner", f"--schema={SCHEMA}", f"--file={to}"]
-    run_postgres_tool([*command, without_password(url)], url)
-    to.chmod(0o600)
-
-
-def run_postgres_tool(command: list[str], url: str) -> None:
-    """Run a program of PostgreSQL; the password travels in its environment, where `ps` does not show it."""
-    parts = urlsplit(url)
-    environ = dict(os.environ)
-    if parts.password is not None:
-        environ["PGPASSWORD"] = unquote(parts.password)
-    try:
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise InvalidRequest(
-            f"{command[0]} is needed and not installed: it comes with PostgreSQL's client programs, in the version "
-            "of the server or newer"
-        ) from error
-    if done.returncode != 0:
-        raise StoreError(f"{command[0]} failed: {done.stderr.strip()[:1000]}")
-
-
-def without_password(url: str) -> str:
-    """A database URL without its password."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{parts.username}@{host}"))
 
 
 def file_digest(path: Path) -> str:

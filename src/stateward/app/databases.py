@@ -1,9 +1,11 @@
 """The database that the settings name: the only place that chooses an engine."""
 
+import os
 import time
 from collections.abc import Callable
+from functools import partial
 
-from stateward.core.errors import StoreUnreachable
+from stateward.core.errors import InvalidRequest, StoreError, StoreMismatch, StoreUnreachable
 from stateward.extras import missing_extra
 from stateward.settings import Settings
 from stateward.storage.database import Database
@@ -46,7 +48,31 @@ def open_database(
         role=role,
         transaction_idle_s=settings.worker.lease_seconds,
         is_read_only=is_read_only,
+        before_migration=partial(_dump_before, settings, url),
     )
+
+
+def _dump_before(settings: Settings, url: str, version: int) -> None:
+    """Dump the database as the older version of Stateward left it, so that there is a way back."""
+    from stateward.app.postgres_tools import (  # only where a schema is old
+        POSTGRES_FILE,
+        dump_postgres,
+    )
+
+    copy = settings.data_path / f"{POSTGRES_FILE}.before-schema-{version}"
+    if not settings.store.dump_before_migration or copy.exists():
+        return
+    settings.data_path.mkdir(parents=True, exist_ok=True)
+    unfinished = copy.with_name(f"{copy.name}.{os.getpid()}")
+    try:
+        dump_postgres(url, unfinished)
+    except (InvalidRequest, StoreError) as error:
+        raise StoreMismatch(
+            "the schema of the database is older than this Stateward, and was not changed, because no copy of it could "
+            f"be made: {error}. Install pg_dump in the version of the server or newer; or make a backup in another way "
+            "and set store.dump_before_migration: false"
+        ) from error
+    unfinished.rename(copy)
 
 
 def wait_for_database(

@@ -14,13 +14,10 @@ import msgspec
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup import (
     LEDGER_FOLDER,
-    POSTGRES_FILE,
     SQLITE_FILE,
     Progress,
     document_digests,
     file_digest,
-    run_postgres_tool,
-    without_password,
 )
 from stateward.app.backup_places import (
     DOCUMENTS_FILE,
@@ -32,6 +29,7 @@ from stateward.app.backup_places import (
     sync_folder,
 )
 from stateward.app.databases import open_database
+from stateward.app.postgres_tools import POSTGRES_FILE, run_postgres_tool, without_password
 from stateward.blobs import ArtifactStore
 from stateward.core.errors import InvalidRequest, StoreError, StoreMismatch
 from stateward.settings import Settings

@@ -45,6 +45,14 @@ class StoreSettings(Section, frozen=True, kw_only=True):
         ),
     ] = None
 
+    dump_before_migration: Annotated[
+        bool,
+        Meta(
+            description="Whether a newer Stateward dumps a PostgreSQL database into the data folder (`pg_dump`) before "
+            "it changes its schema, and leaves it as it is where it cannot. false: you make backups in another way."
+        ),
+    ] = True
+
     secret_key_file: Annotated[
         FilePath | None,
         Meta(

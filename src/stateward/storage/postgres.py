@@ -107,9 +107,10 @@ Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
 class PostgresDatabase:
     """One connection to one database. Threads that share it take turns, one transaction at a time.
 
-    With a `role` it acts as that role after login and does not migrate the schema. `is_read_only` is for a replica, or
-    a login that may only read. A lost connection is reopened at the next use, but never inside a transaction: what came
-    before in it is lost with the connection.
+    With a `role` it acts as that role after login and does not migrate the schema. `before_migration` is called with
+    the number of the new schema before one that holds data is changed; what it raises leaves it as it is.
+    `is_read_only` is for a replica, or a login that may only read. A lost connection is reopened at the next use, but
+    never inside a transaction: what came before in it is lost with the connection.
     """
 
     for_update = " FOR UPDATE"
@@ -124,6 +125,7 @@ class PostgresDatabase:
         connect_s: float = CONNECT_S,
         transaction_idle_s: float = TRANSACTION_IDLE_S,
         is_read_only: bool = False,
+        before_migration: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._is_read_only = is_read_only
         self._parameters = _parameters(url, connect_s)
@@ -143,7 +145,7 @@ class PostgresDatabase:
         try:
             with self._translate_errors():
                 is_allowed = role is None and not is_read_only
-                _migrate(self._session, self._where, is_allowed=is_allowed)
+                _migrate(self._session, self._where, is_allowed=is_allowed, before=before_migration)
         except BaseException:
             self.close()
             raise
@@ -683,14 +685,19 @@ def _become(session: Session, role: str) -> None:
         ) from error
 
 
-def _migrate(session: Session, where: str, *, is_allowed: bool) -> None:
-    if not _missing(session, where):
+def _migrate(
+    session: Session, where: str, *, is_allowed: bool, before: Callable[[int], None]
+) -> None:
+    missing = _missing(session, where)
+    if not missing:
         return
     if not is_allowed:
         raise StoreMismatch(
             f"the schema of {where} is older than this Stateward; start the coordinator first: "
             "it migrates the schema with its own login"
         )
+    if missing[0].number > 1:
+        before(missing[-1].number)
     # PostgreSQL runs DDL in transactions, so a migration that fails leaves nothing; the lock lets one process do it.
     session.command(f"BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
     try:
