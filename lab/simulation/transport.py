@@ -23,9 +23,10 @@ from stateward.core.model import SECOND, Event, Record
 from stateward.definition.declare import declare
 from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submission
 from stateward.engine.registry import register
-from stateward.engine.relay import RELAY, Relay, RelayConfig
+from stateward.engine.relay import Relay, RelayConfig
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.scheduler import Scheduler
+from stateward.engine.sent_work import RELAY
 from stateward.storage.outputs import Outputs
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store

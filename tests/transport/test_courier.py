@@ -57,6 +57,7 @@ def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> Non
         message = encode(WORK, WorkMessage(work=work), id_="1", source="/", subject="r", at=1)
         channel.publish(STREAM, [message])
         courier.prepare()
+        courier.flush()
 
     assert [each.version for each in Bus(database).assigned_work("w", limit=10)] == [4]
     assert channel.depth(STREAM) == 1  # the others are settled

@@ -3,7 +3,7 @@
 import pytest
 
 from stateward.core.model import Work
-from stateward.engine.relay import Sent, lost_work, window
+from stateward.engine.sent_work import Sent, lost_work, window
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo
 

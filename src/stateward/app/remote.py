@@ -53,8 +53,9 @@ def build_relay(
     """What gives the work of this coordinator to workers behind the transport."""
     from stateward.app.runtime import runner_limits
     from stateward.engine.admission import Admission
-    from stateward.engine.relay import RELAY, Relay, RelayConfig
+    from stateward.engine.relay import Relay, RelayConfig
     from stateward.engine.remote_results import ResultChecker
+    from stateward.engine.sent_work import RELAY
     from stateward.storage.audit import AuditLog
 
     own, log = settings.transport, telemetry.log("transport")

@@ -393,7 +393,9 @@ class Coordinator:
         if event.id in batch.seen:
             return Ignored(reason="duplicate", detail=f"{event.id} was applied before")
         decision = decide(self._registry.of(record), record, event, now=batch.now)
-        if isinstance(decision, Applied) and self._is_forged(record, event):
+        # What the worker or relay of this process says, it has written in this very transaction.
+        is_foreign = id(event) not in batch.own
+        if isinstance(decision, Applied) and is_foreign and self._is_forged(record, event):
             detail = (
                 f"{plain_actor(event.actor)} does not have version {record.version} of {record.id}"
             )
@@ -518,6 +520,7 @@ class Coordinator:
                 point(Point.EVENTS_TAKEN)
                 self._bury([each for each in reported if each.event is None], batch)
             if events:
+                batch.own = frozenset(map(id, told))
                 self._take(events, batch)
             if is_handing_out and not has_waiting:
                 self._hand_on(batch)
@@ -813,6 +816,9 @@ class Batch:
         self.withdrawn: list[tuple[str, int]] = []
         self.sent: list[Work] = []
         self.resent: list[Work] = []
+        self.own: frozenset[int] = (
+            frozenset()
+        )  # `id` of the events that did not come through the inbox
         self.epoch: Asked | None = None  # where it was asked for before the batch was decided
         self.paused: Asked | None = None
 

@@ -194,6 +194,12 @@ class Outputs:
         )
         return found[0] if found else None
 
+    def results_of(self, record_ids: Sequence[str]) -> dict[tuple[str, int], AttemptResult]:
+        """How the attempts at these records ended, by (record, version)."""
+        condition, params = self._database.among("record_id", record_ids)
+        found = self._results(condition, **params)
+        return {(each.record_id, each.version): each for each in found}
+
     def attempts(self, record_id: str) -> list[AttemptResult]:
         """Every attempt at any stage of a record that has ended, oldest first, with its log."""
         return self._results(
@@ -222,6 +228,21 @@ class Outputs:
         stored = StoredChunks(self._database, record_id, version)
         first = stored.page(0)
         return first if len(first) < CHUNKS_AT_ONCE else stored
+
+    def counted_chunks_of(
+        self, record_ids: Sequence[str]
+    ) -> dict[tuple[str, int], list[tuple[int, str]]]:
+        """The items of all attempts at these records, by (record, version), each chunk with its count."""
+        condition, params = self._database.among("record_id", record_ids)
+        chunks: dict[tuple[str, int], list[tuple[int, str]]] = {}
+        for record_id, version, count, data in self._database.rows(
+            "SELECT record_id, version, count, data FROM item_chunks"
+            f" WHERE {condition} ORDER BY record_id, version, chunk",
+            **params,
+        ):
+            attempt = (str(record_id), int(str(version)))
+            chunks.setdefault(attempt, []).append((int(str(count)), str(data)))
+        return chunks
 
     def chunks(self, record_id: str, version: int) -> list[str]:
         """The items of an attempt, as JSON arrays in memory."""
@@ -312,14 +333,15 @@ class Outputs:
         )
         return b64decode(str(found[0][0])) if found else None
 
-    def saved_values(self, record_id: str, stage: str) -> dict[str, bytes]:
-        """All values that attempts at the stage have saved, by name."""
-        found = self._database.rows(
-            "SELECT name, data FROM saved_values WHERE record_id = :record_id AND stage = :stage",
-            record_id=record_id,
-            stage=stage,
-        )
-        return {str(name): b64decode(str(data)) for name, data in found}
+    def saved_values_of(self, record_ids: Sequence[str]) -> dict[tuple[str, str], dict[str, bytes]]:
+        """All values that attempts at these records have saved, by (record, stage) and name."""
+        condition, params = self._database.among("record_id", record_ids)
+        found: dict[tuple[str, str], dict[str, bytes]] = {}
+        for record_id, stage, name, data in self._database.rows(
+            f"SELECT record_id, stage, name, data FROM saved_values WHERE {condition}", **params
+        ):
+            found.setdefault((str(record_id), str(stage)), {})[str(name)] = b64decode(str(data))
+        return found
 
 
 def result_event(result: AttemptResult, seal: OutputSeal) -> Event:

@@ -4,7 +4,8 @@ The same for every engine. Poison is buried with a reason and never delivered ag
 delivered too often without an answer.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -32,6 +33,8 @@ from stateward.transport.messages import (
 )
 
 DATA_BYTES_MAX = 256 * 1024 * 1024  # of one message, in blob storage
+PART_BYTES = 4 * 1024 * 1024  # of messages that an engine is given in one step
+HEADS = 2  # messages of each stream that are compared by rank at first
 DEAD_BODY_CHARS_MAX = 64 * 1024  # of a message that is buried: enough to see what it was
 
 
@@ -85,8 +88,8 @@ class Channel:
     def publish(self, stream: str, envelopes: Sequence[Envelope]) -> None:
         """Send messages; on return the engine has acknowledged them. Raises `MessageTooLarge`, `TransportError`."""
         parcels = [Parcel(each.subject, self._packed(each)) for each in envelopes]
-        if parcels:
-            self._engine.publish(stream, parcels)
+        for part in _parts(parcels):
+            self._engine.publish(stream, part)
 
     def _packed(self, envelope: Envelope) -> bytes:
         body = to_bytes(envelope)
@@ -104,10 +107,15 @@ class Channel:
         The heads of all streams are compared, so a few more are leased than are returned; the next call returns those
         first. So a low priority that has waited long comes before a high one that is new, as in the store.
         """
-        found = self._take(streams, limit=1, wait_s=0.0 if self._heads else wait_s)
+        # Two of each: a stream that has only one has no more, so that a message alone is not held up by a second look.
+        share = min(limit, HEADS) if len(streams) > 1 else limit
+        found = self._take(streams, limit=share, wait_s=0.0 if self._heads else wait_s)
         while found and len(self._heads) < limit:
-            # What had something to give has probably more: as much of each as would fill the rest evenly.
-            busy = list(dict.fromkeys(each.delivery.stream for each in found))
+            # What gave all that was asked for has probably more: as much of each as would fill the rest evenly.
+            given = Counter(each.delivery.stream for each in found)
+            busy = [stream for stream, count in given.items() if count >= share]
+            if not busy:
+                break
             share = -(-(limit - len(self._heads)) // len(busy))
             found = self._take(busy, limit=share, wait_s=0.0)
         self._heads.sort(key=lambda each: int(each.envelope.rank))
@@ -204,6 +212,20 @@ class Channel:
     def close(self) -> None:
         """Close the engine."""
         self._engine.close()
+
+
+def _parts(parcels: Sequence[Parcel]) -> Iterator[list[Parcel]]:
+    """Messages in portions of a bounded size: an engine takes each in one step."""
+    part: list[Parcel] = []
+    size = 0
+    for each in parcels:
+        part.append(each)
+        size += len(each.body)
+        if size >= PART_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 class MessageTooLarge(TransportError):

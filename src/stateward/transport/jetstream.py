@@ -235,11 +235,14 @@ class JetStreamEngine:
         return pull
 
     def extend(self, deliveries: Sequence[Delivery]) -> None:
-        """Tell the server that they are still being worked on."""
-        self._run(self._each(deliveries, "in_progress"))
+        """Tell the server that they are still being worked on, and wait until it has heard that."""
+        self._run(self._each(deliveries, "in_progress", is_awaited=True))
 
     def ack(self, deliveries: Sequence[Delivery]) -> None:
-        """Acknowledge messages; the server removes them."""
+        """Acknowledge messages; the server removes them.
+
+        It is not waited for: what is not heard comes again, and its result is dropped.
+        """
         self._run(self._each(deliveries, "ack"))
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
@@ -252,13 +255,15 @@ class JetStreamEngine:
                 await self._jetstream.publish(each.subject, each.data)
                 await each.ack()
 
-    async def _each(self, deliveries: Sequence[Delivery], verb: str) -> None:
+    async def _each(
+        self, deliveries: Sequence[Delivery], verb: str, *, is_awaited: bool = False
+    ) -> None:
         for each in deliveries:
             message: Any = each.token
             if message.is_acked:  # by an earlier try of which the answer was lost
                 continue
             await getattr(message, verb)()
-        if deliveries:
+        if deliveries and is_awaited:
             await self._client.flush(timeout=max(1, round(self._answer_s)))
 
     def drain(self) -> None:

@@ -48,6 +48,7 @@ class RedisEngine:
         self._groups: set[str] = set()
         self.losses = 0
         self._claim_at: dict[str, float] = {}
+        self._depths: dict[str, int] = {}
         self._answer_s = answer_s(lease_s)
         # No retries of its own: the callers know how long an outage may last and what to do meanwhile.
         self._redis: Any = redis.Redis.from_url(
@@ -55,17 +56,25 @@ class RedisEngine:
         )
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
-        """Append messages; raises `TransportFull` where the stream has its most already."""
-        if self._answer(lambda: self._redis.xlen(stream)) + len(parcels) > self._depth_max:
+        """Append messages; raises `TransportFull` where the stream has its most already.
+
+        How long the stream is comes with the answer to each append, so that mostly one step will do: what others have
+        appended since is not known, and the limit may be passed by that much.
+        """
+        depth = self._depths.get(stream, self._depth_max)
+        if depth + len(parcels) > self._depth_max:
+            depth = self.depth(stream)
+        if depth + len(parcels) > self._depth_max:
             raise full(stream, self._depth_max)
 
-        def append() -> None:
-            with self._redis.pipeline(transaction=True) as pipe:
+        def append() -> int:
+            with self._redis.pipeline(transaction=False) as pipe:
                 for each in parcels:
                     pipe.xadd(stream, {BODY: each.body})
-                pipe.execute()
+                pipe.xlen(stream)
+                return int(pipe.execute()[-1])
 
-        self._answer(append)
+        self._depths[stream] = self._answer(append)
 
     def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
         """Lease messages: those of lost consumers first, then new ones."""

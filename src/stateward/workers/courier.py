@@ -23,11 +23,18 @@ from stateward.core.errors import (
     StatewardError,
     StoreUnreachable,
     TransportError,
+    TransportFull,
 )
-from stateward.core.files import DerivedFile
+from stateward.core.files import DerivedFile, SavedFile
 from stateward.core.model import Event, Micros, Work
 from stateward.storage.database import Database, Row
-from stateward.storage.outputs import DERIVED_FILES, ITEM_CHUNKS, SAVED_VALUES, Outputs
+from stateward.storage.outputs import (
+    DERIVED_FILES,
+    ITEM_CHUNKS,
+    SAVED_VALUES,
+    AttemptResult,
+    Outputs,
+)
 from stateward.transport import Bus, WorkerInfo
 from stateward.transport.channel import Channel, MessageTooLarge, Received
 from stateward.transport.credentials import WorkerCredential, sign
@@ -55,10 +62,10 @@ RESULTS_MAX = 256  # that are published in one step
 LOST = "WORKER_LOST"
 TOO_LARGE = "RESULT_TOO_LARGE"
 FORGET = (
-    "DELETE FROM outputs WHERE record_id = :record_id",
-    "DELETE FROM item_chunks WHERE record_id = :record_id",
-    "DELETE FROM derived_files WHERE record_id = :record_id",
-    "DELETE FROM saved_values WHERE record_id = :record_id",
+    "DELETE FROM outputs WHERE ",
+    "DELETE FROM item_chunks WHERE ",
+    "DELETE FROM derived_files WHERE ",
+    "DELETE FROM saved_values WHERE ",
 )
 
 
@@ -67,6 +74,25 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 
     received: Received
     work: Work
+
+
+class Poison(msgspec.Struct, frozen=True, gc=False):
+    """A message that cannot be worked on, why, and what the coordinator is told of its attempt, if anything."""
+
+    received: Received
+    reason: str
+    result: ResultMessage | None = None
+
+
+class Coming:
+    """What is written for the work that came at once: rows of inputs, work that is here, attempts that it ends."""
+
+    def __init__(self) -> None:
+        self.chunks: list[Row] = []
+        self.saved: list[Row] = []
+        self.files: list[Row] = []
+        self.work: dict[tuple[str, int], Work] = {}
+        self.overtaken: list[tuple[str, int]] = []
 
 
 class CourierConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,14 +202,16 @@ class Courier:
         self._try_at = 0.0
         self._beat_at = 0.0
         self._announced: WorkerInfo | None = None
+        self._done: list[Received] = []  # to be acknowledged
+        self._poison: list[Poison] = []
 
     # The steps of a turn
 
     def prepare(self) -> bool:
         """Put the work that came into the worker's database; whether there was any."""
         found = self._inbox.take()
-        for each in found:
-            self._accept(each)
+        if found:
+            self._accept(found)
         self._ask()
         return bool(found)
 
@@ -193,9 +221,11 @@ class Courier:
             return
         try:
             self._beat()  # first: whatever else cannot be sent, this worker is there
+            self._bury()
             while self._report():
                 pass
             self._return()
+            self._acknowledge()
         except (TransportError, ArtifactsUnreachable) as error:
             self._outage.note(error)
             self._try_at = time.monotonic() + self._outage.pause_s
@@ -226,6 +256,7 @@ class Courier:
         self._inbox.close()
         try:
             self._report()
+            self._acknowledge()
             self._channel.release([each.received for each in self._held.values()])
             self._send_heartbeat(replace(self._info(), is_draining=True, slots=0, inline_slots=0))
         except TransportError:
@@ -239,65 +270,84 @@ class Courier:
         free = 0 if info.is_draining else info.slots - len(self._held)
         self._inbox.want(max(0, free))
 
-    def _accept(self, received: Received) -> None:
-        try:
-            message = data_of(received.envelope, WorkMessage)
-        except ValueError as error:
-            self._channel.bury(received.delivery, f"not work: {error}")
-            return
+    def _accept(self, received: Sequence[Received]) -> None:
+        """Take what came, in one transaction; what cannot be worked on is settled with the next `flush`."""
+        coming = Coming()
+        for each in received:
+            try:
+                message = data_of(each.envelope, WorkMessage)
+            except ValueError as error:
+                self._poison.append(Poison(each, f"not work: {error}"))
+                continue
+            self._take(each, message, coming)
+        inputs = (
+            (ITEM_CHUNKS, coming.chunks),
+            (SAVED_VALUES, coming.saved),
+            (DERIVED_FILES, coming.files),
+        )
+        with self._database.transaction():
+            if coming.overtaken:
+                self._bus.withdraw(coming.overtaken)
+            for table, rows in inputs:
+                if rows:
+                    self._database.insert_new(table, rows)
+            if coming.work:
+                # Another delivery of the same attempt takes the place of the one before, which stops.
+                self._bus.reassign(list(coming.work.values()))
+
+    def _take(self, received: Received, message: WorkMessage, coming: "Coming") -> None:
         work = message.work
         attempt = (work.record_id, work.version)
         before = self._held.get(attempt)
         if self._channel.is_poison(received):
-            self._give_up(received, work)
+            self._poison.append(self._given_up(received, work))
             return
-        if before is not None and before.work.delivery >= work.delivery:
-            self._channel.ack([received])  # sent twice: the first one is under way
-            return
-        if self._is_overtaken(work):
-            self._channel.ack([received])
+        is_repeated = before is not None and before.work.delivery >= work.delivery
+        if is_repeated or self._is_overtaken(work, coming):
+            self._done.append(received)  # sent twice, and the first one is under way; or too late
             return
         try:
-            self._store_inputs(message)
+            self._add_inputs(message, coming)
         except (StatewardError, ValueError) as error:
-            self._channel.bury(received.delivery, f"its inputs cannot be used: {error}")
+            self._poison.append(Poison(received, f"its inputs cannot be used: {error}"))
             return
-        own = replace(work, worker=self._info().id)
-        with self._database.transaction():
-            # Another delivery of the same attempt takes the place of the one before, which stops.
-            (self._bus.send if before is None else self._bus.reassign)([own])
+        coming.work[attempt] = replace(work, worker=self._info().id)
         if before is not None:
-            self._channel.ack([before.received])
+            self._done.append(before.received)
         self._held[attempt] = Held(received, work)
 
-    def _is_overtaken(self, work: Work) -> bool:
+    def _is_overtaken(self, work: Work, coming: "Coming") -> bool:
         """Whether a later attempt at the record is here; earlier ones are dropped, for the record went on without them.
 
         Their results would be dropped by the coordinator, and here they would take the place of a later one's inputs.
         """
         others = [key for key in self._held if key[0] == work.record_id and key[1] != work.version]
         for key in [each for each in others if each[1] < work.version]:
-            self._bus.withdraw([key])
-            self._channel.ack([self._held.pop(key).received])
+            coming.overtaken.append(key)
+            coming.work.pop(key, None)
+            self._done.append(self._held.pop(key).received)
         return any(version > work.version for _, version in others)
 
-    def _store_inputs(self, message: WorkMessage) -> None:
+    def _add_inputs(self, message: WorkMessage, coming: "Coming") -> None:
         """What the attempt reads, where the worker looks for it."""
         work = message.work
         if message.document is not None and work.artifact is not None:
             self._artifacts.put_copy(work.artifact, message.document)
+        for file in message.files:
+            if file.data is not None:
+                self._artifacts.put_copy(file.sha256, file.data)
         at = self._clock()
-        chunks: list[Row] = [
+        coming.chunks += [
             (work.record_id, work.inputs[stage], number, 1, bytes(data).decode())
             for stage, given in message.items.items()
             if stage in work.inputs
             for number, data in enumerate(given)
         ]
-        saved: list[Row] = [
+        coming.saved += [
             (work.record_id, work.stage, name, b64encode(data).decode(), at)
             for name, data in message.saved.items()
         ]
-        files: list[Row] = [
+        coming.files += [
             (
                 work.record_id, work.inputs[each.stage], each.name, number, each.stage, each.media_type, each.size,
                 each.sha256,
@@ -305,31 +355,31 @@ class Courier:
             for number, each in enumerate(message.files)
             if each.stage in work.inputs
         ]  # fmt: skip
-        for each in message.files:
-            if each.data is not None:
-                self._artifacts.put_copy(each.sha256, each.data)
-        with self._database.transaction():
-            for table, rows in (
-                (ITEM_CHUNKS, chunks),
-                (SAVED_VALUES, saved),
-                (DERIVED_FILES, files),
-            ):
-                if rows:
-                    self._database.insert_new(table, rows)
 
-    def _give_up(self, received: Received, work: Work) -> None:
-        """Report work that was delivered too often as failed: it may be what ends its workers."""
+    def _given_up(self, received: Received, work: Work) -> "Poison":
+        """Work that was delivered too often is reported as failed: it may be what ends its workers."""
         count = received.delivery.count
-        reason = f"delivered {count} times without an answer"
-        self._reporter.send(
-            RESULT,
-            [
-                self._failed(
-                    work, LOST, f"its worker was lost {count - 1} times while it ran {work.stage}"
-                )
-            ],
+        said = f"its worker was lost {count - 1} times while it ran {work.stage}"
+        return Poison(
+            received,
+            f"delivered {count} times without an answer",
+            self._failed(work, LOST, said),
         )
-        self._channel.bury(received.delivery, reason)
+
+    def _bury(self) -> None:
+        """Move what cannot be worked on to the dead letters, each once it is reported."""
+        while self._poison:
+            each = self._poison[0]
+            if each.result is not None:
+                self._reporter.send(RESULT, [each.result])
+            self._channel.bury(each.received.delivery, each.reason)
+            del self._poison[0]
+
+    def _acknowledge(self) -> None:
+        """Settle the messages of what was reported, all in one step."""
+        if self._done:
+            self._channel.ack(self._done)
+            self._done = []
 
     # Results out
 
@@ -337,10 +387,8 @@ class Courier:
         """Publish some of the results; whether there may be more. One transaction: what fails is published again."""
         with self._database.transaction():
             found = self._bus.next_events(limit=RESULTS_MAX)
-            for each in found:
-                if each.event is not None:
-                    self._publish(each.event)
             if found:
+                self._publish([each.event for each in found if each.event is not None])
                 self._bus.settle([each.seq for each in found])
         return len(found) == RESULTS_MAX
 
@@ -366,37 +414,66 @@ class Courier:
                         )
                     ],
                 )
-                self._channel.ack([held.received])
+                self._done.append(held.received)
             self._bus.withdraw([(work.record_id, work.version)])
             if held is not None:
                 del self._held[work.record_id, work.version]
-                self._forget(work.record_id)
+                self._forget([work.record_id])
 
-    def _publish(self, event: Event) -> None:
-        attempt = (event.record_id, event.version or 0)
-        held = self._held.get(attempt)
-        if held is None:
-            self._forget(event.record_id)
-            return
+    def _publish(self, events: Sequence[Event]) -> None:
+        """Send the results of these attempts, as many as there are at once."""
+        attempts = [(each.record_id, each.version or 0) for each in events]
+        ended = {each: self._held[each] for each in attempts if each in self._held}
+        work = [each.work for each in ended.values()]
+        messages = self._messages(work) if work else []
         try:
-            self._reporter.send(RESULT, [self._message(held.work)])
-        except (MessageTooLarge, ArtifactError) as error:
-            self._reporter.send(
-                RESULT, [self._failed(held.work, TOO_LARGE, str(error), is_retryable=False)]
-            )
-        self._channel.ack([held.received])
-        del self._held[attempt]
-        self._forget(event.record_id)
+            self._reporter.send(RESULT, messages)
+        except (MessageTooLarge, ArtifactError, TransportFull):
+            for own, message in zip(work, messages, strict=True):
+                self._send_alone(own, message)
+        self._done += [each.received for each in ended.values()]
+        for attempt in ended:
+            del self._held[attempt]
+        self._forget([record_id for record_id, _ in attempts])
 
-    def _message(self, work: Work) -> ResultMessage:
-        result = self._outputs.result(work.record_id, work.version)
+    def _send_alone(self, work: Work, message: ResultMessage) -> None:
+        """Send one result; one that is too large for the engine becomes a failure that says so."""
+        try:
+            self._reporter.send(RESULT, [message])
+        except (MessageTooLarge, ArtifactError) as error:
+            failed = self._failed(work, TOO_LARGE, str(error), is_retryable=False)
+            self._reporter.send(RESULT, [failed])
+
+    def _messages(self, work: Sequence[Work]) -> list[ResultMessage]:
+        records = [each.record_id for each in work]
+        results = self._outputs.results_of(records)
+        chunks = self._outputs.counted_chunks_of(records)
+        files = self._outputs.files_of(
+            {each.record_id: {each.stage: each.version} for each in work}
+        )
+        return [
+            self._message(
+                each,
+                results.get((each.record_id, each.version)),
+                chunks.get((each.record_id, each.version), []),
+                files.get(each.record_id, []),
+            )
+            for each in work
+        ]
+
+    def _message(
+        self,
+        work: Work,
+        result: AttemptResult | None,
+        chunks: Sequence[tuple[int, str]],
+        files: Sequence[SavedFile],
+    ) -> ResultMessage:
         if result is None:
             return self._failed(work, LOST, "its result is gone")
-        chunks = self._database.rows(
-            "SELECT count, data FROM item_chunks WHERE record_id = :record_id AND version = :version ORDER BY chunk",
-            record_id=work.record_id,
-            version=work.version,
-        )
+        try:
+            references = [self._file(work.stage, each.file) for each in files]
+        except ArtifactError as error:
+            return self._failed(work, TOO_LARGE, str(error), is_retryable=False)
         return ResultMessage(
             record_id=work.record_id,
             version=work.version,
@@ -412,13 +489,9 @@ class Courier:
             is_retryable=result.is_retryable,
             log=result.log,
             items=[
-                ItemChunk(count=int(str(count)), data=msgspec.Raw(str(data).encode()))
-                for count, data in chunks
+                ItemChunk(count=count, data=msgspec.Raw(data.encode())) for count, data in chunks
             ],
-            files=[
-                self._file(work.stage, each.file)
-                for each in self._outputs.files(work.record_id, {work.stage: work.version})
-            ],
+            files=references,
         )
 
     def _file(self, stage: str, file: DerivedFile) -> FileReference:
@@ -449,12 +522,13 @@ class Courier:
             is_retryable=is_retryable,
         )
 
-    def _forget(self, record_id: str) -> None:
-        """Delete what is stored of a record, unless it has other work here."""
-        if any(own == record_id for own, _ in self._held):
-            return
-        for sql in FORGET:
-            self._database.run(sql, record_id=record_id)
+    def _forget(self, record_ids: Sequence[str]) -> None:
+        """Delete what is stored of records, unless they have other work here."""
+        busy = {record_id for record_id, _ in self._held}
+        if over := [each for each in dict.fromkeys(record_ids) if each not in busy]:
+            condition, given = self._database.among("record_id", over)
+            for sql in FORGET:
+                self._database.run(sql + condition, **given)
 
     def _beat(self) -> None:
         """Extend all leases and tell the coordinators who is here; at once when that has changed much."""

@@ -1,0 +1,197 @@
+"""What a relay publishes: work with all that it reads, read for many attempts at once."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from stateward.core.errors import (
+    ArtifactError,
+    ArtifactsUnreachable,
+    TransportFull,
+)
+from stateward.core.files import SavedFile
+from stateward.core.model import PRIORITY_NORMAL, Micros, Work
+from stateward.engine.sent_work import Sent
+from stateward.storage.database import Database
+from stateward.storage.outputs import Outputs
+from stateward.transport import messages
+from stateward.transport.channel import Blobs, Channel
+from stateward.transport.inbox import Outage
+from stateward.transport.messages import (
+    Envelope,
+    FileReference,
+    WorkMessage,
+    encode,
+    priority_class,
+    work_stream,
+)
+from stateward.workers.fetching import Fetchable, Fetcher
+
+AT_ONCE = 64  # attempts whose inputs are in memory together
+
+
+class PublisherConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How work is published. `ageing_s` by machine is that of the coordinator."""
+
+    prefix: str = "stateward"
+    inline_bytes_max: int = 256 * 1024
+    ageing_s: Mapping[str, float] = {}
+
+
+class Documents(Blobs, Fetchable, Protocol):
+    """Blob storage that documents are read from, fetched ahead where it is on the network."""
+
+
+class Publisher:
+    """Puts the work of one relay into the streams of its stages."""
+
+    def __init__(
+        self,
+        relay: str,
+        config: PublisherConfig,
+        *,
+        channel: Channel,
+        database: Database,
+        artifacts: Documents,
+        storage: Outage,
+        clock: Callable[[], Micros],
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._relay = relay
+        self._config = config
+        self._channel = channel
+        self._outputs = Outputs(database)
+        self._artifacts = artifacts
+        self._storage = storage
+        self._clock = clock
+        self._ticks = ticks
+        self._fetcher = Fetcher(artifacts)
+        self._fetch_at = 0.0
+        self._count = 0
+
+    @property
+    def is_fetching(self) -> bool:
+        """Whether documents are being fetched."""
+        return self._fetcher.is_busy
+
+    def close(self) -> None:
+        """Fetch nothing more."""
+        self._fetcher.close()
+
+    def publish(self, sent: Sequence[Sent]) -> bool:
+        """Publish what is not published yet, in the order of the queue, stream by stream; whether that was all."""
+        waiting: dict[str, list[Sent]] = {}
+        is_all = True
+        for each in sorted(sent, key=lambda each: each.work.rank):
+            if each.number:
+                continue
+            if self._is_here(each.work):
+                waiting.setdefault(each.stream, []).append(each)
+            else:
+                is_all = False
+        for stream, group in waiting.items():
+            for start in range(0, len(group), AT_ONCE):
+                is_all &= self._publish(stream, group[start : start + AT_ONCE])
+        return is_all
+
+    def _publish(self, stream: str, group: Sequence[Sent]) -> bool:
+        """Publish a few; False if the stream takes no more, for its consumers are behind."""
+        envelopes = self._envelopes([each.work for each in group])
+        while envelopes:
+            try:
+                self._channel.publish(stream, envelopes)
+                break
+            except TransportFull:  # fewer may fit
+                envelopes = envelopes[: len(envelopes) // 2]
+        for each in group[: len(envelopes)]:
+            self._count += 1
+            each.number, each.sent_at, each.heard_at = self._count, self._ticks(), 0.0
+        return len(envelopes) == len(group)
+
+    def stream_of(self, work: Work) -> str:
+        """The stream that an attempt goes to."""
+        own = self._config
+        ageing_s = own.ageing_s.get(work.machine, 0.0)
+        name = priority_class(work, ageing_s=ageing_s, normal=PRIORITY_NORMAL)
+        return work_stream(work.machine, work.stage, name, prefix=own.prefix)
+
+    def _is_here(self, work: Work) -> bool:
+        """Whether the document can be read without waiting; if not, it is fetched from now on."""
+        if self._ticks() < self._fetch_at or not self._fetcher.is_here(work.artifact):
+            return False
+        try:
+            if work.artifact is not None and not self._artifacts.is_local:
+                self._fetcher.take(work.artifact)
+        except ArtifactsUnreachable as error:
+            self._storage.note(error)
+            self._fetch_at = self._ticks() + self._storage.pause_s
+            return False
+        except ArtifactError:
+            pass  # the worker finds that too, which is a failed attempt with its code
+        self._storage.end()
+        return True
+
+    def _envelopes(self, work: Sequence[Work]) -> list[Envelope]:
+        records = [each.record_id for each in work]
+        saved = self._outputs.saved_values_of(records)
+        later = [each for each in work if each.inputs]
+        chunks = (
+            self._outputs.counted_chunks_of([each.record_id for each in later]) if later else {}
+        )
+        files = (
+            self._outputs.files_of({each.record_id: each.inputs for each in later}) if later else {}
+        )
+        return [
+            self._envelope(
+                each,
+                WorkMessage(
+                    work=each,
+                    document=None if each.artifact is None else self._small(each.artifact),
+                    items={
+                        stage: [
+                            msgspec.Raw(data.encode())
+                            for _, data in chunks.get((each.record_id, version), ())
+                        ]
+                        for stage, version in each.inputs.items()
+                    },
+                    files=[self._reference(file) for file in files.get(each.record_id, ())],
+                    saved=saved.get((each.record_id, each.stage), {}),
+                ),
+            )
+            for each in work
+        ]
+
+    def _envelope(self, work: Work, message: WorkMessage) -> Envelope:
+        return encode(
+            messages.WORK,
+            message,
+            id_=f"{work.record_id}-{work.version}-{work.delivery}",
+            source=f"/stateward/coordinators/{self._relay}",
+            subject=work.record_id,
+            at=self._clock(),
+            rank=work.rank,
+        )
+
+    def _reference(self, saved: SavedFile) -> FileReference:
+        return FileReference(
+            name=saved.file.name,
+            media_type=saved.file.media_type,
+            size=saved.file.size,
+            sha256=saved.file.sha256,
+            stage=saved.stage,
+            data=self._small(saved.file.sha256),
+        )
+
+    def _small(self, digest: str) -> bytes | None:
+        """The bytes of an artifact that is small enough to travel in a message; else it stays in blob storage."""
+        try:
+            path = self._artifacts.path(digest)
+            if path.stat().st_size > self._config.inline_bytes_max:
+                return None
+            return path.read_bytes()
+        except (ArtifactError, OSError):
+            return (
+                None  # the worker finds that it is missing, which is a failed attempt with its code
+            )
