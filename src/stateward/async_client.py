@@ -29,6 +29,7 @@ from stateward.client.steps import (
     Stream,
     default_headers,
     refuse,
+    tls_context,
 )
 
 
@@ -49,6 +50,7 @@ class AsyncClient(Operations):
             headers=default_headers(key),
             timeout=timeout_s,
             follow_redirects=False,
+            verify=tls_context(self._url),
         )
 
     async def __aenter__(self) -> Self:

@@ -9,6 +9,7 @@ import httpx2
 from msgspec.structs import replace
 
 from stateward.app import App
+from stateward.client.steps import tls_context
 from stateward.server.http_server import Server
 from stateward.server.service import Service
 from stateward.settings import Settings
@@ -34,7 +35,9 @@ class ApiClient:
         self.app = app
         self._service = service
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        self.http = httpx2.Client(base_url=url, headers=headers, timeout=WAIT_S_MAX)
+        self.http = httpx2.Client(
+            base_url=url, headers=headers, timeout=WAIT_S_MAX, verify=tls_context(url)
+        )
         self._others: list[ApiClient] = []
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.app import App
+from stateward.client.steps import tls_context
 from stateward.console import console
 from stateward.core.model import SECOND
 from stateward.server.auth import csrf_token
@@ -44,7 +45,7 @@ class Browser:
 
     def __init__(self, api: ApiClient, url: str) -> None:
         self.path = urlsplit(url).path
-        self.http = httpx2.Client(base_url=api.url, timeout=WAIT_S_MAX)
+        self.http = httpx2.Client(base_url=api.url, timeout=WAIT_S_MAX, verify=tls_context(api.url))
         self.looked = self.http.get(self.path)
         self.entered = self.http.post(self.path)
         token = self.http.cookies.get("stateward_session") or ""

@@ -33,6 +33,7 @@ from stateward.client.steps import (
     Stream,
     default_headers,
     refuse,
+    tls_context,
 )
 
 __all__ = ["ApiProblem", "Client", "Operations", "ServerUnreachable", "Source"]
@@ -56,6 +57,7 @@ class Client(Operations):
             headers=default_headers(key),
             timeout=timeout_s,
             follow_redirects=False,
+            verify=tls_context(self._url),
         )
 
     def __enter__(self) -> Self:

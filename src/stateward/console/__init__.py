@@ -5,6 +5,8 @@ escapes everything. It must never do what the API would refuse: every route name
 changes something goes through the functions that the API itself calls. The pages load nothing from elsewhere.
 """
 
+from functools import cache
+
 from litestar import Router
 from litestar.types import ControllerRouterHandler
 
@@ -30,9 +32,10 @@ __all__ = ["console", "page_of"]
 PAGES = (board, records, record, errors, review, flags, correct, ledger, operations, search)
 
 
-def console() -> list[ControllerRouterHandler]:
+@cache
+def console() -> tuple[ControllerRouterHandler, ...]:
     """The routes of the console."""
-    return [
+    return (
         login.root,
         Router(
             path=BASE,
@@ -48,4 +51,4 @@ def console() -> list[ControllerRouterHandler]:
             exception_handlers={Exception: refused},
             include_in_schema=False,
         ),
-    ]
+    )

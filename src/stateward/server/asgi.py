@@ -1,13 +1,14 @@
 """The ASGI application: all routes, and what is around each request."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from functools import cache
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from litestar import Litestar, Request, Response
+from litestar.datastructures import State
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
 from litestar.types import ASGIApp, ControllerRouterHandler, Receive, Scope, Send
 from msgspec import UNSET
@@ -75,56 +76,60 @@ def make_app(
     `extra_routes` are further routes at the same address which are no part of the API, such as the console;
     `page_of` is what a browser is shown at an address that leads nowhere.
     """
-    service = Service(settings, open_app=open_app)
-
-    @asynccontextmanager
-    async def lifespan(app: Litestar) -> AsyncIterator[None]:
-        await service.start()
-        try:
-            yield
-        finally:
-            await service.stop()
-
     plugins = tuple(each.plugin for each in discovery.plugins(settings.pipelines))
+    app = copy(_routed(plugins, tuple(extra_routes), settings.api.body_bytes_max))
+    app.state = State(
+        {
+            **app.state.dict(),
+            "service": Service(settings, open_app=open_app),
+            "page_of": page_of,
+            "described": lambda: described(plugins),
+            "record_schemas": cache(lambda: record_schemas.record_schemas(plugins)),
+        }
+    )
+    return app
+
+
+# To register the routes takes 0.15 s of CPU and depends on no store: services of one process share the result.
+@lru_cache(maxsize=4)
+def _routed(
+    plugins: tuple[Plugin, ...],
+    extra_routes: tuple[ControllerRouterHandler, ...],
+    body_bytes_max: int,
+) -> Litestar:
+    """All routes, and of what a service has only what its routes may be asked."""
     own = _routes(plugins)
     app = Litestar(
         route_handlers=[*own, *extra_routes],
         request_class=ApiRequest,
         guards=[guard],
-        middleware=[_bounded(service)],
-        lifespan=[lifespan],
+        middleware=[_bounded],
         openapi_config=None,
         logging_config=None,
         exception_handlers={Exception: _problem},
-        request_max_body_size=settings.api.body_bytes_max,
+        request_max_body_size=body_bytes_max,
         signature_namespace={},
         debug=False,
     )
-    app.state.service = service
-    app.state.page_of = page_of
     note_queries(app, own)
-    app.state.described = lambda: described(plugins)
-    app.state.record_schemas = cache(lambda: record_schemas.record_schemas(plugins))
     _check_rights(app)
     return app
 
 
-def _bounded(service: Service) -> Callable[[ASGIApp], ASGIApp]:
+def _bounded(app: ASGIApp) -> ASGIApp:
     """No more requests under way than the settings say."""
 
-    def around(app: ASGIApp) -> ASGIApp:
-        async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
-            if service.requests >= service.settings.api.requests_max:
-                raise overloaded()
-            service.requests += 1
-            try:
-                await app(scope, receive, send)
-            finally:
-                service.requests -= 1
+    async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
+        service: Service = scope["litestar_app"].state.service
+        if service.requests >= service.settings.api.requests_max:
+            raise overloaded()
+        service.requests += 1
+        try:
+            await app(scope, receive, send)
+        finally:
+            service.requests -= 1
 
-        return bounded
-
-    return around
+    return bounded
 
 
 @cache

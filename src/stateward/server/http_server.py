@@ -121,9 +121,8 @@ class Server:
         server = self._server = uvicorn.Server(config)
         sweeping = asyncio.create_task(connections.keep_sweeping())
         self.service = app.state.service
-        async with (
-            app.lifespan()
-        ):  # here and not in uvicorn, so that what keeps it closed is raised
+        # Here and not in uvicorn's own lifespan, so that what keeps it closed is raised.
+        async with self.service.running():
             serving = asyncio.create_task(server.serve(sockets=[self._socket]))
             while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn has no event for it
                 await asyncio.sleep(POLL_S / 10)

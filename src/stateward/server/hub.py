@@ -5,11 +5,14 @@ change is missed, and a thousand who wait cost one wakeup.
 """
 
 import asyncio
+import os
+import selectors
 from threading import Thread
 
 from stateward.storage.database import Wakeup
 
 LISTEN_S = 0.5
+"""How long a lost connection to the database may go unnoticed."""
 AT_LEAST_EVERY_S = 5.0
 
 
@@ -22,6 +25,7 @@ class Hub:
         self._turn: asyncio.Future[None] = self._loop.create_future()
         self._is_ending = False
         self._is_told = False
+        self._ended, self._end = os.pipe()  # the thread sleeps on the database and on this
         self._thread = Thread(target=self._listen, name="stateward-listener", daemon=True)
         self._thread.start()
 
@@ -49,12 +53,21 @@ class Hub:
             return
         self._is_ending = True
         self._ring()
+        os.close(self._end)
         self._thread.join()
+        os.close(self._ended)
         self._wakeup.close()
 
     def _listen(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            for each in (self._wakeup, self._ended):
+                selector.register(each, selectors.EVENT_READ)
+            self._tell(selector)
+
+    def _tell(self, selector: selectors.BaseSelector) -> None:
         while not self._is_ending:
-            if not self._wakeup.wait(LISTEN_S):
+            selector.select(LISTEN_S)
+            if not self._wakeup.wait(0):  # where the connection was lost, that makes another
                 continue
             self._wakeup.clear()
             if not self._is_told and not self._loop.is_closed():

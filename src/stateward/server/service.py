@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
 from stateward import telemetry
@@ -60,7 +60,16 @@ class Service:
         self._batches: set[str] = set()
         self._is_catching_up = False
 
-    async def start(self) -> None:
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Open while this lasts; raises what keeps it closed."""
+        await self._start()
+        try:
+            yield
+        finally:
+            await self._stop()
+
+    async def _start(self) -> None:
         """Open the connections; raise what keeps them closed."""
         threads = [
             DbThread("reader", open_app=self._open_app),
@@ -85,7 +94,7 @@ class Service:
         for batch_id in await self.broad.ask(lambda app: app.idempotency.running()):
             self.run_batch(batch_id)
 
-    async def stop(self) -> None:
+    async def _stop(self) -> None:
         """Finish what was promised and let go."""
         self.is_open = False
         self.hub.close()
