@@ -28,6 +28,7 @@ KINDS = {
 }  # fmt: skip
 COMPONENT = "app.kubernetes.io/component"
 STAGE_S_MAX = 600
+OPENS_SECRETS = {"api", "coordinator", "notifier"}
 
 
 def listed() -> dict[str, Any]:
@@ -83,7 +84,7 @@ def test_the_schemas_find_a_word_that_is_not_known() -> None:
 def test_every_pod_runs_a_command_that_exists_and_may_write_nowhere_else() -> None:
     found = dict(pods())
     assert found.keys() == {"api", "coordinator", "worker", "notifier", "migrate"}
-    for spec in found.values():
+    for role, spec in found.items():
         (container,) = spec["containers"]
         context = cli.make_context("stateward", list(container["args"]), resilient_parsing=True)
         name, command, rest = cli.resolve_command(
@@ -98,8 +99,21 @@ def test_every_pod_runs_a_command_that_exists_and_may_write_nowhere_else() -> No
             "capabilities": {"drop": ["ALL"]},
         }
         mounts = {each["mountPath"] for each in container["volumeMounts"]}
-        assert mounts == {"/etc/stateward", "/var/lib/stateward", "/tmp"}
+        keys = {"/etc/stateward-keys"} if role in OPENS_SECRETS else set()
+        assert mounts == {"/etc/stateward", "/var/lib/stateward", "/tmp"} | keys
         assert container["resources"]["limits"]["memory"]
+
+
+def test_whoever_opens_a_stored_secret_has_the_same_key_file() -> None:
+    settings = Settings.load(FOLDER / "stateward.yaml", environ={})
+    head = (FOLDER / "kustomization.yaml").read_text("utf-8")
+
+    for role, spec in pods():
+        found = [each["secret"] for each in spec["volumes"] if each["name"] == "keys"]
+        wanted = [{"secretName": "stateward-keys", "defaultMode": 0o400}]
+        assert found == (wanted if role in OPENS_SECRETS else [])
+    assert settings.store.secret_key_file == "/etc/stateward-keys/secret.keys"
+    assert "create secret generic stateward-keys --from-file=secret.keys" in head
 
 
 def test_the_settings_are_right_and_copies_fit_into_the_volumes() -> None:

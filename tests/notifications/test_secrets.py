@@ -1,9 +1,11 @@
 """The secrets of webhooks are not in the database: neither new ones nor those of former versions."""
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from stateward import telemetry
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.app.secrets import rotate, seal_stored
@@ -97,7 +99,13 @@ def test_without_its_key_nothing_is_signed_and_doctor_says_so(
 
     other = make_app()
     is_well, said = secrets_line(other)
+    stream = StringIO()
+    telemetry.set_up(level="warning", stream=stream)
+    seal_stored(other)  # as a service does when it starts
+    telemetry.set_up(level="warning")
 
     assert (is_well, "cannot be opened" in said) == (False, True)
+    assert "1 secrets of webhooks and workers cannot be opened" in stream.getvalue()
+    assert "name it in store.secret_key_file" in stream.getvalue()
     with pytest.raises(SecretUnreadable, match="is not here"):
         add(other, "https://93.184.215.14/other")

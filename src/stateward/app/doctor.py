@@ -298,7 +298,7 @@ def _secrets_check(app: App) -> Check:
     elif found.unreadable:
         said = f"{found.unreadable} secrets cannot be opened with the keys in {path}"
         advice = "put the right key file there, or name it in store.secret_key_file"
-    elif keys and path.stat().st_mode & 0o077:
+    elif keys and _is_open_to_others(path):
         said = f"other users of this machine can read {path}"
         advice = f"chmod 600 {path}"
     elif app.settings.profile == "enterprise" and app.settings.store.secret_key_file is None:
@@ -311,6 +311,13 @@ def _secrets_check(app: App) -> Check:
     elif not keys:
         said = "there is no secret to encrypt, and no key yet"
     return Check(name="secrets", is_well=not advice, sentence=said, advice=advice)
+
+
+def _is_open_to_others(path: Path) -> bool:
+    """Whether more users than must can read a file: one that is mounted for a group is read by that group."""
+    found = path.stat()
+    is_mounted = found.st_uid != os.geteuid()
+    return bool(found.st_mode & (0o007 if is_mounted else 0o077))
 
 
 def _audit_check(app: App) -> Check:

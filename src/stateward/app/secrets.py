@@ -31,7 +31,13 @@ class Rotated(msgspec.Struct, frozen=True, kw_only=True):
 
 def seal_stored(app: App) -> int:
     """Seal the secrets that versions before this stored as they are, and leave no trace of them in the file."""
-    plain = state(app).plain
+    found = state(app)
+    if found.unreadable:
+        telemetry.log("secrets").warning(
+            f"{found.unreadable} secrets of webhooks and workers cannot be opened with the keys in {app.secrets.path}: "
+            "no message of theirs is sent or taken in; put the right key file there, or name it in store.secret_key_file"
+        )
+    plain = found.plain
     if not plain:
         return 0
     is_file = app.settings.store_path is not None

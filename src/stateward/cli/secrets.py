@@ -1,6 +1,7 @@
 """`stateward secrets`: the keys that secrets are encrypted with where they are stored."""
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -17,6 +18,31 @@ SECRET_CHARS_MAX = 4096
 )
 def secrets() -> None:
     """Encrypt stored secrets: their keys, and passwords."""
+
+
+@secrets.command("create", examples=["stateward secrets create secret.keys"])
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@pass_context
+def create(context: CliContext, *, file: Path) -> None:
+    """Make a key file for machines that share a database.
+
+    Each of them needs the same one: copy it, and name it in `store.secret_key_file`. An installation on one machine
+    makes its own.
+    """
+    from stateward.core.errors import InvalidRequest
+    from stateward.storage.sealing import make_key_file
+
+    try:
+        key_id = make_key_file(file)
+    except FileExistsError:
+        raise InvalidRequest(f"{file} exists; a key that is in use must not be replaced") from None
+    except OSError as error:
+        raise InvalidRequest(f"{file} cannot be written: {error.strerror}") from None
+    if context.json:
+        context.emit({"key_id": key_id, "file": str(file)})
+    else:
+        write(key_id)
+        context.say(f"the key is in {file}: keep a copy apart from the backups")
 
 
 @secrets.command("rotate", examples=["stateward secrets rotate"])

@@ -110,7 +110,9 @@ class SecretKeys:
                     f"secrets were sealed with a key that is not here: put its file at {self.path}, or name it in "
                     "store.secret_key_file"
                 )
-            _make(self.path)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # of two processes that make it at once, one does
+                make_key_file(self.path)
         self._keys = _read(self.path)
 
     def _parts(self, text: str) -> tuple[str, bytes, bytes]:
@@ -129,12 +131,11 @@ def open_url(url: str, open_: Callable[[str], str]) -> str:
     return f"{start}:{quote(open_(password), safe='')}@{host}"
 
 
-def _make(path: Path) -> None:
-    """A file with one key; of two processes that make it at once, one does."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def make_key_file(path: Path) -> str:
+    """A new file with one key, for its owner alone; the id of the key. Raises `FileExistsError`."""
     key = os.urandom(KEY_BYTES)
-    with suppress(FileExistsError):
-        _write(path, _lines({_id(key): key}), os.O_EXCL)
+    _write(path, _lines({_id(key): key}), os.O_EXCL)
+    return _id(key)
 
 
 def _write(path: Path, content: bytes, how: int) -> None:
