@@ -1,9 +1,11 @@
 """Whatever a runner does, its record ends with a clear sentence, and the worker goes on."""
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from stateward import telemetry
 from tests.apps import Maker
 
 HOSTILE = Path(__file__).with_name("hostile.py")
@@ -85,3 +87,19 @@ def test_documents_of_two_owners_share_no_process(
     first, second, third = (next(iter(app.items(each.id)))["process"] for each in records)
     assert (first == second) == is_shared_by_one
     assert (second == third) == is_shared_by_all
+
+
+@EITHER_STORE
+def test_a_kernel_that_protects_nothing_is_said_when_a_worker_starts(
+    make_app: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stateward.app.runtime.missing_protection", lambda: "nothing is hidden")
+    app = make_app()
+    stream = StringIO()
+    telemetry.set_up(level="warning", stream=stream)
+
+    with app.node(is_coordinator=False, is_worker=True, is_notifier=False):
+        pass
+    telemetry.set_up(level="warning")
+
+    assert "nothing is hidden" in stream.getvalue()

@@ -6,6 +6,7 @@ The whole suite mostly runs as root, so each case runs a second time in a proces
 import json
 import os
 import shutil
+import socket
 import stat
 import struct
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from stateward.workers.confinement import Grants
 from stateward.workers.sandbox import Child
 from stateward.workers.sdk import Completed, Failed, Limits
 from stateward.workers.spawning import reap_children
-from tests.workers.children import ChildSlot, an_order, only_item, wait_for
+from tests.workers.children import ESCAPING, ChildSlot, an_order, only_item, wait_for
 
 PRYING = str(Path(__file__).parent / "prying.py")
 PLAIN_USER = 54_321
@@ -66,7 +67,7 @@ class Place:
 
     def run(self, runner: str, **labels: object) -> Completed | Failed:
         slot = ChildSlot(self.data / "scratch")
-        slot.imports = [PRYING]
+        slot.imports = [PRYING, ESCAPING]
         slot.limits, slot.options = self.limits, {"grants": Grants(hidden=(str(self.data),))}
         slot.options |= self.options
         child = slot.idle_child()
@@ -205,6 +206,27 @@ def test_a_runner_that_fills_its_scratch_folder_is_stopped(tmp_path: Path, way: 
     assert isinstance(result, Failed)
     assert result.code == "SCRATCH_LIMIT"
     assert "worker.scratch_bytes_max" in result.message
+
+
+@needs_landlock
+@needs_seccomp
+@pytest.mark.skipif(os.geteuid() != 0, reason="test_confinement is run by a plain user then")
+def test_a_runner_of_a_plain_user_gets_to_no_socket_process_or_folder_either(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+
+    def act() -> list[Any]:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            tries = (
+                ("bad.network", {"port": port}),
+                ("bad.spy", {"worker": os.getpid()}),
+                ("bad.write_outside", {"folder": str(tmp_path)}),
+            )
+            return [only_item(place.run(name, **labels))["worked"] for name, labels in tries]
+
+    assert as_user(False, act, tmp_path) == [[], [], []]
 
 
 @needs_landlock

@@ -35,7 +35,7 @@ def seal_stored(app: App) -> int:
     if found.unreadable:
         telemetry.log("secrets").warning(
             f"{found.unreadable} secrets of webhooks and workers cannot be opened with the keys in {app.secrets.path}: "
-            "no message of theirs is sent or taken in; put the right key file there, or name it in store.secret_key_file"
+            "none of their messages is sent or accepted; put the right file there, or name it in store.secret_key_file"
         )
     plain = found.plain
     if not plain:
