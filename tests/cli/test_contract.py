@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -170,6 +171,7 @@ def contexts() -> Iterator[click.Context]:
     yield from walk(root())
 
 
+@cache
 def commands() -> dict[str, click.Command]:
     return {each.command_path.removeprefix("stateward "): each.command for each in contexts()}
 

@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from lab.documents.statements.paper import A4, LETTER, Paper
 
 LAYOUTS: dict[str, Any] = {
     name: told
     for file in ("layouts.yaml", "second.yaml", "third.yaml")
-    for name, told in yaml.safe_load(Path(__file__).with_name(file).read_text("utf-8")).items()
+    for name, told in msgspec.yaml.decode(Path(__file__).with_name(file).read_bytes()).items()
 }
 KEYS = ("test", "value_printed", "unit_printed", "ref", "flag", "loinc", "collected")
 

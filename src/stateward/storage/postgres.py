@@ -714,7 +714,7 @@ def _migrate(
         raise
 
 
-def _missing(session: Session, where: str) -> list[Migration]:
+def _missing(session: Session, where: str) -> Sequence[Migration]:
     """The migrations that the database still lacks; refuses a database that was made by other ones."""
     steps = migrations("postgres")
     done: list[Row] = []

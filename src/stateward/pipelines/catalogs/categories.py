@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
-import yaml
 
 from stateward.core.model import Json
 from stateward.pipelines.catalogs.headings import simplify
@@ -47,7 +46,7 @@ class Mapped(NamedTuple):
 @cache
 def shipped_rules() -> CategoryRules:
     """The rules that ship."""
-    data = yaml.safe_load((files(__package__) / "categories.yaml").read_text("utf-8"))
+    data = msgspec.yaml.decode((files(__package__) / "categories.yaml").read_text("utf-8"))
     return msgspec.convert(data, CategoryRules)
 
 

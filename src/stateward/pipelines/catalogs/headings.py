@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-import yaml
+import msgspec
 
 from stateward.pipelines.catalogs.currencies import currency_in
 from stateward.pipelines.kit.dates import fold
@@ -49,7 +49,7 @@ class ColumnPlan(NamedTuple):
 
 @cache
 def _words() -> dict[str, tuple[str, int]]:
-    data = yaml.safe_load((files(__package__) / "headings.yaml").read_text("utf-8"))
+    data = msgspec.yaml.decode((files(__package__) / "headings.yaml").read_text("utf-8"))
     table: dict[str, tuple[str, int]] = {}
     for role, lines in data["columns"].items():
         words = (simplify(word) for line in lines for word in line.split(","))

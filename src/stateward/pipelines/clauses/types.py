@@ -12,7 +12,6 @@ from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
-import yaml
 
 OTHER = "other"
 HEADING, HEADING_PART, HEADING_HELD, STRONG, PHRASE, INHERITED = 95, 88, 75, 24, 6, 15
@@ -150,7 +149,9 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _types() -> tuple[ClauseType, ...]:
-    data = yaml.safe_load((files("stateward.pipelines.clauses") / "types.yaml").read_text("utf-8"))
+    data = msgspec.yaml.decode(
+        (files("stateward.pipelines.clauses") / "types.yaml").read_text("utf-8")
+    )
     return tuple(_read_type(name, value) for name, value in data["types"].items())
 
 

@@ -12,7 +12,7 @@ from html import unescape
 from importlib.resources import files
 from typing import NamedTuple
 
-import yaml
+import msgspec
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.contracts import SOURCE_TYPE
@@ -39,7 +39,7 @@ class Signs(NamedTuple):
 @cache
 def signs() -> Signs:
     """The signs, read when a document is first looked at."""
-    read = yaml.safe_load(
+    read = msgspec.yaml.decode(
         (files("stateward.pipelines.contracts") / "signs.yaml").read_text("utf-8")
     )
     patterns = {name: _any(words) for name, words in read["signs"].items()}

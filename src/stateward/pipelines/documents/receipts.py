@@ -14,7 +14,6 @@ from functools import lru_cache
 from importlib.resources import files
 
 import msgspec
-import yaml
 
 from stateward.core.model import Fields
 from stateward.pipelines.kit.dates import fold, read_date, vote_order
@@ -471,7 +470,7 @@ def _bare(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def _vocabulary(languages: tuple[str, ...]) -> _Vocabulary:
-    rules = yaml.safe_load(
+    rules = msgspec.yaml.decode(
         (files("stateward.pipelines.documents") / "receipts.yaml").read_text("utf-8")
     )
     totals = tuple(

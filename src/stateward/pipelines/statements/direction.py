@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-import yaml
+import msgspec
 
 from stateward.pipelines.kit import money
 from stateward.pipelines.statements.headings import simplify
@@ -105,7 +105,7 @@ def _agreed(found: Sequence[Evidence]) -> Evidence:
 
 @cache
 def _words() -> _DirectionWords:
-    data = yaml.safe_load((files(__package__) / "direction.yaml").read_text("utf-8"))
+    data = msgspec.yaml.decode((files(__package__) / "direction.yaml").read_text("utf-8"))
     patterns = tuple(
         (_pattern(data[name][strength]), Evidence(sign, rank))
         for name, sign in (("in", 1), ("out", -1))

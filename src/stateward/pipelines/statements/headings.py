@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-import yaml
+import msgspec
 from rapidfuzz import fuzz, process
 
 from stateward.pipelines.kit.dates import MONTHS, fold
@@ -44,7 +44,7 @@ DIGITS = frozenset("0123456789")
 @cache
 def words() -> HeadingWords:
     """Read once. Where two roles have the same words, the first one gets them."""
-    data = yaml.safe_load((files(__package__) / "headings.yaml").read_text("utf-8"))
+    data = msgspec.yaml.decode((files(__package__) / "headings.yaml").read_text("utf-8"))
     languages = {word: name for name, listed in data["day_first"].items() for word in listed}
     card = frozenset(map(simplify, data["card"]))
     facts = _table(data["facts"])

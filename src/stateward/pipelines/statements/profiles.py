@@ -9,7 +9,6 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
-import yaml
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Json
@@ -118,7 +117,7 @@ _KINDS: dict[str, Callable[[str], bool]] = {
 def shipped_profiles() -> tuple[ColumnProfile, ...]:
     """Those that come with the package."""
     text = (files(__package__) / "profiles.yaml").read_text("utf-8")
-    return tuple(msgspec.convert(yaml.safe_load(text), ProfileFile).profiles)
+    return tuple(msgspec.yaml.decode(text, type=ProfileFile).profiles)
 
 
 @cache

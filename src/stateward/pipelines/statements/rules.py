@@ -6,7 +6,6 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
-import yaml
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Json
@@ -136,7 +135,7 @@ class CleaningRules:
 def shipped() -> CleaningRuleFile:
     """The rules that come with the package."""
     text = (files(__package__) / "rules.yaml").read_text("utf-8")
-    return msgspec.convert(yaml.safe_load(text), CleaningRuleFile)
+    return msgspec.yaml.decode(text, type=CleaningRuleFile)
 
 
 def rules_of(own: Mapping[str, Json]) -> CleaningRules:

@@ -5,7 +5,6 @@ from functools import cache
 from importlib.resources import files
 
 import msgspec
-import yaml
 
 from stateward.core.model import Json
 from stateward.pipelines.kit.dates import fold
@@ -21,7 +20,7 @@ class AliasTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def shipped_aliases() -> AliasTable:
     """The table that ships."""
-    data = yaml.safe_load((files(__package__) / "aliases.yaml").read_text("utf-8"))
+    data = msgspec.yaml.decode((files(__package__) / "aliases.yaml").read_text("utf-8"))
     return msgspec.convert(data, AliasTable)
 
 

@@ -6,7 +6,6 @@ from functools import cache
 from importlib.resources import files
 
 import msgspec
-import yaml
 
 FALLBACK = "en"
 # Languages that write a comma before decimals.
@@ -43,7 +42,7 @@ class Vocabulary(msgspec.Struct, frozen=True):
 
 @cache
 def _file() -> VocabularyFile:
-    data = yaml.safe_load((files(__package__) / "vocabulary.yaml").read_text("utf-8"))
+    data = msgspec.yaml.decode((files(__package__) / "vocabulary.yaml").read_text("utf-8"))
     return msgspec.convert(data, VocabularyFile)
 
 

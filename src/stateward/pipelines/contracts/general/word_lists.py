@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-import yaml
+import msgspec
 
 
 def words(name: str) -> list[str]:
@@ -25,5 +25,5 @@ def pairs(name: str) -> dict[str, str]:
 @cache
 def _tables() -> dict[str, object]:
     folder = files("stateward.pipelines.contracts.general")
-    tables = yaml.safe_load((folder / "words.yaml").read_text("utf-8"))
+    tables = msgspec.yaml.decode((folder / "words.yaml").read_text("utf-8"))
     return dict(tables)
