@@ -158,6 +158,8 @@ class AsyncClient:
         is_reset: bool = False,
         accept_flags: bool = False,
         remember: bool = False,
+        reason: str | None = None,
+        reason_code: str | None = None,
         idempotency_key: str | None = None,
     ) -> schemas.RereadAnswer: ...
     async def reread(

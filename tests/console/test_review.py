@@ -384,3 +384,27 @@ def test_a_value_is_moved_and_another_person_is_asked(service: Scene, page: Page
     assert task.people == frozenset({"bob"})
     (opinion,) = service.app.reviews.opinions(task.record, actor="person:bob")
     assert opinion.values["tariff_name"] == [found]
+
+
+@pytest.mark.long
+def test_a_review_is_retried_with_other_options(service: Scene, page: Page) -> None:
+    (record_id,) = waiting(service, "options.txt")
+    page.goto(service.page(f"/review/{record_id}"))
+    page.get_by_role("link", name="Retry with other options…").click()
+
+    page.get_by_label("vertical").fill("water")
+    page.locator("#look").click()
+    expect(page.locator("#preview, .problem").first).to_contain_text("water")
+    page.get_by_label("vertical").fill("telco")
+    page.get_by_label("Reason kept").fill("it is about mobile phones")
+    page.locator("#look").click()
+    expect(page.locator("#outcome")).to_contain_text("Its review ends as rejected")
+    page.locator("#accept").click()
+
+    expect(page.locator("#facts")).to_contain_text("telco")
+    page.goto(service.page(f"/records/{record_id}"))
+    expect(page.locator("#actions")).to_contain_text("Read again…")
+    expect(page.get_by_role("region", name="Other actions by people")).to_contain_text(
+        "vertical: none → telco"
+    )
+    assert service.app.record(record_id).status == "rejected"

@@ -11,7 +11,8 @@ from stateward.console import console
 from stateward.notifications.outbox import Outbox
 from stateward.server.http_server import Server
 from tests.cli.shell import Shell
-from tests.server.api_client import ApiClient, settings_at
+from tests.server.api_client import ApiClient, problem, settings_at
+from tests.server.contracts import waiting
 
 GOOD = b"Date,Description,Amount,Balance\n2026-01-05,Shop,-1.50,8.50\n2026-01-06,Pay,2.00,10.50\n"
 WRONG = GOOD.replace(b"10.50", b"99.00")
@@ -166,6 +167,47 @@ def test_a_document_is_read_again_with_hints(api: ApiClient, tmp_path: Path) -> 
     assert api.app.flags.counts() == {}
     unknown = api.post(f"/records/{record_id}/reparse", json={"hints": {"colour": "red"}})
     assert unknown.status_code == 422
+
+
+def test_a_record_in_review_is_retried_with_other_options(api: ApiClient) -> None:
+    record = waiting(api.app, vertical="energy")
+    taken = waiting(api.app, vertical="energy", actor="person:bea")
+    otto = api.with_key(name="otto", role="operator")
+    reviewer = api.with_key(name="rita", role="reviewer")
+    path = f"/records/{record.id}/reparse"
+    reviewer.post(f"/reviews/{taken.id}/claim")
+
+    refused = [
+        reviewer.post(path, json={"hints": {"vertical": "telco"}}),
+        otto.post(path, json={"hints": {"vertical": "water"}}),
+        otto.post(path, json={"hints": {"consumption": "much"}}),
+        otto.post(path, json={"hints": {"vertical": "energy"}}),
+        otto.post(f"/records/{taken.id}/reparse", json={"hints": {"vertical": "telco"}}),
+    ]
+    preview = otto.post(path, json={"hints": {"vertical": "telco"}, "is_preview": True}).json()
+    asked = {"hints": {"vertical": "telco"}, "reason": "it is about mobile phones"}
+    done = otto.post(path, json=asked).json()
+
+    kinds = ["forbidden", "unknown-value", "invalid-request", "invalid-request", "review-taken"]
+    assert [problem(each) for each in refused] == kinds
+    assert (preview["successor"], preview["is_stored"]) == (None, False)
+    made, old = api.app.record(done["successor"]), api.app.record(record.id)
+    assert (made.replaces, made.labels["vertical"], old.status) == (record.id, "telco", "rejected")
+    first, last = api.app.store.history(made.id)[0], api.app.store.history(record.id)[-1]
+    said = "vertical telco instead of energy"
+    assert first.metadata["reason"] == f"it is about mobile phones: {said}"
+    assert last.metadata["reason"] == f"processed again as {made.id}: {said}"
+    assert [each.actor.partition("@")[0] for each in (first, last)] == ["person:otto"] * 2
+    (noted,) = [each for each in api.app.audit.entries(record_id=old.id) if each.verb == "reread"]
+    assert noted.detail == {
+        "options": {"vertical": {"from": "energy", "to": "telco"}},
+        "successor": made.id,
+    }
+    assert api.app.record(taken.id).status == "review_required"
+
+    shell = Shell(api.app.settings.data_path)
+    (row,) = shell.json("reparse", old.id, "--consumption", "3500")  # where a review has ended it
+    assert (row["outcome"], api.app.record(row["successor"]).replaces) == ("replaced", old.id)
 
 
 MDY: dict[str, Any] = {"label.date_order": "mdy"}

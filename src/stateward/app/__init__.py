@@ -402,6 +402,9 @@ class App:
             jobs=build_single_jobs(self.settings, self.plugins, self.clock),
             owners=self.store.submitters,
             earlier=EarlierIndex(self.database),
+            transaction=self.store.transaction,
+            audit=self.audit,
+            decide_review=self.reviews.decide,
         )
 
     @cached_property

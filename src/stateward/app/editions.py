@@ -2,11 +2,16 @@
 
 Edition 0 is what the attempt wrote, under the version that the record's `outputs` names. A later edition is stored
 under a negative version, with the fact `edition_of` naming the version that it replaces.
+
+What failed, what is in review, and what a machine that branches has finished cannot be mended by an edition: where it
+goes depends on the result. With other hints it is processed anew, by a successor that names it; the review of the old
+one ends as rejected. The audit log of the record, and the first transition of its successor, say who changed what.
 """
 
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from secrets import token_hex
 
 import msgspec
@@ -16,9 +21,11 @@ from stateward.app.plugins import Plugins
 from stateward.app.records import Records, edition_version
 from stateward.blobs import ArtifactStore
 from stateward.core.errors import ConcurrentModification, InvalidRequest, UnknownName
-from stateward.core.machine import Stage
+from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     FLAGS,
+    OUTSIDE,
+    SEQUENCING,
     EarlierItems,
     Fields,
     Json,
@@ -29,11 +36,13 @@ from stateward.core.model import (
 )
 from stateward.core.view import flag_codes
 from stateward.definition.plugin import AUTO
+from stateward.engine.answers import REJECT, DecisionRequest
 from stateward.engine.coordinator import Submitted
 from stateward.engine.earlier_items import EARLIER, EarlierIndex
 from stateward.engine.external_driver import ExternalDriver
 from stateward.engine.flags import Flags
 from stateward.engine.registry import MachineRegistry
+from stateward.storage.audit import REREAD, AuditEntry, AuditLog
 from stateward.storage.full_text import IndexedTransition
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
 from stateward.storage.row_seals import EDITION_SALT, SALT_BYTES
@@ -61,7 +70,7 @@ class Reread(msgspec.Struct, frozen=True, kw_only=True):
     former_flags: list[str] = []
     is_stored: bool
     successor: str | None = None
-    """The record that processes a document that had failed with these hints."""
+    """The record that processes the document anew with these hints."""
     learned: list[str] = []
     """What the pipelines remember for other documents like it."""
     is_skipped: bool = False
@@ -79,6 +88,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     record: Record
     hints: Fields
     """All that were in force, with those of earlier editions."""
+    changed: dict[str, tuple[str, str]] = {}
+    """What was said before and is said now, by the names of the hints that differ."""
     results: dict[str, Completed]
     found: Reread
     unlocked: bytes | None = None
@@ -116,7 +127,13 @@ class Editions:
         jobs: SingleJobs,
         owners: Callable[[Sequence[str]], dict[str, str]],
         earlier: EarlierIndex,
+        transaction: Callable[[], AbstractContextManager[object]],
+        audit: AuditLog,
+        decide_review: Callable[[DecisionRequest], Record],
     ) -> None:
+        self._transaction = transaction
+        self._audit = audit
+        self._decide_review = decide_review
         self._jobs = jobs
         self._earlier = earlier
         self._owners = owners
@@ -170,6 +187,9 @@ class Editions:
         is_accepted: bool = False,
         is_remembered: bool = False,
         only_outdated: bool = False,
+        reason: str | None = None,
+        reason_code: str | None = None,
+        is_administrator: bool = False,
     ) -> Reread:
         """Run all finished stages again, with other hints, and store what came out as new editions.
 
@@ -185,7 +205,14 @@ class Editions:
         )
         if is_preview or reading.found.is_skipped:
             return reading.found
-        return self.store(reading, actor=actor, is_accepted=is_accepted)
+        return self.store(
+            reading,
+            actor=actor,
+            is_accepted=is_accepted,
+            reason=reason,
+            reason_code=reason_code,
+            is_administrator=is_administrator,
+        )
 
     def read(
         self,
@@ -207,11 +234,12 @@ class Editions:
         if only_outdated and not self.is_outdated(record):
             found = replace(_nothing(record), is_skipped=True)
             return Reading(record=record, hints=hints, results={}, found=found)
-        if self._is_failed(record):
-            return self._unread(record, hints, secrets)
+        if self.begins_anew(record):
+            return self._anew(record, hints, secrets)
         stages = self._finished(record)
         if not stages:
             raise InvalidRequest(f"{record.id} has not been read yet; wait for that")
+        before = record.labels | self.hints_of(record)
         in_force = {} if is_reset else self.hints_of(record)
         in_force = {name: value for name, value in (in_force | hints).items() if value != ""}
         # A hint that was taken back must not come back with the labels of the submission.
@@ -232,17 +260,33 @@ class Editions:
         found = _difference(record.id, last, list(now), results[last])
         found = replace(found, former_flags=self.flags_of(record))
         table = self._raw_table(record, labels) if is_remembered else None
-        return Reading(record=record, hints=in_force, results=results, found=found, table=table)
+        return Reading(
+            record=record,
+            hints=in_force,
+            changed=_changed(
+                before, labels, {*before, *hints} & {*self._plugins.hints(record.machine)}
+            ),
+            results=results,
+            found=found,
+            table=table,
+        )
 
-    def _unread(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
-        """What can be done about a document that failed: other labels, or the document without its lock."""
-        if not hints and not secrets:
-            raise InvalidRequest(f"{record.id} failed, and no hint was given; retry it instead")
+    def _anew(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
+        """What can be done about a document that no edition can mend: other labels, or it without its lock."""
+        changed = _changed(record.labels, hints, hints)
+        if not changed and not secrets:
+            raise InvalidRequest(f"nothing would change for {record.id}: give another option")
         unlocked = None
         if secrets and record.artifact is not None:
             unlocked = self._unlock(record, record.artifact, secrets)
-        found = _nothing(record)
-        return Reading(record=record, hints=hints, results={}, found=found, unlocked=unlocked)
+        return Reading(
+            record=record,
+            hints={name: new for name, (_, new) in changed.items()},
+            changed=changed,
+            results={},
+            found=_nothing(record),
+            unlocked=unlocked,
+        )
 
     def _unlock(self, record: Record, artifact: str, secrets: Fields) -> bytes:
         target = self._plugins.unlock_target(record.machine)
@@ -267,17 +311,25 @@ class Editions:
         if reading.unlocked is not None:
             artifact = self._artifacts.put([reading.unlocked], bytes_max=UNLOCKED_BYTES_MAX).sha256
             labels = {**labels, "unlocked_from": record.artifact}
-        return self._driver.reprocess(
+        said = _said(reading.changed)
+        made = self._driver.reprocess(
             record.id,
             actor=actor,
+            # A driver knows the record that it asked for, and not this one: it would wait for ever.
+            sequencing=AUTO if record.labels.get(SEQUENCING) == OUTSIDE else None,
             labels=labels,
-            reason=reason,
+            reason=f"{reason}: {said}" if reason and said else reason or said or None,
             is_ended=False,
             artifact=artifact,
         )
+        self._note(reading, actor, reason, {"successor": made.record.id})
+        return made
 
-    def _is_failed(self, record: Record) -> bool:
-        return self._registry.of(record).kind[record.status] == "failed"
+    def begins_anew(self, record: Record) -> bool:
+        """Whether other hints make a successor, and not an edition."""
+        machine = self._registry.of(record)
+        kind = machine.kind[record.status]
+        return kind in ("failed", "suspended") or (kind == "terminal" and _is_branching(machine))
 
     def store(
         self,
@@ -285,6 +337,9 @@ class Editions:
         *,
         actor: str,
         is_accepted: bool = False,
+        reason: str | None = None,
+        reason_code: str | None = None,
+        is_administrator: bool = False,
     ) -> Reread:
         """Store what was read as new editions, if anything changed; a record that moved on meanwhile is refused.
 
@@ -296,7 +351,19 @@ class Editions:
         if self._records.get(record.id).version != record.version:
             raise ConcurrentModification(record.id, expected=record.version)
         if not reading.results:
-            made = self._succeed(reading, actor=actor)
+            with self._transaction():
+                made = self._succeed(reading, actor=actor, reason=reason)
+                if self._registry.of(record).kind[record.status] == "suspended":
+                    ending = DecisionRequest(
+                        record_id=record.id,
+                        action=REJECT,
+                        actor=actor,
+                        notes=f"processed again as {made.record.id}: {_said(reading.changed)}",
+                        version=record.version,
+                        reason_code=reason_code,
+                        is_administrator=is_administrator,
+                    )
+                    self._decide_review(ending)
             return replace(found, is_stored=True, successor=made.record.id)
         if not found.is_changed:
             return found
@@ -308,6 +375,7 @@ class Editions:
             )
         for stage, result in reading.results.items():
             self._store(record, stage, result, actor=actor, hints=reading.hints)
+        self._note(reading, actor, reason, {"edition": self.edition_number(record, found.stage)})
         self._decide(record, found, actor)
         learned = [] if found.flags else self._learn(reading)
         return replace(found, is_stored=True, learned=learned)
@@ -349,7 +417,7 @@ class Editions:
         said = ", ".join(f"{name}={value}" for name, value in sorted(other.hints.items()))
         if reading is not None and not reading.results:
             made = self._succeed(reading, actor=actor, reason=reason)
-            return replace(made, note=f"it replaces {record.id}, which failed, with {said}")
+            return replace(made, note=f"it replaces {record.id}, with {said}")
         if reading is not None:
             found = self.store(reading, actor=actor)
             if not found.is_stored:
@@ -430,11 +498,29 @@ class Editions:
             choices = known[name].choices
             if choices and value != "" and value not in choices:
                 raise UnknownName(name, clean_text(str(value), chars_max=40), choices)
+        self._plugins.check_hints(record.machine, {k: str(v) for k, v in given.items() if v != ""})
 
     def _decide(self, record: Record, found: Reread, actor: str) -> None:
         """A flagged result that is no longer so was corrected."""
         if flag_codes(record) and not found.flags:
             self._flags.decide(record.id, "correct", actor=actor, reason="it was read again")
+
+    def _note(
+        self, reading: Reading, actor: str, reason: str | None, further: dict[str, Json]
+    ) -> None:
+        """Who changed which options, in the audit log of the record."""
+        options: dict[str, Json] = {
+            name: {"from": old, "to": new} for name, (old, new) in reading.changed.items()
+        }
+        entry = AuditEntry(
+            at=self._clock(),
+            actor=actor,
+            verb=REREAD,
+            record_id=reading.record.id,
+            detail={"options": options, **further},
+            reason=reason,
+        )
+        self._audit.add([entry])
 
     def is_outdated(self, record: Record) -> bool:
         """Whether an older version of a reader made the newest items of a record."""
@@ -566,6 +652,28 @@ class Editions:
         told = next((each.metadata.get(EARLIER) for each in started), None)
         machine = self._registry.exactly(record.machine, record.machine_version)
         return self._earlier.again(machine, stage, record, told)
+
+
+def _is_branching(machine: Machine) -> bool:
+    """Whether it depends on what a stage finds where a record goes: an edition would leave it where it is."""
+    return bool(machine.reviews) or any(
+        len({route.to for routes in stage.outcomes.values() for route in routes}) > 1
+        for stage in machine.stages
+    )
+
+
+def _changed(before: Fields, after: Fields, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """What these options were, and what they are now, where that differs."""
+    pairs = {name: (str(before.get(name) or ""), str(after.get(name) or "")) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _said(changed: dict[str, tuple[str, str]]) -> str:
+    """What was changed, in a sentence."""
+    return ", ".join(
+        f"{name} {new or 'none'} instead of {old or 'none'}"
+        for name, (old, new) in sorted(changed.items())
+    )
 
 
 def _nothing(record: Record) -> Reread:

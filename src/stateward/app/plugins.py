@@ -120,6 +120,13 @@ class Plugins:
             }
         return self._hints[machine]
 
+    def check_hints(self, machine: str, hints: Mapping[str, str]) -> None:
+        """Have the pipelines of a machine refuse what they cannot use."""
+        for each in self._of(machine):
+            own = {hint.name for hint in each.hints}
+            if given := {name: value for name, value in hints.items() if name in own}:
+                self.configured(each.name).check_hints(given)
+
     def learn(
         self, machine: str, rows: list[list[str]], hints: Mapping[str, str], *, name: str
     ) -> list[str]:

@@ -77,7 +77,10 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "rebuild:rebuild",
                 "Make the rows of finished records anew, by today's rules.",
             ),
-            "reparse": ("reparse:reparse", "Read documents again, with hints or by newer readers."),
+            "reparse": (
+                "reparse:reparse",
+                "Read documents again, or retry them, with other options.",
+            ),
         },
     ),
     (

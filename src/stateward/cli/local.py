@@ -335,6 +335,9 @@ class LocalApp(AppProtocol):
             is_accepted=asked.accept_flags,
             is_remembered=asked.remember,
             only_outdated=asked.only_outdated,
+            reason=asked.reason,
+            reason_code=asked.reason_code,
+            is_administrator=True,
         )
         return schemas.RereadAnswer(**msgspec.structs.asdict(found))
 

@@ -67,6 +67,7 @@ def _prompt(hint: "Hint") -> click.Option:
     examples=[
         "stateward reparse UL_01h2k3 --date-order mdy --dry-run",
         "stateward reparse UL_01h2k3 --map date=1,amount=4,description=2 --sign flipped",
+        "stateward reparse CW_01h2k3 --vertical energy --reason 'it is about gas'",
         "stateward reparse --outdated --query 'machine:invoices'",
     ],
 )
@@ -83,6 +84,10 @@ def _prompt(hint: "Hint") -> click.Option:
 @click.option(
     "--remember", is_flag=True, help="Apply the hints to other documents of the same layout, too."
 )
+@click.option("--reason", metavar="TEXT", help="Why, for the history.")
+@click.option(
+    "--code", metavar="CODE", help="The reason code of the review that ends, where it has some."
+)
 @pass_context
 def reparse(
     context: CliContext,
@@ -95,13 +100,16 @@ def reparse(
     reset: bool,
     accept_flags: bool,
     remember: bool,
+    reason: str | None,
+    code: str | None,
     **given: str | Path | bool | None,
 ) -> Exit:
-    """Read documents again, with hints or by newer readers.
+    """Read documents again, or retry them, with other options.
 
-    No record moves: what comes out is a new edition, and what was read before stays: stateward items ID --edition 0.
-    What changed is shown row by row. A flagged result that is no longer so leaves the queue. The hints of earlier
-    corrections stay in force. A document that had failed is processed again, with the hints as labels.
+    Of a finished record a new edition is made, and what was read before stays: stateward items ID --edition 0. With
+    --outdated, newer readers make it. What changed is shown row by row. A flagged result that is no longer so leaves
+    the queue. The hints of earlier corrections stay in force. What failed or is in review is processed anew, as
+    another record with these options; the review of the old one ends as rejected. The history says who changed which.
     """
     from stateward.schemas import RereadRequest
 
@@ -116,15 +124,17 @@ def reparse(
         accept_flags=accept_flags,
         remember=remember,
         only_outdated=outdated,
+        reason=reason,
+        reason_code=code,
     )
     rows: list[dict[str, object]] = []
     worst = Exit.OK
     with context.app() as app:
         found = ids or tuple(each.id for each in app.find(query or ""))
         for record_id in found:
-            row, code = _reparse(context, app, record_id, asked)
+            row, ended = _reparse(context, app, record_id, asked)
             rows += [] if row is None else [row]
-            worst = max(worst, code)
+            worst = max(worst, ended)
     if context.is_for_programs:
         context.emit_rows(rows)
     else:
@@ -202,7 +212,7 @@ def _reparse(
 def _outcome(found: "RereadAnswer", *, is_preview: bool) -> str:
     if found.successor is not None:
         return "replaced"
-    if not found.stage:  # it had failed: there is nothing to compare with
+    if not found.stage:  # it is processed anew: there is nothing to compare with
         return "readable"
     is_changed = found.added or found.removed or found.flags != found.former_flags
     return "unchanged" if not is_changed else "changed" if is_preview else "stored"
@@ -210,7 +220,9 @@ def _outcome(found: "RereadAnswer", *, is_preview: bool) -> str:
 
 def _show(context: CliContext, found: "RereadAnswer", outcome: str) -> None:
     if found.successor is not None:
-        context.say(f"replaced {found.record_id}, which had failed: {found.successor} is processed")
+        context.say(
+            f"replaced {found.record_id}: {found.successor} is processed with these options"
+        )
         return
     said = f"{outcome} {found.record_id}: {found.before} rows before, {found.after} now"
     context.say(said + (f"; flagged: {', '.join(found.flags)}" if found.flags else ""))

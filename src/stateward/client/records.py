@@ -313,9 +313,14 @@ class RecordOperations(Requests):
         is_reset: bool = False,
         accept_flags: bool = False,
         remember: bool = False,
+        reason: str | None = None,
+        reason_code: str | None = None,
         idempotency_key: str | None = None,
     ) -> schemas.RereadAnswer:
-        """Read a document again with hints; what was read before stays as an earlier edition."""
+        """Read a document again with hints, or retry it with other options; what was read before stays.
+
+        What failed or is in review is processed anew, by the `successor` of the answer.
+        """
         asked = schemas.RereadRequest(
             hints=dict(hints),
             secrets=dict(secrets or {}),
@@ -323,6 +328,8 @@ class RecordOperations(Requests):
             is_reset=is_reset,
             accept_flags=accept_flags,
             remember=remember,
+            reason=reason,
+            reason_code=reason_code,
         )
         return self.reread(record_id, asked, idempotency_key=idempotency_key)
 

@@ -1,7 +1,8 @@
 """The correction screen: what a person says about a document, what would come out, and then the new edition.
 
-The fields are the hints that the pipelines of a machine declare. Nothing is stored before it was seen: accepting is a
-part of the preview. A secret goes from the form to the reader and nowhere else.
+The fields are the options (hints) that the pipelines of a machine declare. Nothing is stored before it was seen:
+accepting is a part of the preview. A secret goes from the form to the reader and nowhere else. What failed or is in
+review is retried with them, by a successor.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from stateward.console.layout import HEADERS, console_of, html, page, problem_te
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest
 from stateward.core.machine import SOURCE_TYPE
-from stateward.core.model import Fields, Record
+from stateward.core.model import Fields, Record, clean_text
 from stateward.core.view import flag_codes
 from stateward.definition.display import Column, columns_of
 from stateward.definition.plugin import AUTO, Hint
@@ -25,6 +26,7 @@ from stateward.server.auth import Asked, caller_of, seen, service_of
 from stateward.server.flags import reread
 
 VALUE_CHARS_MAX = 2000
+CODE_CHARS_MAX = 80
 COLUMN = "column-"  # and the number of a column: the fields that say what each column is
 COLUMNS_MAX = 100
 RAW_ROWS_SHOWN = 12
@@ -57,6 +59,8 @@ class CorrectionForm(msgspec.Struct, frozen=True, kw_only=True):
     flags: list[str]
     fields: list[HintField]
     table: RawTable | None
+    is_retry: bool
+    reason_codes: Mapping[str, str]
 
 
 class ShownChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +70,7 @@ class ShownChanges(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[tuple[str, Fields]]
     more: int
     columns: tuple[Column, ...]
+    is_in_review: bool
 
 
 @get("/records/{record_id:str}/correct", opt={"right": "act"})
@@ -109,15 +114,18 @@ def form_of(app: App, record: Record) -> CorrectionForm:
     """What can be said about a document, with what was said."""
     known = app.plugins.hints(record.machine)
     if not known:
-        raise InvalidRequest(f"nothing can be said about documents of {record.machine}")
+        raise InvalidRequest(f"the pipelines of {record.machine} declare no options")
     said = {**record.labels, **app.editions.hints_of(record)}
     plain = [hint for hint in known.values() if not hint.roles]
+    review = app.registry.of(record).review_in.get(record.status)
     return CorrectionForm(
         record=record,
         name=str(record.labels.get("filename") or record.id),
         flags=flag_codes(record),
         fields=[_field(app, record, hint, said) for hint in plain],
         table=_table(app, record, known, said),
+        is_retry=app.editions.begins_anew(record),
+        reason_codes={} if review is None else review.reason_codes,
     )
 
 
@@ -169,6 +177,8 @@ def asked_for(
         is_reset=True,
         accept_flags="accept_flags" in given,
         remember="remember" in given,
+        reason=clean_text(given.get("reason", "").strip(), chars_max=VALUE_CHARS_MAX) or None,
+        reason_code=given.get("reason_code", "")[:CODE_CHARS_MAX] or None,
     )
 
 
@@ -192,6 +202,7 @@ def _changes(app: App, record_id: str, found: schemas.RereadAnswer) -> ShownChan
         rows=rows[:CHANGES_SHOWN],
         more=max(0, len(rows) - CHANGES_SHOWN),
         columns=columns_of(view, [row for _, row in rows]),
+        is_in_review=app.registry.of(record).kind[record.status] == "suspended",
     )
 
 

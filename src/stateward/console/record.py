@@ -122,6 +122,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     can_cancel: bool
     can_place: bool
     can_correct: bool
+    is_retry: bool
     can_review: bool
     moves: list[tuple[str, str]]
     max_retries: int
@@ -180,8 +181,8 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         can_retry=(found.status, RETRY_REQUESTED) in machine.rules,
         can_cancel=(found.status, CANCEL_REQUESTED) in machine.rules,
         can_place=kind != "terminal",
-        can_correct=bool(app.plugins.hints(found.machine))
-        and (kind == "failed" or (kind == "terminal" and bool(found.outputs))),
+        can_correct=can_correct(app, found),
+        is_retry=machine.kind[found.status] in ("failed", "suspended"),
         can_review=kind == "suspended" and found.status in machine.review_in,
         moves=[
             (each.on, each.to)
@@ -193,6 +194,14 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         pictures=pictures_of(found, app.records.files(found)),
         now=app.clock(),
     )
+
+
+def can_correct(app: App, record: Record) -> bool:
+    """Whether a document can be read again, or retried, with other options."""
+    if record.artifact is None or not app.plugins.hints(record.machine):
+        return False
+    kind = app.registry.of(record).kind[record.status]
+    return kind in ("failed", "suspended") or (kind == "terminal" and bool(record.outputs))
 
 
 def _following(machine: Machine, record: Record) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from stateward.app import App
 from stateward.app.views import review_view, task_view
 from stateward.console.document import ShownFile, mark_of, place_of, shown_file
 from stateward.console.layout import fragment, page, shown
+from stateward.console.record import can_correct
 from stateward.console.static_files import BASE
 from stateward.core.model import Fields, Json, Record
 from stateward.definition.display import Column, ItemView, columns_of
@@ -66,6 +67,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[str]
     shown: ShownFile | None
     marks: str
+    can_correct: bool
 
 
 @get("/review", opt={"right": "read"})
@@ -166,6 +168,7 @@ def look(app: App, caller: Caller, record_id: str) -> Work:
         problems=[_said(each) for each in problems if not each.get("field")],
         shown=shown_file(app, task.record, BASE),
         marks=msgspec.json.encode(marks).decode(),
+        can_correct=can_correct(app, task.record),
     )
 
 

@@ -182,6 +182,9 @@ class ConfiguredPlugin(Generic[O_co]):
         """The model that ranked documents are embedded with, and the vector of a query; None without one."""
         return None
 
+    def check_hints(self, hints: Mapping[str, str]) -> None:
+        """Refuse with an `InvalidRequest` or `UnknownName` what a document cannot be read with, before it is tried."""
+
     def learn(self, rows: list[list[str]], hints: Mapping[str, str], *, name: str) -> str:
         """Remember what a person said about a document called `name`, for others like it; "" if nothing was learned.
 
@@ -407,7 +410,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Documents that searches of their machine rank as a whole; their stages are `searchable` too."""
     exports: tuple[Export, ...] = ()
     hints: tuple[Hint, ...] = ()
-    """What `stateward reparse` can be told about documents of its machines."""
+    """The options by which documents of its machines are read again or retried (`stateward reparse`)."""
     raw_table: "Callable[[Path, Mapping[str, str]], list[list[str]] | None] | Reference | None" = (
         None
     )

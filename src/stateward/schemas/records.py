@@ -82,6 +82,16 @@ class RereadRequest(Request, frozen=True, kw_only=True):
     only_outdated: Annotated[
         bool, Meta(description="Whether to leave alone what the readers of today have read.")
     ] = False
+    reason: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None,
+        Meta(description="Why, for the history."),
+    ] = None
+    reason_code: Annotated[
+        Annotated[str, Meta(max_length=80)] | None,
+        Meta(
+            description="Of a record in review, whose review ends as rejected, where it has codes."
+        ),
+    ] = None
 
 
 class RereadAnswer(Document, frozen=True, kw_only=True):
@@ -98,7 +108,10 @@ class RereadAnswer(Document, frozen=True, kw_only=True):
     is_stored: bool
     successor: Annotated[
         str | None,
-        Meta(description="The record that processes a document that had failed with these hints."),
+        Meta(
+            description="The record that processes the document anew: it had failed, was in review, or its machine has "
+            "reviews."
+        ),
     ] = None
     learned: Annotated[
         list[str], Meta(description="What is remembered for other documents of the same layout.")

@@ -82,7 +82,7 @@ async def decide_flags(
     opt={"right": "act"},
     status_code=200,
     operation_id="reparseRecord",
-    summary="Read a document again, with hints",
+    summary="Read a document again, or retry it, with other options",
     tags=["records"],
 )
 async def reparse(
@@ -91,7 +91,11 @@ async def reparse(
     data: JSONBody[schemas.RereadRequest],
     key: IdempotencyKey = None,
 ) -> Response[schemas.RereadAnswer]:
-    """The record does not move: what comes out is a new edition of its items; what was read before stays."""
+    """What was read before stays, and the history says who changed which options.
+
+    Of a finished record, what comes out is a new edition of its items. What failed, is in review, or is of a machine
+    with reviews, is processed anew by a `successor`; a review that is open ends as rejected.
+    """
     return reply(await reread(request, record_id, data, key=key))
 
 
@@ -102,7 +106,8 @@ async def reread(
     caller = caller_of(request)
 
     def look(app: App) -> Reading:
-        if not caller.covers(app.records.get(record_id).machine):
+        record = app.records.get(record_id)
+        if not caller.covers(record.machine):
             raise unknown_record(record_id)
         try:
             return app.editions.read(
@@ -126,6 +131,9 @@ async def reread(
             reading,
             actor=caller.actor,
             is_accepted=data.accept_flags,
+            reason=data.reason,
+            reason_code=data.reason_code,
+            is_administrator=caller.may("admin"),
         )
 
     # Without the secrets: a key is stored with a digest of what was asked.

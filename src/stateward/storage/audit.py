@@ -49,6 +49,7 @@ LINK_CREATED, LINK_OPENED, LINK_REFUSED, LINK_REVOKED = (
     "review_link_created", "review_link_opened", "review_link_refused", "review_link_revoked",
 )  # fmt: skip
 SETTINGS_CHANGED = "settings_changed"
+REREAD = "reread"  # read again with other options: as a new edition, or by a successor
 SECRETS_ROTATED = "secrets_rotated"
 SEALED = "sealed"  # digests of rows (`storage.row_seals`): no act of a person, and only shown to who asks for it
 _COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"

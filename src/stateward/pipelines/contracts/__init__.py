@@ -6,6 +6,7 @@ from stateward.definition.plugin import (
     Evaluation,
     Flow,
     FlowInput,
+    Hint,
     Plugin,
     PluginCommand,
     Sample,
@@ -103,6 +104,11 @@ PLUGIN = Plugin(
             fields=("title", "heading", "text"),
             title="Clauses of contracts",
         ),
+    ),
+    hints=(
+        Hint(name="vertical", doc="The kind of contract; without one it is found out."),
+        Hint(name="product_type", doc="The kind of product, for the prompt of the model."),
+        Hint(name="consumption", doc="Units a year, such as kWh, for the comparison."),
     ),
     demo=Demonstration(
         samples=(

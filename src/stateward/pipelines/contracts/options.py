@@ -6,13 +6,13 @@ is refused; one that becomes wrong later is complained of, and what was read bef
 it needs and no more: the key of the model goes to `extract` alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from stateward.core.errors import DeclarationError, Fault
+from stateward.core.errors import DeclarationError, Fault, InvalidRequest
 from stateward.core.model import (
     SECOND,
     Fields,
@@ -31,6 +31,7 @@ from stateward.pipelines.contracts.rules import (
 )
 from stateward.pipelines.contracts.settings import ContractSettings, ModelSettings
 from stateward.pipelines.contracts.terms import read_terms
+from stateward.pipelines.kit.money import typed_number
 from stateward.workers.sdk import Job
 
 if TYPE_CHECKING:  # the readers take long to import
@@ -141,6 +142,15 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
     def offline_runners(self) -> tuple[str, ...]:
         """Without a model no request is made."""
         return ("contract.extract",) if self.options.extractor == "offline" else ()
+
+    def check_hints(self, hints: Mapping[str, str]) -> None:
+        """A vertical must have rules, and a consumption be a number."""
+        if vertical := hints.get("vertical"):
+            self.rules.vertical(vertical)
+        consumption = hints.get("consumption")
+        amount = typed_number(consumption) if consumption else None
+        if consumption and (amount is None or amount <= 0):
+            raise InvalidRequest("consumption: write a number of units a year, like 3500")
 
     def check_correction(self, correction: Correction) -> Corrected:
         """A reviewer's values under the rules of the contract's vertical."""

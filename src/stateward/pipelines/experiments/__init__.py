@@ -8,6 +8,7 @@ from stateward.definition.display import Column, ItemView, RecordView, Searchabl
 from stateward.definition.plugin import (
     Demonstration,
     Evaluation,
+    Hint,
     Plugin,
     PluginCommand,
     Sample,
@@ -65,6 +66,10 @@ PLUGIN = Plugin(
     ),
     searchable=(
         SearchableText(machine=MACHINE, stage="process", fields=("table", "column", "description")),
+    ),
+    hints=(
+        Hint(name="response", doc="The column that a regression explains."),
+        Hint(name="predictors", doc="The columns that explain it, with commas; else all others."),
     ),
     demo=Demonstration(samples=(Sample(file="samples/*", machine=MACHINE),)),
     evaluation=Evaluation(

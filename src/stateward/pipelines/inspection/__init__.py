@@ -5,7 +5,14 @@ thresholds of the part, and draws an overlay. A picture that cannot be judged en
 """
 
 from stateward.definition.display import Column, ItemView, RecordView
-from stateward.definition.plugin import Demonstration, Evaluation, Plugin, Sample, SourceType
+from stateward.definition.plugin import (
+    Demonstration,
+    Evaluation,
+    Hint,
+    Plugin,
+    Sample,
+    SourceType,
+)
 
 MACHINE = "inspection"
 PART_NUMBER = "part_number"  # the label that names the template
@@ -47,6 +54,7 @@ PLUGIN = Plugin(
         ItemView(machine=MACHINE, stage="scan", title="Differences", columns=REGION),
         ItemView(machine=MACHINE, stage="analyze", title="Defects", columns=REGION),
     ),
+    hints=(Hint(name=PART_NUMBER, doc="The part number, which names the template."),),
     demo=Demonstration(
         samples=(Sample(file="samples/*", machine=MACHINE, labels={PART_NUMBER: "demo-board"}),)
     ),
