@@ -24,7 +24,11 @@ LABORATORIES: list[Laboratory] = []
 FURTHER: list[Laboratory] = []  # drawn after the reader was mended for the others
 UNSEEN: list[Laboratory] = []  # by another author, before the reader was looked at
 LAST: list[Laboratory] = []  # drawn after the reader was mended for those
-GROUPS = {"first": LABORATORIES, "further": FURTHER, "unseen": UNSEEN, "last": LAST}
+FRESH: list[Laboratory] = []  # after those
+FINAL: list[Laboratory] = []  # nothing was mended for these
+GROUPS = {
+    "first": LABORATORIES, "further": FURTHER, "unseen": UNSEEN, "last": LAST, "fresh": FRESH, "final": FINAL,
+}  # fmt: skip
 
 
 def laboratory(

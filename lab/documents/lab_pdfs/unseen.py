@@ -1,13 +1,13 @@
 """A third set of layouts by another author, drawn before the reader was looked at: laboratories and hospital systems.
 
-`LAST` are those that were drawn after the reader had been mended for `UNSEEN`.
+`LAST`, `FRESH` and `FINAL` were drawn one after the other, each after the reader had been mended for those before.
 """
 
-from lab.documents.lab_pdfs.registry import LAST, UNSEEN, laboratory
+from lab.documents.lab_pdfs.registry import FINAL, FRESH, LAST, UNSEEN, laboratory
 from lab.documents.lab_pdfs.report import Report, Result
 from lab.documents.statements.paper import LETTER
 
-__all__ = ["LAST", "UNSEEN"]
+__all__ = ["FINAL", "FRESH", "LAST", "UNSEEN"]
 
 SONIC = {"10^9/L": "x10^9/L", "10^12/L": "x10^12/L"}
 INDIA = {"10^3/uL": "10^3/µL", "10^6/uL": "10^6/µL", "mcg/dL": "µg/dL", "mIU/L": "µIU/mL"}
@@ -50,7 +50,7 @@ def sonic(r: Report) -> None:
 
 @laboratory("bioscientia", "DE", "de", group="unseen", point=",", is_si=False, units=GERMAN)
 def bioscientia(r: Report) -> None:
-    """The flag is an arrow behind the value; method and accreditation in small type behind the name."""
+    """No flags (arrows are drawn, not set); the material in letters, accreditation in small type behind the name."""
     r.line((45, "Bioscientia Institut Beispiel"), (400, "Endbefund"), is_bold=True, size=12)
     r.line((45, "Muster, Hans geb. 03.04.1949 (M)"), (330, "Ihr Zeichen: 0815/25"))
     r.line((45, f"Entnahme: {r.day('%d.%m.%Y')} 07:45"), (330, f"Ausgang: {r.day('%d.%m.%Y', back=-1)} 16:02"))  # fmt: skip
@@ -65,13 +65,12 @@ def bioscientia(r: Report) -> None:
         r.ensure(3)
         r.line((45, title), is_bold=True)
         for each in results:
-            flag = {"H": "\u2191", "L": "\u2193", "": ""}[each.side]
             value, ref = r.num(each.value), r.range(each, dash=" - ", below="< ", above="> ")
             end = r.put(50, each.name)
             r.put(end + 2, "A", y=r.y - 3, size=5)
             material = "EB" if each.analyte.section == "blood" else "SE"
-            r.line((215, material), (-330, value), (336, flag), (355, each.unit), (430, ref))
-            r.told(each, value=value, unit=each.unit, ref=ref, flag=flag)
+            r.line((215, material), (-330, value), (355, each.unit), (430, ref))
+            r.told(each, value=value, unit=each.unit, ref=ref, flag="")
     r.line((45, "A = akkreditiert nach DIN EN ISO 15189. EB = EDTA-Blut, SE = Serum."), size=7)
     r.line((45, "Dieser Befund wurde elektronisch erstellt und ist ohne Unterschrift gültig."), size=7)  # fmt: skip
 
@@ -95,10 +94,10 @@ def srl(r: Report) -> None:
             flag = {"H": "High", "L": "Low", "": ""}[each.side]
             r.ensure(4)
             r.line((50, each.name.upper()), (250, each.value), (290, flag), (330, ref), (500, each.unit))  # fmt: skip
-            r.told(each, name=each.name.upper(), value=each.value, unit=each.unit, ref=ref, flag=flag)  # fmt: skip
-            if lipid:
-                r.line((330, f"Borderline : {each.high} - {int(each.high) + 39}"))
-                r.line((330, f"High : > or = {int(each.high) + 40}"))
+            more = [f"Borderline : {each.high} - {int(each.high) + 39}", f"High : > or = {int(each.high) + 40}"] if lipid else []  # fmt: skip
+            for text in more:
+                r.line((330, text))
+            r.told(each, name=each.name.upper(), value=each.value, unit=each.unit, ref="; ".join((ref, *more)), flag=flag)  # fmt: skip
             r.line((55, f"METHOD : {r.random.choice(METHODS).upper()}"), size=6.5)
     r.line((45, "**End Of Report**"))
     r.line((45, "Please visit www.example.in for related Test Information. Page 1 Of 2"), size=7)
@@ -302,3 +301,247 @@ def cerner(r: Report) -> None:
             ref = f"({r.range(each, dash=' - ', below='<=', above='>=')})"
             r.line((55, each.name), (210, f"{each.value} {each.unit}".strip()), (330, ref), (460, flag))  # fmt: skip
             r.told(each, value=each.value, unit=each.unit, ref=ref, flag=flag)
+
+
+@laboratory("helix-no", "NO", "sv", group="last", point=",", units={"umol/L": "µmol/L", "10^9/L": "10^9/L", "ug/L": "µg/L"})  # fmt: skip
+def helix(r: Report) -> None:
+    """The range stands before the result, and the unit behind the name in brackets."""
+    r.line((45, "Helix Laboratorium Exempel"), (420, "Slutsvar"), is_bold=True, size=12)
+    r.line((45, "Svensson, Eva  19640812-1234"), (330, f"Provtagning: {r.day('%Y-%m-%d')} 08:05"))
+    r.gap()
+    r.line((45, "Analys"), (230, "Referensintervall"), (-390, "Resultat"), (400, "Enhet"), (470, "Flagga"), is_bold=True)  # fmt: skip
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title), is_bold=True)
+        for each in results:
+            flag = {"H": "H", "L": "L", "": ""}[each.side]
+            value, ref = r.num(each.value), r.range(each, dash="-", below="<", above=">")
+            r.line((50, each.name), (230, ref), (-390, value), (400, each.unit), (475, flag))
+            r.told(each, value=value, unit=each.unit, ref=ref, flag=flag)
+    r.line((45, "Svar utfärdat av Helix, ackrediterat enligt ISO 15189."), size=7)
+
+
+@laboratory("thyrocare", "IN", "en", group="last", is_si=False, units=INDIA, text_size=8.5)
+def thyrocare(r: Report) -> None:
+    """The technology of each test has a column, values come before units, and the range stands below the row."""
+    r.line((45, "Thyrocare Example"), is_bold=True, size=12)
+    r.line((45, "NAME : JANE SAMPLE(54Y/F)"), (330, f"Sample Collected on (SCT) : {r.day('%d %b %Y')} 07:10"))  # fmt: skip
+    r.line((45, "REF. BY : SELF"), (330, "Sample Code : 47110815"))
+    r.gap()
+    for title, results in r.panel():
+        r.ensure(5)
+        r.line((200, title.upper()), is_bold=True)
+        r.line((45, "TEST NAME"), (230, "TECHNOLOGY"), (320, "VALUE"), (390, "UNITS"), is_bold=True)
+        for each in results:
+            r.ensure(3)
+            ref = r.range(each, dash="-", below="< ", above="> ")
+            r.line((50, each.name.upper()), (230, r.random.choice(("PHOTOMETRY", "C.M.I.A", "CALCULATED", "I.S.E"))), (320, each.value), (390, each.unit))  # fmt: skip
+            r.line((50, f"Bio. Ref. Interval. : {ref}"), size=7)
+            r.told(each, name=each.name.upper(), value=each.value, unit=each.unit, ref=ref, flag="")
+        r.gap(0.5)
+    r.line((45, "Please correlate with clinical conditions."), size=7)
+
+
+@laboratory("analiza", "ES", "es", group="last", point=",", is_si=False, units={"10^3/uL": "10^3/µL", "10^6/uL": "10^6/µL", "mcg/dL": "µg/dL", "mIU/L": "µUI/mL"})  # fmt: skip
+def analiza(r: Report) -> None:
+    """Lower and upper limit have a column each; what is out of range stands farther right."""
+    r.line((45, "Analiza Ejemplo"), is_bold=True, size=12)
+    r.line((45, "Paciente: EJEMPLO PEREZ, LUIS"), (330, f"Fecha de toma: {r.day('%d/%m/%Y')}"))
+    r.gap()
+    r.line((45, "Prueba"), (-270, "Resultado"), (285, "Unidades"), (370, "V. Ref."), (480, "Alarma"), is_bold=True)  # fmt: skip
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title.upper()), is_bold=True)
+        for each in results:
+            flag = {"H": "ALTO", "L": "BAJO", "": ""}[each.side]
+            value = r.num(each.value)
+            ref = f"( {r.range(each, dash=' - ', below='< ', above='> ')} )"
+            r.line((50, each.name), (-270, value), (285, each.unit), (370, ref), (480, flag))
+            r.told(each, value=value, unit=each.unit, ref=ref, flag=flag)
+
+
+@laboratory("sunquest", "US", "en", group="last", size=LETTER, is_si=False, font="courier", bold="courier", text_size=8.0)  # fmt: skip
+def sunquest(r: Report) -> None:
+    """Another typewriter printout: units before the reference, critical values called in, comments below."""
+    r.line((40, "SUNQUEST EXAMPLE LABORATORY INFORMATION SYSTEM"))
+    r.line((40, f"NAME: SAMPLE, JANE      HOSP NO: 0012345   COLLECTED: {r.day('%m/%d/%Y')} 06:12"))
+    r.gap()
+    for title, results in r.panel():
+        r.ensure(4)
+        r.line((40, title.upper()))
+        r.line((40, f"{'TEST NAME':<26}{'RESULT':<10}{'FL':<4}{'UNITS':<12}{'REF RANGE'}"))
+        for each in results:
+            ref = r.range(each, dash="-", below="<", above=">")
+            ref = f"[{ref}]"
+            name = each.name[:24]
+            r.line((40, f"{name:<26}{each.value:<10}{each.side:<4}{each.unit:<12}{ref}"))
+            r.told(each, name=name, value=each.value, unit=each.unit, ref=ref, flag=each.side)
+            if each.side and r.random.random() < 0.2:
+                r.line((40, "    RESULT CALLED TO AND READ BACK BY RN A. EXAMPLE AT 0655"))
+        r.gap(0.5)
+
+
+@laboratory("medlab-nz", "NZ", "en", group="fresh", units={"10^9/L": "x 10e9/L", "10^12/L": "x 10e12/L"})  # fmt: skip
+def medlab(r: Report) -> None:
+    """Flag letters between name and value, ranges in brackets without blanks, a remark now and then."""
+    r.line((45, "Medlab Example Ltd"), (400, "LABORATORY REPORT"), is_bold=True, size=12)
+    r.line((45, "NHI: ABC1234  SAMPLE Jane  14/05/1971"), (330, f"Collected: {r.day('%d/%m/%Y')} 10:20"))  # fmt: skip
+    r.gap()
+    r.line(
+        (45, "Test"), (-270, "Result"), (290, "Units"), (380, "Reference Interval"), is_bold=True
+    )
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title), is_bold=True)
+        for each in results:
+            ref = f"({r.range(each, dash='-', below='<', above='>')})"
+            r.line((50, each.name), (222, each.side), (-270, each.value), (290, each.unit), (380, ref))  # fmt: skip
+            r.told(each, value=each.value, unit=each.unit, ref=ref, flag=each.side)
+        if r.random.random() < 0.3:
+            r.line((50, "Please note: results between 5.6 and 6.9 mmol/L suggest impaired tolerance."), size=8)  # fmt: skip
+
+
+@laboratory("kreislabor", "DE", "de", group="fresh", point=",", is_si=False, units=GERMAN)
+def kreislabor(r: Report) -> None:
+    """Everything in one line without headings of columns; the range after the word Ref."""
+    r.line((45, "Kreiskrankenhaus Beispiel - Zentrallabor"), is_bold=True, size=12)
+    r.line((45, "Muster, Eva *03.09.1958"), (330, f"Abnahme {r.day('%d.%m.%Y')} 06:30"))
+    r.gap()
+    r.line((45, "Analyt"), (-280, "Wert"), (290, ""), (300, "Einheit"), (370, "Ref.-Bereich"), (470, "Vorbefund"), is_bold=True)  # fmt: skip
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title.upper()))
+        for each in results:
+            flag = {"H": "+", "L": "-", "": ""}[each.side]
+            value, ref = r.num(each.value), r.range(each, dash=" - ", below="bis ", above="ab ")
+            before = r.num(r.measure(each.analyte).value) if r.random.random() < 0.4 else ""
+            r.line((50, each.name), (-280, value), (285, flag), (300, each.unit), (370, ref), (470, before))  # fmt: skip
+            r.told(each, value=value, unit=each.unit, ref=ref, flag=flag)
+
+
+@laboratory("inovie", "FR", "fr", group="fresh", point=",", units=FRENCH)
+def inovie(r: Report) -> None:
+    """Name, result, unit, range in brackets; the method in italics below; the page is numbered in the middle."""
+    r.line((45, "INOVIE EXEMPLE - Biologie médicale"), is_bold=True, size=12)
+    r.line(
+        (45, "M. MARTIN Paul, né le 02/11/1950"), (330, f"Prélevé le : {r.day('%d/%m/%Y')} 07:55")
+    )
+    r.gap()
+    r.line((45, "Examens"), (-300, "Résultats"), (310, "Unités"), (380, "Intervalle de référence"), is_bold=True)  # fmt: skip
+    for title, results in r.panel():
+        r.ensure(4)
+        r.line((45, title.upper()), is_bold=True)
+        for each in results:
+            r.ensure(2)
+            flag = {"H": "*", "L": "*", "": ""}[each.side]
+            value, ref = r.num(each.value), f"[{r.range(each, dash=' - ', below='<', above='>')}]"
+            r.line((50, each.name), (-300, f"{value}"), (303, flag), (312, each.unit), (380, ref))
+            r.told(each, value=value, unit=each.unit, ref=ref, flag=flag)
+            if r.random.random() < 0.4:
+                r.line((60, f"({r.random.choice(('Potentiométrie', 'Colorimétrie', 'Spectrophotométrie'))} - Alinity)"), size=6.5)  # fmt: skip
+    r.line((280, "Page 1/1"), size=7)
+
+
+@laboratory("athena-portal", "US", "en", group="fresh", size=LETTER, is_si=False)
+def athena(r: Report) -> None:
+    """A patient portal: each test in two lines, its name, and below it value, unit, flag word and range."""
+    r.line((45, "Example Family Medicine"), is_bold=True, size=13)
+    r.line((45, f"Lab Results   Collection date: {r.day('%m/%d/%Y')}   Patient ID: 4711"))
+    r.gap()
+    r.line((45, "Name"), (230, "Value"), (300, "Reference Range"), (440, "Status"), is_bold=True)
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title), is_bold=True)
+        for each in results:
+            flag = {"H": "above high normal", "L": "below low normal", "": ""}[each.side]
+            ref = f"{r.range(each, dash='-', below='< ', above='> ')} {each.unit}".strip()
+            r.line((55, each.name), (230, each.value), (300, ref), (440, flag))
+            r.told(each, value=each.value, unit=each.unit, ref=ref, flag=flag)
+
+
+@laboratory("dasa", "BR", "pt", group="fresh", point=",", is_si=False, units={"10^3/uL": "10^3/µL", "10^6/uL": "10^6/µL", "mcg/dL": "µg/dL", "mIU/L": "µUI/mL"})  # fmt: skip
+def dasa(r: Report) -> None:
+    """Dots lead to a value with its unit; the range at the right, with "a" for "to"."""
+    r.line((45, "Dasa Exemplo Medicina Diagnóstica"), is_bold=True, size=12)
+    r.line((45, "Cliente: MARIA EXEMPLO"), (330, f"Data da coleta: {r.day('%d/%m/%Y')}"))
+    r.gap()
+    r.line((45, "Exame"), (250, "Resultado"), (390, "Valores de referência"), is_bold=True)
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title.upper()), is_bold=True)
+        for each in results:
+            value = r.num(each.value)
+            ref = f"{r.num(each.low)} a {r.num(each.high)}" if each.is_bounded else r.range(each, below="até ", above="acima de ")  # fmt: skip
+            ref = f"{ref} {each.unit}".strip()
+            dots = "." * max(4, int((190 - 5 * len(each.name)) / 3))
+            r.line((50, f"{each.name} {dots}:"), (250, f"{value} {each.unit}".strip()), (390, ref))
+            r.told(each, value=value, unit=each.unit, ref=ref, flag="")
+
+
+@laboratory("lifebrain", "IT", "it", group="final", point=",", is_si=False, units={"10^3/uL": "10^3/µL", "10^6/uL": "10^6/µL", "mcg/dL": "µg/dL", "mIU/L": "mUI/L"})  # fmt: skip
+def lifebrain(r: Report) -> None:
+    """The asterisk has a column between result and unit; ranges in brackets."""
+    r.line((45, "Lifebrain Esempio"), is_bold=True, size=12)
+    r.line((45, "Paziente: ROSSI ANNA  nata il 12/05/1961"), (330, f"Data prelievo: {r.day('%d/%m/%Y')}"))  # fmt: skip
+    r.gap()
+    r.line((45, "Esame"), (-270, "Esito"), (300, "U.M."), (370, "Intervalli di riferimento"), is_bold=True)  # fmt: skip
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title.upper()), is_bold=True)
+        for each in results:
+            flag = "*" if each.side else ""
+            value, ref = r.num(each.value), f"[{r.range(each, dash=' - ', below='< ', above='> ')}]"
+            r.line((50, each.name), (-270, value), (280, flag), (300, each.unit), (370, ref))
+            r.told(each, value=value, unit=each.unit, ref=ref, flag=flag)
+
+
+@laboratory("saltro", "NL", "nl", group="final", point=",", units={"umol/L": "µmol/l", "10^9/L": "10^9/l", "10^12/L": "10^12/l", "ug/L": "µg/l", "mmol/L": "mmol/l"})  # fmt: skip
+def saltro(r: Report) -> None:
+    """An exclamation mark before the value, earlier results of two dates to the right."""
+    r.line((45, "Saltro Voorbeeld"), is_bold=True, size=12)
+    r.line((45, "Jansen, A. 12-05-1961 V"), (330, f"Afnamedatum: {r.day('%d-%m-%Y')}"))
+    r.gap()
+    r.line((45, "Bepaling"), (-270, "Uitslag"), (285, "Eenheid"), (360, "Referentiewaarden"), (470, "Vorige uitslag"), is_bold=True)  # fmt: skip
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title), is_bold=True)
+        for each in results:
+            flag = "!" if each.side else ""
+            value, ref = r.num(each.value), r.range(each, dash=" - ", below="< ", above="> ")
+            before = r.num(r.measure(each.analyte).value) if r.random.random() < 0.5 else ""
+            r.line((50, each.name), (222, flag), (-270, value), (285, each.unit), (360, ref), (470, before))  # fmt: skip
+            r.told(each, value=value, unit=each.unit, ref=ref, flag=flag)
+
+
+@laboratory("alab", "PL", "pl", group="final", point=",", is_si=False, units={"10^3/uL": "tys/µl", "10^6/uL": "mln/µl", "mcg/dL": "µg/dl", "mIU/L": "mIU/l"})  # fmt: skip
+def alab(r: Report) -> None:
+    """Unit before range, the flag as a letter in the last column; the ICD-9 code behind the name in brackets."""
+    r.line((45, "ALAB przykład"), is_bold=True, size=12)
+    r.line((45, "Pacjent: KOWALSKA ANNA"), (330, f"Data pobrania: {r.day('%Y-%m-%d')} 07:40"))
+    r.gap()
+    r.line((45, "Badanie"), (-280, "Wynik"), (295, "Jednostka"), (370, "Zakres referencyjny"), (500, "Flaga"), is_bold=True)  # fmt: skip
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title), is_bold=True)
+        for each in results:
+            value, ref = r.num(each.value), r.range(each, dash=" - ", below="< ", above="> ")
+            r.line((50, each.name), (-280, value), (295, each.unit), (370, ref), (505, each.side))
+            r.told(each, value=value, unit=each.unit, ref=ref, flag=each.side)
+
+
+@laboratory("kaiser", "US", "en", group="final", size=LETTER, is_si=False)
+def kaiser(r: Report) -> None:
+    """The flag in brackets behind the value; range and unit in columns of their own, the range first."""
+    r.line((45, "Example Permanente - Test Results"), is_bold=True, size=13)
+    r.line((45, f"Collected: {r.day('%m/%d/%Y')} 7:31 AM"), (330, "MRN: 4711"))
+    r.gap()
+    r.line((45, "Component"), (220, "Your Result"), (320, "Standard Range"), (430, "Units"), is_bold=True)  # fmt: skip
+    for title, results in r.panel():
+        r.ensure(3)
+        r.line((45, title.upper()), is_bold=True)
+        for each in results:
+            flag = f"({each.side})" if each.side else ""
+            ref = r.range(each, dash=" - ", below="<", above=">")
+            r.line((55, each.name), (220, f"{each.value} {flag}".strip()), (320, ref), (430, each.unit))  # fmt: skip
+            r.told(each, value=each.value, unit=each.unit, ref=ref, flag=flag)
+    r.line((45, "General information: results outside the standard range may be normal for you."), size=7)  # fmt: skip

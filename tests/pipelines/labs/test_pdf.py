@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.documents.lab_pdfs import unseen  # noqa: F401 - registers its layouts
 from lab.documents.lab_pdfs.laboratories import LABORATORIES, Laboratory
 from lab.documents.lab_pdfs.laboratories import draw as draw_laboratory
+from lab.documents.lab_pdfs.registry import GROUPS
 from lab.documents.labs import LAYOUTS, draw_report
 from lab.documents.statements import broken
 from lab.documents.statements.paper import A4, LETTER, Paper
@@ -29,10 +31,33 @@ def test_every_row_of_a_report_is_exact(tmp_path: Path, name: str) -> None:
     assert judged.score.exact == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("metropolis", 16),  # a colon before each value, and ALT, which is also a word for high
+        ("viollier", 11),  # flags in words
+        ("two-halves", 49),  # a titre, whose range stands where units do
+        ("cerba-fr", 17),  # an asterisk behind the dots that lead to the value
+        ("sonic-cumulative", 5057),  # one unit for three dates
+        ("srl", 5111),  # a page with one row, whose name slipped into another column
+        ("thyrocare", 1),  # the range on a line below
+        ("helix-no", 20),  # the flag of a titre where units stand
+        ("athena-portal", 3),  # flags in a column of states
+    ],
+)
+def test_what_other_layouts_taught_stays_learned(tmp_path: Path, name: str, seed: int) -> None:
+    (own,) = (each for group in GROUPS.values() for each in group if each.name == name)
+    assert_exact(tmp_path, own, seed=seed)
+
+
 @pytest.mark.parametrize("own", LABORATORIES, ids=lambda each: each.name)
 def test_every_row_of_a_drawn_report_is_exact(tmp_path: Path, own: Laboratory) -> None:
-    pdf, truth = draw_laboratory(own, 7)
-    path = tmp_path / "report.pdf"
+    assert_exact(tmp_path, own, seed=7)
+
+
+def assert_exact(folder: Path, own: Laboratory, *, seed: int) -> None:
+    pdf, truth = draw_laboratory(own, seed)
+    path = folder / "report.pdf"
     path.write_bytes(pdf)
 
     judged = judge_report(path, own.name, truth, now=lambda: 0)

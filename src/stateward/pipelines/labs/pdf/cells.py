@@ -42,6 +42,7 @@ _LEADING = frozenset(
 _GLUED = re.compile(
     r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|\([HLA]\))"
 )
+_COLON = re.compile(r"^[:=]\s*(?=\S)")  # what joins a value to its name
 _LEADERS = re.compile(r"(?:\s?\.){4,}|_{4,}|…+")
 _DECORATION = re.compile(r"^\s*[-=*~]{2,}\s+|\s+[-=*~]{2,}\s*$")
 _DRAWN = re.compile(r"\s*[\[|][\s*|.xXo•\-–_=]*[\]|]$")
@@ -74,8 +75,8 @@ def is_result(text: str) -> bool:
 
 
 def split_value(text: str) -> Parts:
-    """A value cell: `* 5.4`, `5.4 H`, `5,4+`, `14,2 g/dl`, `5.4 mmol/L (3.5-5.1)`."""
-    text = tidy(text)
+    """A value cell: `* 5.4`, `5.4 H`, `5,4+`, `14,2 g/dl`, `5.4 mmol/L (3.5-5.1)`, `: 5.4`."""
+    text = _COLON.sub("", tidy(text))
     if ordinal_of(text):  # 3+ is a value, not a flagged 3
         return Parts(text)
     if read_value(text).kind in NUMERIC and not _is_flagged_number(text):
@@ -150,7 +151,9 @@ def _taken_unit(words: list[str]) -> tuple[str, str]:
 def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
     """Unit, range and flag, where one cell may hold parts of another."""
     flag = ""
-    range_ = tidy(range_)
+    range_ = tidy(_COLON.sub("", range_.lstrip()))
+    if unit and not range_ and not is_known_unit(unit) and _is_limit(unit):
+        unit, range_ = "", unit  # a test without a unit, whose range slipped into its column
     if (drawn := _DRAWN.search(range_)) and _is_limit(range_[: drawn.start()]):
         range_ = range_[: drawn.start()]
     words = range_.split()
@@ -213,6 +216,13 @@ def _unit_before_range(range_: str) -> tuple[str, str]:
         if is_known_unit(head) and read_range(tail).kind in ("interval", "ordinal"):
             return head, tail
     return "", range_
+
+
+def split_mark(text: str) -> tuple[str, str]:
+    """A name, and the flag behind the dots that lead from it to its value: `Gamma GT ........ *`."""
+    head, _, last = text.rpartition(" ")
+    is_sign = is_flag(last) and not any(map(str.isalnum, last))
+    return (head, last) if is_sign and re.search(r"[._…]{3,}$", head) else (text, "")
 
 
 def without_leaders(text: str) -> str:

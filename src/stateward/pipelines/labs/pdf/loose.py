@@ -10,6 +10,7 @@ from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     is_flag,
     is_result,
+    split_mark,
     split_value,
     without_leaders,
 )
@@ -33,7 +34,8 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
     parts = [" ".join(word.text for word in cell) for cell in cells(words)]
     if len(parts) < 2:
         return None
-    name = without_leaders(parts[0])
+    head, mark = split_mark(parts[0])
+    name = without_leaders(head)
     at = next(
         (n for n, text in enumerate(parts[1:], start=1) if is_result(split_value(text).value)), 0
     )
@@ -62,6 +64,6 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
         [(value.value, "")],
     )
     marks = [text for text in parts[1:at] if is_flag(text)]
-    row.flag = flag or next(iter(marks), "")
+    row.flag = flag or mark or next(iter(marks), "")
     row.is_unread = at > 1 + len(marks) or not is_name(name)
     return row

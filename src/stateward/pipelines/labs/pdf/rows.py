@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import by_name, is_name
-from stateward.pipelines.labs.model import AMBIGUOUS_DATE, ROW_UNREAD, Observation, Place
+from stateward.pipelines.labs.model import Observation
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     is_flag,
-    is_graph,
     is_result,
+    split_mark,
     split_unit_and_range,
     split_value,
     without_leaders,
@@ -30,12 +30,12 @@ from stateward.pipelines.labs.pdf.headings import (
 )
 from stateward.pipelines.labs.pdf.layout import Layout, cells, layouts_of
 from stateward.pipelines.labs.pdf.loose import loose, loose_row
+from stateward.pipelines.labs.pdf.results import row_observations
 from stateward.pipelines.labs.pdf.row import Row, is_administrative, name_of, strip_footnotes
 from stateward.pipelines.labs.ranges import read_range
-from stateward.pipelines.labs.table import iso_date
 from stateward.pipelines.labs.units import candidates, convert, is_known_unit
 from stateward.pipelines.labs.values import read_value, vote_decimal
-from stateward.pipelines.labs.words import PENDING_WORDS, SECTIONS, fold, specimen_of
+from stateward.pipelines.labs.words import PENDING_WORDS, SECTIONS, column_of, fold, specimen_of
 
 NEAR = 1.8  # of the height: a line that continues the one above is not farther below
 REMARK_NEAR = 2.6
@@ -95,7 +95,7 @@ def observations_of(
     return [
         replace(each, decimal=decimal, patient_key=patient)
         for row in rows
-        for each in _observations(row, date_order, collected)
+        for each in row_observations(row, date_order, collected)
     ]
 
 
@@ -193,7 +193,10 @@ class _Table:
                 texts[column.role] = f"{texts.get(column.role, '')} {text}".strip()
         named = placed.get(self._name_at, [])
         mark = _leading_mark(named)
-        name = _name(named[1:] if mark else named, line)
+        named = named[1:] if mark else named
+        if not mark and (mark := split_mark(" ".join(word.text for word in named))[1]):
+            named = named[:-1]
+        name = _name(named, line) or _name_elsewhere(texts)
         row = Row(
             name,
             line.page,
@@ -393,7 +396,8 @@ class _Table:
             last.words += row.words
             last.base = row.base
             return
-        if not is_text and self._is_certain and len(row.texts) > 1:
+        has_unit = is_known_unit(row.texts.get("unit", ""))
+        if not is_text and (self._is_certain or has_unit) and len(row.texts) > 1:
             row.is_unread = True
             row.section = self.section
             self._rows.append(row)
@@ -414,7 +418,9 @@ class _Table:
             self._held.base = row.base
             return
         self._let_go()
-        if last is not None and row.x0 > last.x0 - 2 and self._is_small_print(last, row):
+        if last is not None and not last.texts.get("range") and _take_range(last, row):
+            last.base = row.base
+        elif last is not None and row.x0 > last.x0 - 2 and self._is_small_print(last, row):
             last.comment = f"{last.comment} {name_of(row)}".strip()[:COMMENT_CHARS_MAX]
             last.base = row.base
         elif not is_administrative(row.name):
@@ -513,6 +519,19 @@ class _Table:
             self.section = held.name.rstrip(":")
 
 
+def _take_range(last: Row, row: Row) -> bool:
+    """Take a line below a row that says its range, with a word for it: `Ref. Interval : 4.0 - 11.0`."""
+    label, colon, text = name_of(row).partition(":")
+    is_near = row.page == last.page and row.base - last.base <= NEAR * last.height
+    if not colon or not is_near or column_of(label.strip(" .")) != "range":
+        return False
+    if read_range(text.strip()).kind not in ("interval", "titre"):
+        return False
+    last.texts["range"] = text.strip()
+    last.words += row.words
+    return True
+
+
 def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
     mine = [word for word in words if layout.column_at(word) == at]
     return (mine[0].x0, mine[-1].x1) if mine else None
@@ -525,7 +544,17 @@ def _leading_mark(words: Sequence[PdfWord]) -> str:
     first = words[0]
     is_apart = len(cells(words[:2])) > 1
     is_sign = not any(map(str.isalnum, first.text))
-    return first.text if is_flag(first.text) and (is_sign or is_apart) else ""
+    is_test = is_name(first.text) and not any(map(str.isalnum, words[1].text))  # ALT is both
+    return first.text if is_flag(first.text) and (is_sign or is_apart) and not is_test else ""
+
+
+def _name_elsewhere(texts: dict[str, str]) -> str:
+    """A known test in a column that holds something else: on a page with few rows a border may be misplaced."""
+    for role in ("status", "specimen", "method", "local_code", "lab"):
+        if (text := without_leaders(texts.get(role, ""))) and is_name(text):
+            del texts[role]
+            return text
+    return ""
 
 
 def _name(words: Sequence[PdfWord], line: PdfLine) -> str:
@@ -572,55 +601,3 @@ def _is_remark(name: str) -> bool:
 
 def _is_section(name: str) -> bool:
     return fold(name) in SECTIONS or name.endswith(":")
-
-
-def _observations(row: Row, order: str, collected: str) -> Iterator[Observation]:
-    """The observations of a row, one for each date."""
-    unit, range_, side = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
-    marks = row.texts.get("flag", "")
-    comment = "\n".join(
-        filter(
-            None,
-            (row.comment, row.texts.get("comment", ""), _previous(row.texts.get("previous", ""))),
-        )
-    )
-    for text, date in row.values:
-        parts = split_value(text)
-        if not parts.value or is_graph(parts.value):
-            continue
-        problems: tuple[str, ...] = (ROW_UNREAD,) if row.is_unread else ()
-        when, is_sure = iso_date(date, order) if date else (collected, True)
-        if not is_sure:
-            problems = (*problems, AMBIGUOUS_DATE)
-        noted = row.texts.get("comment", "")
-        flag = parts.flag or (marks if is_flag(marks) else "") or side or row.flag
-        flag = flag or (noted if is_flag(noted) else "")
-        more = "" if is_flag(marks) or is_graph(marks) else marks
-        yield Observation(
-            test=row.name,
-            value=parts.value,
-            unit=unit or parts.unit,
-            range=range_ or parts.range,
-            flag=flag,
-            specimen=row.texts.get("specimen", ""),
-            code=row.texts.get("code", ""),
-            local_code=row.texts.get("local_code", ""),
-            collected=when,
-            section=row.section,
-            comment="\n".join(filter(None, (comment, more))),
-            problems=problems,
-            where=_place(row),
-        )
-
-
-def _previous(text: str) -> str:
-    return f"previous: {text}" if text.strip(" -") else ""
-
-
-def _place(row: Row) -> Place:
-    words = row.words
-    box = (
-        round(min(word.x0 for word in words), 1), round(min(word.top for word in words), 1),
-        round(max(word.x1 for word in words), 1), round(max(word.bottom for word in words), 1),
-    )  # fmt: skip
-    return Place(page=row.page, box=box)

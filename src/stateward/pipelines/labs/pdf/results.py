@@ -1,0 +1,71 @@
+"""A row of a table as observations: one for each date, its cells taken apart."""
+
+from collections.abc import Iterator
+
+from stateward.pipelines.labs.model import AMBIGUOUS_DATE, ROW_UNREAD, Observation, Place
+from stateward.pipelines.labs.pdf.cells import is_flag, is_graph, split_unit_and_range, split_value
+from stateward.pipelines.labs.pdf.row import Row
+from stateward.pipelines.labs.table import iso_date
+from stateward.pipelines.labs.values import read_value
+
+LETTERS = frozenset({"H", "L", "HH", "LL"})  # of flags; as units they are henry and litre
+
+
+def row_observations(row: Row, order: str, collected: str) -> Iterator[Observation]:
+    """The observations of a row, one for each date."""
+    unit, range_, side = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
+    marks = row.texts.get("flag", "")
+    if not marks and unit in LETTERS and _is_titre(row):  # a titre has no unit
+        unit, marks = "", unit
+    comment = "\n".join(
+        filter(
+            None,
+            (row.comment, row.texts.get("comment", ""), _previous(row.texts.get("previous", ""))),
+        )
+    )
+    cells_of = [(split_value(text), date) for text, date in row.values]
+    # The unit of all columns of dates may stand right behind the last value.
+    unit = unit or next((parts.unit for parts, _ in cells_of if parts.unit), "")
+    for parts, date in cells_of:
+        if not parts.value or is_graph(parts.value):
+            continue
+        problems: tuple[str, ...] = (ROW_UNREAD,) if row.is_unread else ()
+        when, is_sure = iso_date(date, order) if date else (collected, True)
+        if not is_sure:
+            problems = (*problems, AMBIGUOUS_DATE)
+        noted, status = (row.texts.get(role, "") for role in ("comment", "status"))
+        flag = parts.flag or (marks if is_flag(marks) else "") or side or row.flag
+        flag = flag or next((each for each in (noted, status) if is_flag(each)), "")
+        more = "" if is_flag(marks) or is_graph(marks) else marks
+        yield Observation(
+            test=row.name,
+            value=parts.value,
+            unit=parts.unit or unit,
+            range=range_ or parts.range,
+            flag=flag,
+            specimen=row.texts.get("specimen", ""),
+            code=row.texts.get("code", ""),
+            local_code=row.texts.get("local_code", ""),
+            collected=when,
+            section=row.section,
+            comment="\n".join(filter(None, (comment, more))),
+            problems=problems,
+            where=_place(row),
+        )
+
+
+def _is_titre(row: Row) -> bool:
+    return any(read_value(text).kind == "titre" for text, _ in row.values)
+
+
+def _previous(text: str) -> str:
+    return f"previous: {text}" if text.strip(" -") else ""
+
+
+def _place(row: Row) -> Place:
+    words = row.words
+    box = (
+        round(min(word.x0 for word in words), 1), round(min(word.top for word in words), 1),
+        round(max(word.x1 for word in words), 1), round(max(word.bottom for word in words), 1),
+    )  # fmt: skip
+    return Place(page=row.page, box=box)
