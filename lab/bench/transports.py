@@ -31,7 +31,7 @@ from stateward.testing.bench.product import (
 WORKERS = 2
 READY_S = 120.0
 DONE_S = 600.0
-LOOK_S = 0.02
+LOOK_S = 0.1  # each look is a query that is charged to the system
 RECORDS_MAX = 2_000
 # What each is called in the table, how its server is started, where that is, and how durable it is.
 ENGINES: dict[str, tuple[Callable[[], Broker] | None, Callable[[], str | None], str]] = {

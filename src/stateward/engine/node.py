@@ -302,9 +302,12 @@ class Node:
                 is_busy |= self._coordinate(self._coordinator, worker, news)
                 changed = self._coordinator.changed
         elif worker is not None:
+            ended: list[Event] = []
             with self._database.transaction():
-                is_busy |= worker.settle()
+                is_busy |= worker.settle(tell=None if self._courier is None else ended.extend)
             worker.committed()
+            if self._courier is not None:
+                self._courier.end(ended)
         for link in self._links:  # what is durable now is told to the other side
             link.flush()
         if self._mirror is not None:

@@ -193,11 +193,11 @@ class Relay:
         if self._ticks() < self._try_at:
             return
         try:
+            if self._has_unsent:  # first: workers wait for it
+                self._has_unsent = not self._publisher.publish(list(self._sent.values()))
             if self._unacked:
                 self._channel.ack(self._unacked)
                 self._unacked = []
-            if self._has_unsent:
-                self._has_unsent = not self._publisher.publish(list(self._sent.values()))
             if self._outage.is_on:
                 self._channel.depth(
                     self._results_stream

@@ -29,7 +29,7 @@ from stateward.transport.messages import (
 )
 from stateward.workers.fetching import Fetchable, Fetcher
 
-AT_ONCE = 64  # attempts whose inputs are in memory together
+AT_ONCE = 256  # attempts whose inputs are in memory together
 
 
 class PublisherConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ answer to "nothing there" is a wait, and it neither survives a server that was s
 import asyncio
 import time
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from threading import Thread
 from typing import Any, TypeVar
@@ -101,6 +101,41 @@ class _Pull:
             self.end()
 
 
+class _Refusal(msgspec.Struct):
+    """Why the server did not store a message."""
+
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
+
+
+class _Answer(msgspec.Struct):
+    """The server's answer to one message that was published."""
+
+    error: _Refusal | None = None
+
+
+class _Batch:
+    """Messages that were published together, and what the server said about them."""
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self.all_answered = asyncio.Event()
+        self.is_gone = False
+        """Whether no stream has the subject of one of them."""
+        self.error: _Refusal | None = None
+
+    def take_in(self, message: Msg) -> None:
+        """Note an answer."""
+        if message.headers:
+            self.is_gone |= message.headers.get(STATUS) in NO_STREAM
+        else:
+            self.error = msgspec.json.decode(message.data, type=_Answer).error or self.error
+        self._left -= 1
+        if not self._left:
+            self.all_answered.set()
+
+
 class JetStreamEngine:
     """A consumer of JetStream streams. `?replicas=3` in the URL says how many servers keep each stream."""
 
@@ -114,6 +149,9 @@ class JetStreamEngine:
         self._pulls: dict[str, _Pull] = {}
         self._arrived = asyncio.Event()
         self._streams: set[str] = set()
+        self._answers: str | None = None
+        self._open: dict[str, _Batch] = {}
+        self._batches = 0
         self.losses = 0
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="nats", daemon=True)
@@ -156,18 +194,32 @@ class JetStreamEngine:
         self._run(self._publish(stream, parcels))
 
     async def _publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
+        """Send all, and then wait until the server has answered for each: they share one step."""
         await self._ensure(stream)
-        sent = await asyncio.gather(
-            *(self._jetstream.publish(stream, each.body) for each in parcels),
-            return_exceptions=True,
-        )
-        failed = [each for each in sent if isinstance(each, BaseException)]
-        if any(isinstance(each, NoStreamResponseError) for each in failed):
+        if self._answers is None:
+            self._answers = self._client.new_inbox()
+            await self._client.subscribe(f"{self._answers}.*", cb=self._take_answer)
+        self._batches += 1
+        number = str(self._batches)
+        batch = self._open[number] = _Batch(len(parcels))
+        try:
+            for each in parcels:
+                await self._client.publish(stream, each.body, reply=f"{self._answers}.{number}")
+            await asyncio.wait_for(batch.all_answered.wait(), self._answer_s)
+        finally:
+            del self._open[number]
+        if batch.is_gone:
             self._streams.discard(stream)  # it was deleted meanwhile: the next try makes it again
-        for each in failed:
-            if isinstance(each, APIError) and each.err_code == STREAM_FULL:
+            raise NoStreamResponseError
+        if batch.error is not None:
+            if batch.error.err_code == STREAM_FULL:
                 raise full(stream, self._depth_max)
-            raise each
+            raise APIError(code=batch.error.code, description=batch.error.description)
+
+    async def _take_answer(self, message: Msg) -> None:
+        batch = self._open.get(message.subject.rpartition(".")[2])
+        if batch is not None:
+            batch.take_in(message)
 
     def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
         """Lease messages of the first streams that have any."""
@@ -186,27 +238,38 @@ class JetStreamEngine:
             for stream, pull in pulls.items()
             if not (pull.messages or pull.is_open or (wait_s and pull.is_empty))
         ]
-        while any(each.is_open for each in asked):
-            await self._next_answer(LATE_S)
-        if wait_s and not any(each.messages for each in pulls.values()):
+        await self._wait(LATE_S, lambda: not any(each.is_open for each in asked))
+
+        async def ask_again() -> None:
+            # Also those that run out while this waits: what came to a stream then would lie there until the next call.
             for stream, pull in pulls.items():
                 if not (pull.is_open or pull.is_stale):
                     await self._ask(stream, pull, limit, wait_s)
-            until = time.monotonic() + wait_s
-            while not any(each.messages for each in pulls.values()):
-                if (left := until - time.monotonic()) <= 0:
-                    break
-                await self._next_answer(left)
+
+        await self._wait(wait_s, lambda: any(each.messages for each in pulls.values()), ask_again)
         return [
-            Delivery(stream, each, each.data, each.metadata.num_delivered)
+            Delivery(stream, each, each.data, _count(each))
             for stream, pull in pulls.items()
             for each in _some(pull.messages, limit)
         ]
 
-    async def _next_answer(self, wait_s: float) -> None:
-        self._arrived.clear()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._arrived.wait(), wait_s)
+    async def _wait(
+        self,
+        wait_s: float,
+        is_enough: Callable[[], bool],
+        ask: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Wait until enough has come, at most so long; `ask` before each wait."""
+        until = time.monotonic() + wait_s
+        while True:
+            self._arrived.clear()  # before the look: what comes after it ends the wait
+            left = until - time.monotonic()
+            if is_enough() or left <= 0:
+                return
+            if ask is not None:
+                await ask()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._arrived.wait(), left)
 
     async def _pull(self, stream: str) -> _Pull:
         """Where the messages of a stream arrive, its consumer made anew where the server has lost it."""
@@ -388,6 +451,12 @@ class JetStreamEngine:
 
 def _some(messages: deque[Msg], count: int) -> list[Msg]:
     return [messages.popleft() for _ in range(min(count, len(messages)))]
+
+
+def _count(message: Msg) -> int:
+    """How often a message was delivered, as its reply subject says; `metadata` reads all of that, for each message."""
+    parts = message.reply.split(".")  # $JS.ACK.[domain.account.]stream.consumer.deliveries...
+    return int(parts[4 if len(parts) < 11 else 6])
 
 
 def _name(stream: str) -> str:

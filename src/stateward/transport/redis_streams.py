@@ -68,7 +68,8 @@ class RedisEngine:
             raise full(stream, self._depth_max)
 
         def append() -> int:
-            with self._redis.pipeline(transaction=False) as pipe:
+            # In one transaction, or a reader that waits would be given the first of them alone.
+            with self._redis.pipeline(transaction=len(parcels) > 1) as pipe:
                 for each in parcels:
                     pipe.xadd(stream, {BODY: each.body})
                 pipe.xlen(stream)

@@ -147,14 +147,29 @@ class RemoteOutputs(Outputs):
         super().__init__(database)
         self._reporter = reporter
         self.held: dict[tuple[str, int], Held] = {}
+        self._versions: dict[str, int] = {}  # of a record only the latest attempt is held
+
+    def hold(self, held: Held) -> None:
+        """This worker has an attempt."""
+        self.held[held.work.record_id, held.work.version] = held
+        self._versions[held.work.record_id] = held.work.version
+
+    def drop(self, attempt: tuple[str, int]) -> Held:
+        """It no longer has it."""
+        self._versions.pop(attempt[0], None)
+        return self.held.pop(attempt)
+
+    def version_of(self, record_id: str) -> int | None:
+        """Which attempt at a record it has, if any."""
+        return self._versions.get(record_id)
 
     def save_value(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
         """Send bytes for all attempts of a stage; the engine has them on return. The first value under a name wins."""
-        held = next(
-            each
-            for (own, _), each in self.held.items()
-            if own == record_id and each.work.stage == stage
-        )
+        held = self.held.get((record_id, self._versions.get(record_id, -1)))
+        if (
+            held is None or held.work.stage != stage
+        ):  # withdrawn: its process is about to be stopped
+            return
         message = SavedMessage(
             record_id=record_id,
             version=held.work.version,
@@ -202,6 +217,7 @@ class Courier:
         self._try_at = 0.0
         self._beat_at = 0.0
         self._announced: WorkerInfo | None = None
+        self._ended: list[Event] = []
         self._done: list[Received] = []  # to be acknowledged
         self._poison: list[Poison] = []
 
@@ -215,6 +231,10 @@ class Courier:
         self._ask()
         return bool(found)
 
+    def end(self, events: Sequence[Event]) -> None:
+        """Take over how attempts ended, once the worker has written their results."""
+        self._ended += events
+
     def flush(self) -> None:
         """Publish the results that the worker has written, and the heartbeat when it is due."""
         if time.monotonic() < self._try_at:
@@ -222,8 +242,7 @@ class Courier:
         try:
             self._beat()  # first: whatever else cannot be sent, this worker is there
             self._bury()
-            while self._report():
-                pass
+            self._report()
             self._return()
             self._acknowledge()
         except (TransportError, ArtifactsUnreachable) as error:
@@ -245,7 +264,7 @@ class Courier:
     @property
     def is_idle(self) -> bool:
         """Whether all that was begun here is reported."""
-        return not self._bus.depth()
+        return not self._ended
 
     def drain(self) -> None:
         """Take nothing more."""
@@ -314,19 +333,21 @@ class Courier:
         coming.work[attempt] = replace(work, worker=self._info().id)
         if before is not None:
             self._done.append(before.received)
-        self._held[attempt] = Held(received, work)
+        self._outputs.hold(Held(received, work))
 
     def _is_overtaken(self, work: Work, coming: "Coming") -> bool:
         """Whether a later attempt at the record is here; earlier ones are dropped, for the record went on without them.
 
         Their results would be dropped by the coordinator, and here they would take the place of a later one's inputs.
         """
-        others = [key for key in self._held if key[0] == work.record_id and key[1] != work.version]
-        for key in [each for each in others if each[1] < work.version]:
-            coming.overtaken.append(key)
-            coming.work.pop(key, None)
-            self._done.append(self._held.pop(key).received)
-        return any(version > work.version for _, version in others)
+        version = self._outputs.version_of(work.record_id)
+        if version is None or version >= work.version:
+            return version is not None and version > work.version
+        key = (work.record_id, version)
+        coming.overtaken.append(key)
+        coming.work.pop(key, None)
+        self._done.append(self._outputs.drop(key).received)
+        return False
 
     def _add_inputs(self, message: WorkMessage, coming: "Coming") -> None:
         """What the attempt reads, where the worker looks for it."""
@@ -383,14 +404,12 @@ class Courier:
 
     # Results out
 
-    def _report(self) -> bool:
-        """Publish some of the results; whether there may be more. One transaction: what fails is published again."""
-        with self._database.transaction():
-            found = self._bus.next_events(limit=RESULTS_MAX)
-            if found:
-                self._publish([each.event for each in found if each.event is not None])
-                self._bus.settle([each.seq for each in found])
-        return len(found) == RESULTS_MAX
+    def _report(self) -> None:
+        """Publish the results; what fails is published again."""
+        while self._ended:
+            some = self._ended[:RESULTS_MAX]
+            self._publish(some)
+            del self._ended[: len(some)]
 
     def _return(self) -> None:
         """Give back what the worker has returned: unstarted work to the stream, lost work to the coordinator."""
@@ -417,7 +436,7 @@ class Courier:
                 self._done.append(held.received)
             self._bus.withdraw([(work.record_id, work.version)])
             if held is not None:
-                del self._held[work.record_id, work.version]
+                self._outputs.drop((work.record_id, work.version))
                 self._forget([work.record_id])
 
     def _publish(self, events: Sequence[Event]) -> None:
@@ -433,7 +452,7 @@ class Courier:
                 self._send_alone(own, message)
         self._done += [each.received for each in ended.values()]
         for attempt in ended:
-            del self._held[attempt]
+            self._outputs.drop(attempt)
         self._forget([record_id for record_id, _ in attempts])
 
     def _send_alone(self, work: Work, message: ResultMessage) -> None:
@@ -524,8 +543,10 @@ class Courier:
 
     def _forget(self, record_ids: Sequence[str]) -> None:
         """Delete what is stored of records, unless they have other work here."""
-        busy = {record_id for record_id, _ in self._held}
-        if over := [each for each in dict.fromkeys(record_ids) if each not in busy]:
+        over = [
+            each for each in dict.fromkeys(record_ids) if self._outputs.version_of(each) is None
+        ]
+        if over:
             condition, given = self._database.among("record_id", over)
             for sql in FORGET:
                 self._database.run(sql + condition, **given)
