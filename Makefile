@@ -119,6 +119,10 @@ bench-growth: setup-dev ## measure with up to a million finished records, into d
 bench-lanes: setup-dev ## measure coordinators side by side, each 5 ms from its PostgreSQL, into docs/explanation/scale.md; RECORDS=
 	@$(BIN)/python -m lab.bench.lanes docs/explanation/scale.md $(if $(RECORDS),--records $(RECORDS))
 
+.PHONY: scale
+scale: setup-dev ## measure backup, verify, retention and pages on a long history, into docs/explanation/scale.md; RECORDS=10000000 FOLDER=/var/tmp/scale
+	@$(BIN)/python -m lab.scale docs/explanation/scale.md $(if $(RECORDS),--records $(RECORDS)) $(if $(FOLDER),--folder $(FOLDER))
+
 .PHONY: bench-console
 bench-console: setup-dev ## measure the console's pages on a million records in PostgreSQL, into docs/explanation/console-speed.md; RECORDS=
 	@$(BIN)/python -m lab.bench.console docs/explanation/console-speed.md $(if $(RECORDS),--records $(RECORDS))

@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from heapq import merge
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,9 @@ from stateward.app.backup_places import (
     FORMAT,
     BackupPlace,
     BackupSet,
+    read_listing,
+    unique,
+    write_listing,
     write_private,
 )
 from stateward.app.postgres_tools import POSTGRES_FILE, dump_postgres
@@ -39,6 +43,7 @@ from stateward.storage.last_backup import LAST_BACKUP, LastBackup
 SQLITE_FILE = "stateward.db"
 SETTINGS_FILE = "settings.yaml"
 LEDGER_FOLDER = "ledger"
+DIGESTS_AT_ONCE = 5000
 
 Progress = Callable[[str, int], None]
 
@@ -78,21 +83,24 @@ class Backup:
     ) -> BackupSet:
         if self._config is not None:
             write_private(place / SETTINGS_FILE, self._config.read_bytes())
-        records, transitions = _size(self._database)
-        digests = list(document_digests(self._database))
         if self._settings.store_path is not None:
             database = place / SQLITE_FILE
             _snapshot(self._settings.store_path, database, progress)
             with _opened(database) as copy:  # what the snapshot names, not what came after it
-                digests = list(document_digests(copy))
+                listed = write_listing(place / DOCUMENTS_FILE, document_digests(copy))
                 records, transitions = _size(copy)
         else:
             database = place / POSTGRES_FILE
+            # The dump shows a moment between the two lists, and a document of either may be one that it names.
+            before = place / f"{DOCUMENTS_FILE}.before"
+            write_listing(before, document_digests(self._database))
+            records, transitions = _size(self._database)
             dump_postgres(self._settings.store.url, database)
-            digests = sorted({*digests, *document_digests(self._database)})
-        listing = "".join(f"{digest}\n" for digest in digests).encode()
-        write_private(place / DOCUMENTS_FILE, listing)
-        lacking = self._place.lacking(place, name, digests)
+            both = unique(merge(read_listing(before), document_digests(self._database)))
+            listed = write_listing(place / DOCUMENTS_FILE, both)
+            before.unlink()
+        documents, listing_digest = listed
+        lacking = self._place.lacking(place, name, read_listing(place / DOCUMENTS_FILE))
         count, size, missing = self._copy_documents(lacking, progress)
         return BackupSet(
             format=FORMAT,
@@ -104,8 +112,8 @@ class Backup:
             database_bytes=database.stat().st_size,
             records=records,
             transitions=transitions,
-            documents=len(digests),
-            documents_sha256=sha256(listing).hexdigest(),
+            documents=documents,
+            documents_sha256=listing_digest,
             new_documents=count,
             new_bytes=size,
             has_ledger=has_ledger,
@@ -153,11 +161,18 @@ class Backup:
 
 
 def document_digests(database: Database) -> Iterator[str]:
-    """The SHA-256 of every document and derived file that records name."""
-    found = database.rows(
-        "SELECT artifact FROM records WHERE artifact IS NOT NULL UNION SELECT sha256 FROM derived_files ORDER BY 1"
-    )
-    return (str(digest) for (digest,) in found)
+    """The SHA-256 of every document and derived file that records name, each once, in order, a part at a time."""
+    after = ""
+    while found := database.rows(
+        "SELECT * FROM (SELECT DISTINCT artifact FROM records WHERE artifact > :after"
+        " ORDER BY artifact LIMIT :limit) AS documents UNION SELECT * FROM"
+        " (SELECT DISTINCT sha256 FROM derived_files WHERE sha256 > :after"
+        " ORDER BY sha256 LIMIT :limit) AS files ORDER BY 1 LIMIT :limit",
+        after=after,
+        limit=DIGESTS_AT_ONCE,
+    ):
+        yield from (str(digest) for (digest,) in found)
+        after = str(found[-1][0])
 
 
 def file_digest(path: Path) -> str:
@@ -188,5 +203,5 @@ def _snapshot(source: Path, to: Path, progress: Progress) -> None:
 
 def _size(database: Database) -> tuple[int, int]:
     ((records,),) = database.rows("SELECT count(*) FROM records")
-    ((transitions,),) = database.rows("SELECT count(*) FROM transitions")
+    ((transitions,),) = database.rows("SELECT sum(count) FROM lanes")
     return int(str(records)), int(str(transitions))

@@ -17,6 +17,9 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
+from hashlib import sha256
+from heapq import merge
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -149,12 +152,15 @@ class FolderPlace:
             for name in gone:
                 shutil.rmtree(self._sets / name)
             if gone:
-                listings = (each.read_text() for each in self._sets.glob(f"*/{DOCUMENTS_FILE}"))
-                needed = {digest for text in listings for digest in text.split()}
-                for file in self._folder.glob(f"{DOCUMENTS}/??/*"):
-                    if file.name not in needed:
-                        file.unlink()
+                needed = unique(merge(*map(read_listing, self._sets.glob(f"*/{DOCUMENTS_FILE}"))))
+                for file in _not_among(needed, self._pooled()):
+                    file.unlink()
         return gone
+
+    def _pooled(self) -> Iterator[Path]:
+        """The documents in the order of their names, one folder of 256 after the other."""
+        for folder in sorted(self._folder.glob(f"{DOCUMENTS}/??")):
+            yield from sorted(folder.iterdir())
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
@@ -354,6 +360,41 @@ def free_name(now: Micros, taken: Iterable[str]) -> str:
     while (name := time.strftime(NAME_FORMAT, time.gmtime(second))) in names:
         second += 1
     return name
+
+
+def write_listing(path: Path, digests: Iterable[str]) -> tuple[int, str]:
+    """Write a list of documents, one a line, durable on return; how many, and the SHA-256 of the file."""
+    count, digest = 0, sha256()
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        for each in digests:
+            line = f"{each}\n".encode()
+            file.write(line)
+            digest.update(line)
+            count += 1
+        file.flush()
+        os.fsync(file.fileno())
+    return count, digest.hexdigest()
+
+
+def read_listing(path: Path) -> Iterator[str]:
+    """The documents of a list, in its order; a set may name millions, so not all are in memory."""
+    with path.open(encoding="ascii") as lines:
+        yield from (line.rstrip("\n") for line in lines)
+
+
+def unique(ordered: Iterable[str]) -> Iterator[str]:
+    """Each text of an ordered stream once."""
+    return (text for text, _ in groupby(ordered))
+
+
+def _not_among(needed: Iterator[str], files: Iterator[Path]) -> Iterator[Path]:
+    """The files whose names are not needed; both streams are ordered."""
+    following = next(needed, None)
+    for file in files:
+        while following is not None and following < file.name:
+            following = next(needed, None)
+        if following != file.name:
+            yield file
 
 
 def write_private(path: Path, data: bytes) -> None:

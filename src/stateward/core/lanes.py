@@ -15,6 +15,7 @@ which is closed: its entries are those up to number `count` of the log.
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -35,6 +36,15 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     head: str = GENESIS
     epoch: int = 0
     since: Micros = 0
+
+
+class LogEntry(NamedTuple):
+    """What of a transition its lane is made of."""
+
+    seq: int
+    record_id: str
+    epoch: int
+    hash: str
 
 
 def lane_of(record_id: str, lanes: int) -> int:

@@ -18,7 +18,7 @@ from stateward.core.chain import (
     transition_hash,
 )
 from stateward.core.erasure import CONTENTS, ITEMS, LOGS, RECORD_ERASED, erased_kinds
-from stateward.core.lanes import FORMER, Lane, LaneRouter, extend
+from stateward.core.lanes import FORMER, Lane, LaneRouter, LogEntry, extend
 from stateward.core.machine import UPGRADED, Machine
 from stateward.core.model import (
     AUTHORITY,
@@ -62,7 +62,7 @@ class LogCheck:
         self._running = {each.lane: _Running() for each in (*lanes, *kept)}
         self._seq = 0
 
-    def feed(self, transitions: Sequence[Transition]) -> Iterator[Finding]:
+    def feed(self, transitions: Sequence[LogEntry | Transition]) -> Iterator[Finding]:
         """Check the next entries, in the order of `seq`."""
         for each in transitions:
             if each.seq <= self._seq:

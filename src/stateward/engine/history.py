@@ -14,7 +14,7 @@ from msgspec import convert
 from stateward.blobs import ArtifactStore
 from stateward.core.chain import GENESIS
 from stateward.core.errors import ArtifactChanged, ArtifactError
-from stateward.core.lanes import FORMER, Lane, LaneRouter, extend
+from stateward.core.lanes import FORMER, Lane, LaneRouter, LogEntry, extend
 from stateward.core.machine import Machine
 from stateward.core.model import (
     Fields,
@@ -105,7 +105,7 @@ def verify(
     count = 0
     check = LogCheck(lanes, kept=() if kept is None else kept.lanes)
     trees = TreeCheck(store, lanes, acts)
-    for chunk in _log(store, until=until):
+    for chunk in _entries(store, until=until):
         findings += check.feed(chunk)
         trees.feed(chunk)
         count += len(chunk)
@@ -340,6 +340,13 @@ def _write(path: Path, lines: Iterator[Fields], progress: Progress) -> int:
 def _log(store: Store, *, until: int) -> Iterator[list[Transition]]:
     after = 0
     while chunk := store.log_between(after, until, limit=CHUNK):
+        yield chunk
+        after = chunk[-1].seq
+
+
+def _entries(store: Store, *, until: int) -> Iterator[list[LogEntry]]:
+    after = 0
+    while chunk := store.log_entries(after, until, limit=CHUNK):
         yield chunk
         after = chunk[-1].seq
 

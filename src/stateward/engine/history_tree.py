@@ -12,7 +12,7 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from stateward.core.errors import StoreMismatch
-from stateward.core.lanes import FORMER, Lane, LaneRouter
+from stateward.core.lanes import FORMER, Lane, LaneRouter, LogEntry
 from stateward.core.model import Transition
 from stateward.core.verify import Finding
 from stateward.ledger.history_checkpoint import AUDIT, HistoryCheckpoint, log_name
@@ -218,7 +218,7 @@ class TreeCheck:
             sizes[AUDIT] = acts.count
         self._trees = {log: GrowingTree(log, count) for log, count in sizes.items()}
 
-    def feed(self, transitions: Sequence[Transition]) -> None:
+    def feed(self, transitions: Sequence[LogEntry | Transition]) -> None:
         """The next transitions, in the order of `seq`."""
         for each in transitions:
             tree = self._trees.get(self._router.lane(each.record_id, each.seq))

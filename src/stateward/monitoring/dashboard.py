@@ -15,6 +15,7 @@ from stateward.core.erasure import RECORD_ERASED
 from stateward.core.machine import CANCEL_REQUESTED
 from stateward.core.model import CANCELLED, SECOND, Micros, Transition
 from stateward.core.query import Query
+from stateward.storage.counters import record_counts
 from stateward.storage.database import Database, Row
 from stateward.storage.search import where
 from stateward.storage.store import (
@@ -24,9 +25,6 @@ from stateward.storage.store import (
     transition_of_row,
 )
 
-# Transitions after the counters that are counted one by one. If there are more (metrics were not read in a
-# while), counting the records is quicker.
-UNCOUNTED_MAX = 20_000
 CAUSES_MAX = 1000
 RECENT_TRANSITIONS = 400
 ACTIVITY_TRANSITIONS_MAX = 20_000
@@ -41,14 +39,6 @@ _TRANSITION_COLUMNS = ", ".join(TRANSITIONS.columns)
 _NUMBERS = re.compile(r"[0-9]+")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|«[^»]*»|“[^”]*”")
 _LIKE_SIGNS = re.compile(r"([!%_])")
-_decode_names = msgspec.json.Decoder(list[str]).decode
-
-_COUNTS = """
-SELECT labels, '', '', sum(count) FROM counters WHERE metric = 'transitions' GROUP BY labels
-UNION ALL
-SELECT machine, coalesce(source, ''), target, count(*) FROM transitions
-WHERE seq > (SELECT seq FROM followers WHERE name = 'metrics') GROUP BY machine, source, target
-"""
 
 
 class ErrorCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,16 +113,7 @@ class Dashboard:
 
     def counts(self) -> dict[tuple[str, str], int]:
         """How many records are in each status of each machine."""
-        ((counted,),) = self._database.rows("SELECT seq FROM followers WHERE name = 'metrics'")
-        if self._store.log_end() - int(counted or 0) > UNCOUNTED_MAX:
-            return self._store.counts()
-        counts: Counter[tuple[str, str]] = Counter()
-        for machine, source, target, n in self._database.rows(_COUNTS):
-            name, left, to = _machine_and_statuses(machine, source, target)
-            if left:
-                counts[name, left] -= int(n or 0)
-            counts[name, to] += int(n or 0)
-        return {pair: n for pair, n in counts.items() if n > 0}
+        return record_counts(self._database)
 
     def count_matching(
         self, query: Query, *, names: QueryNames, most: int
@@ -302,15 +283,6 @@ def cause_of(message: str | None) -> str:
     """What the messages of one cause have in common: numbers and quoted names are replaced."""
     text = _NUMBERS.sub("#", _QUOTED.sub("…", message or ""))
     return text[:CAUSE_CHARS_MAX]
-
-
-def _machine_and_statuses(machine: object, source: object, target: object) -> tuple[str, str, str]:
-    """Machine, source and target of a row of `_COUNTS`; counters have all three in one JSON text."""
-    text = str(machine)
-    if not target and text.startswith("["):
-        name, left, to = _decode_names(text)
-        return name, left, to
-    return text, str(source or ""), str(target)
 
 
 def _merge_causes(rows: Iterable[Row]) -> list[ErrorCause]:

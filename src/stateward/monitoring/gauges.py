@@ -23,6 +23,7 @@ from stateward.storage.counters import (
     WHOLE,
     Counters,
     CounterValue,
+    record_counts,
 )
 from stateward.storage.database import Database, log_end
 from stateward.storage.last_backup import last_backup
@@ -31,6 +32,7 @@ from stateward.telemetry import metrics
 from stateward.telemetry.metrics import Family, Histogram, Metric
 
 FEED = "feed"  # the name of its cursor, as `notifications.feed` writes it
+STUCK_MAX = 1_000_000  # that are counted: an alert needs no more
 BATCHES_MAX = 40  # of 500 transitions: a scrape after a long pause stays within its timeout
 
 Samples = dict[tuple[str, ...], "float | Histogram"]
@@ -124,11 +126,8 @@ class Monitor:
         records: Samples = {
             (each.name, state.name): 0 for each in machines for state in each.states
         }
-        for machine, status, count in self._database.rows(
-            "SELECT machine, status, count(*) FROM records GROUP BY machine, status"
-        ):
-            if machine in names:
-                records[str(machine), str(status)] = int(count or 0)
+        counted = record_counts(self._database).items()
+        records |= {pair: count for pair, count in counted if pair[0] in names}
         yield Family(metric=metrics.RECORDS, samples=records)
         yield from self._of_queues(names)
 
@@ -149,8 +148,10 @@ class Monitor:
         # A record is due when its lease ends; only after another one is no coordinator about to act.
         overdue = now - round(2 * self._settings.worker.lease_seconds * SECOND)
         stuck: Samples = {(name,): 0 for name in names}
+        # The limit keeps SQLite from reading all records in the order of the groups instead of the few that are due.
         for machine, count in self._database.rows(
-            "SELECT machine, count(*) FROM records WHERE due_at < :overdue GROUP BY machine",
+            "SELECT machine, count(*) FROM (SELECT machine FROM records WHERE due_at < :overdue"
+            f" LIMIT {STUCK_MAX}) AS due GROUP BY machine",
             overdue=overdue,
         ):
             if machine in names:

@@ -8,6 +8,7 @@ from stateward.core.chain import ERASED, commitment
 from stateward.core.erasure import CONTENTS, DOCUMENTS, ITEMS, LOGS
 from stateward.core.model import Fields, Micros
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.mentions import ANSWERS, DEAD_LETTERS, rows_naming
 from stateward.storage.ranked import RankedIndex
 from stateward.storage.row_seals import digests_of, reseal
 
@@ -62,10 +63,11 @@ class Erasures:
         sealed = digests_of(self._database, record_ids)
         if ITEMS in kinds or CONTENTS in kinds:
             self._forget_search(record_ids)
+        if CONTENTS in kinds:
+            self._delete_attempts_of_deliveries(record_ids)
         for table in dict.fromkeys(name for kind in kinds for name in _ROWS.get(kind, ())):
             self._run(f"DELETE FROM {table} WHERE", record_ids)
         if CONTENTS in kinds:
-            self._delete_attempts_of_deliveries()
             self._delete_mentions(record_ids)
             self._erase_metadata(record_ids)
             self._run("UPDATE records SET labels = '{}', dedupe = NULL WHERE", record_ids, "id")
@@ -86,20 +88,18 @@ class Erasures:
         RankedIndex(self._database).forget(record_ids)
         self._run("UPDATE search_vectors SET record_id = '', vector = '' WHERE", record_ids)
 
-    def _delete_attempts_of_deliveries(self) -> None:
+    def _delete_attempts_of_deliveries(self, record_ids: Sequence[str]) -> None:
+        condition, params = self._database.among("record_id", list(record_ids))
         self._database.run(
-            "DELETE FROM delivery_attempts WHERE NOT EXISTS (SELECT 1 FROM deliveries d"
-            " WHERE d.webhook_id = delivery_attempts.webhook_id"
-            " AND d.message_id = delivery_attempts.message_id)"
+            "DELETE FROM delivery_attempts WHERE (webhook_id, message_id) IN"
+            f" (SELECT webhook_id, message_id FROM deliveries WHERE {condition})",
+            **params,
         )
 
     def _delete_mentions(self, record_ids: Sequence[str]) -> None:
-        """Answers to requests and dead letters that name a record; both are few."""
-        for record_id in record_ids:
-            for table in ("answers", "dead_letters"):
-                self._database.run(
-                    f"DELETE FROM {table} WHERE body LIKE :named", named=f"%{record_id}%"
-                )
+        """Answers to requests and dead letters that name a record."""
+        for table in (ANSWERS, DEAD_LETTERS):
+            self._database.delete(table, rows_naming(self._database, table, record_ids))
 
     def _erase_metadata(self, record_ids: Sequence[str]) -> None:
         self._database.flush()

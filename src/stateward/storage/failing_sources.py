@@ -10,6 +10,9 @@ from stateward.storage.database import Database
 
 WINDOW: Micros = 3600 * SECOND
 FAILED_MIN = 10
+# Records past their time that are looked at. The limit also keeps SQLite from reading all records, finished ones too,
+# in the order of the groups.
+LATE_MAX = 100_000
 GROUPS_MAX = 200
 
 
@@ -49,8 +52,9 @@ def failing_sources(
         since=now - WINDOW,
     )
     late = database.rows(
-        "SELECT machine, labels ->> 'source_type', count(*) FROM records WHERE due_at < :before"
-        f" AND labels ->> 'source_type' IS NOT NULL GROUP BY 1, 2 LIMIT {GROUPS_MAX}",
+        "SELECT machine, labels ->> 'source_type', count(*) FROM"
+        f" (SELECT machine, labels FROM records WHERE due_at < :before LIMIT {LATE_MAX}) AS late"
+        f" WHERE labels ->> 'source_type' IS NOT NULL GROUP BY 1, 2 LIMIT {GROUPS_MAX}",
         before=now - overdue_us,
     )
     found: dict[tuple[str, str], FailingSource] = {}

@@ -17,8 +17,10 @@ import msgspec
 
 from stateward.core.model import COORDINATOR, Fields, Json, Micros
 from stateward.core.output_seal import OutputSeal
+from stateward.storage import mentions
 from stateward.storage.audit import SEALED, AuditEntry, AuditLog
 from stateward.storage.database import Database
+from stateward.storage.mentions import rows_naming
 from stateward.storage.output_seals import stored_editions
 
 DISPOSITIONS, DEAD_LETTERS, EDITIONS = "dispositions", "dead_letters", "editions"
@@ -72,11 +74,9 @@ def digests_of(database: Database, record_ids: Sequence[str]) -> Counter[tuple[s
     found = Counter(
         (DISPOSITIONS, digest) for _, digest in _numbered(database, DISPOSITIONS, condition, params)
     )
-    letters: set[tuple[int, str]] = set()
-    for record_id in record_ids:  # they are few, and each names one record
-        named = {"named": f"%{record_id}%"}
-        letters |= set(_numbered(database, DEAD_LETTERS, "body LIKE :named", named))
-    found.update((DEAD_LETTERS, digest) for _, digest in letters)
+    for (number,) in rows_naming(database, mentions.DEAD_LETTERS, record_ids):
+        letters = _numbered(database, DEAD_LETTERS, "id = :id", {"id": number})
+        found.update((DEAD_LETTERS, digest) for _, digest in letters)
     editions = stored_editions(database, record_ids)
     found.update((EDITIONS, edition_digest(seal)) for _, seal in editions)
     return found

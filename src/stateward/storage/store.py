@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from stateward.core.chain import seal
 from stateward.core.errors import ConcurrentModification, StoreMismatch
 from stateward.core.failpoints import Point, point
-from stateward.core.lanes import FORMER, Lane, lane_of
+from stateward.core.lanes import FORMER, Lane, LogEntry, lane_of
 from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
     CANCELLED,
@@ -601,6 +601,18 @@ class Store:
             limit=limit,
         )
 
+    def log_entries(self, after: int, until: int, *, limit: int) -> list[LogEntry]:
+        """Of what can be seen of the log after this `seq` and up to that one, what its lanes are made of."""
+        self._database.flush()
+        found: list[Any] = self._database.rows(
+            "SELECT seq, record_id, epoch, hash FROM transitions WHERE seq > :after AND seq <= :until"
+            " ORDER BY seq LIMIT :limit",
+            after=after,
+            until=until,
+            limit=limit,
+        )
+        return [LogEntry(*row) for row in found]
+
     def log_hashes(self, after: int, until: int, *, chunk: int) -> Iterator[tuple[int, str, str]]:
         """(seq, record, hash) of what can be seen of the log after this `seq` and up to that one."""
         self._database.flush()
@@ -1013,10 +1025,16 @@ def _transition_row(t: Transition) -> Row:
 
 def transition_of_row(row: Row) -> Transition:
     """A transition from the columns of `TRANSITIONS`, in their order."""
-    values: dict[str, Any] = dict(zip(TRANSITIONS.columns, row, strict=True))
-    if values["event_id"] is None:
-        values["event_id"] = event_id(
-            values["record_id"], makes=values["version"], type_=values["trigger"]
-        )
-    values["metadata"] = _decode_fields(values["metadata"])
-    return Transition(**values)
+    cells: Any = row  # the schema says what type each cell has
+    (
+        seq, record_id, version, machine, machine_version, source, target, stored_id, at, actor, trigger, attempt,
+        metadata, authority, epoch, record_hash, prev_hash, hash_, salt,
+    ) = cells  # fmt: skip
+    return Transition(
+        seq=seq, record_id=record_id, version=version, machine=machine, machine_version=machine_version,
+        source=source, target=target,
+        event_id=event_id(record_id, makes=version, type_=trigger) if stored_id is None else stored_id,
+        at=at, actor=actor, trigger=trigger, attempt=attempt,
+        metadata={} if metadata == "{}" else _decode_fields(metadata),
+        authority=authority, epoch=epoch, record_hash=record_hash, prev_hash=prev_hash, hash=hash_, salt=salt,
+    )  # fmt: skip
