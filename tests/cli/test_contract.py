@@ -108,6 +108,7 @@ CALLS: dict[str, str] = {
     "literature cite": "literature cite {paper}",
     "literature ir": "literature ir {paper}",
     "literature duplicates": "literature duplicates",
+    "literature refresh": "literature refresh --query status:skipped --dry-run",
     "models install": "models install minilm --dry-run",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",

@@ -10,13 +10,14 @@ one ends as rejected. The audit log of the record, and the first transition of i
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from secrets import token_hex
 
 import msgspec
 from msgspec.structs import replace
 
+from stateward.app.edition_files import EditionFiles
 from stateward.app.plugins import Plugins
 from stateward.app.records import Records, edition_version
 from stateward.blobs import ArtifactStore
@@ -48,10 +49,10 @@ from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
 from stateward.storage.row_seals import EDITION_SALT, SALT_BYTES
 from stateward.workers.child_attempt import JobOrder
 from stateward.workers.results import Completed, Failed, Limits, Result
-from stateward.workers.routes import route_of
+from stateward.workers.routes import RunnerRoute, route_of
 from stateward.workers.sdk import Job, run_runner
 from stateward.workers.single_jobs import SingleJobs
-from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of
+from stateward.workers.worker import Pairs, StageSavedValues, options_of
 
 # A file without its lock is a little larger or smaller than with it; what limits uploads has let that one in.
 UNLOCKED_BYTES_MAX = 1 << 30
@@ -75,11 +76,14 @@ class Reread(msgspec.Struct, frozen=True, kw_only=True):
     """What the pipelines remember for other documents like it."""
     is_skipped: bool = False
     """It was to be read only if an older reader had read it, and none had."""
+    has_other_facts: bool = False
+    """What is said about the document as a whole changed, though its items need not have."""
 
     @property
     def is_changed(self) -> bool:
         """Whether any item or flag differs."""
-        return bool(self.added or self.removed) or self.flags != self.former_flags
+        is_other = self.has_other_facts or self.flags != self.former_flags
+        return is_other or bool(self.added or self.removed)
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +143,10 @@ class Editions:
         self._owners = owners
         self._flags = flags
         self._driver = driver
+        self._engine_stages = plugins.engine_stages
+        self._documents = {
+            (each.machine, each.stage) for plugin in plugins for each in plugin.ranked
+        }
         self._readers = {name: at for plugin in plugins for name, at in plugin.readers.items()}
         self._index = index
         self._records = records
@@ -248,8 +256,7 @@ class Editions:
         } | in_force
         results: dict[str, Completed] = {}
         for stage in stages:
-            made = {name: [chunk.data for chunk in one.chunks] for name, one in results.items()}
-            result = self._run(record, stage, labels=labels, secrets=secrets, made=made)
+            result = self._run(record, stage, labels=labels, secrets=secrets, made=results)
             if isinstance(result, Failed):
                 raise InvalidRequest(
                     f"{record.id} cannot be read so: {result.code}: {result.message}"
@@ -258,11 +265,21 @@ class Editions:
         last = stages[-1].name
         now = self._outputs.item_chunks(record.id, edition_version(self._outputs, record, last))
         found = _difference(record.id, last, list(now), results[last])
-        found = replace(found, former_flags=self.flags_of(record))
+        found = replace(
+            found,
+            former_flags=self.flags_of(record),
+            has_other_facts=any(self._says_other(record, *each) for each in results.items()),
+        )
         table = self._raw_table(record, labels) if is_remembered else None
+        known = self._plugins.hints(record.machine)
+        lasting = {
+            name: value
+            for name, value in in_force.items()
+            if name not in known or not known[name].is_once
+        }
         return Reading(
             record=record,
-            hints=in_force,
+            hints=lasting,
             changed=_changed(
                 before, labels, {*before, *hints} & {*self._plugins.hints(record.machine)}
             ),
@@ -270,6 +287,17 @@ class Editions:
             found=found,
             table=table,
         )
+
+    def _says_other(self, record: Record, stage: str, result: Completed) -> bool:
+        """Whether a stage that makes the document for searches says something else about it than before.
+
+        Of other stages it is no matter: they may say when they ran.
+        """
+        if (record.machine, stage) not in self._documents:
+            return False
+        version = edition_version(self._outputs, record, stage)
+        said = [msgspec.json.decode(chunk.data) for chunk in result.chunks if not chunk.count]
+        return (said[0] if said else {}) != self._outputs.about(record.id, version)
 
     def _anew(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
         """What can be done about a document that no edition can mend: other labels, or it without its lock."""
@@ -487,7 +515,12 @@ class Editions:
         return found[-1] if found else None
 
     def _finished(self, record: Record) -> list[Stage]:
-        return [each for each in self._registry.of(record).stages if each.name in record.outputs]
+        return [
+            each
+            for each in self._registry.of(record).stages
+            if each.name in record.outputs
+            and (record.machine, each.name) not in self._engine_stages
+        ]
 
     def _check_hints(self, record: Record, given: Fields) -> None:
         """Refuse what no pipeline of the machine understands: it would be ignored."""
@@ -555,7 +588,7 @@ class Editions:
             },
             log=result.log,
         )
-        self._outputs.write([Output(edition, Pairs(result.chunks))])
+        self._outputs.write([Output(edition, Pairs(result.chunks), result.files)])
         self._index(
             IndexedTransition(
                 seq=0,
@@ -570,8 +603,12 @@ class Editions:
 
     def _runner_name(self, record: Record, stage: Stage, labels: Fields | None = None) -> str:
         known = record.labels if labels is None else labels
-        route = route_of(self._plugins.routes, record.machine, stage.name, known)
-        return stage.runner if route is None else route.runner
+        return self._route(record, stage, known).runner
+
+    def _route(self, record: Record, stage: Stage, labels: Fields) -> RunnerRoute:
+        """The runner of a stage for a document, and what it may do."""
+        own = RunnerRoute(runner=stage.runner, network=stage.network, programs=stage.programs)
+        return route_of(self._plugins.routes, record.machine, stage.name, labels) or own
 
     def _run(
         self,
@@ -580,7 +617,7 @@ class Editions:
         *,
         labels: Fields | None = None,
         secrets: Fields | None = None,
-        made: dict[str, list[str]] | None = None,
+        made: Mapping[str, Completed] | None = None,
     ) -> Result:
         """Run a stage on the newest editions of what the stages before it left, or on what was `made` just now."""
         own = record.outputs[stage.name]
@@ -589,12 +626,17 @@ class Editions:
             for name, version in sorted(record.outputs.items(), key=lambda pair: pair[1])
             if version < own
         }
+        newest = {name: edition_version(self._outputs, record, name) for name in before}
+        anew = made or {}
         inputs = {
-            name: (made or {}).get(name)
-            or self._outputs.item_chunks(record.id, edition_version(self._outputs, record, name))
+            name: [chunk.data for chunk in anew[name].chunks]
+            if name in anew
+            else self._outputs.item_chunks(record.id, newest[name])
             for name in before
         }
-        name = self._runner_name(record, stage, labels)
+        given = record.labels if labels is None else labels
+        route = self._route(record, stage, given)
+        name = route.runner
         runner = self._plugins.runners.get(name)
         if runner is None:
             raise UnknownName("runner", name, self._plugins.runners)
@@ -602,8 +644,14 @@ class Editions:
         options = {**options_of(self._plugins.runner_options, name), **(secrets or {})}
         # The values that the attempt saved: an answer that was paid for then is not paid for again.
         saved = StageSavedValues(self._outputs, record.id, stage.name, self._clock)
-        files = StageFiles(self._outputs, self._artifacts, record.id, before)
-        given = record.labels if labels is None else labels
+        files = EditionFiles(
+            self._outputs,
+            self._artifacts,
+            record.id,
+            newest,
+            former=before,
+            made={name: one.files for name, one in anew.items()},
+        )
         if stage.isolation == "inline":
             job = Job(
                 record_id=record.id,
@@ -634,8 +682,8 @@ class Editions:
         return self._jobs.run(
             order,
             owner=self._owners([record.id]).get(record.id, ""),
-            network=stage.network,
-            programs=stage.programs,
+            network=route.network,
+            programs=route.programs,
             saved_values=saved,
             files=files,
         )

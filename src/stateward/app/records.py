@@ -105,7 +105,7 @@ class Records:
     def files_of(self, records: Sequence[Record]) -> Mapping[str, list[SavedFile]]:
         """The same for several records, by id; those without files are left out."""
         made = {each.id: each.outputs for each in records if each.outputs}
-        return self._outputs.files_of(made) if made else {}
+        return self._outputs.newest_files_of(made) if made else {}
 
     def history(self, record_id: str) -> list[Transition]:
         """Every transition of a record, oldest first."""

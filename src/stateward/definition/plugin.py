@@ -371,6 +371,8 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True):
     doc: str
     choices: tuple[str, ...] = ()
     is_secret: bool = False
+    is_once: bool = False
+    """It holds for one reading, and is not in force for the next."""
     roles: tuple[str, ...] = ()
     """Its value names columns of the document's table by these: `date=1,amount=4`."""
 

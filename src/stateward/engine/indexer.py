@@ -242,10 +242,16 @@ class Indexer:
 
     def replace(self, output: IndexedTransition) -> None:
         """Index one output again, at once: its items were made anew without a transition."""
-        if not self._searchable.of(output):
+        has_vectors = self._ranked is not None and self._ranked.has_vectors(
+            output.machine, output.stage
+        )
+        if not has_vectors and not self._searchable.of(output):
             return
         with self._index.transaction():
             self._index.lock(is_patient=True)
+            if has_vectors:
+                self._rank([(output.machine, self._placed(output, IndexCursor(seq=0)))])
+                return
             begun = cursor = self._begin(output, IndexCursor(seq=0))
             while cursor.record_id:
                 found, cursor = self._read(output, cursor)

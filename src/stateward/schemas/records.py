@@ -119,6 +119,10 @@ class RereadAnswer(Document, frozen=True, kw_only=True):
     is_skipped: Annotated[
         bool, Meta(description="Whether it was left alone, because it is not outdated.")
     ] = False
+    has_other_facts: Annotated[
+        bool,
+        Meta(description="Whether what is said about the document as a whole changed."),
+    ] = False
 
 
 class Record(Document, frozen=True, kw_only=True):

@@ -318,6 +318,22 @@ class Outputs:
             found.setdefault(str(record_id), []).append(saved)
         return found
 
+    def newest_files_of(
+        self, attempts: Mapping[str, Mapping[str, int]]
+    ) -> dict[str, list[SavedFile]]:
+        """The same; those of the newest edition of a stage, where an edition has files of its own."""
+        condition, params = self._database.among("record_id", list(attempts))
+        edited = self._database.rows(
+            f"SELECT DISTINCT record_id, stage FROM derived_files WHERE {condition} AND version < 0",
+            **params,
+        )
+        wanted = {record_id: dict(versions) for record_id, versions in attempts.items()}
+        for record_id, stage in ((str(each), str(stage)) for each, stage in edited):
+            if (made := wanted[record_id].get(stage)) is not None:
+                newest = self.newest_edition(record_id, stage=stage, made=made)
+                wanted[record_id][stage] = newest
+        return self.files_of(wanted)
+
     def save_value(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
         """Store bytes for all attempts of a stage; durable on return. The first value under a name wins."""
         row: Row = (record_id, stage, name, b64encode(data).decode(), at)

@@ -39,6 +39,7 @@ class SourceServer:
         self.headers: dict[str, str] = {}
         self.queries: list[dict[str, list[str]]] = []
         self.url = ""
+        self.is_retracted = False
 
     def answer(self, path: str, query: dict[str, list[str]]) -> tuple[int, dict[str, str], bytes]:
         xml = {"Content-Type": "text/xml"}
@@ -53,6 +54,10 @@ class SourceServer:
         if path == "/epmc/search":
             return self._search(query["query"][0])
         if path == "/epmc/PMC9900010/fullTextXML":
+            notice = '<related-article related-article-type="retraction-forward"/>'
+            if self.is_retracted:
+                body = PMC.replace("</article-meta>", f"{notice}</article-meta>", 1)
+                return 200, {**xml, "ETag": '"two"'}, body.encode()
             return 200, {**xml, "ETag": '"one"'}, PMC.encode()
         if path == "/arxiv/query":
             return (

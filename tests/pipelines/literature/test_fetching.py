@@ -1,13 +1,16 @@
 """Fetching: each source as it answers, every way in which it fails, and nothing fetched twice."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from stateward.app import App, load_settings
+from stateward.cli import cli
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import Fields
 from stateward.pipelines.literature.sources import download, request_document
@@ -26,6 +29,7 @@ def _running() -> Iterator[SourceServer]:
 def server(_running: SourceServer) -> SourceServer:
     _running.asked.clear()
     _running.queries.clear()
+    _running.is_retracted = False
     return _running
 
 
@@ -197,3 +201,28 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
         titles = [app.records.about(each, "build_ir")["metadata"]["title"] for each in ids[:-1]]  # type: ignore[index, call-overload]
         assert titles[2:4] == ["Ladles in flat space", "Soup for all"]
         assert [each.path for each in app.records.files(records[0])] == ["fetch/document"]
+
+    # The source is asked again: nothing where nothing changed, a new edition where the paper was retracted.
+    def refresh(*what: str) -> list[Fields]:
+        common = ["--config", str(config), "--data", str(tmp_path / "data"), "literature"]
+        done = CliRunner().invoke(cli, [*common, "refresh", *what, "--json"])
+        answer: list[Fields] = json.loads(done.stdout)
+        return answer
+
+    server.asked.clear()
+    (same,) = refresh(ids[4])
+    assert server.headers["if-none-match"] == '"one"'
+    server.is_retracted = True
+    changed, failed = refresh(ids[4], ids[-1])
+
+    assert (same["outcome"], same["is_stored"], same["retraction"]) == ("unchanged", False, [])
+    assert (changed["outcome"], changed["is_stored"]) == ("changed", True)
+    assert changed["retraction"] == ["RETRACTED"]
+    assert (failed["outcome"], server.asked["/epmc/PMC9900010/fullTextXML"]) == ("refused", 2)
+    with App(load_settings(config, data=str(tmp_path / "data"))) as app:
+        paper = app.record(ids[4])
+        found = app.search.find("soup", pipeline="literature", filters=["retraction=retracted"])
+        (file,) = app.records.files(paper)
+        assert [each.record_id for each in found.hits] == [paper.id]
+        assert b"retraction-forward" in app.artifacts.path(file.file.sha256).read_bytes()
+        assert (paper.version, app.admin.verify().is_sound) == (records[4].version, True)

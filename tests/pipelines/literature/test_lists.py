@@ -176,6 +176,9 @@ def test_moves_follow_the_rules_of_the_machine(tmp_path: Path) -> None:
 
 def test_moves_are_made_over_http_by_the_same_rules(tmp_path: Path) -> None:
     first, second = ids_of(run(tmp_path, "add", "99000001", "99000002", "--json"))
+    with Ledger.open(tmp_path / "old") as ledger:
+        for name in ("pmid:99000001", "pmid:99000003"):
+            ledger.record(name, LedgerState.PENDING)
     with serving(settings_at(tmp_path)) as api:
 
         def far(*args: str) -> Result:
@@ -187,7 +190,10 @@ def test_moves_are_made_over_http_by_the_same_rules(tmp_path: Path) -> None:
         others = [
             far(*words) for words in (("complete", first), ("adopt", first), ("retry", first))
         ]
+        adopting = far("adopt", str(tmp_path / "old"), "--json")
 
+    assert adopting.exit_code == 0, adopting.stderr
+    adopted = json.loads(adopting.stdout)
     assert json.loads(seen.stdout) == [{"id": first, "status": "pending", "is_allowed": True}]
     assert (skipped.exit_code, skipped.stdout) == (0, f"{first} is skipped\n")
     assert refused.exit_code == 4
@@ -196,6 +202,9 @@ def test_moves_are_made_over_http_by_the_same_rules(tmp_path: Path) -> None:
     assert [each.exit_code for each in others] == [4, 4, 4]
     with App.embedded(tmp_path) as app:
         assert [app.record(each).status for each in (first, second)] == ["skipped", "skipped"]
+        taken_up = app.records.history(adopted["papers"][1]["id"])[0]
+    assert adopted["counts"] == {"added": 1, "known": 1}
+    assert taken_up.metadata["reason"] == "adopted from old, where it was pending"
 
 
 def test_unfinished_documents_of_a_ledger_are_taken_up_once(tmp_path: Path) -> None:

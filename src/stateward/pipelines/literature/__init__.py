@@ -7,6 +7,7 @@ from stateward.definition.display import Column, ItemView, RecordView, Searchabl
 from stateward.definition.plugin import (
     Demonstration,
     Evaluation,
+    Hint,
     Plugin,
     PluginCommand,
     Sample,
@@ -16,6 +17,7 @@ from stateward.definition.search import RankedText, ResultFormat
 
 MACHINE = "literature"
 SOURCE_TYPE = "source_type"  # the label that says where a record's document comes from
+REFRESH = "refresh"  # the hint that asks the source again
 DOCUMENT = "document"  # the derived file of `fetch` for a paper that was fetched
 _SOURCES = {
     "pubmed": "PMID, from PubMed",
@@ -59,6 +61,14 @@ PLUGIN = Plugin(
             suffixes=(".xml", ".nxml", ".pdf", ".html", ".htm", ".xhtml", ".txt"),
         ),
         *(_source_type(name, title) for name, title in _SOURCES.items()),
+    ),
+    hints=(
+        Hint(
+            name=REFRESH,
+            doc="Ask the source again, and read what has changed.",
+            choices=("yes",),
+            is_once=True,
+        ),
     ),
     detect="stateward.pipelines.literature.detection:detect",
     records=(

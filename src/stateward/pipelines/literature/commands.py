@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,19 +22,21 @@ from stateward.cli.plugin_api import (
     write_table,
 )
 from stateward.core.errors import InvalidRequest, StatewardError
-from stateward.core.model import PERSON, Record
-from stateward.pipelines.literature import MACHINE
+from stateward.core.model import PERSON, PRIORITY_NORMAL, Record
+from stateward.pipelines.literature import MACHINE, NETWORK_TYPES, REFRESH, SOURCE_TYPE
 
 if TYPE_CHECKING:
     from stateward import schemas
     from stateward.cli.plugin_api import App, AppProtocol
-    from stateward.pipelines.literature.intake import Added, SubmittedRecord
+    from stateward.pipelines.literature.intake import Added, Service
     from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
     from stateward.pipelines.literature.progress import Progress
 
 PAGE = 200
 HEAD_BYTES = 64 * 1024
 SHOWN_MAX = 20
+COMPLETED = "completed"
+RETRACTIONS = frozenset({"RETRACTED", "RETRACTION_NOTICE", "EXPRESSION_OF_CONCERN"})
 BAR = 24  # characters of a full progress bar
 
 
@@ -134,13 +136,16 @@ class _AppService:
         filters: PaperFilters = self._app.plugins.configured(MACHINE).filters
         return filters
 
+    can_skip = True
+
     def transaction(self) -> AbstractContextManager[object]:
         return self._app.store.transaction()
 
     def submit(
         self, source: bytes, *, labels: Mapping[str, str], reason: str | None
-    ) -> "SubmittedRecord":
-        return self._app.submit(source, machine=MACHINE, labels=labels, reason=reason)
+    ) -> tuple[str, bool]:
+        found = self._app.submit(source, machine=MACHINE, labels=labels, reason=reason)
+        return found.record.id, found.is_duplicate
 
     def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
         (answer,) = self._app.actions.move(
@@ -176,6 +181,37 @@ class _AppService:
             found = self._app.submit(source, machine=MACHINE, name=path.name, reason=reason)
             outcome = "known" if found.is_duplicate else "added"
             yield Added(entry=entry, outcome=outcome, record_id=found.record.id)
+
+
+class _RemoteService:
+    """The same over HTTP, where no two things are done in one transaction."""
+
+    can_skip = False
+
+    def __init__(self, app: "AppProtocol") -> None:
+        self._app = app
+
+    def transaction(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def submit(
+        self, source: bytes, *, labels: Mapping[str, str], reason: str | None
+    ) -> tuple[str, bool]:
+        found = self._app.submit(
+            [source],
+            machine=MACHINE,
+            name=None,
+            labels=labels,
+            priority=str(PRIORITY_NORMAL),
+            reason=reason,
+        )
+        return found.record.id, found.is_duplicate
+
+    def skip(self, record_id: str, *, reason: str) -> object:
+        return self._app.move("document.skipped", record_id, reason=reason)
+
+    def find(self, query: str) -> "Iterator[schemas.Record]":
+        return self._app.find(query)
 
 
 def actor() -> str:
@@ -434,12 +470,23 @@ def adopt(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> 
         with context.app() as service:
             moved = _each(what, lambda id_: service.move("document.adopted", id_, reason=reason))
         return _tell(context, moved)
-    with context.local_app() as app:
-        added = [each for folder in folders for each in _adopted(_AppService(app), folder, reason)]
+    with _service(context) as service:
+        added = [each for folder in folders for each in _adopted(service, folder, reason)]
     return _tell_added(context, added)
 
 
-def _adopted(service: "_AppService", folder: Path, reason: str | None) -> "Iterator[Added]":
+@contextmanager
+def _service(context: CliContext) -> "Iterator[Service]":
+    """A Stateward to add papers to: the database itself, or a server."""
+    if context.settings().server.url is None:
+        with context.local_app() as app:
+            yield _AppService(app)
+    else:
+        with context.app() as remote:
+            yield _RemoteService(remote)
+
+
+def _adopted(service: "Service", folder: Path, reason: str | None) -> "Iterator[Added]":
     from stateward.pipelines.literature.adoption import unfinished
     from stateward.pipelines.literature.intake import add_papers
     from stateward.pipelines.literature.lists import PaperFilters
@@ -468,6 +515,76 @@ def retry(context: CliContext, *, ids: tuple[str, ...], reason: str | None, dry_
             return _show_allowed(context, app, "retry.requested", ids)
         answers = _each(ids, lambda id_: app.act("retry", id_, reason=reason))
     return _tell(context, answers)
+
+
+@literature.command(
+    "refresh",
+    examples=[
+        "stateward literature refresh LT_01h2k3",
+        "stateward literature refresh --query 'updated<-30d' --dry-run",
+    ],
+)
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--query", metavar="TEXT", help="All that match, as `stateward list` says.")
+@click.option("--dry-run", is_flag=True, help="Only show which have changed; nothing is stored.")
+@pass_context
+def refresh(context: CliContext, *, ids: tuple[str, ...], query: str | None, dry_run: bool) -> Exit:
+    """Ask the sources of papers whether they have changed.
+
+    Each source is asked on the condition that it has something else than what was fetched (ETag, Last-Modified). What
+    has not changed stays as it is. What has is read again: a new edition, which searches find, and which says whether
+    the paper was retracted since.
+    """
+    if bool(ids) == bool(query):
+        raise click.UsageError("name records, or give a --query; one of the two")
+    answers: list[dict[str, object]] = []
+    with context.app() as app:
+        for record_id in ids or [each.id for each in app.find(query or "", machines=[MACHINE])]:
+            context.progress(f"{plural(len(answers), 'paper')} asked for")
+            answers.append(_refreshed(app, record_id, is_dry_run=dry_run))
+    if context.json:
+        context.emit(answers)
+    else:
+        for each in answers:
+            _say_refreshed(context, each)
+    is_refused = any(each["outcome"] == "refused" for each in answers)
+    return Exit.REFUSED if is_refused else Exit.OK
+
+
+def _refreshed(app: "AppProtocol", record_id: str, *, is_dry_run: bool) -> dict[str, object]:
+    from stateward.schemas import RereadRequest
+
+    try:
+        record = app.record(record_id)
+        if record.machine != MACHINE or record.labels.get(SOURCE_TYPE) not in NETWORK_TYPES:
+            raise InvalidRequest(f"{record_id} came as a file, so that no source can be asked")
+        if record.status != COMPLETED:
+            raise InvalidRequest(f"{record_id} is {record.status}; only completed papers are")
+        asked = RereadRequest(hints={REFRESH: "yes"}, is_preview=is_dry_run, accept_flags=True)
+        found = app.reread(record_id, asked)
+        is_changed = bool(found.added or found.removed or found.has_other_facts)
+        codes = [str(each["code"]) for each in app.items(record_id, stage="validate").rows]
+    except StatewardError as error:
+        return {"id": record_id, "outcome": "refused", "error": str(error)}
+    return {
+        "id": record_id,
+        "outcome": "changed" if is_changed else "unchanged",
+        "added": len(found.added),
+        "removed": len(found.removed),
+        "is_stored": found.is_stored,
+        "retraction": [code for code in codes if code in RETRACTIONS],
+    }
+
+
+def _say_refreshed(context: CliContext, each: dict[str, object]) -> None:
+    if each["outcome"] == "refused":
+        context.say(f"refused: {each['error']}")
+        return
+    counts = f": {each['added']} blocks added, {each['removed']} removed"
+    codes = each["retraction"]
+    marked = f" ({', '.join(codes)})" if isinstance(codes, list) and codes else ""
+    is_changed = each["outcome"] == "changed"
+    write(f"{each['id']} {'has changed' + counts if is_changed else 'is unchanged'}{marked}")
 
 
 # Models

@@ -12,8 +12,7 @@ from typing import Protocol
 import msgspec
 from lxml import etree
 
-from stateward.core.errors import StatewardError
-from stateward.core.model import Record
+from stateward.core.model import Json
 from stateward.pipelines.literature import MACHINE, SOURCE_TYPE
 from stateward.pipelines.literature.identifiers import SCHEMES, match_key
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, known_labels
@@ -24,31 +23,38 @@ SKIPPED_EVENT = "document.skipped"
 FILTERED, DUPLICATE = "filtered", "duplicate"
 
 
-class SubmittedRecord(Protocol):
-    """A record, and whether it was there before."""
+class KnownRecord(Protocol):
+    """A record, as far as adding papers asks."""
 
     @property
-    def record(self) -> Record: ...
+    def id(self) -> str: ...
 
     @property
-    def is_duplicate(self) -> bool: ...
+    def status(self) -> str: ...
+
+    @property
+    def labels(self) -> Mapping[str, Json]: ...
 
 
 class Service(Protocol):
     """What is needed of a Stateward to add papers."""
+
+    @property
+    def can_skip(self) -> bool:
+        """Whether a record can be created and skipped in one transaction; over HTTP it cannot."""
 
     def transaction(self) -> AbstractContextManager[object]:
         """All that is done inside is committed together."""
 
     def submit(
         self, source: bytes, *, labels: Mapping[str, str], reason: str | None
-    ) -> SubmittedRecord:
-        """A record for a document."""
+    ) -> tuple[str, bool]:
+        """The id of the record for a document, and whether it was there before."""
 
-    def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
+    def skip(self, record_id: str, *, reason: str) -> object:
         """Leave a record out on purpose."""
 
-    def find(self, query: str) -> Iterable[Record]:
+    def find(self, query: str) -> Iterable[KnownRecord]:
         """Records that match."""
 
 
@@ -93,16 +99,21 @@ def _add(
     labels = {**known_labels(entry), SOURCE_TYPE: ADAPTERS[scheme]}
     twin = next((known[key] for key in _keys(entry) if key in known), "")
     refusal = f"the same paper is {twin}" if twin else filters.refusal(entry)
+    if refusal and not service.can_skip:  # a worker could fetch it before it is skipped
+        outcome = "known" if twin else "skipped"
+        return Added(entry=entry, outcome=outcome, record_id=twin, reason=refusal)
     with service.transaction():
-        found = service.submit(request_document(scheme, value), labels=labels, reason=reason)
-        if found.is_duplicate:
-            return Added(entry=entry, outcome="known", record_id=found.record.id)
+        made, is_known = service.submit(
+            request_document(scheme, value), labels=labels, reason=reason
+        )
+        if is_known:
+            return Added(entry=entry, outcome="known", record_id=made)
         if refusal:
-            service.skip(found.record.id, reason=refusal)
+            service.skip(made, reason=refusal)
     if refusal:
-        return Added(entry=entry, outcome="skipped", record_id=found.record.id, reason=refusal)
-    known.update(dict.fromkeys(_keys(entry), found.record.id))
-    return Added(entry=entry, outcome="added", record_id=found.record.id)
+        return Added(entry=entry, outcome="skipped", record_id=made, reason=refusal)
+    known.update(dict.fromkeys(_keys(entry), made))
+    return Added(entry=entry, outcome="added", record_id=made)
 
 
 def known_papers(service: Service, batch: Sequence[ListedPaper]) -> dict[str, str]:

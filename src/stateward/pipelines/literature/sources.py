@@ -11,7 +11,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import Fields, Json
-from stateward.pipelines.literature import DOCUMENT
+from stateward.pipelines.literature import DOCUMENT, REFRESH
 from stateward.pipelines.literature.identifiers import identify
 from stateward.pipelines.literature.web import NOT_FOUND, FetchLimits, Web
 from stateward.workers.sdk import Job, Outcome
@@ -59,7 +59,7 @@ def download(job: Job) -> Outcome:
     """The stage `fetch` for a record that is an identifier or an address: its paper becomes a derived file."""
     options = msgspec.convert(job.options.get("fetch") or {}, SourceOptions)
     scheme, value = read_request(job.text())
-    web = Web(job, options.limits())
+    web = Web(job, options.limits(), is_refresh=job.labels.get(REFRESH) == "yes")
     body = Source(web, options, job.labels).fetch(scheme, value)
     last = web.received[-1]
     job.save_file(DOCUMENT, body, media_type=_media_type(last.media_type))

@@ -33,6 +33,7 @@ REDIRECTS_MAX = 5
 BUSY_TRIES_MAX = 3
 BUSY_WAIT_S = 2.0
 BUSY_WAIT_S_MAX = 60.0
+REFRESHES_MAX = 10_000  # of one record
 SPARE_S = 5.0  # of the time of the attempt, for what follows
 HEADERS_KEPT = frozenset({
     "content-type", "content-length", "etag", "last-modified", "date", "retry-after", "location", "content-language",
@@ -92,7 +93,9 @@ class Web:
         *,
         lookup: Lookup = look_up,
         sleep: Callable[[float], object] = time.sleep,
+        is_refresh: bool = False,
     ) -> None:
+        self._is_refresh = is_refresh
         self._job = job
         self._limits = limits
         self._lookup = lookup
@@ -106,17 +109,24 @@ class Web:
         """What is at a URL: saved by an earlier attempt, or got now.
 
         `conditions` are If-None-Match and If-Modified-Since of an earlier copy; what has not changed since is
-        `NOT_MODIFIED`.
+        `NOT_MODIFIED`. A refresh asks although there is an answer, on the condition that it has changed.
         """
-        name = f"answer/{sha256(url.encode()).hexdigest()}"
-        saved = self._job.load(name)
-        if saved is not None:
-            known = msgspec.json.decode(saved, type=Received)
-            self.received.append(known)
-            return self._saved_body(name, known)
+        name, known = self._latest(f"answer/{sha256(url.encode()).hexdigest()}")
+        if known is not None and not self._is_refresh:
+            return self._use(name, known)
         pause = self._limits.pause_s if pause_s is None else pause_s
-        final, reply = self._follow(url, pause, conditions or {})
+        try:
+            final, reply = self._follow(url, pause, conditions or _unless_changed(known))
+        except FatalFailure as failure:
+            if known is None or failure.code != NOT_MODIFIED:
+                raise
+            self._job.log(f"{known.url} has not changed since {known.at}")
+            return self._use(name, known)
         body = _body(reply, self._limits.bytes_max)
+        if known is not None:
+            if sha256(body).hexdigest() == known.sha256:
+                return self._use(name, known)
+            name = _next_name(name)
         received = self._describe(url, final, reply, body)
         for piece in range(received.pieces):
             self._job.save(
@@ -129,6 +139,20 @@ class Web:
         self._job.log(f"got {len(body)} bytes from {received.url}", status=received.status)
         self.received.append(received)
         return body
+
+    def _latest(self, first: str) -> tuple[str, Received | None]:
+        """The newest answer that was saved, with its name: the first value under a name stays, so each has its own."""
+        name, known = first, self._job.load(first)
+        for _ in range(REFRESHES_MAX):
+            newer = None if known is None else self._job.load(_next_name(name))
+            if newer is None:
+                break
+            name, known = _next_name(name), newer
+        return name, None if known is None else msgspec.json.decode(known, type=Received)
+
+    def _use(self, name: str, known: Received) -> bytes:
+        self.received.append(known)
+        return self._saved_body(name, known)
 
     def _saved_body(self, name: str, known: Received) -> bytes:
         body = b"".join(
@@ -246,6 +270,19 @@ class Web:
             raise StageFailure(
                 f"{without_keys(url)} cannot be reached: {error}", code=SOURCE_ERROR
             ) from error
+
+
+def _next_name(name: str) -> str:
+    """The name of the answer after this one: `answer/x`, `answer/x@1`, `answer/x@2`."""
+    first, _, number = name.partition("@")
+    return f"{first}@{int(number or 0) + 1}"
+
+
+def _unless_changed(known: Received | None) -> dict[str, str]:
+    """The conditions under which a source need not send again what is known."""
+    headers = {} if known is None else known.headers
+    names = {"If-None-Match": "etag", "If-Modified-Since": "last-modified"}
+    return {name: headers[own] for name, own in names.items() if headers.get(own)}
 
 
 def _piece_name(name: str, received: Received, piece: int) -> str:
