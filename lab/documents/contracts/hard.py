@@ -1,9 +1,10 @@
 """`python -m lab.documents.contracts.hard`: hard contracts, written by hand, judged as a user would.
 
-There are three sets: forty in `hard.yaml`, thirty-three in `outside.yaml` and sixteen in `later.yaml` (`--of`). They are no test: their authors
-knew what contracts look like, not how the rules read them. What counts is how many are approved although a value is
-wrong, or although a person must look. The first figures, from before any rule was changed with them at hand, are in
-docs/explanation/contract-confidence.md; any later ones are no check.
+There are five sets (`--of`): forty in `hard.yaml`, thirty-three in `outside.yaml`, sixteen in `later.yaml`, sixty in
+`fresh.yaml` and forty in `sealed.yaml`. They are no test: their authors knew what contracts look like, not how the rules
+read them. What counts is how many are approved although a value is wrong, or although a person must look. The first
+figures, from before any rule was changed with them at hand, are in docs/explanation/contract-confidence.md; any later
+ones are no check.
 """
 
 import tempfile
@@ -27,7 +28,7 @@ from stateward.pipelines.kit.reader import read_document
 
 LEFT, TOP, STEP = 50.0, 60.0, 14.0
 PROSE_MIN = 90  # a line that is longer is a paragraph
-SETS = ("hard", "outside", "later")
+SETS = ("hard", "outside", "later", "fresh", "sealed")
 _WRITERS = {"pdf": pdf, "docx": docx, "txt": plain}
 
 

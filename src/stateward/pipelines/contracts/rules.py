@@ -138,6 +138,7 @@ class Vertical(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     signs: Words = {}
     fields: Annotated[list[FieldRule], msgspec.Meta(min_length=1)]
     decoys: list[Decoy] = []
+    plain: Words = {}  # words beside a value that change nothing about it
     orders: list[DateSequenceRule] = []
     within: list[PeriodWithinRule] = []
     threshold: Threshold = ACCEPTED_MIN
@@ -184,12 +185,13 @@ class ProviderFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class SharedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file with what verticals share: sets of labels, used by `like`, and decoys for all verticals."""
+    """A file with what verticals share: sets of labels, used by `like`, decoys and plain words for all verticals."""
 
     shared: str
     version: Annotated[int, msgspec.Meta(ge=1)]
     labels: dict[str, Words] = {}
     decoys: list[Decoy] = []
+    plain: Words = {}
 
 
 class DocumentRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -394,7 +396,10 @@ def _complete(
     made = msgspec.structs.replace(vertical, fields=fields, orders=orders)
     faults.extend(_faults_of(made, document))
     common = [decoy for file in shared for decoy in file.decoys]
-    return msgspec.structs.replace(made, decoys=[*vertical.decoys, *common])
+    plain = {
+        "": [*all_labels(vertical.plain), *(w for file in shared for w in all_labels(file.plain))]
+    }
+    return msgspec.structs.replace(made, decoys=[*vertical.decoys, *common], plain=plain)
 
 
 def _word_sets(vertical: Vertical) -> Iterator[tuple[tuple[str | int, ...], Words]]:

@@ -44,6 +44,11 @@ class FieldChoice(NamedTuple):
     why: str
     cap: int = 100
 
+    def capped(self, cap: int, sentence: str) -> "FieldChoice":
+        """It with at most that confidence, and why."""
+        said = f"{self.why}; at most {cap}, because {sentence}"
+        return FieldChoice(self.best, min(self.confidence, cap), said, min(self.cap, cap))
+
 
 def choose(
     vertical: Vertical,

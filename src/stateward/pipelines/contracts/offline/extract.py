@@ -14,6 +14,7 @@ from stateward.pipelines.contracts.offline import (
     text_fields,
 )
 from stateward.pipelines.contracts.offline.choice import FieldChoice, choose
+from stateward.pipelines.contracts.offline.elimination import doubts
 from stateward.pipelines.contracts.offline.labels import phrases_of, rivals_of
 from stateward.pipelines.contracts.offline.page_analysis import (
     ContractReading,
@@ -55,6 +56,8 @@ class OfflineExtractor:
             for each in number_fields.terms(reading, order, linked)
         ]
         choices = choose(vertical, reading, found, terms)
+        for name, doubt in doubts(vertical, reading, linked, choices).items():
+            choices[name] = choices[name].capped(doubt.cap, doubt.sentence)
         listed = [
             self._found(document, reading, rule, choices.get(rule.name)) for rule in vertical.fields
         ]

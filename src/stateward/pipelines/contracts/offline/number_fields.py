@@ -36,13 +36,13 @@ BY_UNIT = "by its unit"
 BY_KIND = {"quantity": 0.6}
 DIVISORS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
 
-_OLD = re.compile(
+OLD_WORDS = re.compile(
     r"\b(?:bisher\w*|alt(?:e[rsn]?)?|vorherig\w*|früher\w*|vormals|vorjahr\w*|previous(?:ly)?|old|former(?:ly)?|"
     r"until now|"
-    r"last year\w*|statt|instead of|zuvor|UVP)\b",
+    r"last year\w*|statt|instead of|zuvor|zuletzt|UVP)\b",
     re.IGNORECASE,
 )
-_NEW = re.compile(
+NEW_WORDS = re.compile(
     r"\b(?:neu\w*|new|ab sofort|now|aktuell\w*|current(?:ly)?|künftig\w*|jetzt)\b", re.IGNORECASE
 )
 _TO = re.compile(
@@ -401,7 +401,7 @@ def _around(page: AnalyzedPage, candidate: ValueCandidate, mine: LabelLink | Non
     lead = _EDGE.split(text[max(0, begin - OLD_AROUND_CHARS) : begin])[-1]
     tail = re.split(r"[\n\t;:.|,]", text[candidate.end : candidate.end + 25])[0]
     words = f"{lead} {words} {tail if '(' in tail else ''} {_column_head(page, candidate)}"
-    if _OLD.search(words) and not _NEW.search(words):
+    if OLD_WORDS.search(words) and not NEW_WORDS.search(words):
         factor *= OLD
     return factor
 

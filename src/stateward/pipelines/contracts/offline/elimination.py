@@ -1,0 +1,364 @@
+"""Approval by elimination: what beside a value, or anywhere in the document, was not understood and may change it.
+
+A value may go on without a person only if every word of its statement is a label, a value or a word that is known to
+change nothing, and if every other value of its kind is accounted for: the same value again, or the value of a label of
+something else whose statement is understood as well. Listing all words that may qualify a value is hopeless; listing
+those that do not is possible. Nothing here changes a value: what is left over caps its confidence.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from stateward.pipelines.contracts.candidates import ValueCandidate
+from stateward.pipelines.contracts.offline.choice import FieldChoice
+from stateward.pipelines.contracts.offline.grid import GridCell
+from stateward.pipelines.contracts.offline.linking import LONG_LINE_CHARS, LabelLink
+from stateward.pipelines.contracts.offline.number_fields import NEW_WORDS, OLD_WORDS, LinkedValue
+from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
+from stateward.pipelines.contracts.rules import FieldRule, Vertical, all_labels
+from stateward.pipelines.contracts.words import skeleton
+
+UNREAD_CAP, RIVAL_CAP = 78, 76
+NUMBER_KINDS = frozenset({"date", "money", "duration", "quantity"})
+LINK_MIN = 0.55  # a label with a weaker link does not account for a value
+ADJACENT_MIN = 0.9  # of the link of a date to a label right before it
+NUMBER_DIGITS_MIN = 5  # a longer plain number is that of a customer or a meter
+YEAR_SLACK = 0.07  # of twelve rounded months
+TAX_SLACK, TAX_RATES = 0.011, (0.19, 0.2, 0.05, 0.07, 0.12)
+SENTENCE_LINES_MAX = 12
+QUOTED_WORDS_MAX = 4
+COLUMNS_MIN = 3  # of a table whose first row is its head, whatever it says
+PREFIXES = ("brutto", "monats", "strom", "gas", "energie", "versicherungs", "tarif", "vertrags")
+
+_WORD = re.compile(r"[^\W_]+")
+_SENTENCE_END = re.compile(
+    r"(?<!\b\d)(?<!\b\d\d)(?<!\b[A-Z])(?<!\bMio)(?<!\bmtl)(?<!\binkl)(?<!\bincl)(?<!MwSt)(?<!USt)(?<!\bca)(?<!\bNr)(?<!\bSt)"
+    r"[.!?]\s+(?=[A-ZÄÖÜ\"„(§]|\d{1,2}\.\s)|\n\s*\n"
+)
+_NUMBERED = re.compile(r"\A\W*(?:§\s*)?\d{1,2}(?:\.\d{1,2})*[.)]?\s")
+_ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
+_DEDUCTION = re.compile(
+    r"(?<![\w.,)€£] )(?<![\w.,])[-−–] ?(?:(?:EUR|€|£) ?\d[\d.,]*|\d[\d.,]*\s?(?:EUR\b|Euro\b|€|£))"
+)
+_PLACE = re.compile(r"\s*(?:[A-ZÄÖÜ][\w.-]*[ \t]?){1,4},\s*(?:den|on|the)?\s*")
+_REMARKS = re.compile(
+    r"\b(?:inkl|incl|einschl|including|inclusive|einschließlich|inklusive|enthält|enthalten)\b\.?\s+(?:(?:of|der|die|ges|gesetzl|"
+    r"gesetzlicher|all|aller|insurance|premium|value|added|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s*){0,4}"
+    r"(?:USt|MwSt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|VersSt|Steuern?(?:\s+und\s+Abgaben)?|VAT|IPT|tax(?:es)?)\b\.?"
+    r"|\b(?:VAT|IPT|MwSt|USt)\.?\s+(?:included|inkl\w*|inbegriffen)"
+    r"|(?:\b(?:up\s+to|bis\s+zu)\s+)?\b\d[\d.,/]*\s*[MG]bit/s"
+    r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
+    r"|\b(?:Guten\s+Tag|Hallo|Sehr\s+geehrter?|Liebe[r]?|Dear|Hello|Hi)\b[^,.!\n]{0,40}[,!]"
+    r"|\b(?:0|00|12|24)(?:[:.]\d\d)?\s+(?:Uhr(?:\s+mittags)?|hrs|noon)\b|\bat\s+\d\d:\d\d\b",
+    re.IGNORECASE,
+)
+
+
+class Doubt(NamedTuple):
+    """What keeps a value from being approved: the highest confidence that it may have, and why."""
+
+    cap: int
+    sentence: str
+
+
+def doubts(
+    vertical: Vertical,
+    reading: ContractReading,
+    linked: Iterable[LinkedValue],
+    choices: Mapping[str, FieldChoice],
+) -> dict[str, Doubt]:
+    """The doubt about each chosen value that is a number or a date, by field; none where all is accounted for."""
+    values = [each for each in linked if not each.candidate.is_bare]
+    reader = _Reader(vertical, reading, values, choices)
+    found: dict[str, Doubt] = {}
+    for name, choice in choices.items():
+        rule = vertical.field(name)
+        if rule is None or rule.kind not in NUMBER_KINDS:
+            continue
+        best = choice.best
+        unread = reader.unread(best.page, best.start, best.end)
+        rival = "" if unread else _rival(rule, values, choices, reader)
+        if unread:
+            found[name] = Doubt(UNREAD_CAP, f"words beside it were not understood: {_said(unread)}")
+        elif rival:
+            found[name] = Doubt(RIVAL_CAP, f"another value is not accounted for: {rival}")
+    return found
+
+
+def _said(words: list[str]) -> str:
+    return ", ".join(repr(word) for word in words[:QUOTED_WORDS_MAX])
+
+
+def _rival(
+    rule: FieldRule,
+    values: Iterable[LinkedValue],
+    choices: Mapping[str, FieldChoice],
+    reader: "_Reader",
+) -> str:
+    """The first value of the document that may be meant instead, as it is printed."""
+    if rule.per == "month" and (deducted := reader.deduction()):
+        return deducted
+    for each in values:
+        page = reader.reading.pages[each.page]
+        if each.candidate.kind != rule.kind or page.is_small_print(each.candidate.start):
+            continue
+        if _is_other_unit(rule, each.candidate) or _is_chosen(each, choices):
+            continue
+        if not _is_explained(rule, each, choices, reader):
+            return " ".join(page.text[each.candidate.start : each.candidate.end].split())
+    return ""
+
+
+def _is_other_unit(rule: FieldRule, candidate: ValueCandidate) -> bool:
+    """Whether an amount is for something else by its unit: a price of a kWh is no rival of a monthly amount."""
+    return rule.kind == "money" and (rule.per == "kWh") != (candidate.per == "kWh")
+
+
+def _is_chosen(each: LinkedValue, choices: Mapping[str, FieldChoice]) -> bool:
+    """Whether it is a chosen value of its kind, here or printed again."""
+    return any(
+        (choice.best.page, choice.best.start) == (each.page, each.candidate.start)
+        or choice.best.value == each.candidate.value
+        for choice in choices.values()
+    )
+
+
+def _is_explained(
+    rule: FieldRule,
+    each: LinkedValue,
+    choices: Mapping[str, FieldChoice],
+    reader: "_Reader",
+) -> bool:
+    """Whether a label of something else accounts for a value, in a statement without an unread word."""
+    best = each.links[0] if each.links else None
+    candidate = each.candidate
+    if (
+        rule.kind == "duration"
+    ):  # any text has periods: only one that is about the same thing is a rival
+        return not reader.is_about(each, rule.name) or _is_of_another(best, rule, ADJACENT_MIN)
+    if rule.kind == "date" and (
+        _is_of_another(best, rule, ADJACENT_MIN)
+        or reader.is_letter_date(each)
+        or reader.is_of_others(each)
+    ):
+        return True
+    if rule.kind == "money" and (
+        _is_reckoned(candidate, choices)
+        or candidate.per == "once"
+        or reader.says(each, _ONCE)
+        or (reader.says(each, OLD_WORDS) and not reader.says(each, NEW_WORDS))
+    ):
+        return True
+    return _is_of_another(best, rule, LINK_MIN) and not reader.unread(
+        each.page, candidate.start, candidate.end, is_aside=True
+    )
+
+
+def _is_of_another(best: LabelLink | None, rule: FieldRule, strength_min: float) -> bool:
+    return best is not None and best.strength >= strength_min and best.meaning.what != rule.name
+
+
+def _is_reckoned(candidate: ValueCandidate, choices: Mapping[str, FieldChoice]) -> bool:
+    """Whether an amount leads to a chosen one: twelve times it, or without the tax in it."""
+    return any(
+        abs(candidate.number - 12 * choice.best.number) < YEAR_SLACK
+        or (
+            candidate.tax == "net"
+            and any(
+                abs(candidate.number * (1 + rate) - choice.best.number) < TAX_SLACK
+                for rate in TAX_RATES
+            )
+        )
+        for choice in choices.values()
+        if choice.best.number
+    )
+
+
+class _Reader:
+    """Finds the words of statements that nothing accounts for."""
+
+    def __init__(
+        self,
+        vertical: Vertical,
+        reading: ContractReading,
+        values: Iterable[LinkedValue],
+        choices: Mapping[str, FieldChoice],
+    ) -> None:
+        self.reading = reading
+        words = [*all_labels(vertical.plain), *all_labels(vertical.signs)]
+        self._plain = {skeleton(word) for word in words}
+        self._known = [_REMARKS, _phrases(words)]
+        self._known += [
+            re.compile(re.escape(choice.best.value), re.IGNORECASE)
+            for name, choice in choices.items()
+            if (rule := vertical.field(name)) and rule.kind in ("text", "provider")
+        ]
+        self._spans = [list(_spans(page)) for page in reading.pages]
+        for each in values:
+            is_linked = bool(each.links) and each.links[0].strength >= LINK_MIN
+            if is_linked or _is_chosen(each, choices) or _is_reckoned(each.candidate, choices):
+                end = max(each.candidate.end, each.candidate.reach)
+                self._spans[each.page].append((each.candidate.start, end))
+
+    def unread(self, at: int, start: int, end: int, *, is_aside: bool = False) -> list[str]:
+        """The words of the statement of a value that are neither labels nor values nor plain.
+
+        Beside a value of something else, it also changes nothing that it is paid once.
+        """
+        page = self.reading.pages[at]
+        return [
+            word
+            for first, last in _statement(page, start, end)
+            for word in self._unread(at, first, last, (start, end), is_aside=is_aside)
+        ]
+
+    def _unread(
+        self, at: int, first: int, last: int, value: tuple[int, int], *, is_aside: bool
+    ) -> Iterator[str]:
+        text = self.reading.pages[at].text[first:last]
+        letters = list(text)
+        known = [*self._known, _ONCE] if is_aside else self._known
+        known = [*known, _NUMBERED]
+        spans = [found.span() for pattern in known for found in pattern.finditer(text)]
+        spans += [(start - first, end - first) for start, end in (*self._spans[at], value)]
+        for start, end in spans:
+            for place in range(max(start, 0), min(end, len(letters))):
+                letters[place] = " "
+        for word in _WORD.findall("".join(letters)):
+            is_number = word.isdigit() and len(word) >= NUMBER_DIGITS_MIN
+            if not is_number and skeleton(word) not in self._plain:
+                yield word
+
+    def is_about(self, each: LinkedValue, name: str) -> bool:
+        """Whether the statement of a value has a label of that field."""
+        page = self.reading.pages[each.page]
+        return any(
+            first <= mention.start < last and any(one.what == name for one in mention.meanings)
+            for first, last in _statement(page, each.candidate.start, each.candidate.end)
+            for mention in page.mentions
+        )
+
+    def says(self, each: LinkedValue, pattern: re.Pattern[str]) -> bool:
+        """Whether the statement of a value has such words."""
+        page = self.reading.pages[each.page]
+        places = _statement(page, each.candidate.start, each.candidate.end)
+        return any(pattern.search(page.text, first, last) for first, last in places)
+
+    def is_of_others(self, each: LinkedValue) -> bool:
+        """Whether every label in the statement of a value that takes its kind is one of something else."""
+        page = self.reading.pages[each.page]
+        labels = [
+            mention
+            for first, last in _statement(page, each.candidate.start, each.candidate.end)
+            for mention in page.mentions
+            if first <= mention.start < last and mention.of_kind(each.candidate.kind)
+        ]
+        return bool(labels) and all(mention.is_decoy for mention in labels)
+
+    def deduction(self) -> str:
+        """An amount with a minus that is not said to be paid once: what is paid a month is another one."""
+        for page in self.reading.pages:
+            for found in _DEDUCTION.finditer(page.text, 0, page.terms_from):
+                if not _ONCE.search(page.cell_text(found.start())):
+                    return found[0].strip()
+        return ""
+
+    def is_letter_date(self, each: LinkedValue) -> bool:
+        """Whether a line is a place and a date, as at the head of a letter or over a signature."""
+        page = self.reading.pages[each.page]
+        cell = page.cell(each.candidate.start)
+        if cell is None:
+            return False
+        text = page.text[cell.start : each.candidate.start]
+        return each.candidate.end >= cell.end - 1 and bool(_PLACE.fullmatch(text))
+
+
+def _phrases(words: Iterable[str]) -> re.Pattern[str]:
+    """The plain words that are several, as a pattern."""
+    several = [r"\s+".join(map(re.escape, word.split())) for word in words if " " in word]
+    return re.compile(rf"\b(?:{'|'.join(several) or '(?!)'})\b", re.IGNORECASE)
+
+
+def _spans(page: AnalyzedPage) -> Iterator[tuple[int, int]]:
+    """The places of a page that are read: labels, names, phrases."""
+    for mention in page.mentions:
+        word = page.text[mention.start : mention.end].casefold()
+        if mention.slip != "compound" or word.startswith(PREFIXES):
+            yield mention.start, mention.end
+    for hits in (page.names, page.phrases, page.rivals):
+        for hit in hits:
+            yield hit.start, hit.end
+
+
+def _statement(page: AnalyzedPage, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The stretches of text that speak of a value: its sentence, or its cell with those that belong to it."""
+    cell = page.cell(start)
+    if cell is None:
+        yield start, end
+        return
+    row = page.grid.rows[cell.row]
+    if len(row) == 1:
+        yield _sentence(page, cell, start, end)
+        return
+    yield cell.start, cell.end
+    for other in row:
+        if other.column < cell.column or _is_remark(page, other):
+            yield other.start, other.end
+    yield from _head(page, cell)
+
+
+def _is_remark(page: AnalyzedPage, cell: GridCell) -> bool:
+    """Whether a cell behind a value has neither a label nor a value of its own."""
+    text = page.grid.words(cell)
+    starts = [each.start for each in page.mentions] + [each.start for each in page.candidates]
+    return ":" not in text and not any(cell.start <= start < cell.end for start in starts)
+
+
+def _head(page: AnalyzedPage, cell: GridCell) -> Iterator[tuple[int, int]]:
+    """The header of the column of a cell: a known head of a table, or the first row of three columns or more."""
+    first = cell.row
+    columns = len(page.grid.rows[cell.row])
+    while first and len(page.grid.rows[first - 1]) == columns:
+        first -= 1
+        if first in page.labelled.header_rows:
+            break
+    if first == cell.row or (columns < COLUMNS_MIN and first not in page.labelled.header_rows):
+        return
+    for head in page.grid.rows[first]:
+        if head.overlaps(cell):
+            yield head.start, head.end
+
+
+def _sentence(page: AnalyzedPage, cell: GridCell, start: int, end: int) -> tuple[int, int]:
+    """The sentence around a value, over the lines of its paragraph."""
+    rows = page.grid.rows
+    first, last = cell.start, cell.end
+    has_label = ":" in page.text[cell.start : start]
+    for row in range(cell.row - 1, max(-1, cell.row - SENTENCE_LINES_MAX), -1):
+        above = page.grid.words(rows[row][0])
+        if has_label or ":" in above or not page.grid.is_single(row) or not _is_long(above):
+            break
+        first = rows[row][0].start
+    for row in range(cell.row + 1, min(len(rows), cell.row + SENTENCE_LINES_MAX)):
+        above, below = (page.grid.words(rows[each][0]) for each in (row - 1, row))
+        if not page.grid.is_single(row) or not _goes_on(above, below):
+            break
+        last = rows[row][0].end
+    text = page.text
+    before = [each.end() for each in _SENTENCE_END.finditer(text, first, start)]
+    behind = _SENTENCE_END.search(text, end, last)
+    return before[-1] if before else first, behind.start() if behind else last
+
+
+def _is_long(line: str) -> bool:
+    return len(line) >= LONG_LINE_CHARS
+
+
+def _goes_on(above: str, below: str) -> bool:
+    """Whether a line is the continuation of the one above: in brackets, in small letters, or of a long line."""
+    if below[:1] in "(*":
+        return True
+    if above.endswith((".", "!", "?", ":")):
+        return False
+    return below[:1].islower() or (_is_long(above) and ":" not in above and ":" not in below)

@@ -1,0 +1,116 @@
+"""Approval by elimination: an unread word beside a value, or a value that nothing accounts for, waits for a person."""
+
+import pytest
+
+from stateward.pipelines.contracts.evaluate import by_rules
+from stateward.pipelines.contracts.extraction import FoundValue
+from stateward.pipelines.contracts.rules import ACCEPTED_MIN, rules_of, shipped, shipped_texts
+from stateward.pipelines.kit.reader import text_document
+
+TELCO = {
+    "head": "Vodafone GmbH, Ferdinand-Braun-Platz 1, 40549 Düsseldorf\n\nVertragszusammenfassung",
+    "plan_name": "Tarif: GigaZuhause 100",
+    "contract_start": "Vertragsbeginn: 01.05.2025",
+    "contract_end": "Vertragsende: 30.04.2027",
+    "data_volume": "Datenvolumen: unbegrenzt",
+    "monthly_rate": "Monatlicher Preis: 39,99 €",
+    "cancellation_period": "Kündigungsfrist: 1 Monat",
+    "more": "",
+}
+ENGLISH = {
+    "head": "EE Limited, Trident Place, Hatfield\n\nContract summary",
+    "plan_name": "Plan: Smart 100",
+    "contract_start": "Contract start date: 1 May 2025",
+    "contract_end": "Contract end date: 30 April 2027",
+    "data_volume": "Data allowance: 50 GB",
+    "monthly_rate": "Monthly price: £39.99",
+    "cancellation_period": "Notice period: 30 days",
+    "more": "",
+}
+
+
+def found(base: dict[str, str], field: str, **changes: str) -> FoundValue:
+    text = "\n".join({**base, **changes}.values())
+    extraction = by_rules(text_document(text), shipped().vertical("telco"), shipped())
+    return next(each for each in extraction.found if each.field == field)
+
+
+@pytest.mark.parametrize(
+    ("base", "line"),
+    [
+        (TELCO, "Monatlicher Preis: 39,99 €"),
+        (TELCO, "Monatlicher Preis inkl. 19 % MwSt.: 39,99 €, fällig zum 15."),
+        (TELCO, "Ihr monatlicher Preis beträgt 39,99 € brutto"),
+        (ENGLISH, "Monthly price (including 20 % VAT): £39.99"),
+        (ENGLISH, "Your monthly price is £39.99, payable on the 1st of each month"),
+    ],
+)
+def test_a_statement_of_which_every_word_is_known_needs_no_person(
+    base: dict[str, str], line: str
+) -> None:
+    assert found(base, "monthly_rate", monthly_rate=line).confidence >= ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("base", "line"),
+    [
+        (TELCO, "Monatlicher Preis, solange Sie volljährig sind: 39,99 €"),
+        (TELCO, "Monatlicher Preis in jedem geraden Monat: 39,99 €"),
+        (TELCO, "Monatlicher Preis: 39,99 € (Studierende)"),
+        (TELCO, "Monatlicher Preis: 39,99 €\n(gekoppelt an den Vertrag Ihrer Eltern)"),
+        (ENGLISH, "Monthly price while you hold a loyalty card: £39.99"),
+        (ENGLISH, "Monthly price: £39.99, halved over Christmas"),
+    ],
+)
+def test_a_word_beside_a_value_that_is_not_known_caps_it(base: dict[str, str], line: str) -> None:
+    value = found(base, "monthly_rate", monthly_rate=line)
+
+    assert value.confidence < ACCEPTED_MIN
+    assert "not understood" in value.why
+
+
+@pytest.mark.parametrize(
+    ("base", "line", "field"),
+    [
+        (TELCO, "Vom Sommer an sind es 44,99 €.", "monthly_rate"),
+        (TELCO, "Treuevorteil, ein Jahr lang: -15,00 €", "monthly_rate"),
+        (TELCO, "Umstellung der Leitung: 12.06.2025", "contract_start"),
+        (ENGLISH, "Every spring it goes up by £1.80.", "monthly_rate"),
+        (ENGLISH, "Line moves over: 12 June 2025", "contract_end"),
+    ],
+)
+def test_a_value_that_nothing_accounts_for_caps_those_of_its_kind(
+    base: dict[str, str], line: str, field: str
+) -> None:
+    value = found(base, field, more=line)
+
+    assert value.confidence < ACCEPTED_MIN
+    assert "not accounted for" in value.why
+
+
+@pytest.mark.parametrize(
+    ("base", "line", "field"),
+    [
+        (TELCO, "Einmaliger Bereitstellungspreis: 69,99 €", "monthly_rate"),
+        (TELCO, "Gesamtkosten pro Jahr: 479,88 €", "monthly_rate"),
+        (TELCO, "Düsseldorf, den 12.03.2025", "contract_start"),
+        (TELCO, "Unterschrieben am: 12.03.2025, M. Kaya", "contract_start"),
+        (ENGLISH, "Signed: P. Raman, 11 December 2024", "contract_start"),
+        (ENGLISH, "At your previous provider you last paid £45.00 a month.", "monthly_rate"),
+    ],
+)
+def test_a_value_with_a_known_role_caps_nothing(
+    base: dict[str, str], line: str, field: str
+) -> None:
+    assert found(base, field, more=line).confidence >= ACCEPTED_MIN
+
+
+def test_a_vertical_may_have_plain_words_of_its_own() -> None:
+    texts = shipped_texts()
+    texts["telco.yaml"] += "\nplain: {de: [Studierende]}\n"
+    rules = rules_of(texts)
+    text = "\n".join({**TELCO, "monthly_rate": "Monatlicher Preis (Studierende): 39,99 €"}.values())
+
+    values = by_rules(text_document(text), rules.vertical("telco"), rules).found
+
+    assert next(each for each in values if each.field == "monthly_rate").confidence >= ACCEPTED_MIN
