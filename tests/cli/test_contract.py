@@ -155,6 +155,7 @@ CALLS: dict[str, str] = {
     "hold": "hold --list",
     "audit list": "audit list",
     "audit export": "audit export {new}",
+    "dead-letters": "dead-letters",
     "secrets create": "secrets create {new}",
     "secrets rotate": "secrets rotate",
     "secrets seal": "secrets seal",

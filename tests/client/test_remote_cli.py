@@ -12,8 +12,10 @@ from msgspec.structs import replace
 from stateward.app.feed import feed_of
 from stateward.cli import cli
 from stateward.cli.exit_codes import Exit
+from stateward.client import Client
 from stateward.notifications.feed_targets import FeedMessage
 from stateward.settings import FeedSettings
+from stateward.storage.store import DeadLetter
 from tests.server.api_client import ApiClient, serving, settings_at, statement
 from tests.server.contracts import waiting
 
@@ -32,6 +34,11 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
             found.sent(statement(number), name=f"file-{number}.csv")
         found.sent(b"date;amount;text\nno date;no amount;x\n", name="broken.csv")
         found.work()
+        letters = [
+            DeadLetter(kind="event", body=f'{{"id": {number}}}', reason="it has no kind", at=number)
+            for number in range(3)
+        ]
+        found.app.store.add_dead_letters(letters)
         yield found
 
 
@@ -60,6 +67,8 @@ def ids(api: ApiClient) -> list[str]:
         ["list", "--json"],
         ["list", "status:error", "--jsonl"],
         ["list", "--limit", "1"],
+        ["dead-letters"],
+        ["dead-letters", "--limit", "2", "--jsonl"],
         ["audit", "list", "--jsonl"],
         ["audit", "list", "--verb", "none"],
         ["audit", "export", "-"],
@@ -199,6 +208,14 @@ def test_keys_are_managed_over_http(api: ApiClient, monkeypatch: pytest.MonkeyPa
     assert all("key" not in each for each in listed)
     assert closed.stdout == f"{made['id']} is revoked\n"
     assert late.exit_code == Exit.REFUSED
+
+
+def test_what_could_not_be_read_is_listed_page_by_page_for_operators(worked: ApiClient) -> None:
+    with Client(worked.url) as client:
+        found = list(client.dead_letters(limit=2))
+
+    assert [each.body for each in found] == ['{"id": 2}', '{"id": 1}', '{"id": 0}']
+    assert "see them, and what sent them: stateward dead-letters" in far(worked, "doctor").stdout
 
 
 def test_the_change_feed_is_looked_at_and_replayed_over_http(

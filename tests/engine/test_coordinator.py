@@ -297,7 +297,7 @@ def test_what_is_no_event_at_all_is_kept_as_a_dead_letter(rig: Rig) -> None:
 
     rig.settle()
 
-    (letter,) = rig.store.dead_letters()
+    ((_, letter),) = rig.store.dead_letters()
     assert (letter.kind, letter.body) == ("event", '{"id": 7}')
     assert rig.bus.depth() == 0
 

@@ -276,13 +276,13 @@ def _transport_check(app: App) -> Check:
 def _dead_letter_check(app: App) -> Check:
     """Events and messages that no process could read: they changed nothing, and a person should know."""
     found = app.store.dead_letters(limit=DEAD_MAX)
-    newest = "; ".join(f"{each.kind}: {each.reason}" for each in found[-LETTERS_SHOWN:])
+    newest = "; ".join(f"{each.kind}: {each.reason}" for _, each in found[:LETTERS_SHOWN])
     count = f"{len(found)} or more" if len(found) == DEAD_MAX else str(len(found))
     return Check(
         name="dead letters",
         is_well=not found,
         sentence=f"{count} could not be read ({newest})" if found else "everything could be read",
-        advice="see them under Operations in the console, and what sent them" if found else "",
+        advice="see them, and what sent them: stateward dead-letters" if found else "",
     )
 
 

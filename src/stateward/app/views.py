@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait
     from stateward.engine.reviews import Reviews
     from stateward.storage.audit import AuditEntry
     from stateward.storage.erasure import Hold
+    from stateward.storage.store import DeadLetter
 
 LOG_LINES_MAX = 100_000
 
@@ -347,6 +348,17 @@ def audit_view(number: int, entry: "AuditEntry") -> schemas.AuditItem:
         reason=entry.reason,
         seq=entry.seq,
         hash=entry.hash,
+    )
+
+
+def dead_letter_view(number: int, letter: "DeadLetter") -> schemas.DeadLetter:
+    """Something that could not be read."""
+    return schemas.DeadLetter(
+        number=number,
+        at=to_iso(letter.at),
+        kind=letter.kind,
+        reason=letter.reason,
+        body=letter.body,
     )
 
 

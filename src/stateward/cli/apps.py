@@ -324,6 +324,10 @@ class AppProtocol(Protocol):
         """Delete what is old, by the rules of the settings."""
         ...
 
+    def dead_letters(self) -> "Iterator[schemas.DeadLetter]":
+        """Events and messages that could not be read, newest first."""
+        ...
+
     def feed(self) -> "schemas.FeedDocument":
         """How far the change feed has come."""
         ...

@@ -520,6 +520,15 @@ class LocalApp(AppProtocol):
         done = self._app.retention.run(actor=person(), is_dry_run=is_dry_run, progress=progress)
         return retention_view(done, is_dry_run=is_dry_run)
 
+    def dead_letters(self) -> Iterator[schemas.DeadLetter]:
+        """Events and messages that could not be read, newest first."""
+        from stateward.app.views import dead_letter_view
+
+        before = None
+        while found := self._app.store.dead_letters(before=before, limit=PAGE):
+            yield from (dead_letter_view(*each) for each in found)
+            before = found[-1][0]
+
     def feed(self) -> schemas.FeedDocument:
         """How far the change feed has come."""
         from stateward.app.feed import feed_status, feed_view

@@ -475,6 +475,11 @@ class RemoteApp(AppProtocol):
         with translated():
             return self._client.apply_retention(is_dry_run=is_dry_run)
 
+    def dead_letters(self) -> Iterator[schemas.DeadLetter]:
+        """Events and messages that could not be read, newest first."""
+        with translated():
+            yield from self._client.dead_letters()
+
     def feed(self) -> schemas.FeedDocument:
         """How far the change feed has come."""
         with translated():

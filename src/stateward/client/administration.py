@@ -50,6 +50,10 @@ class AdministrationOperations(Requests):
         )
         return self._pages("/audit", params, schemas.AuditPage)
 
+    def dead_letters(self, *, limit: int = 200) -> Iterator[schemas.DeadLetter]:
+        """Events and messages that could not be read, newest first; `limit` is how many a page has."""
+        return self._pages("/dead-letters", said(limit=limit), schemas.DeadLetterPage)
+
     def verify(self, *, checkpoint: str | None = None) -> schemas.Verification:
         """Replay the whole history and check it, also against a checkpoint that was kept elsewhere."""
         if checkpoint is None:

@@ -156,7 +156,7 @@ def _letters(app: App, caller: Caller) -> list[DeadLetter]:
     """Of all machines together, so only for those who may see all."""
     if caller.machines or not caller.may("observe"):
         return []
-    return app.store.dead_letters(limit=LETTERS_SHOWN)
+    return [letter for _, letter in app.store.dead_letters(limit=LETTERS_SHOWN)]
 
 
 def _settings(app: App) -> str:

@@ -26,6 +26,8 @@ from stateward.schemas.feed import FeedDocument, FeedReplayRequest
 from stateward.schemas.health import (
     AuditItem,
     AuditPage,
+    DeadLetter,
+    DeadLetterPage,
     Diagnosis,
     DiagnosisCheck,
     Health,
@@ -157,6 +159,8 @@ __all__ = [
     "CorrectedValue",
     "Count",
     "Counts",
+    "DeadLetter",
+    "DeadLetterPage",
     "DeliveryDocument",
     "DeliveryPage",
     "DetectedType",

@@ -104,6 +104,23 @@ class AuditPage(Document, frozen=True, kw_only=True):
     next: str | None
 
 
+class DeadLetter(Document, frozen=True, kw_only=True):
+    """An event or a message that could not be read; it changed nothing."""
+
+    number: Count
+    at: Time
+    kind: str
+    reason: str
+    body: Annotated[str, Meta(description="As much of it as was stored.")]
+
+
+class DeadLetterPage(Document, frozen=True, kw_only=True):
+    """What could not be read, newest first; `next` leads on, or is null."""
+
+    items: list[DeadLetter]
+    next: str | None
+
+
 class VerificationRequest(Request, frozen=True, kw_only=True):
     """A checkpoint of the history that was kept elsewhere, as `verify` wrote it."""
 

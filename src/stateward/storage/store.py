@@ -67,6 +67,7 @@ from stateward.storage.search import (
 )
 
 PREFIXES_MAX = 100
+NUMBER_MAX = (1 << 63) - 1
 PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
 
 # In the order of the fields of `Record`.
@@ -763,22 +764,26 @@ class Store:
         digests = [row_digest(salt, row) for row, salt in pairs]
         add_seals(self._database, {table.name: digests}, at=max(int(row[-1] or 0) for row in rows))
 
-    def dead_letters(self, *, limit: int = PAGE_MAX) -> list[DeadLetter]:
-        """What could not be processed, oldest first."""
-        return [letter for _, letter in self._dead_letters(after=0, limit=limit)]
+    def dead_letters(
+        self, *, before: int | None = None, limit: int = PAGE_MAX
+    ) -> list[tuple[int, DeadLetter]]:
+        """What could not be processed, newest first, each with its number; `before` is the last one that was seen."""
+        least = NUMBER_MAX if before is None else before
+        return self._dead_letters("WHERE id < :before ORDER BY id DESC", before=least, limit=limit)
 
     def walk_dead_letters(self, *, chunk: int = 1000) -> Iterator[DeadLetter]:
         """All of it, oldest first, a chunk in memory at a time."""
         after = 0
-        while found := self._dead_letters(after=after, limit=chunk):
+        while found := self._dead_letters(
+            "WHERE id > :after ORDER BY id", after=after, limit=chunk
+        ):
             yield from (letter for _, letter in found)
             after = found[-1][0]
 
-    def _dead_letters(self, *, after: int, limit: int) -> list[tuple[int, DeadLetter]]:
+    def _dead_letters(self, which: str, **values: int) -> list[tuple[int, DeadLetter]]:
         found = self._database.rows(
-            "SELECT id, kind, body, reason, at FROM dead_letters WHERE id > :after ORDER BY id LIMIT :limit",
-            after=after,
-            limit=limit,
+            f"SELECT id, kind, body, reason, at FROM dead_letters {which} LIMIT :limit",
+            **values,
         )
         return [
             (

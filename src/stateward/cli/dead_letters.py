@@ -1,0 +1,36 @@
+"""`stateward dead-letters`: what no process could read."""
+
+from itertools import islice
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.output import cut, moment, write_table
+
+
+@click.command(
+    "dead-letters",
+    cls=Command,
+    is_listing=True,
+    is_reading=True,
+    examples=["stateward dead-letters", "stateward dead-letters --jsonl"],
+)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@pass_context
+def dead_letters(context: CliContext, *, limit: int) -> None:
+    """List events and messages that could not be read, newest first.
+
+    They changed nothing. What could not be delivered to others is in `stateward webhook dead`.
+    """
+    with context.app() as app:
+        found = list(islice(app.dead_letters(), limit))
+    if context.is_for_programs:
+        from msgspec import to_builtins
+
+        context.emit_rows(to_builtins(each) for each in found)
+        return
+    if not found:
+        context.say("everything could be read")
+        return
+    rows = [(moment(each.at), each.kind, each.reason, cut(each.body)) for each in found]
+    write_table(("when", "kind", "reason", "content"), rows)
