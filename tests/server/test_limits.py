@@ -255,7 +255,8 @@ def test_head_is_get_without_a_body(shared: ApiClient) -> None:
 
 
 def test_answers_are_not_stored_and_their_type_is_not_guessed(shared: ApiClient) -> None:
-    for path in ("/records", "/healthz", "/nowhere", "/openapi.json"):
+    one = f"/records/{shared.sent(statement(next(NUMBERS)))}"
+    for path in ("/records", one, "/healthz", "/nowhere", "/openapi.json"):
         headers = shared.get(path).headers
 
         assert headers["x-content-type-options"] == "nosniff"

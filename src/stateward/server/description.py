@@ -121,7 +121,7 @@ HEADERS: dict[str, tuple[str, str]] = {
     "ETag": ("The version, or the SHA-256 of a file, in quotes.", '^"[0-9a-f]+"$'),
     "Location": ("Where the thing is.", "^/"),
     "Link": ("The next page, with `rel=next`; absent on the last.", "^<"),
-    "Cache-Control": ("`no-cache`: ask again before using it again.", ""),
+    "Cache-Control": ("`no-store`: it is kept in no cache; compare by `ETag`.", ""),
     "Idempotency-Replayed": ("`true` where this is the answer to an earlier request.", "^true$"),
     "Retry-After": ("Seconds to wait.", "^[0-9]+$"),
     "WWW-Authenticate": ("How to show a key.", ""),

@@ -75,7 +75,7 @@ async def get_file(
 
     of, saved = await service.quick.ask(look)
     file = saved.file
-    headers = {"ETag": f'"{file.sha256}"', "Cache-Control": "private, no-cache"}
+    headers = {"ETag": f'"{file.sha256}"', "Cache-Control": "no-store"}
     if known is not None and (known.strip() == "*" or file.sha256 in TAG_LIST.findall(known)):
         return Response(content=None, status_code=304, headers=headers)
     await note_read(request, DOCUMENT_READ, record_id=of, file=saved.path)

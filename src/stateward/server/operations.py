@@ -249,7 +249,7 @@ async def get_record(
         await asyncio.sleep(LOOK_PAUSE_S)
     headers = {
         "ETag": views.etag(record.version),
-        "Cache-Control": "no-cache",
+        "Cache-Control": "no-store",
         "Content-Type": views.JSON,
     }
     return (

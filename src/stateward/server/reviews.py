@@ -141,7 +141,7 @@ async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
 
     def look(app: App) -> Answer:
         task = app.reviews.task(record_id, machines=caller.machines)
-        headers = {"ETag": views.etag(task.record.version), "Cache-Control": "no-cache"}
+        headers = {"ETag": views.etag(task.record.version), "Cache-Control": "no-store"}
         detail = review_view(app.reviews, app.store, task, actor=caller.actor)
         return views.json_answer(_document(app, detail), headers=headers)
 

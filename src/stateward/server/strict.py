@@ -79,7 +79,7 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def _bad(why: str) -> Refusal:
-    return Refusal("invalid-request", f"the body of this request is no JSON that is taken: {why}")
+    return Refusal("invalid-request", f"the body of this request is not valid JSON: {why}")
 
 
 class ApiRequest(Request[Any, Any, Any]):

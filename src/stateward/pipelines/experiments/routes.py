@@ -62,7 +62,7 @@ async def bundle(
         digest = sha256(data).hexdigest()
         headers = {
             "ETag": f'"{digest}"',
-            "Cache-Control": "private, no-cache",
+            "Cache-Control": "no-store",
             "Content-Type": ZIP,
             "Content-Disposition": f'attachment; filename="{record.id}.zip"',
             "X-Content-Type-Options": "nosniff",
