@@ -1,4 +1,4 @@
-"""Silent and slow clients beside honest ones: `python -m lab.connections`.
+"""Silent and slow clients beside honest ones: `make load-connections`.
 
 It starts a service as `stateward up` does, holds many connections that say nothing and some that drip a byte a second,
 uploads small statements at a steady rate meanwhile, and says how many were taken, how long each took, and whether
@@ -23,6 +23,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 BOUNDARY = "stateward-connections"
+HEADING = "## With silent and slow clients"
 END_S = 120.0
 SENDERS = 12
 CONFIG = "data: {data}\napi: {{port: 0, rate_per_minute: 1000000, burst: 100000}}\n"
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--slow", type=int, default=200)
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--page", type=Path, help="The page whose section is written anew.")
     asked = parser.parse_args(arguments)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -47,8 +49,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
+    is_well = told["is_alive"] and told["ended"] == told["sent"] and not told["refused"]
     sys.stdout.write(json.dumps(told, indent=2) + "\n")
-    return 0 if told["is_alive"] and told["ended"] == told["sent"] and not told["refused"] else 1
+    if asked.page is not None:
+        page = asked.page.read_text("utf-8")
+        asked.page.write_text(
+            with_section(page, _section(told, asked, is_well=bool(is_well))), "utf-8"
+        )
+    return 0 if is_well else 1
+
+
+def section_of(page: str) -> str:
+    """The section of a page that this lab writes; empty if it has none."""
+    _, heading, text = page.partition(HEADING)
+    return heading + text.partition("\n## ")[0].rstrip() + "\n" if heading else ""
+
+
+def with_section(page: str, section: str) -> str:
+    """A page with this section, in place of the one that it has."""
+    rest = page.replace(section_of(page), "").rstrip() if section_of(page) else page.rstrip()
+    return f"{rest}\n\n{section}" if section else page
+
+
+def _section(told: dict[str, object], asked: argparse.Namespace, *, is_well: bool) -> str:
+    about = (
+        f"`make load-connections` starts `stateward up` on SQLite with the limit of open files that a shell has, holds "
+        f"{asked.idle:,} connections that say nothing and {asked.slow:,} that send a byte a second, and uploads "
+        f"{asked.rate:g} statements a second for {asked.seconds:g} s meanwhile, each over a connection of its own. "
+        f"It fails if one is refused or does not end within {END_S:g} s, or if the service is gone."
+    )
+    figures = (
+        f"This run, at a load average of {os.getloadavg()[0]:.1f}, other programs included: "
+        f"{told['sent']} sent, {told['refused']} refused, {told['ended']} ended, the last {told['until_ended_s']} s after the first was sent; "
+        f"{told['uploads_per_s']} uploads/s; p50 {told['upload_ms_p50']} ms, p99 {told['upload_ms_p99']} ms for an upload: "
+        f"{'met' if is_well else '**not met**'}."
+    )
+    return f"{HEADING}\n\n{about}\n\n{figures}\n"
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:

@@ -24,6 +24,7 @@ from urllib.parse import urlencode
 import msgspec
 from psycopg.conninfo import conninfo_to_dict
 
+from lab.connections import section_of, with_section
 from lab.postgres import cluster
 from stateward.app import App
 from stateward.settings import Settings
@@ -393,7 +394,8 @@ def main() -> None:
     )
     text = page(steady, burst)
     if options.page is not None:
-        options.page.write_text(text, "utf-8")
+        before = options.page.read_text("utf-8") if options.page.exists() else ""
+        options.page.write_text(with_section(text, section_of(before)), "utf-8")
     sys.stdout.write(text)
     sys.exit(any(each.lost or each.refused for each in (steady, burst) if each is not None))
 
