@@ -78,11 +78,12 @@ def _section(told: dict[str, object], asked: argparse.Namespace, *, is_well: boo
         f"{asked.rate:g} statements a second for {asked.seconds:g} s meanwhile, each over a connection of its own. "
         f"It fails if one is refused or does not end within {END_S:g} s, or if the service is gone."
     )
+    result = "met" if is_well else "**not met**"
     figures = (
-        f"This run, at a load average of {os.getloadavg()[0]:.1f}, other programs included: "
-        f"{told['sent']} sent, {told['refused']} refused, {told['ended']} ended, the last {told['until_ended_s']} s after the first was sent; "
-        f"{told['uploads_per_s']} uploads/s; p50 {told['upload_ms_p50']} ms, p99 {told['upload_ms_p99']} ms for an upload: "
-        f"{'met' if is_well else '**not met**'}."
+        f"This run, at a load average of {os.getloadavg()[0]:.1f}, other programs included: {told['sent']} sent, "
+        f"{told['refused']} refused, {told['ended']} ended, the last {told['until_ended_s']} s after the "
+        f"first was sent; {told['uploads_per_s']} uploads/s; an upload took {told['upload_ms_p50']} ms (p50) and "
+        f"{told['upload_ms_p99']} ms (p99): {result}."
     )
     return f"{HEADING}\n\n{about}\n\n{figures}\n"
 

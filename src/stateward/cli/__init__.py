@@ -106,7 +106,7 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             "doctor": ("verify:doctor", "Look for what is wrong with this installation."),
             "dead-letters": (
                 "dead_letters:dead_letters",
-                "List events and messages that could not be read, newest first.",
+                "List events and messages that could not be read.",
             ),
             "bench": ("bench:bench", "Measure what a record costs on this machine."),
             "eval": ("evaluate:eval_", "Measure how well documents are read whose truth is known."),

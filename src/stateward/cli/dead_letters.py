@@ -18,9 +18,9 @@ from stateward.cli.output import cut, moment, write_table
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 @pass_context
 def dead_letters(context: CliContext, *, limit: int) -> None:
-    """List events and messages that could not be read, newest first.
+    """List events and messages that could not be read.
 
-    They changed nothing. What could not be delivered to others is in `stateward webhook dead`.
+    The newest first; they changed nothing. What could not be delivered to others is in `stateward webhook dead`.
     """
     with context.app() as app:
         found = list(islice(app.dead_letters(), limit))
