@@ -601,7 +601,8 @@ def exported(
             for _, each in store.dispositions(limit=LOG_MAX)
         ],
         "dead_letters": [
-            {**msgspec.to_builtins(each), "at": to_iso(each.at)} for each in store.dead_letters()
+            {**msgspec.to_builtins(each), "at": to_iso(each.at)}
+            for each in store.walk_dead_letters()
         ],
     }
     read: dict[str, list[Line]] = {}

@@ -88,6 +88,10 @@ def test_the_same_bytes_are_refused_with_the_id_of_the_first(any_api: ApiClient)
     assert returned.status_code == 200
     assert returned.json()["upload_id"] == first
     assert returned.json()["is_duplicate"] is True
+    assert again.json()["detail"] == f"duplicate: the same bytes are stored as {first}"
+    any_api.post(f"/uploads/{first}/cancel")
+    advice = f", which is in 'error'; to try again: POST /uploads/{first}/retry"
+    assert any_api.send().json()["detail"].endswith(advice)
 
 
 def test_missing_fields_are_named(shared: ApiClient) -> None:

@@ -293,9 +293,11 @@ def _submitting(at: RecordRoutes) -> list[Any]:
             location = f"{at.path}/{record.id}"
             # One that came with other hints was not repeated: it was read again, or is said not to be.
             if is_duplicate and on_duplicate == "refuse" and not opened.note:
+                has_failed = app.registry.of(record).kind[record.status] == "failed"
+                advice = f", which is in {record.status!r}; to try again: POST {location}/retry"
                 return Refusal(
                     "duplicate",
-                    f"duplicate: the same bytes are stored as {record.id}",
+                    f"duplicate: the same bytes are stored as {record.id}{advice if has_failed else ''}",
                     headers={"Location": location},
                     **{at.id_field: record.id},
                 ).answer()
