@@ -62,7 +62,8 @@ class Scene:
         folder.mkdir(parents=True, exist_ok=True)
         days = DAYS * (1 - OLD_SHARE)
         self.config.write_text(
-            f"data: {folder / 'data'}\npipelines: [lab.scale.pipeline]\nretention:\n  rules:\n"
+            f"data: {folder / 'data'}\npipelines: [lab.scale.pipeline]\n"
+            f"{MACHINE.name}_record: {{metrics: {{enabled: true}}}}\nretention:\n  rules:\n"
             f"    - {{pipeline: {MACHINE.name}, older_than_days: {days:g}, "
             "delete: [documents, items, logs, contents]}\n"
         )

@@ -114,6 +114,24 @@ def test_what_is_no_destination_is_refused(tmp_path: Path, wrong: str) -> None:
         loaded(tmp_path, f"anchors: {{destinations: ['{wrong}']}}\n")
 
 
+def test_without_settings_a_business_mails_signed_checkpoints_to_its_administrator(
+    tmp_path: Path,
+) -> None:
+    with mail_server() as server:
+        mail = f"notifications: {{admin_email: a@example.org, smtp_url: 'smtp://127.0.0.1:{server.port}'}}\n"
+        with App(loaded(tmp_path, mail)) as app:
+            assert hand_over(app) == {}
+            assert hand_over(app) == {}
+            found = anchors_of(app)
+
+    public = (tmp_path / "data" / "signing.key.pub").read_text("utf-8").strip()
+    assert (found.is_well, server.recipients) == (True, ["a@example.org"] * 2)
+    assert all(
+        parse_verifier(public).has_signed(each.replace("\r\n", "\n")) for each in server.texts
+    )
+    assert (tmp_path / "data" / "signing.key").stat().st_mode & 0o077 == 0
+
+
 def test_the_doctor_says_what_is_missing(tmp_path: Path) -> None:
     with App(loaded(tmp_path, "")) as app:
         found = anchors_of(app)

@@ -489,6 +489,7 @@ class App:
     def admin(self) -> Admin:
         """Keys, verification, export."""
         from stateward.app.admin import Admin
+        from stateward.app.signing import signing_key_of
 
         return Admin(
             store=self.store,
@@ -497,7 +498,7 @@ class App:
             audit=self.audit,
             registry=self.registry,
             clock=self.clock,
-            signing_key=self.settings.ledger.signing_key,
+            signing_key=lambda: signing_key_of(self.settings),
             artifacts=self.artifacts,
             mirror=self.settings.ledger.mirror,
         )

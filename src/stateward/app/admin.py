@@ -54,7 +54,7 @@ class Admin:
         clock: Callable[[], Micros],
         artifacts: ArtifactStore,
         worker_keys: WorkerKeys,
-        signing_key: str | None = None,
+        signing_key: Callable[[], str | None] = lambda: None,
         mirror: str | None = None,
     ) -> None:
         self._signing_key = signing_key
@@ -214,9 +214,8 @@ class Admin:
         return list(check_documents(self._store, self._artifacts, progress=progress))
 
     def _signer(self) -> CheckpointSigner | None:
-        if self._signing_key is None:
-            return None
-        return parse_signer(Path(self._signing_key).read_text("utf-8").strip())
+        key = self._signing_key()  # asked for each time: it may be made while this process runs
+        return None if key is None else parse_signer(Path(key).read_text("utf-8").strip())
 
     def compare(self, folder: Path, *, progress: Progress = lambda *_: None) -> Comparison:
         """Compare the history with a ledger that mirrors it, up to the first difference."""

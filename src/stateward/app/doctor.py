@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 
 from stateward.app import App
-from stateward.app.anchors import last_anchor
+from stateward.app.anchors import anchor_destinations, last_anchor
 from stateward.app.artifacts import FOLDER
 from stateward.app.feed import feed_of
 from stateward.app.secrets import state as secret_state
+from stateward.app.signing import signing_key_of
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND, Micros, plain_actor, to_iso
 from stateward.engine.clock_guard import ADVICE
@@ -159,17 +160,18 @@ def _backup_check(app: App) -> Check:
 
 def _anchor_check(app: App) -> Check:
     """Where it matters, someone else must have a signed checkpoint: only that shows that all was rewritten."""
-    own, key = app.settings.anchors, app.settings.ledger.signing_key
-    last = last_anchor(app) if own.destinations else None
+    own, places = app.settings.anchors, anchor_destinations(app.settings)
+    last = last_anchor(app) if places else None
     is_recent = last is not None and app.clock() - last <= 2 * own.every_hours * 3600 * SECOND
-    is_well = app.settings.profile == "personal" or (is_recent and key is not None)
+    is_signed = signing_key_of(app.settings) is not None
+    is_well = app.settings.profile == "personal" or (is_recent and is_signed)
     said = "no checkpoint was handed over" if last is None else f"last at {to_iso(last)}"
     advice = (
-        "name anchors.destinations, and ledger.signing_key (stateward key signing create), in the settings"
-        if not own.destinations or key is None
+        "name anchors.destinations in the settings, or notifications.admin_email and smtp_url"
+        if not places
         else "a running coordinator hands them over: look at its log"
     )
-    sentence = said if key is not None or last is None else f"{said}, not signed"
+    sentence = said if is_signed or last is None else f"{said}, not signed"
     return Check(
         name="anchors", is_well=is_well, sentence=sentence, advice="" if is_well else advice
     )

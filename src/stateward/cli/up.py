@@ -293,11 +293,12 @@ def _chores(settings: "Settings", roles: Sequence[str]) -> Iterator[None]:
             from stateward.app.retention import apply_when_due
 
             stack.enter_context(repeated("retention", apply_when_due, settings))
-        if is_coordinator and settings.anchors.destinations:
-            from stateward.app.anchors import anchor_when_due
+        if is_coordinator:
+            from stateward.app.anchors import anchor_destinations, anchor_when_due
             from stateward.app.repeating import repeated
 
-            stack.enter_context(repeated("anchors", anchor_when_due, settings))
+            if anchor_destinations(settings):
+                stack.enter_context(repeated("anchors", anchor_when_due, settings))
         yield
 
 

@@ -308,7 +308,8 @@ class AnchorSettings(Section, frozen=True, kw_only=True):
             description="Folders on other machines (relative to the settings file), http or https addresses, object "
             "storage (`s3://bucket/prefix`, `gs://`, `az://`), `mailto:` addresses (by `notifications.smtp_url`) and "
             "authorities for time stamps (`rfc3161+https://…`; tokens are stored in `timestamps` of the data folder). "
-            "Signed with `ledger.signing_key`, posts also with `ledger.webhook_secret`.",
+            "Signed with `ledger.signing_key`, posts also with `ledger.webhook_secret`. In the profiles business and "
+            "enterprise, none means: by mail to `notifications.admin_email`, where mail can be sent.",
         ),
     ] = ()
     timestamp_roots: Annotated[
