@@ -50,6 +50,7 @@ from stateward.ledger.states import TransitionTable
 RECENT_MAX = 65_536
 """So many documents are remembered with their last line; others are looked up in the files."""
 ADAPTERS_KNOWN_MAX = 1024
+"""Far more than a ledger has; a caller who puts ids there must not fill the memory."""
 MOVES_MIN = 8
 """The fast path for plain moves costs some set-up: a smaller group is not worth it."""
 LINE_START = '{"doc_id":"'
@@ -115,6 +116,7 @@ class CommitGroup:
 
 def are_plain(ids: Sequence[object]) -> bool:
     """Whether all of these are valid ids that JSON writes as they are, between two quotes."""
+    # One pass in C over all ids together: asked one by one, this would cost as much as encoding them.
     if set(map(type, ids)) != {str}:
         return False
     texts: Sequence[str] = ids  # type: ignore[assignment]
@@ -324,6 +326,10 @@ class LineBuilder:
         *,
         is_checked: bool,
     ) -> LedgerLine:
+        """The line for an entry with more than a document, a state and an adapter: the slow path, where all is asked.
+
+        What the caller leaves out is taken from the document's last line, so that a line can be read by itself.
+        """
         table = self._table
         if table is not None and is_checked:
             table.check(entry.doc_id, before, new, entry.actor)
@@ -360,6 +366,7 @@ class LineBuilder:
         return line
 
     def _check_values(self, entry: LedgerEntry) -> None:
+        """Before anything is written: a durable line that cannot be read would make the whole ledger unreadable."""
         if type(entry.adapter) is not str or entry.adapter not in self._adapters:
             check_text(entry.adapter, what="adapter", chars_max=ADAPTER_CHARS_MAX)
             if len(self._adapters) < ADAPTERS_KNOWN_MAX:

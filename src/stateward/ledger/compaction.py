@@ -247,6 +247,7 @@ def _write_snapshot(
     writer: LedgerWriter, header: Header, copied: Snapshot | None, changes: SnapshotLines
 ) -> SnapshotInfo:
     """The lines of another snapshot with these changes."""
+    # A day may have several. A name that the manifest lists is taken even if only its compressed form is there.
     taken = {info.file for info in writer.view.manifest.snapshots}
     name = unused_name(writer.folder, "snapshot", ".json", writer.clock(), taken=taken)
     out = SnapshotWriter(writer.disk, writer.folder / name, header)
@@ -272,6 +273,7 @@ def _changed_documents(deltas: Sequence[Delta]) -> tuple[list[bytes], Callable[[
 
 
 def _delete_snapshot(writer: LedgerWriter, file: str) -> None:
+    """All forms of it: as it is listed, its index, and the plain form that was unpacked for look-ups."""
     plain = file.removesuffix(GZIP_SUFFIX)
     for name in (file, plain + INDEX_SUFFIX, plain):
         unlink_if_exists(writer.disk, writer.folder / name)
@@ -343,6 +345,7 @@ def _publish_compressed(
 
 
 def _is_compressed(info: DeltaInfo) -> bool:
+    """Whether nothing is left to do; a delta of an older version is packed, but has no span for proofs yet."""
     return info.is_removed or (info.file.endswith(GZIP_SUFFIX) and info.span is not None)
 
 
@@ -401,6 +404,7 @@ def apply_retention(writer: LedgerWriter, *, snapshots_kept: int = SNAPSHOTS_KEP
 
 
 def _kept_snapshots(infos: Sequence[SnapshotInfo], count: int) -> tuple[SnapshotInfo, ...]:
+    """The newest, what they stand on, and one that stands on something else."""
     chosen = list(infos[:count])
     bottoms = {info.bottom for info in chosen}
     if count > 1 and len(bottoms) == 1:

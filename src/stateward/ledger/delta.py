@@ -45,10 +45,12 @@ from stateward.ledger.summary import Summary
 INDEX_EVERY_LINES = 512
 """An opening reads at most so many lines, and the group that was being written when the process ended."""
 HASHES_CACHED_MAX = 65_536
+"""As many as the documents that a builder remembers: those are the ones that come again."""
 READ_BYTES = 1 << 20
 LINE_BYTES_FIRST = 4096
 """Most lines are shorter: one pread gets a line and the digits before it."""
 LINE_BYTES_MAX = 1 << 30
+"""No line that was accepted is near this. What is longer has lost its newlines: damage, not a line."""
 PADDING = b"\n" * 65_536
 """Two hundred lines or so: extending the file more rarely saves nothing more, and this is written in no time."""
 
@@ -112,6 +114,7 @@ class Delta:
         return footer.seq
 
     def _check_end(self, durable_seq: int) -> None:
+        """A sealed delta ends where the manifest says. The active one may be torn, but not where it was durable."""
         info, size = self.info, os.fstat(self.fd).st_size
         if info.last_seq is not None:
             if size != info.bytes or self.seq != info.last_seq:
@@ -189,6 +192,7 @@ class Delta:
             raise self._damaged(why, byte, self.seq + 1 + at) from error
 
     def _next_chunk(self) -> bytes:
+        """What follows, up to the padding: at least one whole line, however long that is."""
         size = READ_BYTES
         while True:
             data = os.pread(self.fd, size, self.end)
@@ -265,6 +269,7 @@ class Delta:
         return [known[doc_id] for doc_id, _ in self.pending]
 
     def _append_index(self, disk: Disk, written: bytes) -> None:
+        """Add to the index file, unsynced: its footer has a checksum, and what is lost of it is read from the lines."""
         if self._index_fd < 0:
             path = self.path.with_name(self.path.name + INDEX_SUFFIX)
             start = self.index.file_size - len(written)

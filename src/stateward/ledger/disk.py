@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 MODE = 0o644
+"""A ledger is to be read by auditors and their tools; the folder around a private one keeps others out."""
 TEMPORARY_SUFFIX = ".tmp"
 """The writer deletes files with this suffix when it opens the ledger: a crash left them behind."""
 WRITE_BYTES_MAX = 1 << 30

@@ -42,6 +42,7 @@ from stateward.ledger.view import Progress, no_progress, rollback_of
 WRITE_LINES = 4096
 ANCHOR_START = b'{"anchor":'
 ANCHOR_BYTES_MAX = 1024
+"""More than an anchor can be: so much of the end of a file is searched for one."""
 
 
 class ExportAnchor(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +83,7 @@ def export(ledger: Ledger, path: Path, *, progress: Progress = no_progress) -> E
         disk.write(fd, b"".join(group) + msgspec.json.encode(_AnchorLine(anchor)) + b"\n")
         disk.fsync(fd)
     except BaseException:
-        disk.unlink(path)
+        disk.unlink(path)  # half an export would verify up to its end, and be taken for a whole one
         raise
     finally:
         disk.close(fd)
@@ -184,6 +185,7 @@ class _LogFileCheck:
                 self._report(sentence, seq=last + 1)
 
     def _checked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The lines of these chunks against the chain; what is known of them grows with each one."""
         name, before = self._path.name, self.head.encode()
         for text in checked_lines(chunks, previous=before, name=name, seq=self.first_seq):
             self.count += 1
@@ -194,6 +196,7 @@ class _LogFileCheck:
             yield text
 
     def _check_anchor(self) -> None:
+        """Lines are bound to those before them, never to those after: only the anchor shows a cut at the end."""
         anchor = _read_anchor(self._path)
         if anchor is None:
             self._report(

@@ -22,8 +22,10 @@ from stateward.ledger.view import Progress
 
 ANCHOR_FILE = "anchor.json"
 LINE_BYTES_MAX = 128 << 20
+"""A file that is no export may have no end of line at all; it must not be read into memory for that."""
 PROGRESS_LINES = 4096
 FINDINGS_MAX = 1000
+"""One changed line can make all after it bad; no person reads further than this."""
 FIRST_KEYS = (b'{"actor":', b'{"at":')
 """Keys are sorted: how a line begins, in this version and in an older one that had no actor."""
 
@@ -141,6 +143,11 @@ class HistoryFileCheck:
             self._report(f"the file and {ANCHOR_FILE} do not fit: {sentence}")
 
     def _lines(self) -> Iterator[tuple[_TransitionLine, Transition]]:
+        """Each line with its transition, once it is certain that encoding the values gives these very bytes.
+
+        The seal covers values, not their spelling: `1.0` for `1`, another order of keys or a second key of the same
+        name would leave every hash as it is, and mean something else to another reader.
+        """
         at = 0
         decode: Callable[[bytes], _TransitionLine] = _decode
         with self._path.open("rb") as file:
@@ -167,6 +174,7 @@ class HistoryFileCheck:
         return LedgerDamaged.at(self._path.name, sentence, byte=at, seq=self.count + 1)
 
     def _read_anchor(self) -> list[Lane] | None:
+        """How long each lane must be and how it must end; None if that is not known, which is a finding."""
         try:
             text = self._path.with_name(ANCHOR_FILE).read_bytes()
             found = msgspec.json.decode(text, type=_AnchorFile)

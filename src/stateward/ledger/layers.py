@@ -25,6 +25,7 @@ LAYER_BYTES_MIN = 4 << 20
 LAYER_SHARE = 8
 """The upper layer is at most this part of the lower one."""
 LINES_AT_ONCE = 1024
+"""Merged changes are handed on in groups: a call for each line would cost more than the line."""
 LOOK_UP_BYTES = 1024
 """Reading through so much of the upper layer costs as much as finding that it does not have a document."""
 FILTER_SHARE = 32

@@ -71,6 +71,7 @@ from stateward.ledger.writer import ANY_MACHINE, Durability, LedgerWriter, creat
 HARMLESS_NAMES = ("ledger.jsonl", ".", "LOCK", "HEAD")
 """Files that begin so may be in a folder that becomes a ledger: an old ledger, its backups, traces of a crash."""
 REASON_CHARS_MAX = 1024
+"""Enough for a sentence and two digests, which is what a migration writes there."""
 DAY_S = 86_400.0
 
 

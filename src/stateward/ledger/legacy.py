@@ -41,8 +41,10 @@ from stateward.ledger.record import (
 from stateward.ledger.states import LedgerState
 
 WORD_CHARS_MAX = 200
+"""A longer state is text that went into the wrong field; its start is enough to tell it by."""
 WORDS_CACHED_MAX = 100_000
 SHAPES_CACHED_MAX = 1000
+"""Programs write a few shapes; a file whose every line has names of its own is read line by line."""
 SECONDS_MAX = 25_000_000_000.0
 """The year 2762: a greater number is one of milliseconds, microseconds or nanoseconds."""
 INT_DIGITS_MAX = 18
@@ -158,9 +160,11 @@ class LegacyMapping:
             for name, aliases in FIELDS.items()
             for rank, alias in enumerate(aliases)
         ]
+        # A name that the user gave wins over every built-in one of the same field.
         ranked += [(alias.lower(), (str(name), -1)) for alias, name in own.fields.items()]
         self.fields: Mapping[str, tuple[str, int]] = _FieldNames(dict(ranked))
         """The field that a name means, and its rank among the names for that field."""
+        # Goes into the first line of the new ledger: with other tables the same file is another migration.
         text = repr((sorted(self._states.items()), self.default, sorted(ranked)))
         self.digest = sha256(text.encode()).hexdigest()
 
@@ -268,6 +272,11 @@ class LegacyReader:
         return (rows, shape) if shape is not None and len(rows) == len(texts) else None
 
     def _shape(self, names: tuple[str, ...]) -> RowShape | None:
+        """A decoder for lines with just these names; None if they say something that needs a look at each line.
+
+        It is built at run time because the names are those of the file. A value of another type than expected makes
+        the decoder refuse the whole group, which is then read line by line: nothing is guessed here.
+        """
         known, loose = self._split_fields(dict(zip(names, names, strict=True)))
         shape = None
         if {"doc_id", "state", "timestamp"} <= known.keys() and _RARE_FIELDS.isdisjoint(known):
@@ -291,6 +300,7 @@ class LegacyReader:
         return shape
 
     def _line(self, fields: dict[str, Json], text: bytes, number: int) -> LegacyLine:
+        """A line with anything unusual in it. What has no place of its own goes to the metadata: nothing is dropped."""
         may_exceed = _may_exceed_limits(text)
         if may_exceed:
             fields = _as_object(decode_lenient(text))  # numbers of more than 64 bits become text
@@ -433,6 +443,7 @@ def seconds(value: Json) -> float | None:
 
 
 def iso_seconds(text: str) -> float | None:
+    """Seconds since 1970 of an ISO 8601 time; one without a zone is taken for UTC, as the old ledgers wrote it."""
     try:
         moment = datetime.fromisoformat(text)
         aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
@@ -443,6 +454,7 @@ def iso_seconds(text: str) -> float | None:
 
 
 def _doc_id(known: dict[str, Json]) -> str:
+    """The document: a text, a number, or an object that has its id."""
     found = known.get("doc_id")
     if type(found) is dict:
         found = found.get("doc_id") or found.get("id")
@@ -455,6 +467,7 @@ def _doc_id(known: dict[str, Json]) -> str:
 
 
 def _word(known: dict[str, Json]) -> str:
+    """The state as it was written; some programs wrote numbers of an enumeration."""
     found = known.get("state")
     if type(found) is str:
         word = found[:WORD_CHARS_MAX]

@@ -44,6 +44,7 @@ GZIP_SUFFIX = ".gz"
 TREE_SUFFIX = ".tree"
 """Of the tiles beside a compressed delta (see `merkle`); derived, like its index."""
 LABELS_MAX = 1_000_000
+"""Files of one day: the six digits of their number, beyond which they would not sort by name."""
 # Earlier versions wrote `.2` where `_000002` is written now, which sorted before the first of the day.
 SNAPSHOT_NAME = re.compile(r"snapshot-\d{4}-\d\d-\d\d([._]\d+)?\.json(\.gz)?")
 DELTA_NAME = re.compile(r"delta-\d{4}-\d\d-\d\d([._]\d+)?\.jsonl(\.gz)?")

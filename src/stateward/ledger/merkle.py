@@ -27,7 +27,9 @@ from stateward.core.errors import InvalidRequest
 
 HASH_BYTES = 32
 BLOCK_LEVEL = 8
+"""A tile stands for 2⁸ lines: small beside the log, and a proof reads one block of lines at most."""
 GATHERED_MAX = 65_536
+"""Leaves hashed together: 2 MB of them, whatever the size of the log."""
 BLOCK_LEAVES = 1 << BLOCK_LEVEL
 EMPTY_ROOT = sha256(b"").digest()
 
@@ -148,6 +150,7 @@ class TileBuilder:
             self._flush()
 
     def _flush(self) -> None:
+        """A whole block becomes one tile; leaves of a begun one are tiles of their own until the next delta ends it."""
         is_block = len(self._leaves) == BLOCK_LEAVES
         found = [subtree_root(self._leaves)] if is_block else self._leaves
         for hashed in found:

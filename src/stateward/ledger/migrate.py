@@ -36,10 +36,12 @@ from stateward.ledger.record import IMPORT_OPENED, LedgerEntry, OldRow
 from stateward.ledger.verification import verify
 
 GROUP_LINES = 8192
+"""Written and synced together: more gains nothing, fewer cost a sync each."""
 LINES_AT_ONCE = 256
 """Read together; if one of them is unusual, all of them are read one by one."""
 COPY_BYTES = 1 << 20
 LINE_BYTES_MAX = 64 << 20
+"""A longer line counts as broken: it would be held in memory several times over."""
 SPACE = 2.5
 """The new ledger while it is built, its snapshot and indexes, as a multiple of the old file."""
 READING_SHARE, CHECKING_FROM = 0.75, 0.9
@@ -146,6 +148,7 @@ class _OldFile:
         return stat.st_size, stat.st_mtime_ns
 
     def check_unchanged(self) -> None:
+        """Refuse a file that was written to meanwhile: those lines would be in neither ledger."""
         if self._look() != self._stamp:
             raise LedgerError(
                 f"{self.path} changed while it was being migrated; stop the program that writes to it and run again"
@@ -246,6 +249,7 @@ class _Migration:
                 )
 
     def run(self) -> MigrationReport:
+        """Backup, build, check, publish. Until the last of them the folder of the target is as it was."""
         self._check_target_is_free()
         had_backup = self.known_backup() is not None
         backup = self._backup()
@@ -287,6 +291,7 @@ class _Migration:
         )
 
     def _check_target_is_free(self) -> None:
+        """Nothing else may end up inside a ledger, where compaction and retention delete files."""
         target, name = self._target, self._old.path.name
         if not self._in_place:
             if target.is_dir() and any(target.iterdir()):
@@ -302,10 +307,12 @@ class _Migration:
     # Backup
 
     def known_backup(self) -> Path | None:
+        """The backup of these very bytes, by its name."""
         found = (each for each in backups(self._old.path) if each.sha256 == self._old.sha256)
         return next((each.path for each in found), None)
 
     def _backup(self) -> Path:
+        """A copy of the old file, hashed on its way: what is imported later is this copy, not a file that may grow."""
         known = self.known_backup()
         if known is not None and known.stat().st_size == self._old.size:
             return known
@@ -342,6 +349,7 @@ class _Migration:
             return self._import(backup, counts)
 
     def _import(self, backup: Path, counts: MigrationCounts) -> int:
+        """Import what is not there yet. The report needs all lines, so those that are there are read again."""
         name = _source_name(self._old.sha256)
         reason = f"migration of {self._old.path.name}, sha256 {self._old.sha256}, mapping {self.mapping.digest}"
         with Ledger.open(self._folder, clock=self._clock, disk=self._disk) as ledger:
@@ -382,6 +390,7 @@ class _Migration:
     # Checking and publishing
 
     def _check(self, counts: MigrationCounts) -> None:
+        """The new ledger, as any reader opens it, against what the old file said; counted on two separate ways."""
         self._show("checking", CHECKING_FROM, counts.lines)
         findings = () if self._is_read_back else verify(self._folder).findings
         if findings:
@@ -406,6 +415,7 @@ class _Migration:
             )
 
     def _publish(self) -> None:
+        """One rename, which is atomic; in place there are several, and a note that says they must be finished."""
         if self._in_place:
             note = b"the files here move to the folder above; migrate again to go on\n"
             write_atomically(self._disk, self._folder / PUBLISHING, note)
@@ -561,6 +571,7 @@ def _unused(path: Path) -> Path:
 
 
 def _put_aside(disk: Disk, target: Path, aside: Path, *, in_place: bool) -> None:
+    """Move the new ledger out of the way; in place only its own files, because the old one lives beside them."""
     if not in_place:
         disk.rename(target, aside)
         disk.sync_dir(target.parent)

@@ -11,6 +11,7 @@ from stateward.core.errors import InvalidRequest
 from stateward.ledger.disk import Disk, wall_clock
 
 BACKUP_DAYS = 30
+"""Long enough that a monthly report has been made from the new ledger before the old one can go."""
 _BACKUP = re.compile(r"(?P<name>.+)\.(?P<date>\d{4}-\d\d-\d\d)\.(?P<sha256>[0-9a-f]{64})\.backup")
 
 

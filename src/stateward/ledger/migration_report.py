@@ -21,6 +21,7 @@ from stateward.ledger.states import DOCUMENT_MACHINE
 LISTED_MAX = 1000
 """Lines listed of each kind; an old ledger may have millions of them. The counts are complete."""
 WORDS_LISTED_MAX = 1000
+"""The original project wrote 13 words; a file with a thousand needs a table of words first."""
 OTHER = "(other)"
 NOTHING = "(nothing)"
 _USUAL_MOVES = frozenset(pair for pair in DOCUMENT_MACHINE.pairs if pair[0] != pair[1])
@@ -197,6 +198,7 @@ class MigrationCounts:
             _list(self._disagreeing_lines, number, sentence)
 
     def _count_move(self, doc_id: str, left: str | None, new: str, number: int) -> None:
+        """Moves that the machine does not have are reported and imported all the same: they did happen."""
         if left is None:
             self._begun[new] += new != DOCUMENT_MACHINE.initial
         elif left == new:
@@ -207,6 +209,7 @@ class MigrationCounts:
             _list(self._impossible_lines, number, f"{doc_id}: {left} → {new}")
 
     def _count_word(self, reader: LegacyReader, word: str) -> str:
+        """Words are listed one by one up to a limit: a file with an id in its state field has millions."""
         if word not in self._states:
             if len(self._states) >= WORDS_LISTED_MAX:
                 self._words[OTHER] += 1

@@ -38,6 +38,7 @@ from stateward.ledger.snapshot import (
 )
 
 SALT_UNKNOWN = "stateward"
+"""Where no index tells it: indexes are then made anew, with this one."""
 EMPTY_DELTA = "delta-1970-01-01.jsonl"
 """The name of the active delta where the directory shows none."""
 
@@ -64,6 +65,7 @@ def rebuild_manifest(folder: Path) -> Manifest:
         info for info in snapshots
         if heads.get(info.last_seq, info.chain if info.last_seq < first_seq else None) == info.chain
     ]  # fmt: skip
+    # A layer without the one below it holds a few documents, not all of them.
     roots = {info.root for info in kept}
     kept = [info for info in kept if info.base is None or info.base in roots]
     last = deltas[-1] if deltas else None
@@ -99,6 +101,7 @@ def _snapshots(folder: Path) -> list[tuple[SnapshotInfo, Header]]:
     """The readable snapshots, newest first; their content is not checked here."""
     found = []
     for path in _paths(folder, SNAPSHOT_NAME):
+        # Only the two ends are decoded: the documents between them may be gigabytes, and are checked by `verify`.
         head = tail = b""
         size = 0
         try:
@@ -111,7 +114,7 @@ def _snapshots(folder: Path) -> list[tuple[SnapshotInfo, Header]]:
             start = tail.rindex(FOOTER_START) + len(FOOTER_START)
             checksum = msgspec.json.decode(tail[start:].rstrip(b"\n")[:-1], type=Checksum)
         except (ValueError, msgspec.DecodeError, LedgerDamaged):
-            continue
+            continue  # the log has all that it held; another snapshot or the whole log is used
         found.append((snapshot_info(path.name, header, root=checksum.root, size=size), header))
     return sorted(found, key=lambda each: -each[0].last_seq)
 
@@ -159,6 +162,7 @@ def _deltas(folder: Path) -> tuple[list[_DeltaOnDisk], str | None]:
 
 
 def _decode_or_none(text: bytes) -> LedgerLine | None:
+    """The line; None for a torn one, which at the end of the newest delta is no damage."""
     try:
         return decode_line(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -176,6 +180,7 @@ def _chained(
     rollbacks: list[tuple[int, int]] = []
     for delta in on_disk:
         before, last, is_newest = delta.first_seq - 1, delta.last, delta is on_disk[-1]
+        # Without the head before it a delta cannot be checked, so a gap is never bridged by guessing.
         if before not in heads:
             known = max((seq for seq in heads if seq < before), default=0)
             sentence = f"the lines with seq {known + 1} to {before} before it are missing"

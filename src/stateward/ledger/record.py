@@ -27,16 +27,19 @@ from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Json
 
 DOC_ID_BYTES_MAX = 4096
+"""Paths and URLs fit, and an id is in memory for every document of a look-up table."""
 SHORT_ID_CHARS_MAX = DOC_ID_BYTES_MAX // 4
 """UTF-8 takes at most 4 bytes a character: a shorter id need not be encoded to know that it is short enough."""
 ADAPTER_CHARS_MAX = 256
 STATE_CHARS_MAX = 256
 METADATA_BYTES_MAX = 1 << 20
+"""The metadata of a document's last line is stored in each snapshot again: it is for facts, not for content."""
 METADATA_DEPTH_MAX = 50
 """Well below the depth at which common decoders give up (Ruby: 100, jq 1.6: 256)."""
 ERROR_TYPE_CHARS_MAX = 256
 ERROR_MESSAGE_CHARS_MAX = 8192
 TRACEBACK_CHARS_MAX = 65_536
+"""Its end says what happened; a recursion without end makes megabytes of the same two lines."""
 MAX_RETRIES_DEFAULT = 3
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 """What other tools read exactly: DuckDB's BIGINT, Go's int64, msgspec without big integers."""

@@ -73,6 +73,8 @@ def repair(
 
 
 class _Repair:
+    """One run over a ledger that is locked: finds, decides and, if asked to, acts; in this order for each kind."""
+
     def __init__(
         self, folder: Path, disk: Disk, clock: Callable[[], float], *, is_executed: bool, accept_loss: bool
     ) -> None:  # fmt: skip
@@ -81,6 +83,10 @@ class _Repair:
         self._steps: list[RepairStep] = []
 
     def run(self, progress: Progress) -> list[RepairStep]:
+        """The manifest first, then snapshots, then the log: each step needs what the one before it has left sound.
+
+        A snapshot that is put aside changes which deltas are still needed, and so what a damaged delta costs.
+        """
         verifier = LedgerVerifier(self._folder, progress)
         manifest = verifier.read_manifest()
         if manifest is None:
@@ -211,6 +217,7 @@ class _Repair:
         return manifest
 
     def _cut(self, manifest: Manifest, bad: BadSegment) -> None:
+        """End the log before the first bad line. Later lines may be sound, but the chain to them is broken."""
         lost = max(self._last_known_seq(manifest, bad.info) - bad.seq + 1, 1)
         action = (
             f"keep {bad.info.file} from byte {bad.byte} on, and all later files, as ….damaged; go on after seq "
@@ -248,6 +255,7 @@ class _Repair:
         return last
 
     def _repair_other(self, finding: Damage, *, last_seq: int) -> None:
+        """What concerns no delta: only a HEAD that knows more than the log can be dealt with here."""
         if finding.file != HEAD:
             self._add_impossible(finding, "restore the file from a backup")
             return
@@ -294,6 +302,7 @@ class _Repair:
         write_atomically(self._disk, self._folder / HEAD, slot)
 
     def _put_aside(self, info: DeltaInfo) -> None:
+        """Keep a delta beside, in whichever form it is there; its index and tiles are derived and can go."""
         plain = info.file.removesuffix(GZIP_SUFFIX)
         for name in dict.fromkeys((info.file, plain)):
             self._rename_if_exists(name, f"{name}.damaged")

@@ -52,17 +52,21 @@ BLOCK = 16_384
 STRIDE = 2048
 """The index knows the first id of every stride: a look-up searches that much text."""
 FANOUT = 256
+"""Three levels reach 2⁴⁰ bytes of text, and a node of digests is one page of 4 KiB."""
 DIGEST = 16
 """Half a SHA-256, in the index and inside the tree; the root is a whole one."""
 HEADER_BYTES_MAX = 1 << 20
 FOOTER_BYTES_MAX = 1024
+"""Where the two ends are looked for: counts by state and adapter are bounded (see `summary`), the footer is fixed."""
 STATES_START = b',"states":{\n'
 FOOTER_START = b'\n},"checksum":'
 KEY_END = b'":{"state":'
 """Follows every quoted id. Inside an id the quote would be escaped, so the first match is the end of the id."""
 FLUSH_BLOCKS = 16
 FLUSH_BYTES = 2 * FLUSH_BLOCKS * BLOCK
+"""Memory of a writer: large enough that a write costs little, small beside any snapshot worth a thought."""
 NODES_CACHED_MAX = 4096
+"""Then all are forgotten: the top of the tree is back after one look-up, and nothing has to be counted."""
 NODE_BYTES = 1 << 16
 """Most nodes are smaller: this much is requested at once, before its pages are touched one by one."""
 QUOTE, COMMA, NEWLINE = b'",\n'
@@ -190,6 +194,7 @@ class Snapshot:
             self._advice = advice
 
     def _read_ends(self, root: str | None) -> None:
+        """Header and checksum, which are small: opening a snapshot of any size reads two pages of it."""
         header_end = self._text.find(STATES_START, 0, HEADER_BYTES_MAX)
         self.start = header_end + len(STATES_START)
         foot = self._text.rfind(FOOTER_START, max(0, self.size - FOOTER_BYTES_MAX))
@@ -253,6 +258,7 @@ class Snapshot:
         return self._text[start - 1 + at : end - (self._text[end - 1] == COMMA)]
 
     def _key_at(self, at: int) -> bytes:
+        """The quoted id of the line that starts there, checked against the root as every byte that is used."""
         end = self._text.find(KEY_END, at) + 1
         self._check(at, end)
         return self._text[at:end]
@@ -272,6 +278,7 @@ class Snapshot:
             level -= 1
 
     def _node(self, at: int) -> _IndexNode:
+        """A node of the index. Its CRC finds damage; that it belongs to this text is shown by its digests alone."""
         node = self._nodes.get(at)
         if node is not None:
             return node
@@ -302,6 +309,7 @@ class Snapshot:
                 self._check_block(block)
 
     def _check_block(self, block: int) -> None:
+        """A block against its digest, once: a file that changes while it is mapped is not defended against."""
         leaf = self._leaf_digests(block // FANOUT)
         at = block * BLOCK
         if self._advice == mmap.MADV_RANDOM:
@@ -377,6 +385,7 @@ class Snapshot:
     # The index
 
     def _open_index(self) -> bool:
+        """Use the index beside the file; False where there is none of use, for it can be made from the text."""
         try:
             fd = os.open(
                 self.path.with_name(self.path.name + INDEX_SUFFIX), os.O_RDONLY | os.O_CLOEXEC
@@ -494,6 +503,7 @@ class SnapshotIndexBuilder:
 
 
 def _root(digests: bytes | bytearray) -> str:
+    """The root of a tree whose nodes have `FANOUT` children, so wide that a million documents make two levels."""
     level = bytes(digests)
     while len(level) > FANOUT * DIGEST:
         level = _level_above(level)
@@ -527,6 +537,7 @@ def _add_parents(
 
 
 def _node_bytes(digests: bytes, keys: list[bytes], offsets: list[int]) -> bytes:
+    """A node as it is stored. Digests come first: a check of text needs them alone."""
     names = b"\n".join(keys)
     body = digests + array("Q", offsets).tobytes() + names
     head = struct.pack("<III", len(digests) // DIGEST, len(keys), len(names))
@@ -561,6 +572,7 @@ class SnapshotWriter:
             self._emit(whole, max(whole.rfind(b"\n") // BLOCK * BLOCK, 0))
 
     def _emit(self, text: bytes, size: int) -> None:
+        """Write the first `size` bytes of the text, which are whole blocks except at the end; keep the rest."""
         if size:
             self._builder.feed(text, size)
             with memoryview(text) as view, view[:size] as part:

@@ -91,6 +91,7 @@ class TransitionTable:
             (old, new): stage.resume for stage in machine.stages for old, new in _failures(stage)
         }
         self._resume_targets = frozenset(self._resumes.values())
+        # A move that every event leaves to a person needs an actor who is one.
         self._by_person = frozenset(
             (edge.source, edge.to)
             for edge in machine.edges

@@ -62,7 +62,9 @@ from stateward.ledger.view import (
 FINDINGS_MAX = 1000
 """One bad block can make every line after it bad; no person reads further than this."""
 PROGRESS_LINES = 65_536
+"""Often enough for a person who waits, and too seldom to be seen in the time that it takes."""
 ATTEMPTS_MAX = 5
+"""A writer replaces its manifest once a day or so; more often than this during one pass is something else."""
 _COMPACTED_START = b'{"doc_id":"","old_state":null,"new_state":"%b"' % COMPACTED.encode()
 
 
@@ -192,6 +194,7 @@ class LedgerVerifier:
                 self._heads[last_seq] = head
             expected = last_seq + 1
         self.last_seq = expected - 1
+        # HEAD is written after the lines that it counts, so a log that ends before it has lost some.
         if self._head_seq >= expected:
             acknowledged = f"seq {self._head_seq} was acknowledged"
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
@@ -263,6 +266,7 @@ class LedgerVerifier:
             self._span.add_leaves(leaves)
 
     def _note_root(self, text: bytes) -> None:
+        """Remember the snapshot that a line names: the chain binds the line, and so the states."""
         try:
             named = decode_line(text)
             place = self._named.setdefault(int(str(named.metadata["last_seq"])), {})
@@ -288,9 +292,11 @@ class LedgerVerifier:
                 self._check_snapshot(info, Path(scratch))
 
     def _check_snapshot(self, info: SnapshotInfo, scratch: Path) -> None:
+        """Its bytes against its root, and its place, what it stands on and its name in the log against the rest."""
         path = self._folder / info.file
         try:
             if path.suffix == GZIP_SUFFIX:
+                # A snapshot is read by offsets. It is unpacked elsewhere: a ledger that is verified is not written to.
                 path = scratch / info.file.removesuffix(GZIP_SUFFIX)
                 write_atomically(Disk(), path, read_chunks(self._folder / info.file))
             snapshot = Snapshot(path, root=info.root)
@@ -433,6 +439,11 @@ def _table_of(
 def _wrong_moves(
     line: LedgerLine, state: str | None, table: TransitionTable | None, *, is_checked: bool
 ) -> Iterator[str]:
+    """What is wrong with a line, given the state that the lines before it left its document in.
+
+    Where moves cannot be judged (an import may make any, and after a gap old states are unknown) `is_checked` is False:
+    then it is only asked that the machine has the state.
+    """
     doc_id, old, new = line.doc_id, line.old_state, line.new_state
     if is_checked and state != old:
         yield f"{doc_id} was in {state}, but the line says it left {old}"
@@ -454,6 +465,10 @@ def _stays(line: LedgerLine) -> bool:
 
 
 def _compare_stored(view: LedgerView, states: dict[str, str]) -> Iterator[Damage]:
+    """Where snapshots and deltas say something else of a document than all lines together.
+
+    They are derived from the log, so the log is right; but look-ups are answered from them, and those were wrong.
+    """
     left = dict(states)
     for line in view.latest_lines():
         replayed = left.pop(line.doc_id, None)

@@ -123,6 +123,7 @@ class LedgerView:
         raise LedgerError(f"{self.folder} changed too often while it was being opened")
 
     def _load_once(self) -> None:
+        """HEAD, the manifest, the active delta, a base, the deltas after it; HEAD first, because it only ever grows."""
         head_seq, generation = read_slots(self.folder)
         self._stamp = self._manifest_stamp()
         listed = read_manifest(self.folder)
@@ -152,6 +153,7 @@ class LedgerView:
         self._base_summary = decode_summary(self.base.header.summary) if self.base else Summary()
 
     def _manifest_stamp(self) -> tuple[int, int, int] | None:
+        """What changes when the manifest is replaced; a rename gives it another inode even within one clock tick."""
         try:
             seen = self._manifest_path.stat()
         except FileNotFoundError:
@@ -164,6 +166,7 @@ class LedgerView:
         self._stamp = self._manifest_stamp()
 
     def _open_delta(self, info: DeltaInfo, manifest: Manifest, head_seq: int) -> Delta:
+        """A delta, unpacked where necessary; `head_seq` is how far the active one must reach at least."""
         path = self.plain_path(info.file)
         if self.was_rebuilt and info == manifest.active and not path.exists():
             # The files show no delta to append to. A reader makes its own, in its scratch folder.
@@ -175,6 +178,7 @@ class LedgerView:
     def _choose_base(
         self, manifest: Manifest, ranges: list[tuple[int, int]]
     ) -> tuple[Layers | None, SnapshotInfo | None]:
+        """The newest sound snapshot that no rollback has undone. A damaged one costs time, not answers."""
         for info in manifest.snapshots:
             if info.file in self.bad or not any(low <= info.last_seq <= up for low, up in ranges):
                 continue
@@ -215,6 +219,7 @@ class LedgerView:
         return Layers(*map(self._open_snapshot, infos))
 
     def _open_snapshot(self, info: SnapshotInfo) -> Snapshot:
+        """A snapshot that is what the manifest says; a file of an older backup in its place is not."""
         snapshot = Snapshot(self.plain_path(info.file), root=info.root)
         header = snapshot.header
         if (header.last_seq, header.chain) != (info.last_seq, info.chain):
@@ -258,6 +263,7 @@ class LedgerView:
         return needed
 
     def _report_gap(self, first: int, last: int) -> None:
+        """Lines that nothing replaces: refused, unless the caller asked for what there is, and is told so."""
         sentence = (
             f"the lines with seq {first} to {last} are missing, and no sound snapshot has them"
         )
