@@ -88,3 +88,15 @@ def test_the_data_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder, shared, tmp_path / "new")]
     assert modes == [0o700, 0o755, 0o700]
     assert stat.S_IMODE((folder / "stateward.db").stat().st_mode) == 0o600
+
+
+def test_no_file_of_the_data_folder_is_for_others(make_app: Maker, tmp_path: Path) -> None:
+    app = make_app("")
+    document = tmp_path / "a.csv"
+    document.write_bytes(b"date;amount;text\n2026-01-02;-12,50;Coffee\n")
+    app.submit(document)
+    app.run_until_idle()
+
+    files = [each for each in app.settings.data_path.rglob("*") if each.is_file()]
+    assert {each.parent.parent.name for each in files} >= {"artifacts"}
+    assert [each for each in files if each.stat().st_mode & 0o077] == []

@@ -172,7 +172,9 @@ class Folder(Receiving):
         place = self.place(digest)
         if place.parent.name not in self._settled:
             place.parent.mkdir(parents=True, exist_ok=True)
-        incoming.chmod(0o440)  # before it has its name: an artifact is never writable
+        incoming.chmod(
+            0o400
+        )  # before it has its name: an artifact is never writable, and its owner's alone
         is_new = True
         try:
             _in_folder(place, lambda: os.link(incoming, place))

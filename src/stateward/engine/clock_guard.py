@@ -75,6 +75,7 @@ class ClockGuard:
         """Take the clock as it is now for right, from here on."""
         new = self._path.with_name(f"{ANCHOR}.{os.getpid()}")
         with new.open("wb") as file:
+            new.chmod(0o600)
             file.write(msgspec.json.encode(self._present()))
             file.flush()
             os.fsync(file.fileno())
