@@ -9,6 +9,7 @@ is filled up; without --folder one is made in the place for temporary files, and
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -161,7 +162,11 @@ def measure(scene: Scene, *, tell: Tell) -> Iterator[Step]:
     yield scene.command("counts", "counts")
     yield scene.command("doctor", "doctor")
     yield scene.command("backup: first", "backup", backups)
-    yield scene.command("backup: second, the first is removed", "backup", backups, "--keep", "1")
+    shutil.rmtree(
+        Path(backups) / "sets"
+    )  # the disk need not hold two; documents stay, and are not copied again
+    yield scene.command("backup: second", "backup", backups)
+    shutil.rmtree(backups)
     yield scene.command("retention: what it would delete", "retention")
     yield scene.command("retention: run", "retention", "--yes")
     yield scene.command("verify", "verify", "--out", checkpoint)

@@ -9,6 +9,7 @@ import pytest
 
 from lab.postgres import find_programs
 from stateward.app import App
+from stateward.app.anchors import hand_over
 from stateward.app.backup import Backup
 from stateward.app.backup_places import BackupSet, FolderPlace
 from stateward.app.backup_schedule import due_in_s, make_scheduled
@@ -119,13 +120,19 @@ def test_a_document_that_is_gone_or_changed_is_named_and_never_copied(
     assert sorted(found.missing) == sorted(made.missing)
 
 
-def test_what_came_after_the_set_is_named(own: Settings, tmp_path: Path) -> None:
+def test_what_came_after_the_set_is_named(tmp_path: Path) -> None:
+    text = f"ledger: {{mirror: {tmp_path}/own/ledger}}\nanchors: {{destinations: [elsewhere]}}\n"
+    own = settings_at(tmp_path / "own", text)
+    (tmp_path / "own/elsewhere").mkdir()
+    (tmp_path / "own/elsewhere/notes.txt").write_text("no checkpoint")
     with App(own) as app:
         submitted(app, 1)
         app.run_until_idle()
         made = backed_up(app, tmp_path / "older")
         late = app.record(submitted(app, 2))
         app.run_until_idle()
+        assert hand_over(app) == {}
+        moved = len(app.store.history(late.id))
     database = own.store_path
     assert database is not None
     for file in database.parent.glob("stateward.db*"):
@@ -136,6 +143,8 @@ def test_what_came_after_the_set_is_named(own: Settings, tmp_path: Path) -> None
     assert found.unknown_documents == (late.artifact,)
     assert found.ledger_ahead > 0
     assert found.ledger_records == (late.id,)
+    assert (found.checkpoint or "").startswith(str(tmp_path / "own/elsewhere/checkpoint-"))
+    assert found.checkpoint_ahead == moved
 
 
 def test_a_store_is_never_overwritten_and_a_changed_set_is_refused(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from stateward.app.anchors import TIMESTAMPS
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup import (
     LEDGER_FOLDER,
@@ -50,6 +51,10 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """Transitions that the mirrored ledger has beyond the restored history."""
     ledger_records: tuple[str, ...] = ()
     """The records that these belong to; at most the first fifty."""
+    checkpoint: str | None = None
+    """A file with a checkpoint that was handed over and that covers more than the restored history has."""
+    checkpoint_ahead: int = 0
+    """How many transitions it covers beyond it."""
 
 
 def restore(
@@ -143,9 +148,12 @@ def _compare(
             )
         named = set(document_digests(database))
         ((newest,),) = database.rows("SELECT coalesce(max(seq), 0) FROM transitions")
+        ((count,),) = database.rows("SELECT coalesce(sum(count), 0) FROM lanes")
     finally:
         database.close()
     ahead, records = _ledger_ahead(settings, int(str(newest)))
+    checkpoint, covered = _newest_checkpoint(settings)
+    beyond = max(0, covered - int(str(count)))
     return Restored(
         set=made,
         documents=len(named) - len(missing),
@@ -153,7 +161,26 @@ def _compare(
         unknown_documents=tuple(sorted(set(own.digests()) - named)),
         ledger_ahead=ahead,
         ledger_records=tuple(records),
+        checkpoint=str(checkpoint) if beyond else None,
+        checkpoint_ahead=beyond,
     )
+
+
+def _newest_checkpoint(settings: Settings) -> tuple[Path | None, int]:
+    """The checkpoint that covers most, of those that were handed to folders or time-stamped; what it covers."""
+    from stateward.ledger.history_checkpoint import read_checkpoint
+
+    places = [settings.data_path / TIMESTAMPS, *map(Path, settings.anchors.destinations)]
+    newest: Path | None = None
+    covered = 0
+    for file in (each for place in places if place.is_dir() for each in place.rglob("*.txt")):
+        try:
+            count = read_checkpoint(file.read_text("utf-8")).count
+        except (InvalidRequest, OSError, UnicodeDecodeError):
+            continue  # another file, or one that was damaged: `verify --checkpoint` says what is wrong with it
+        if count > covered:
+            newest, covered = file, count
+    return newest, covered
 
 
 def _ledger_ahead(settings: Settings, newest: int) -> tuple[int, list[str]]:

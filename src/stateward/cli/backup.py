@@ -75,7 +75,8 @@ def restore(context: CliContext, place: str) -> Exit:
     """Bring a backup set back into an empty data folder.
 
     Checks every file against its hash, refuses to overwrite a store, and then says what is known here beyond the set:
-    documents that came later, and records that the mirrored ledger knows. With 1 something is missing.
+    documents that came later, records that the mirrored ledger knows, and checkpoints that were handed over and cover
+    more. With 1 something is missing.
     """
     from stateward.app import App
     from stateward.app.restore import restore as bring_back
@@ -94,7 +95,8 @@ def restore(context: CliContext, place: str) -> Exit:
         for finding in verdict.findings:
             write(finding)
         _tell_restored(context, found)
-    is_well = verdict.is_sound and not found.missing and not found.ledger_ahead
+    is_ahead = found.ledger_ahead or found.checkpoint_ahead
+    is_well = verdict.is_sound and not found.missing and not is_ahead
     return Exit.OK if is_well else Exit.FOUND_PROBLEMS
 
 
@@ -159,4 +161,12 @@ def _tell_restored(context: CliContext, found: "Restored") -> None:
         context.say(
             "look at them with `stateward ledger history`; then name a new folder in ledger.mirror, because this "
             "ledger is not continued by the restored history"
+        )
+    if found.checkpoint is not None:
+        write(
+            f"{found.checkpoint} covers {plural(found.checkpoint_ahead, 'transition')} beyond the backup: what "
+            "happened then is in a newer set, in the ledger, or lost"
+        )
+        context.say(
+            "tell those who have such checkpoints that the history was restored: it does not grow from them any more"
         )
