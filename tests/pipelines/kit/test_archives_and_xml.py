@@ -8,7 +8,9 @@ import pytest
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import archives
+from stateward.pipelines.kit.archive_repair import readable_path, repaired_archive
 from stateward.pipelines.kit.xml import local_name, parse_xml
+from stateward.workers.sdk import Job
 
 LAUGHS = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]><a>&c;</a>'
 
@@ -94,3 +96,45 @@ def test_a_deflated_bomb_is_not_inflated_whole() -> None:
 
     with pytest.raises(FatalFailure, match="as only a zip bomb does"):
         archives.check_sizes(entries, bytes_max=archives.INFLATED_BYTES_MAX)
+
+
+TYPES = (
+    b'<Types><Override PartName="/word/document.xml"/><Override PartName="/word/a.xml"/></Types>'
+)
+
+
+def an_office_file(folder: Path) -> bytes:
+    names = {"[Content_Types].xml": TYPES, "word/document.xml": b"<d/>" * 50, "word/a.xml": b"<a/>"}
+    return an_archive(folder, **names).read_bytes()
+
+
+def test_an_archive_without_its_directory_is_put_together_again_on_a_retry(tmp_path: Path) -> None:
+    whole = an_office_file(tmp_path)
+    path = tmp_path / "cut.docx"
+    path.write_bytes(whole[: whole.index(b"PK\x01\x02") + 7])
+    job = Job(record_id="A", stage="parse", path=path, scratch=tmp_path)
+
+    assert readable_path(job, path) == path  # a first attempt takes it as it is
+    job.retry_count = 1
+    repaired = readable_path(job, path)
+
+    with archives.open_archive(repaired) as archive:
+        assert archive.read("word/document.xml") == b"<d/>" * 50
+    (tmp_path / "sound.docx").write_bytes(whole)
+    assert repaired_archive(tmp_path / "sound.docx", tmp_path) is None
+
+
+@pytest.mark.parametrize("damage", ["cut", "bit", "encrypted"])
+def test_an_archive_that_has_lost_a_part_stays_damaged(tmp_path: Path, damage: str) -> None:
+    whole = bytearray(an_office_file(tmp_path))
+    at = whole.index(b"word/document.xml") + len("word/document.xml")
+    if damage == "cut":
+        del whole[whole.index(b"word/a.xml") :]
+    elif damage == "bit":
+        whole[at + 3] ^= 0x10
+    else:
+        whole[whole.rindex(b"PK\x03\x04", 0, at) + 6] |= 1
+    path = tmp_path / "broken.docx"
+    path.write_bytes(whole[: whole.index(b"PK\x01\x02")] if damage != "cut" else whole)
+
+    assert repaired_archive(path, tmp_path) is None

@@ -13,6 +13,7 @@ from stateward.core.model import Fields
 from stateward.pipelines.catalogs.model import CatalogReading, Observation, ParseSummary, notes_of
 from stateward.pipelines.catalogs.options import CatalogOptions
 from stateward.pipelines.catalogs.readers import read_catalog
+from stateward.pipelines.kit.archive_repair import readable_path
 from stateward.pipelines.kit.failures import DAMAGED_FILE, damage_is_retried
 from stateward.pipelines.kit.money import vote_decimal
 from stateward.workers.sdk import Batch, Job, Outcome
@@ -32,7 +33,8 @@ def parse(job: Job) -> Iterator[Batch]:
         raise AssertionError
     is_lenient = job.retry_count > 0
     with damage_is_retried(job.retry_count):
-        reading = read_catalog(job.path, options.bounds, is_lenient=is_lenient)
+        path = readable_path(job, job.path)
+        reading = read_catalog(path, options.bounds, is_lenient=is_lenient)
     prices = _PriceSample()
     count = 0
     for batch in reading.batches:

@@ -11,6 +11,7 @@ from stateward.pipelines.clauses.items import part_items, typed_clauses
 from stateward.pipelines.clauses.segments import segments_of
 from stateward.pipelines.clauses.settings import ClauseSettings
 from stateward.pipelines.clauses.split import CLAUSE, split_clauses
+from stateward.pipelines.kit.archive_repair import readable_path
 from stateward.pipelines.kit.failures import DAMAGED_FILE, damage_is_retried
 from stateward.pipelines.kit.reader import read_document
 from stateward.workers.sdk import Job, Outcome
@@ -25,7 +26,7 @@ def parse(job: Job) -> Outcome:
     settings = msgspec.convert(dict(job.options), ClauseSettings)
     with damage_is_retried(job.retry_count):
         document = read_document(
-            _path(job),
+            readable_path(job, _path(job)),
             pages_max=settings.pages_max,
             chars_max=settings.chars_max,
             is_numbered=True,

@@ -99,12 +99,13 @@ def parse(job: Job) -> Outcome:
 
 def _read(job: Job, path: Path, options: Options) -> TextDocument:
     """The text of a file. A damaged one is tried again, and then read with what can be saved of it."""
+    from stateward.pipelines.kit.archive_repair import readable_path
     from stateward.pipelines.kit.failures import damage_is_retried
     from stateward.pipelines.kit.reader import read_document
 
     with damage_is_retried(job.retry_count):
         document = read_document(
-            path,
+            readable_path(job, path),
             pages_max=options.pages_max,
             chars_max=options.chars_max,
             is_ocr=True,

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import Fields
+from stateward.pipelines.kit.archive_repair import readable_path
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     StatementProblem,
@@ -85,7 +86,7 @@ def parse(job: Job) -> Iterator[Batch]:
     if is_lenient:
         job.log("this is a retry: damaged parts are left out and reported", level="warning")
     source = Source(
-        job.path,
+        readable_path(job, job.path),
         hints,
         options.bounds,
         is_lenient=is_lenient,
