@@ -1,5 +1,7 @@
 """A worker made of messages alone."""
 
+from collections.abc import Sequence
+
 from stateward.core.model import Micros
 from stateward.transport.channel import Channel
 from stateward.transport.connect import connect
@@ -9,7 +11,9 @@ from stateward.transport.messages import (
     HEARTBEAT,
     RESULT,
     HeartbeatMessage,
+    Key,
     ResultMessage,
+    StopMessage,
     WorkMessage,
     data_of,
     encode,
@@ -37,9 +41,18 @@ class Impostor:
             work_stream("upload", "parse", each, prefix=scene.prefix) for each in CLASSES
         ]
 
-    def announce(self, *, at: Micros | None = None) -> None:
-        message = HeartbeatMessage(worker=self.name, runners=sorted(registered()), slots=1)
+    def announce(self, *, at: Micros | None = None, holding: Sequence[Key] = ()) -> None:
+        message = HeartbeatMessage(
+            worker=self.name, runners=sorted(registered()), slots=1, holding=list(holding)
+        )
         self.send(HEARTBEAT, message, at=at)
+
+    def told_to_stop(self) -> list[Key]:
+        return [
+            attempt
+            for each in self.channel.broadcasts()
+            for attempt in data_of(each, StopMessage).attempts
+        ]
 
     def depth(self) -> int:
         return sum(map(self.channel.depth, self._streams))

@@ -245,6 +245,24 @@ def test_data_that_was_changed_in_blob_storage_is_buried(site: Site, tmp_path: P
     assert ["is not what it was" in each.reason for each in own.dead_letters()] == [True]
 
 
+def test_what_is_told_to_all_reaches_each_that_listens_and_is_not_stored(site: Site) -> None:
+    one, two, sender = (site.engine(each, lease_s=60) for each in ("one", "two", "sender"))
+    topic = f"{site.prefix}.control"
+    sender.broadcast(topic, b"too early")
+    assert one.broadcasts(topic) == two.broadcasts(topic) == []
+
+    heard: dict[str, list[bytes]] = {"one": [], "two": []}
+
+    def is_heard() -> bool:
+        sender.broadcast(topic, b"stop")  # again: a subscription may take a moment
+        heard["one"] += one.broadcasts(topic)
+        heard["two"] += two.broadcasts(topic)
+        return all(heard.values())
+
+    assert eventually(is_heard)
+    assert set(heard["one"] + heard["two"]) == {b"stop"}
+
+
 @pytest.mark.parametrize("name", [pytest.param("redis", marks=pytest.mark.long), "nats"])
 def test_a_server_that_lost_all_of_its_files_is_used_again(name: str) -> None:
     if (redis_program if name == "redis" else nats_program)() is None:

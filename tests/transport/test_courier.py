@@ -8,7 +8,14 @@ from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.transport import Bus, WorkerInfo
 from stateward.transport.channel import Channel, Received
 from stateward.transport.memory import MemoryBroker, MemoryEngine
-from stateward.transport.messages import WORK, WorkMessage, encode
+from stateward.transport.messages import (
+    STOP,
+    WORK,
+    Envelope,
+    StopMessage,
+    WorkMessage,
+    encode,
+)
 from stateward.workers.courier import Courier, CourierConfig, RemoteOutputs, Reporter
 
 STREAM = "stateward.work.m.s.normal"
@@ -27,6 +34,9 @@ class Handed:
 
     def take(self) -> list[Received]:
         return self._channel.receive([STREAM], limit=10, wait_s=0.0)
+
+    def take_told(self) -> list[Envelope]:
+        return self._channel.broadcasts()
 
 
 def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> None:
@@ -61,4 +71,14 @@ def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> Non
 
     assert [each.version for each in Bus(database).assigned_work("w", limit=10)] == [4]
     assert channel.depth(STREAM) == 1  # the others are settled
+
+    for delivery in (2, 1):  # of which the first is not what is here
+        said = StopMessage(attempts=[("r", 4, delivery)])
+        channel.broadcast(encode(STOP, said, id_="1", source="/", subject="", at=1))
+        courier.prepare()
+        courier.flush()
+        left = [each.version for each in Bus(database).assigned_work("w", limit=10)]
+        assert left == ([4] if delivery == 2 else [])
+
+    assert channel.depth(STREAM) == 0
     database.close()

@@ -15,7 +15,14 @@ import pytest
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.core.errors import DeclarationError
-from stateward.transport.messages import RESULT, SAVED, ItemChunk, SavedMessage, results_stream
+from stateward.transport.messages import (
+    RESULT,
+    SAVED,
+    ItemChunk,
+    Key,
+    SavedMessage,
+    results_stream,
+)
 from tests.transport.brokers import server_of
 from tests.transport.impostor import Impostor, first_work
 from tests.transport.scene import Scene, settings
@@ -142,6 +149,30 @@ def test_a_result_that_comes_twice_counts_once(scene: Scene, impostor: Impostor)
 
     assert scene.finish(message.work.record_id) == "error"
     assert len(scene.app.outputs.attempts(message.work.record_id)) == 1
+
+
+def test_a_worker_is_told_to_stop_what_was_cancelled_again_if_it_has_missed_that(
+    scene: Scene, impostor: Impostor
+) -> None:
+    assert impostor.told_to_stop() == []  # it listens from now on
+    work = first_work(scene, impostor, STATEMENT).work
+    attempt = (work.record_id, work.version, work.delivery)
+    impostor.announce(holding=[attempt])  # which is wanted, so that nothing is said about it
+    scene.until(lambda: not impostor.channel.depth(results_stream(scene.prefix)))
+
+    scene.app.actions.act("cancel", work.record_id, actor="person:a", reason="not needed")
+
+    def is_told() -> bool:
+        heard.extend(impostor.told_to_stop())
+        return bool(heard)
+
+    heard: list[Key] = []
+    scene.until(is_told)
+    assert set(heard) == {attempt}
+    heard.clear()
+    impostor.announce(holding=[attempt])
+    scene.until(is_told)
+    assert set(heard) == {attempt}
 
 
 def test_a_saved_value_that_comes_again_does_not_undo_an_erasure(

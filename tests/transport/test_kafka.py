@@ -16,7 +16,7 @@ from stateward.transport.kafka_offsets import (
 )
 from tests.transport.brokers import Site, site_of
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -141,9 +141,14 @@ def test_what_a_consumer_has_stays_its_own_when_others_get_its_partitions(
     first.publish(stream, [Parcel(str(each), b"%d" % each) for each in range(16)])
     held = receive(first, stream, 8)
 
-    others = receive(second, stream, 8)  # the first one asks for nothing more, and messages wait
+    others: list[Delivery] = []
+    until = time.monotonic() + PATIENCE_S
+    while len({each.body for each in (*held, *others)}) < 16 and time.monotonic() < until:
+        # The first one asks for nothing more, and messages wait.
+        others += second.receive([stream], limit=8, wait_s=0.2)
 
-    assert len({each.body for each in (*held, *others)}) == 16
+    # On a busy machine the first one may be taken for lost: what it had comes again, and is counted.
+    assert len([each for each in (*held, *others) if each.count == 1]) == 16
     first.extend(held)
     first.ack(held)
     second.ack(others)

@@ -10,7 +10,7 @@ import pytest
 from stateward.app import App
 from stateward.app.secrets import rotate, state
 from stateward.core.errors import InvalidRequest, SecretUnreadable, UnknownName
-from stateward.core.model import SECOND, to_iso
+from stateward.core.model import SECOND, Micros, to_iso
 from stateward.engine import admission
 from stateward.storage.sealing import is_sealed
 from stateward.transport.credentials import WorkerCredential, is_signed, read_credential, sign
@@ -21,6 +21,7 @@ from stateward.transport.messages import (
     HeartbeatMessage,
     encode,
     from_bytes,
+    results_stream,
     to_bytes,
 )
 from tests.transport.brokers import server_of
@@ -130,9 +131,20 @@ def test_what_came_waits_while_the_key_file_does_not_open_its_credential(
         patch.setattr(scene.app.worker_keys, "open", is_missing)
         impostor.announce()
         scene.until(lambda: bool(tried))
-    scene.until(lambda: any(each.id == "far/impostor" for each in scene.app.bus.workers()))
 
+    def seen_at() -> Micros:
+        return next((e.seen_at for e in scene.app.bus.workers() if e.id == "far/impostor"), 0)
+
+    scene.until(lambda: seen_at() > 0)
     assert impostor.channel.dead_letters() == []
+
+    # Another coordinator, which has not heard the first one, counts neither that nor an earlier one.
+    monkeypatch.setattr(admission.Admission, "is_news", lambda *_: True)
+    before = seen_at()
+    for at in (before, before - SECOND, before + SECOND):
+        impostor.announce(at=at)
+    scene.until(lambda: not impostor.channel.depth(results_stream(scene.prefix)))
+    assert seen_at() == before + SECOND
     impostor.channel.close()
 
 

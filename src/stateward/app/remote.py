@@ -163,7 +163,12 @@ class RemoteEnd:
         settings, log = self._settings, telemetry.log("transport")
         return Courier(
             self._channel,
-            Inbox(self._channel, work_streams(settings, plugins, self._credential), log),
+            Inbox(
+                self._channel,
+                work_streams(settings, plugins, self._credential),
+                log,
+                listens=True,
+            ),
             CourierConfig(
                 heartbeat_s=settings.worker.heartbeat_seconds,
                 shares_blobs=self._shares_blobs,

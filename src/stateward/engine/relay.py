@@ -25,7 +25,7 @@ from stateward.core.errors import (
 )
 from stateward.core.model import ERASED_REST, Event, Micros, Work
 from stateward.engine.admission import Admission
-from stateward.engine.relay_intake import Intake, Runners
+from stateward.engine.relay_intake import Heard, Intake, Runners
 from stateward.engine.relay_publisher import Documents, Publisher, PublisherConfig
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.sent_work import Attempt, Sent, lost_work, window
@@ -33,17 +33,20 @@ from stateward.storage.database import TOPIC_WORK, Database
 from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.store import Store
 from stateward.telemetry import Log
-from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo
+from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages
 from stateward.transport.channel import Channel, Received
 from stateward.transport.inbox import MessageSource, Outage
 from stateward.transport.messages import (
-    HeartbeatMessage,
+    Key,
+    StopMessage,
+    encode,
     results_stream,
 )
 from stateward.workers.fetching import LOOK_S
 
 MESSAGES_MAX = 1024  # that are leased ahead of the turn that handles them
 LOOK_EVERY_S = 1.0  # for work that was withdrawn, or sent by another coordinator: a notification may have been lost
+STOPPED_AT_ONCE = 500  # attempts in one message
 SENT_MAX = 100_000  # attempts under way behind one relay
 
 
@@ -128,6 +131,7 @@ class Relay:
             ticks=ticks,
         )
         self._unacked: list[Received] = []
+        self._unwanted: set[Key] = set()
         self._look_at = self._beat_at = self._next_beat_at = self._try_at = 0.0
 
     # The three steps of a turn
@@ -198,6 +202,7 @@ class Relay:
             if self._unacked:
                 self._channel.ack(self._unacked)
                 self._unacked = []
+            self._stop_unwanted()
             if self._outage.is_on:
                 self._channel.depth(
                     self._results_stream
@@ -300,8 +305,11 @@ class Relay:
         assigned = self._bus.assigned_work(self.name, limit=SENT_MAX)
         present = {(each.record_id, each.version) for each in assigned}
         for attempt in [each for each in self._sent if each not in present]:
-            del self._sent[attempt]
+            sent = self._sent.pop(attempt)
+            if sent.number:
+                self._unwanted.add((*attempt, sent.work.delivery))
         self.accept(assigned)
+        self._look_up_unknown()
         if self._outage.is_on:
             return
         if self._channel.losses != self._losses:
@@ -319,6 +327,29 @@ class Relay:
             return
         for each in lost:
             self._send_again(each)
+
+    def _look_up_unknown(self) -> None:
+        """Stop what workers say they have and the store does not: they have missed it, or a coordinator was lost."""
+        unknown, self._intake.unknown = self._intake.unknown, set()
+        if unknown:
+            wanted = self._bus.deliveries([record_id for record_id, _, _ in unknown])
+            self._unwanted |= unknown - wanted
+
+    def _stop_unwanted(self) -> None:
+        """Tell all workers once which attempts are not wanted any more; who misses it is told after a heartbeat."""
+        while self._unwanted:
+            some = sorted(self._unwanted)[:STOPPED_AT_ONCE]
+            self._channel.broadcast(
+                encode(
+                    messages.STOP,
+                    StopMessage(attempts=some),
+                    id_=f"{self.name}-{self._clock()}",
+                    source=f"/stateward/coordinators/{self.name}",
+                    subject="",
+                    at=self._clock(),
+                )
+            )
+            self._unwanted.difference_update(some)
 
     def _send_again(self, sent: Sent) -> None:
         """Publish work again that its stream has lost; what was lost too often is a failed attempt."""
@@ -355,11 +386,16 @@ class Relay:
 
     def _write_heartbeats(self) -> None:
         """Announce this relay and the workers that were heard from; with them its slots follow."""
-        for message in self._intake.heard.values():
-            if message.is_draining and not message.slots:
-                self._bus.remove_worker(message.worker)
+        known = self._bus.workers() if self._intake.heard else []
+        last = {each.id: each.seen_at for each in known}
+        for name, heard in self._intake.heard.items():
+            # Sent again to another coordinator than the one that it was counted by.
+            if heard.said_at is not None and heard.said_at <= last.get(name, 0):
+                continue
+            if heard.message.is_draining and not heard.message.slots:
+                self._bus.remove_worker(name)
             else:
-                self._bus.heartbeat(self._remote(message))
+                self._bus.heartbeat(self._remote(heard))
         if not self._intake.heard and self._ticks() < self._beat_at:
             return
         self._next_beat_at = self._ticks() + self._config.heartbeat_s
@@ -377,8 +413,8 @@ class Relay:
         self._bus.heartbeat(self._info)
         self._bus.request_work()
 
-    def _remote(self, message: HeartbeatMessage) -> WorkerInfo:
-        now = self._clock()
+    def _remote(self, heard: Heard) -> WorkerInfo:
+        message, now = heard.message, self._clock()
         return WorkerInfo(
             id=message.worker,
             host="",
@@ -388,7 +424,7 @@ class Relay:
             slots=message.slots,
             inline_slots=message.inline_slots,
             started_at=now,
-            seen_at=now,
+            seen_at=now if heard.said_at is None else heard.said_at,
             is_draining=message.is_draining,
             via=VIA_TRANSPORT,
         )

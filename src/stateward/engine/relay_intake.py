@@ -7,9 +7,10 @@ not be said is refused and buried; what comes late or twice is dropped.
 import time
 from collections.abc import Callable, Mapping
 
+import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import Work
+from stateward.core.model import Micros, Work, from_iso
 from stateward.engine.admission import Admission, RefusedMessage, StaleHeartbeat, check_stage
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.sent_work import Attempt, Sent
@@ -23,14 +24,24 @@ from stateward.transport.credentials import allows
 from stateward.transport.messages import (
     Envelope,
     HeartbeatMessage,
+    Key,
     ResultMessage,
     ReturnedMessage,
     SavedMessage,
     data_of,
 )
 
+UNKNOWN_MAX = 1000  # attempts that are looked up in the store at once
+
 Runners = Mapping[tuple[str, str, str], str]
 """Those of each stage, by (machine, stage, source type)."""
+
+
+class Heard(msgspec.Struct, frozen=True, gc=False):
+    """A heartbeat that counts, and when it was signed, by the clock of its worker; None: it is not signed."""
+
+    message: HeartbeatMessage
+    said_at: Micros | None
 
 
 class Intake:
@@ -61,7 +72,9 @@ class Intake:
         self.results: dict[Attempt, tuple[Work, Output]] = {}
         self.saved: list[SavedMessage] = []
         self.returned: list[ReturnedMessage] = []
-        self.heard: dict[str, HeartbeatMessage] = {}
+        self.heard: dict[str, Heard] = {}
+        self.unknown: set[Key] = set()
+        """What workers say that they have, and this relay has not sent."""
 
     def clear(self) -> list[Received]:
         """All of it is durable: forget it; the messages, to be acknowledged."""
@@ -148,9 +161,12 @@ class Intake:
         message = data_of(envelope, HeartbeatMessage)
         own = self._admission
         if key is None or own is None or own.is_news(envelope, key, message.worker):
-            self._hear(message, key)
+            said_at = None if key is None else from_iso(envelope.time)
+            self._hear(message, key, said_at)
 
-    def _hear(self, message: HeartbeatMessage, key: WorkerKey | None) -> None:
+    def _hear(
+        self, message: HeartbeatMessage, key: WorkerKey | None, said_at: Micros | None
+    ) -> None:
         own = replace(message, worker=_name(message.worker, key))
         if key is not None:
             mine = {
@@ -159,11 +175,13 @@ class Intake:
                 if allows(key.stages, machine, stage)
             }
             own = replace(own, runners=[each for each in own.runners if each in mine])
-        self.heard[own.worker] = own
+        self.heard[own.worker] = Heard(own, said_at)
         now = self._ticks()
         for record_id, version, delivery in message.holding:
             sent = self._sent.get((record_id, version))
             if sent is None or sent.work.delivery != delivery:
+                if len(self.unknown) < UNKNOWN_MAX:
+                    self.unknown.add((record_id, version, delivery))
                 continue
             if key is None or allows(key.stages, sent.work.machine, sent.work.stage):
                 sent.heard_at = now

@@ -160,6 +160,14 @@ class Bus:
         )
         return _decode_work(str(found[0][0])) if found else None
 
+    def deliveries(self, record_ids: Sequence[str]) -> set[tuple[str, int, int]]:
+        """The work that there is for these records, as (record, version, delivery)."""
+        condition, given = self._database.among("record_id", record_ids)
+        found = self._database.rows(
+            f"SELECT record_id, version, delivery FROM work WHERE {condition}", **given
+        )
+        return {(str(record_id), int(str(v)), int(str(d))) for record_id, v, d in found}
+
     def orphaned_work(self, *, limit: int) -> list[Orphan]:
         """Work whose worker was lost, and work that was returned."""
         found = self._database.rows(

@@ -6,6 +6,7 @@ delivered too often without an answer.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +28,7 @@ from stateward.transport.messages import (
     REFERENCE,
     DeadLetterMessage,
     Envelope,
+    control_topic,
     dead_stream,
     from_bytes,
     to_bytes,
@@ -75,6 +77,7 @@ class Channel:
         self._clock = clock
         self._blobs = blobs
         self._dead = dead_stream(prefix)
+        self._control = control_topic(prefix)
         self._deliveries_max = deliveries_max
         self._bytes_max = min(engine.bytes_max, bytes_max or engine.bytes_max)
         self._heads: list[Received] = []
@@ -204,6 +207,21 @@ class Channel:
         if waiting:
             self._engine.release(waiting)
         self._engine.drain()
+
+    def broadcast(self, envelope: Envelope) -> None:
+        """Tell all workers that listen now."""
+        self._engine.broadcast(self._control, to_bytes(envelope))
+
+    def broadcasts(self) -> list[Envelope]:
+        """What coordinators told since the last call, without what is no message.
+
+        By the thread that calls `receive`.
+        """
+        found: list[Envelope] = []
+        for body in self._engine.broadcasts(self._control):
+            with suppress(ValueError):
+                found.append(from_bytes(body))
+        return found
 
     def depth(self, stream: str) -> int:
         """How many messages of a stream are not settled."""

@@ -85,6 +85,12 @@ class Engine(Protocol):
     def buried(self, stream: str, *, limit: int) -> list[bytes]:
         """The newest messages of a stream of dead letters, oldest first."""
 
+    def broadcast(self, topic: str, body: bytes) -> None:
+        """Tell all that listen now; it is not stored, and may be missed: nothing may depend on it."""
+
+    def broadcasts(self, topic: str) -> list[bytes]:
+        """What was told since the last call; the first call begins to listen. By the thread that calls `receive`."""
+
     def depth(self, stream: str) -> int:
         """How many messages of a stream are not settled: waiting, or leased."""
 

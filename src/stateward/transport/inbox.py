@@ -14,10 +14,12 @@ from typing import Protocol
 from stateward.core.errors import TransportError
 from stateward.telemetry import Log
 from stateward.transport.channel import Channel, Received
+from stateward.transport.messages import Envelope
 
 WAIT_S = 0.5  # of one call: `close` waits at most so long for it
 PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 2.0  # between tries while the engine is away
 REMIND_EVERY_S = 60.0
+TOLD_MAX = 1000
 CLOSE_S = 15.0
 
 
@@ -40,12 +42,16 @@ class MessageSource(Protocol):
 class Inbox:
     """Messages of some streams as they come."""
 
-    def __init__(self, channel: Channel, streams: Sequence[str], log: Log) -> None:
+    def __init__(
+        self, channel: Channel, streams: Sequence[str], log: Log, *, listens: bool = False
+    ) -> None:
         self._channel = channel
         self._streams = tuple(streams)
         self._log = log
         self._wanted = 0
         self._found: deque[Received] = deque()
+        self._listens = listens
+        self._told: deque[Envelope] = deque(maxlen=TOLD_MAX)
         self._changed = Condition()
         self._is_closed = False
         self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -72,6 +78,10 @@ class Inbox:
             self._found.clear()
             return found
 
+    def take_told(self) -> list[Envelope]:
+        """What was told to all workers since the last call."""
+        return [self._told.popleft() for _ in range(len(self._told))]
+
     def stop(self) -> None:
         """Lease nothing more; what came and was not taken is given back."""
         with self._changed:
@@ -94,7 +104,10 @@ class Inbox:
         outage = Outage(self._log)
         while (limit := self._next()) is not None:
             try:
-                found = self._channel.receive(self._streams, limit=limit, wait_s=WAIT_S)
+                is_told = self._listen()
+                found = []
+                if limit:
+                    found = self._channel.receive(self._streams, limit=limit, wait_s=WAIT_S)
             except TransportError as error:
                 outage.note(error)
                 time.sleep(outage.pause_s)
@@ -104,15 +117,22 @@ class Inbox:
                 with self._changed:
                     self._found += found
                     self._wanted -= len(found)
+            if found or is_told:
                 with suppress(BlockingIOError):  # full: a wake-up is pending already
                     os.write(self._writer, b"!")
 
+    def _listen(self) -> bool:
+        """Take in what was told to all workers; whether there was any."""
+        told = self._channel.broadcasts() if self._listens else []
+        self._told.extend(told)
+        return bool(told)
+
     def _next(self) -> int | None:
-        """How many to lease now; None when it is closed."""
+        """How many to lease now, 0 where only what is told to all is to be heard; None when it is closed."""
         with self._changed:
-            while self._wanted <= 0 and not self._is_closed:
-                self._changed.wait()
-            return None if self._is_closed else self._wanted
+            if self._wanted <= 0 and not self._is_closed:
+                self._changed.wait(WAIT_S if self._listens else None)
+            return None if self._is_closed else max(0, self._wanted)
 
 
 class Outage:

@@ -55,6 +55,7 @@ NO_STREAM = (
     "503",
 )  # the consumer was deleted, or nothing answers for it: the server lost it
 STREAM_FULL = 10077  # the server's code for more messages than `max_msgs`
+BROADCASTS_MAX = 1000  # that wait to be read
 ACK_PENDING_MAX = 10_000  # leased messages of one stream, of all consumers together
 
 T = TypeVar("T")
@@ -149,6 +150,7 @@ class JetStreamEngine:
         self._pulls: dict[str, _Pull] = {}
         self._arrived = asyncio.Event()
         self._streams: set[str] = set()
+        self._told: dict[str, deque[bytes]] = {}
         self._answers: str | None = None
         self._open: dict[str, _Batch] = {}
         self._batches = 0
@@ -365,6 +367,28 @@ class JetStreamEngine:
             (await self._jetstream.get_msg(_name(stream), seq=number)).data or b""
             for number in range(first, state.last_seq + 1)
         ]
+
+    def broadcast(self, topic: str, body: bytes) -> None:
+        """Publish to a subject of no stream: the server keeps nothing."""
+        self._run(self._tell(topic, body))
+
+    async def _tell(self, topic: str, body: bytes) -> None:
+        await self._client.publish(topic, body)
+        await self._client.flush(timeout=max(1, round(self._answer_s)))
+
+    def broadcasts(self, topic: str) -> list[bytes]:
+        """What came to the subject since the last call."""
+        if topic not in self._told:
+            self._told[topic] = deque(maxlen=BROADCASTS_MAX)
+            self._run(self._listen(topic))
+        told = self._told[topic]
+        return [told.popleft() for _ in range(len(told))]
+
+    async def _listen(self, topic: str) -> None:
+        async def take_in(message: Msg) -> None:
+            self._told[topic].append(message.data)
+
+        await self._client.subscribe(topic, cb=take_in)
 
     def depth(self, stream: str) -> int:
         """How many messages the stream holds."""

@@ -41,6 +41,7 @@ RETENTION_MS = 24 * 3600 * 1000
 DEAD_RETENTION_MS = 30 * RETENTION_MS
 SESSION_MIN_MS = 6000  # the least that brokers accept (`group.min.session.timeout.ms`)
 DEPTH_FOR_S = 1.0  # how long a depth that was asked for counts, besides what was published since
+BROADCASTS_MAX = 1000  # that are read in one step
 BURIED_S = 10.0  # for reading dead letters
 
 T = TypeVar("T")
@@ -73,6 +74,7 @@ class KafkaEngine:
         self.losses = 0
         self._depths: dict[str, tuple[float, int]] = {}
         self._members: dict[str, Member] = {}
+        self._readers: dict[str, Any] = {}
         self._opening = Lock()
         self._log = silent_log("stateward.transport.kafka")
         own = dict(parse_qsl(url.partition("?")[2]))
@@ -178,11 +180,7 @@ class KafkaEngine:
     def _buried(self, stream: str, limit: int) -> list[bytes]:
         if stream not in self._admin.list_topics(timeout=ANSWER_S).topics:
             return []
-        reader: Any = Consumer(
-            {**_without(self._client, "group."), "group.id": f"{stream}.reader",
-             "enable.auto.commit": False},
-            logger=self._log,
-        )  # fmt: skip
+        reader = self._reader(stream)
         try:
             low, high = reader.get_watermark_offsets(
                 TopicPartition(stream, 0), timeout=ANSWER_S, cached=False
@@ -192,6 +190,36 @@ class KafkaEngine:
             return _read(reader, high - first)
         finally:
             reader.close()
+
+    def broadcast(self, topic: str, body: bytes) -> None:
+        """Append to a topic that each reads for itself, from where it ends."""
+        self._answer(lambda: self._append(topic, [Parcel("", body)], partition=0))
+
+    def broadcasts(self, topic: str) -> list[bytes]:
+        """What was appended since the last call."""
+        return self._answer(lambda: self._heard(topic))
+
+    def _heard(self, topic: str) -> list[bytes]:
+        reader = self._readers.get(topic)
+        if reader is None:
+            self._ensure([topic])
+            reader = self._readers[topic] = self._reader(topic)
+            place = TopicPartition(topic, 0)
+            _, end = reader.get_watermark_offsets(place, timeout=ANSWER_S, cached=False)
+            reader.assign([TopicPartition(topic, 0, end)])
+        found: list[bytes] = []
+        while len(found) < BROADCASTS_MAX and (message := reader.poll(0)) is not None:
+            if message.error() is None:
+                found.append(message.value() or b"")
+        return found
+
+    def _reader(self, topic: str) -> Any:  # noqa: ANN401 - of the library, which has no types
+        """A consumer of one topic that is in no group and commits nothing."""
+        return Consumer(
+            {**_without(self._client, "group."), "group.id": f"{topic}.reader",
+             "enable.auto.commit": False},
+            logger=self._log,
+        )  # fmt: skip
 
     def depth(self, stream: str) -> int:
         """What is published beyond the positions of the group, and not settled."""
@@ -225,7 +253,7 @@ class KafkaEngine:
 
     def close(self) -> None:
         """Leave the groups and close the connections."""
-        for each in self._members.values():
+        for each in (*self._members.values(), *self._readers.values()):
             each.close()
         self._producer.flush(1)
 
@@ -256,10 +284,11 @@ class KafkaEngine:
 
     def _new_topic(self, name: str) -> NewTopic:
         is_dead = name.endswith(".dead")
+        is_single = is_dead or name.endswith(".control")
         retention_ms = DEAD_RETENTION_MS if is_dead else RETENTION_MS
         return NewTopic(
             name,
-            num_partitions=1 if is_dead else self._partitions,
+            num_partitions=1 if is_single else self._partitions,
             replication_factor=self._replicas,
             config={"retention.ms": str(retention_ms), "cleanup.policy": "delete"},
         )

@@ -196,6 +196,11 @@ class Member:
             wanted = self._topics if self._is_wanted else frozenset()
             if wanted == self._subscribed:
                 return
+            is_handing_over = not wanted and self._hands_over
+        # While others join, a broker may refuse: then it leaves when they have.
+        if is_handing_over and not self._hand_over():
+            return
+        with self._changed:
             self._subscribed = wanted
             self._changed.notify_all()
         if wanted:
@@ -207,6 +212,24 @@ class Member:
             )
         else:
             self._consumer.unsubscribe()
+
+    def _hand_over(self) -> bool:
+        """Settle in the log what is out, for it stays here; whether the broker knows that."""
+        with self._changed:
+            self._adopt(list(self._partitions))
+        return not self._commit()
+
+    def _adopt(self, places: Iterable[Place]) -> None:
+        """Settle what is out in partitions that go to another member: this one is alive and has it."""
+        for place in places:
+            state = self._partitions.get(place)
+            if state is None or not state.leased:
+                continue
+            for offset, leased in state.leased.items():
+                state.offsets.settle(offset)
+                self._adopted[Token(*place, offset)] = leased
+            state.leased.clear()
+            state.is_dirty = True
 
     def _assigned(self, consumer: Any, places: list[TopicPartition]) -> None:  # noqa: ANN401
         """Partitions are this member's: go on where the one before it was, and with what it knew."""
@@ -235,15 +258,11 @@ class Member:
         return [TopicPartition(each.topic, each.partition, OFFSET_STORED) for each in places]
 
     def _revoked(self, _: Any, places: list[TopicPartition]) -> None:  # noqa: ANN401
-        """Partitions go to another member. What is out is settled, for this one is alive and has it."""
+        """Partitions go to another member."""
         own = [(each.topic, each.partition) for each in places]
         with self._changed:
-            for place in own:
-                if (state := self._partitions.get(place)) is not None and self._hands_over:
-                    for offset, leased in state.leased.items():
-                        state.offsets.settle(offset)
-                        self._adopted[Token(*place, offset)] = leased
-                    state.is_dirty = True
+            if self._hands_over:
+                self._adopt(own)
         self._commit()
         self._forget(own)
 

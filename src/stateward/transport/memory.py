@@ -27,6 +27,7 @@ class MemoryBroker:
         self.ticks = ticks
         self.streams: dict[str, dict[int, _Entry]] = {}
         self.dead: dict[str, deque[bytes]] = {}
+        self.told: dict[str, list[bytes]] = {}
         self.changed = Condition()
         self._last = 0
 
@@ -55,6 +56,7 @@ class MemoryEngine:
         self._consumer = consumer
         self._lease_s = lease_s
         self._depth_max = depth_max
+        self._heard: dict[str, int] = {}
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
         """Append messages."""
@@ -129,6 +131,19 @@ class MemoryEngine:
     def buried(self, stream: str, *, limit: int) -> list[bytes]:
         """The newest dead letters."""
         return list(self._broker.dead.get(stream, ()))[-limit:]
+
+    def broadcast(self, topic: str, body: bytes) -> None:
+        """Tell all that listen."""
+        with self._broker.changed:
+            self._broker.told.setdefault(topic, []).append(body)
+
+    def broadcasts(self, topic: str) -> list[bytes]:
+        """What was told since the last call."""
+        with self._broker.changed:
+            told = self._broker.told.get(topic, [])
+            heard = self._heard.get(topic, len(told))
+            self._heard[topic] = len(told)
+            return told[heard:]
 
     def depth(self, stream: str) -> int:
         """How many messages a stream has."""

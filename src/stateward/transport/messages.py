@@ -5,6 +5,7 @@
     stateward.saved.v1       worker to coordinators    bytes that a runner saves for later attempts
     stateward.returned.v1    worker to coordinators    an attempt whose process died, for another to take
     stateward.heartbeat.v1   worker to coordinators    a worker is alive, what it can run, what it has
+    stateward.stop.v1        coordinator to workers    attempts that are not wanted any more; told once, not stored
 
 Their form is published as JSON Schema in docs/reference/transport-messages.schema.json, for workers in other
 languages. What is too large for the engine goes through blob storage: `dataref` then names the SHA-256 of the data.
@@ -25,6 +26,7 @@ RESULT = "stateward.result.v1"
 SAVED = "stateward.saved.v1"
 RETURNED = "stateward.returned.v1"
 HEARTBEAT = "stateward.heartbeat.v1"
+STOP = "stateward.stop.v1"
 PREFIX = "stateward"
 CLASSES = ("high", "normal", "low")
 PriorityClass = Literal["high", "normal", "low"]
@@ -148,6 +150,12 @@ class HeartbeatMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     holding: list[tuple[str, int, int]] = []
 
 
+class StopMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """Attempts whose result would be dropped: a worker that has one stops it. Who misses this works in vain."""
+
+    attempts: list[tuple[str, int, int]]
+
+
 class DeadLetterMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message that could not be used: why, in which stream it was, and as much of it as fits."""
 
@@ -163,6 +171,7 @@ DATA: dict[str, Any] = {
     SAVED: SavedMessage,
     RETURNED: ReturnedMessage,
     HEARTBEAT: HeartbeatMessage,
+    STOP: StopMessage,
 }
 _encode = msgspec.json.encode
 _decode_envelope = msgspec.json.Decoder(Envelope).decode
@@ -184,6 +193,11 @@ def results_stream(prefix: str = PREFIX) -> str:
 def dead_stream(prefix: str = PREFIX) -> str:
     """The stream of what could not be used."""
     return f"{prefix}.dead"
+
+
+def control_topic(prefix: str = PREFIX) -> str:
+    """Where coordinators tell all workers what is not stored."""
+    return f"{prefix}.control"
 
 
 def priority_class(work: Work, *, ageing_s: float, normal: int) -> PriorityClass:

@@ -27,6 +27,7 @@ from stateward.transport.engine import (
 
 # Redis takes 512 MB, but such a value blocks all its other clients while it is copied.
 BYTES_MAX = 1024 * 1024
+BROADCASTS_MAX = 1000  # that are read in one step
 CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step
 BODY = b"body"
 _ALREADY_THERE = "BUSYGROUP"
@@ -49,6 +50,7 @@ class RedisEngine:
         self.losses = 0
         self._claim_at: dict[str, float] = {}
         self._depths: dict[str, int] = {}
+        self._channels: dict[str, Any] = {}
         self._answer_s = answer_s(lease_s)
         # No retries of its own: the callers know how long an outage may last and what to do meanwhile.
         self._redis: Any = redis.Redis.from_url(
@@ -171,12 +173,36 @@ class RedisEngine:
         found = self._answer(lambda: self._redis.xrevrange(stream, count=limit))
         return [fields.get(BODY, b"") for _, fields in reversed(found)]
 
+    def broadcast(self, topic: str, body: bytes) -> None:
+        """Publish to a channel, which keeps nothing."""
+        self._answer(lambda: self._redis.publish(topic, body))
+
+    def broadcasts(self, topic: str) -> list[bytes]:
+        """What came over the channel since the last call."""
+        return self._answer(lambda: self._heard(topic))
+
+    def _heard(self, topic: str) -> list[bytes]:
+        if topic not in self._channels:
+            self._channels[topic] = self._redis.pubsub(ignore_subscribe_messages=True)
+            self._channels[topic].subscribe(topic)
+        found: list[bytes] = []
+        for _ in range(BROADCASTS_MAX):
+            # None also stands for the answer to the subscription, which comes first.
+            message = self._channels[topic].get_message()
+            if message is None and not self._channels[topic].connection.can_read(timeout=0):
+                break
+            if message is not None:
+                found.append(message["data"])
+        return found
+
     def depth(self, stream: str) -> int:
         """The length of the stream."""
         return int(self._answer(lambda: self._redis.xlen(stream)))
 
     def close(self) -> None:
         """Close the connections."""
+        for each in self._channels.values():
+            each.close()
         self._redis.close()
 
     def _grouped(self, streams: Sequence[str], ask: Callable[[], T]) -> T:

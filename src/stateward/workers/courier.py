@@ -44,6 +44,7 @@ from stateward.transport.messages import (
     RESULT,
     RETURNED,
     SAVED,
+    STOP,
     Envelope,
     FileReference,
     HeartbeatMessage,
@@ -52,6 +53,7 @@ from stateward.transport.messages import (
     ResultMessage,
     ReturnedMessage,
     SavedMessage,
+    StopMessage,
     WorkMessage,
     data_of,
     encode,
@@ -228,6 +230,9 @@ class Courier:
         found = self._inbox.take()
         if found:
             self._accept(found)
+        for told in self._inbox.take_told():
+            if told.type == STOP:
+                self._stop(told)
         self._ask()
         return bool(found)
 
@@ -334,6 +339,19 @@ class Courier:
         if before is not None:
             self._done.append(before.received)
         self._outputs.hold(Held(received, work))
+
+    def _stop(self, told: Envelope) -> None:
+        """Stop attempts that are not wanted any more, as far as they are here: their processes are killed."""
+        try:
+            message = data_of(told, StopMessage)
+        except ValueError:
+            return
+        for record_id, version, delivery in message.attempts:
+            held = self._held.get((record_id, version))
+            if held is not None and held.work.delivery == delivery:
+                self._bus.withdraw([(record_id, version)])
+                self._done.append(self._outputs.drop((record_id, version)).received)
+                self._forget([record_id])
 
     def _is_overtaken(self, work: Work, coming: "Coming") -> bool:
         """Whether a later attempt at the record is here; earlier ones are dropped, for the record went on without them.
