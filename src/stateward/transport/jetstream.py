@@ -378,17 +378,20 @@ class JetStreamEngine:
 
     def broadcasts(self, topic: str) -> list[bytes]:
         """What came to the subject since the last call."""
-        if topic not in self._told:
-            self._told[topic] = deque(maxlen=BROADCASTS_MAX)
-            self._run(self._listen(topic))
-        told = self._told[topic]
+        told = self._told.get(topic)
+        if told is None:
+            told = self._run(self._listen(topic))
+            self._told[topic] = told  # only now: a server that is away is asked again
         return [told.popleft() for _ in range(len(told))]
 
-    async def _listen(self, topic: str) -> None:
+    async def _listen(self, topic: str) -> deque[bytes]:
+        told: deque[bytes] = deque(maxlen=BROADCASTS_MAX)
+
         async def take_in(message: Msg) -> None:
-            self._told[topic].append(message.data)
+            told.append(message.data)
 
         await self._client.subscribe(topic, cb=take_in)
+        return told
 
     def depth(self, stream: str) -> int:
         """How many messages the stream holds."""

@@ -203,9 +203,9 @@ class KafkaEngine:
         reader = self._readers.get(topic)
         if reader is None:
             self._ensure([topic])
-            reader = self._readers[topic] = self._reader(topic)
             place = TopicPartition(topic, 0)
-            _, end = reader.get_watermark_offsets(place, timeout=ANSWER_S, cached=False)
+            end = self._offsets([place], OffsetSpec.latest())[0]  # type: ignore[no-untyped-call]
+            reader = self._readers[topic] = self._reader(topic)
             reader.assign([TopicPartition(topic, 0, end)])
         found: list[bytes] = []
         while len(found) < BROADCASTS_MAX and (message := reader.poll(0)) is not None:

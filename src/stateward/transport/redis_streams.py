@@ -182,14 +182,16 @@ class RedisEngine:
         return self._answer(lambda: self._heard(topic))
 
     def _heard(self, topic: str) -> list[bytes]:
-        if topic not in self._channels:
-            self._channels[topic] = self._redis.pubsub(ignore_subscribe_messages=True)
-            self._channels[topic].subscribe(topic)
+        channel = self._channels.get(topic)
+        if channel is None:
+            channel = self._redis.pubsub(ignore_subscribe_messages=True)
+            channel.subscribe(topic)
+            self._channels[topic] = channel  # only now: a server that is away is asked again
         found: list[bytes] = []
         for _ in range(BROADCASTS_MAX):
             # None also stands for the answer to the subscription, which comes first.
-            message = self._channels[topic].get_message()
-            if message is None and not self._channels[topic].connection.can_read(timeout=0):
+            message = channel.get_message()
+            if message is None and not channel.connection.can_read(timeout=0):
                 break
             if message is not None:
                 found.append(message["data"])
