@@ -135,6 +135,8 @@ def test_the_page_for_people_loads_nothing_from_elsewhere(asked: ApiClient) -> N
         assert f'<h2 id="{each["operationId"]}">' in page.text
     assert "curl -X POST &quot;$STATEWARD_SERVER/batches&quot;" in page.text
     assert '<h2 id="schema-Record">' in page.text
+    assert '<a href="#schema-Record"><code>Record</code></a>' in page.text
+    assert "`" not in re.sub(r"<script>.*?</script>", "", page.text, flags=re.DOTALL)
 
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     policy = page.headers["content-security-policy"]

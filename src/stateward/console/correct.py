@@ -60,6 +60,7 @@ class CorrectionForm(msgspec.Struct, frozen=True, kw_only=True):
     fields: list[HintField]
     table: RawTable | None
     is_retry: bool
+    is_in_review: bool
     reason_codes: Mapping[str, str]
 
 
@@ -85,7 +86,8 @@ async def correction(request: Asked, record_id: FromPath[str]) -> Response[bytes
             app.editions.release()
 
     found = await service_of(request).upload_thread().ask(look)
-    return await page(request, "correct.html", {"it": found}, here="flags")
+    here = "flags" if found.flags else "review" if found.is_in_review else "records"
+    return await page(request, "correct.html", {"it": found}, here=here)
 
 
 @post("/records/{record_id:str}/correct", opt={"right": "act"}, status_code=200)
@@ -125,6 +127,7 @@ def form_of(app: App, record: Record) -> CorrectionForm:
         fields=[_field(app, record, hint, said) for hint in plain],
         table=_table(app, record, known, said),
         is_retry=app.editions.begins_anew(record),
+        is_in_review=review is not None,
         reason_codes={} if review is None else review.reason_codes,
     )
 

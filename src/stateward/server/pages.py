@@ -5,6 +5,8 @@ Nothing is loaded from elsewhere.
 
 import base64
 import html
+import json
+import re
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from importlib.resources import files
@@ -15,12 +17,17 @@ from stateward.server.problems import KINDS
 from stateward.storage.keys import RIGHTS, ROLES
 
 NOTICE = "<!-- Made by `python -m stateward.server.reference docs/reference`; do not edit. -->"
+CODE = re.compile(r"`([^`]+)`")
 METHODS = ("get", "post", "put", "patch", "delete")
 STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c2430}"
-    "h2{margin-top:2.5rem;border-bottom:1px solid #ccd}code,pre{font:14px/1.45 ui-monospace,monospace}"
-    "pre{background:#f3f5f8;padding:.75rem;overflow:auto}table{border-collapse:collapse;width:100%}"
-    "td,th{border-top:1px solid #dde;padding:.3rem .5rem;text-align:left;vertical-align:top}"
+    ":root{color-scheme:light dark;--line:#ccd3df;--raised:#f3f5f8;--link:#0b5f55;--ink:#1c2430;--ground:#fff}"
+    "@media(prefers-color-scheme:dark){:root{--line:#2a3541;--raised:#1d2631;--link:#4fd1bd;--ink:#e6ebf1;"
+    "--ground:#0e1319}}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:var(--ink);"
+    "background:var(--ground);overflow-wrap:anywhere}a{color:var(--link)}nav ul{list-style:none;padding:0}"
+    "h2{margin-top:2.5rem;border-bottom:1px solid var(--line)}code,pre{font:14px/1.45 ui-monospace,monospace}"
+    "pre{background:var(--raised);padding:.75rem;white-space:pre-wrap}table{border-collapse:collapse;width:100%}"
+    "td,th{border-top:1px solid var(--line);padding:.3rem .5rem;text-align:left;vertical-align:top}"
     ".m{display:inline-block;min-width:4rem;font-weight:600}"
     "label{display:block;margin:.4rem 0}label input,label textarea{display:block;width:100%;box-sizing:border-box;"
     "font:inherit;padding:.3rem}summary{cursor:pointer}"
@@ -182,7 +189,7 @@ def docs(document: Document) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Stateward: the HTTP API</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
-        f"<h1>Stateward: the HTTP API</h1><p>{_text(document['info']['description'])}</p>"
+        f"<main><h1>Stateward: the HTTP API</h1><p>{_prose(document['info']['description'])}</p>"
         '<p>The same as an OpenAPI 3.1 document: <a href="/openapi.json">/openapi.json</a>; in short, for language '
         'models: <a href="/llms.txt">/llms.txt</a></p>'
         '<label>API key, to try operations out; it stays on this page<input id="key" type="password" '
@@ -190,8 +197,10 @@ def docs(document: Document) -> str:
         + _html_index(document)
         + "".join(_html_section(*each, document) for each in operations(document))
         + "<h1>Documents</h1>"
-        + "".join(_html_schema(name, each) for name, each in sorted(_schemas(document).items()))
-        + f"<script>{SCRIPT}</script></body></html>"
+        + "".join(
+            _html_schema(name, each, document) for name, each in sorted(_schemas(document).items())
+        )
+        + f"</main><script>{SCRIPT}</script></body></html>"
     )
 
 
@@ -205,22 +214,22 @@ def _html_index(document: Document) -> str:
     by_tag: dict[str, list[str]] = {}
     for path, method, each in operations(document):
         line = (
-            f'<li><a href="#{_text(each["operationId"])}"><code><span class="m">{method}</span> {_text(path)}</code>'
-            f"</a> {_text(each['summary'])}</li>"
+            f'<li><code><span class="m">{method}</span></code> <a href="#{_text(each["operationId"])}">'
+            f"<code>{_text(path)}</code></a> {_text(each['summary'])}</li>"
         )
         by_tag.setdefault(str((each.get("tags") or ["service"])[0]), []).append(line)
     parts = (f"<h3>{_text(tag)}</h3><ul>{''.join(by_tag[tag])}</ul>" for tag in sorted(by_tag))
     return f"<nav>{''.join(parts)}</nav>"
 
 
-def _html_schema(name: str, schema: Document) -> str:
+def _html_schema(name: str, schema: Document, document: Document) -> str:
     needed = schema.get("required", ())
     rows = "".join(
-        f"<tr><td><code>{_text(field)}</code></td><td>{_text(_type(each).replace('`', ''))}</td>"
-        f"<td>{'always' if field in needed else ''}</td><td>{_text(each.get('description', ''))}</td></tr>"
+        f"<tr><td><code>{_text(field)}</code></td><td>{_linked(_type(each), document)}</td>"
+        f"<td>{'always' if field in needed else ''}</td><td>{_prose(each.get('description', ''))}</td></tr>"
         for field, each in schema.get("properties", {}).items()
     )
-    said = _text(" ".join(str(schema.get("description", "")).split()))
+    said = _prose(" ".join(str(schema.get("description", "")).split()))
     return f'<h2 id="schema-{_text(name)}"><code>{_text(name)}</code></h2><p>{said}</p><table>{rows}</table>'
 
 
@@ -246,14 +255,33 @@ def curl(path: str, method: str, operation: Document, document: Document) -> str
 
 
 def _sample(schema: Document, document: Document) -> str:
-    """The fields that a body must have, each with its type in place of a value."""
+    """A body with the fields that it must have, each with a value that its schema allows."""
+    return json.dumps(_value(schema, document), ensure_ascii=False)
+
+
+def _value(schema: Document, document: Document) -> Any:  # noqa: ANN401 - whatever the schema allows
     for key in ("oneOf", "anyOf"):
         schema = next((each for each in schema.get(key, ()) if each.get("type") != "null"), schema)
     if "$ref" in schema:
         schema = _schemas(document).get(schema["$ref"].rpartition("/")[2], {})
-    known = schema.get("properties", {})
-    named = (f'"{name}": "{_type(known.get(name, {}))}"' for name in schema.get("required", ()))
-    return "{" + ", ".join(named).replace("`", "") + "}"
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = schema.get("type", "object")
+    kind = (
+        next((each for each in kind if each != "null"), "null") if isinstance(kind, list) else kind
+    )
+    match kind:
+        case "object":
+            known = schema.get("properties", {})
+            return {name: _value(known[name], document) for name in schema.get("required", ())}
+        case "array":
+            items = schema.get("items", {})
+            return [_value(items, document)] if schema.get("minItems") else []
+        case "integer" | "number":
+            return max(1, schema.get("minimum", 1))
+        case "boolean":
+            return False
+    return "…"
 
 
 def llms(document: Document) -> str:
@@ -284,16 +312,16 @@ def llms(document: Document) -> str:
 def _html_section(path: str, method: str, operation: Document, document: Document) -> str:
     parameters = "".join(
         f"<tr><td><code>{_text(each['name'])}</code></td><td>{_text(each['in'])}</td>"
-        f"<td>{_text(each.get('description', ''))}</td></tr>"
+        f"<td>{_prose(each.get('description', ''))}</td></tr>"
         for each in operation.get("parameters", ())
     )
     answers = "".join(
-        f"<tr><td>{_text(status)}</td><td>{_text(each.get('description', ''))}</td></tr>"
+        f"<tr><td>{_text(status)}</td><td>{_linked(_meaning(each), document)}</td></tr>"
         for status, each in sorted(operation["responses"].items())
     )
     return (
         f'<h2 id="{_text(operation["operationId"])}"><code><span class="m">{method}</span> {_text(path)}</code></h2>'
-        f"<p>{_text(operation['summary'])}. {_text(operation.get('description', ''))}</p>"
+        f"<p>{_text(operation['summary'])}. {_prose(operation.get('description', ''))}</p>"
         f"<p>Right: {_text(operation['x-right'])}</p>"
         + (f"<table>{parameters}</table>" if parameters else "")
         + f"<table>{answers}</table><pre>{_text(curl(path, method, operation, document))}</pre>"
@@ -306,6 +334,22 @@ def _body_sample(operation: Document, document: Document) -> str:
     content = operation.get("requestBody", {}).get("content", {})
     found = content.get("application/json")
     return "" if found is None else _sample(found["schema"], document)
+
+
+def _prose(value: Any) -> str:  # noqa: ANN401 - whatever the document holds
+    """Text with what stands between backticks as code."""
+    return CODE.sub(r"<code>\1</code>", _text(value))
+
+
+def _linked(said: str, document: Document) -> str:
+    """The same, with the names of documents as links to them."""
+    known = _schemas(document)
+
+    def shown(found: re.Match[str]) -> str:
+        code = f"<code>{found[1]}</code>"
+        return f'<a href="#schema-{found[1]}">{code}</a>' if found[1] in known else code
+
+    return CODE.sub(shown, _text(said))
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - whatever the document holds
