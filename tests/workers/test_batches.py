@@ -52,8 +52,12 @@ def results(child: Child) -> list[Result]:
 
 
 def test_jobs_run_in_order_in_one_process_and_see_their_own_inputs(slot: ChildSlot) -> None:
+    # More than a socket takes at once: the last orders are sent when the first jobs have ended.
+    text = "x" * 100_000
     jobs = [
-        an_order("good.copy", items={"parse": [f'[{{"number":{number}}}]'], "empty": []})
+        an_order(
+            "good.copy", items={"parse": [f'[{{"number":{number},"text":"{text}"}}]'], "empty": []}
+        )
         for number in range(20)
     ]
 

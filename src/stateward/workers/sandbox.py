@@ -413,10 +413,10 @@ class Child:
         self._begin(self._attempts[0])
         for attempt in self._attempts:
             attempt.is_sent = True
+        # A copy: what the socket does not take at once is sent later, when the first of them may have ended.
+        sent = tuple(self._attempts)
         self._wire.send(
-            frame
-            for attempt in self._attempts
-            for frame in order_frames(attempt.order, attempt.number)
+            frame for attempt in sent for frame in order_frames(attempt.order, attempt.number)
         )
         # A pipe takes so few bytes at once or not at all, and this one is empty.
         os.write(self._permits_writer, b"".join(each.permit for each in self._attempts))
