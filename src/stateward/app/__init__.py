@@ -437,6 +437,7 @@ class App:
                 self.settings.data_path.absolute() / "search",
                 Vectors(self.database),
                 embed=self.plugins.embed_query,
+                database=self.database,
             ),
         )
 

@@ -10,12 +10,15 @@ from typing import Protocol, TypeAlias
 
 from stateward.app.vector_file import NearRows, VectorFile
 from stateward.core.errors import InvalidRequest
+from stateward.storage.database import Database
+from stateward.storage.pgvector import PgVectors, has_pgvector
 from stateward.storage.vectors import Vectors, unpacked_vector
 
 ROWS_FOUND = 1000
 # Of the first answer, among which a query that is moved towards its best is asked again: comparing all rows twice would
 # take twice as long, and what a moved query finds is near to what it found before.
 ROWS_NEAR = 3000
+ROWS_FETCHED = 1000
 ROWS_LOOKED_UP = 250
 RECORDS_FOUND = 200
 FEEDBACK_SHARE = 0.6
@@ -29,6 +32,23 @@ class VectorIndex(Protocol):
         """The rows that are most alike."""
 
 
+class DatabaseVectors:
+    """Those that the database finds itself."""
+
+    def __init__(self, vectors: PgVectors) -> None:
+        self._vectors = vectors
+
+    def near(self, asked: Sequence[float], *, limit: int) -> NearRows:
+        """The rows that are most alike; fewer, because each comes from the server."""
+        import numpy as np
+
+        found = sorted(self._vectors.nearest(asked, limit=min(limit, ROWS_FETCHED)))
+        rows = np.zeros((len(found), len(asked)), np.float32)
+        for place, (_, vector) in enumerate(found):
+            rows[place] = unpacked_vector(vector)
+        return NearRows(np.array([number for number, _ in found], np.intp), rows)
+
+
 EmbedQuery: TypeAlias = "Callable[[str, str], tuple[str, Sequence[float]] | None]"
 """(machine, text) to the name of a model and the vector of the text; None where no embedder is set."""
 
@@ -36,8 +56,16 @@ EmbedQuery: TypeAlias = "Callable[[str, str], tuple[str, Sequence[float]] | None
 class VectorSearch:
     """Records whose texts are alike in meaning."""
 
-    def __init__(self, folder: Path, vectors: Vectors, *, embed: EmbedQuery) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        vectors: Vectors,
+        *,
+        embed: EmbedQuery,
+        database: Database | None = None,
+    ) -> None:
         self._folder = folder
+        self._database = database
         self._vectors = vectors
         self._embed = embed
         self._indexes: dict[str, VectorIndex] = {}
@@ -66,12 +94,17 @@ class VectorSearch:
         numbers, scores = self._index(machine).near(asked, limit=ROWS_NEAR).best(asked)
         alike = numbers[scores > ALIKE_MIN].tolist()
         # More documents than are looked at may have the very same vector; then it need not be among them.
-        is_found = rows[vectors[0]] in alike or len(alike) == ROWS_NEAR
+        is_found = rows[vectors[0]] in alike or len(alike) >= ROWS_FETCHED
         return "" if is_found else "a search for its own vector does not find it"
 
     def _index(self, machine: str) -> VectorIndex:
         if machine not in self._indexes:
-            self._indexes[machine] = VectorFile(self._folder, machine, self._vectors)
+            database = self._database
+            self._indexes[machine] = (
+                VectorFile(self._folder, machine, self._vectors)
+                if database is None or not has_pgvector(database)
+                else DatabaseVectors(PgVectors(database, machine, self._vectors))
+            )
         return self._indexes[machine]
 
 

@@ -555,7 +555,7 @@ def _reference_of(citation: etree._Element, label: str) -> Reference:
     ids: list[tuple[str, str]] = []
     authors: list[str] = []
     found: dict[str, str] = {}
-    for each in citation.iter():
+    for each in citation.iter(*_CITED):
         tag = each.tag
         if tag == "surname":
             authors.append(text_of(each))
@@ -594,6 +594,10 @@ _FIELDS = frozenset(
     ("article-title", "chapter-title", "data-title", "source", "year", "volume", "fpage", "lpage", "elocation-id",
      "label")
 )  # fmt: skip
+
+
+# All that is read of a citation; libxml2 passes over the rest without making an object of it.
+_CITED = ("surname", "given-names", "pub-id", "collab", "string-name", "ext-link", *_FIELDS)
 
 
 def citation_text(citation: etree._Element, reference: Reference) -> str:

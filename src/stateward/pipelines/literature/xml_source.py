@@ -78,17 +78,18 @@ class XmlSource:
         text = self.text
         if "<!--" in text or "<![CDATA[" in text or "<?" in text:
             text = _UNREAD.sub(lambda found: " " * len(found[0]), text)
-        tag = re.compile(rf"<(/?)({'|'.join(map(re.escape, tags))})(?=[\s/>])[^>]*?(/?)>")
+        tag = re.compile(rf"</?(?:{'|'.join(map(re.escape, tags))})(?=[\s/>])[^>]*>")
         spans: list[list[int]] = []
         open_spans: list[int] = []
         for found in tag.finditer(text):
-            if found[1]:
+            start, end = found.span()
+            if text[start + 1] == "/":
                 if open_spans:
-                    spans[open_spans.pop()][1] = found.end()
+                    spans[open_spans.pop()][1] = end
                 continue
-            if not found[3]:
+            if text[end - 2] != "/":
                 open_spans.append(len(spans))
-            spans.append([found.start(), found.end()])
+            spans.append([start, end])
         elements = list(self.root.iter(*tags))
         if len(elements) != len(
             spans
