@@ -1,146 +1,42 @@
 """The change feed: every transition, in order per record, at least once, from a cursor that outlives its sender."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from confluent_kafka import Consumer, TopicPartition
 from msgspec.structs import replace
 
-from lab.brokers import Broker, nats_broker, nats_program, redis_broker, redis_program
-from lab.kafka_mock import KafkaMock
 from stateward.app import App
 from stateward.app.doctor import checks
-from stateward.app.feed import feed_of, feed_status, replay_feed, running_feed, target_of
+from stateward.app.feed import feed_of, feed_status, replay_feed
 from stateward.cli import cli
 from stateward.core.errors import (
     DeclarationError,
     InvalidRequest,
     TransportUnreachable,
 )
-from stateward.core.machine import Machine
 from stateward.core.model import to_iso
-from stateward.definition.declare import declare
-from stateward.notifications.feed import Feed
-from stateward.notifications.feed_targets import STREAM, FeedMessage, FeedTarget, waves
-from stateward.settings import Settings
-from tests.waiting import wait_until
-
-Applied = dict[str, tuple[int, str]]
-
-
-def steps(name: str = "steps") -> Machine:
-    """A machine whose records move by requests alone: no runner is needed to make a history."""
-    return declare(
-        {
-            "machine": name,
-            "version": 1,
-            "prefix": "ST",
-            "initial": "received",
-            "states": {
-                "received": {"kind": "ready"},
-                "working": {"kind": "running"},
-                "done": {"kind": "terminal"},
-                "error": {"kind": "failed"},
-            },
-            "stages": {
-                "work": {
-                    "from": "received",
-                    "running": "working",
-                    "outcomes": {"done": "done"},
-                    "on_error": "error",
-                    "on_error_waiting": "error",
-                    "timeout_s": 300,
-                },
-            },
-            "retry": {"max_retries": 0, "backoff_s": [1]},
-        }
-    )
-
-
-class Collected:
-    """A target that takes everything; one batch fails where it is told to, after some of it was taken."""
-
-    def __init__(self, fails_at: Sequence[int] = ()) -> None:
-        self.messages: list[FeedMessage] = []
-        self._fails_at = set(fails_at)
-        self._batches = 0
-
-    def send(self, messages: Sequence[FeedMessage]) -> None:
-        self._batches += 1
-        if self._batches in self._fails_at:
-            self.messages += messages[: len(messages) // 2]
-            raise TransportUnreachable("gone")
-        self.messages += messages
-
-    def close(self) -> None: ...
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(each.body) for each in self.messages]
-
-
-def settings_of(tmp_path: Path, feed: str = "{url: 'redis://localhost'}") -> Settings:
-    config = tmp_path / "stateward.yaml"
-    config.write_text(f"data: {tmp_path}/data\nfeed: {feed}\n")
-    return Settings.load(config, environ={})
+from stateward.notifications.feed_targets import FeedMessage, waves
+from tests.notifications.feed_scene import (
+    Collected,
+    apply_events,
+    assert_in_order,
+    drained,
+    make_history,
+    settings_of,
+    statuses,
+    steps,
+    with_feed,
+)
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     with App(settings_of(tmp_path), machines=[steps(), steps("others")]) as own:
         yield own
-
-
-def make_history(app: App, count: int, *, machine: str = "steps", after: int = 0) -> list[str]:
-    """Records with two transitions each: received, and cancelled, which rests as an error."""
-    ids = []
-    for number in range(after, after + count):
-        record = app.submit(
-            b"%d" % number, machine=machine, labels={"client": str(number % 2)}
-        ).record
-        app.actions.act("cancel", record.id, actor="person:ann", reason="test")
-        ids.append(record.id)
-    return ids
-
-
-def with_feed(app: App, **changes: object) -> Feed:
-    app.settings = replace(app.settings, feed=replace(app.settings.feed, **changes))
-    return feed_of(app)
-
-
-def apply_events(events: Sequence[dict[str, Any]]) -> Applied:
-    """What a consumer has after these events: it ignores versions that it knows."""
-    known: Applied = {}
-    for each in events:
-        data = each["data"]
-        if data["version"] > known.get(data["id"], (-1, ""))[0]:
-            known[data["id"]] = (data["version"], data["status"])
-    return known
-
-
-def statuses(app: App) -> Applied:
-    return {each.id: (each.version, each.status) for each in app.store.walk()}
-
-
-def assert_in_order(events: Sequence[dict[str, Any]]) -> None:
-    """No record's version ever appears before all of its earlier ones."""
-    seen: dict[str, int] = {}
-    for each in events:
-        data = each["data"]
-        assert data["version"] <= seen.get(data["id"], -1) + 1
-        seen[data["id"]] = max(data["version"], seen.get(data["id"], -1))
-
-
-def drained(feed: Feed, target: FeedTarget) -> None:
-    while feed.step(target):
-        pass
 
 
 def test_every_transition_is_a_cloud_event(app: App) -> None:
@@ -371,145 +267,3 @@ def test_on_postgresql_a_second_sender_waits_and_the_status_does_not(
 
 
 # With real engines
-
-
-def redis_events(url: str) -> list[dict[str, Any]]:
-    import redis
-
-    client: Any = redis.Redis.from_url(url)
-    try:
-        return [json.loads(entry[b"body"]) for _, entry in client.xrange("stateward.steps")]
-    finally:
-        client.close()
-
-
-def nats_events(url: str) -> list[dict[str, Any]]:
-    import asyncio
-
-    import nats
-
-    async def read() -> list[dict[str, Any]]:
-        client = await nats.connect(url)
-        stream = client.jetstream()
-        count = (await stream.stream_info(STREAM)).state.messages
-        reader = await stream.pull_subscribe("stateward.*")
-        found: list[dict[str, Any]] = []
-        while len(found) < count:
-            for each in await reader.fetch(count - len(found), timeout=60):
-                found.append(json.loads(each.data))
-                await each.ack()
-        await client.close()
-        return found
-
-    return asyncio.run(read())
-
-
-ENGINES: dict[str, tuple[Callable[[], object], Callable[..., Any], Callable[[str], Any]]] = {
-    "redis": (redis_program, redis_broker, redis_events),
-    "nats": (nats_program, nats_broker, nats_events),
-}
-
-
-@pytest.mark.service
-@pytest.mark.parametrize("engine", list(ENGINES))
-def test_a_consumer_has_the_statuses_of_the_store_though_the_broker_was_away(
-    tmp_path: Path, engine: str
-) -> None:
-    program, opened, events = ENGINES[engine]
-    if program() is None:
-        pytest.skip(f"there is no server of {engine} here")
-    broker: Broker
-    with opened() as broker:
-        settings = settings_of(
-            tmp_path, f"{{url: '{broker.url}', batch_max: 5, timeout_seconds: 3}}"
-        )
-        with App(settings, machines=[steps()]) as app:
-            make_history(app, 4)
-            feed, target = feed_of(app), target_of(settings.feed)
-            feed.step(target)
-            broker.kill()
-            make_history(app, 4, after=4)
-            with pytest.raises(TransportUnreachable, match="cannot be sent"):
-                feed.step(target)
-            target.close()
-            broker.start()
-
-            # The next sender is the thread that `stateward up` runs.
-            with running_feed(settings, lambda: App(settings, machines=[steps()])):
-                wait_until(lambda: not feed_status(app).behind)
-
-            found = events(broker.url)
-            assert_in_order(found)
-            assert apply_events(found) == statuses(app)
-
-
-@pytest.mark.long
-@pytest.mark.chaos
-@pytest.mark.parametrize("engine", list(ENGINES))
-def test_senders_that_are_killed_lose_nothing(tmp_path: Path, engine: str) -> None:
-    """Processes of `stateward notifier`, killed while records move, and the broker killed once in between."""
-    program, opened, events = ENGINES[engine]
-    if program() is None:
-        pytest.skip(f"there is no server of {engine} here")
-    with opened() as broker:
-        settings = settings_of(
-            tmp_path, f"{{url: '{broker.url}', batch_max: 3, timeout_seconds: 3}}"
-        )
-        command = [sys.executable, "-m", "stateward", "--config", str(tmp_path / "stateward.yaml")]
-        with App(settings, machines=[steps()]) as app:
-            for round_ in range(4):
-                sender = subprocess.Popen(
-                    [*command, "notifier"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-                )
-                make_history(app, 40, after=40 * round_)
-                if round_ == 1:
-                    broker.restart()
-                sent = feed_status(app).sent
-                wait_until(lambda sent=sent: feed_status(app).sent > sent)  # type: ignore[misc]
-                sender.kill()
-                sender.wait()
-            with running_feed(settings, lambda: App(settings, machines=[steps()])):
-                wait_until(lambda: not feed_status(app).behind)
-
-            found = events(broker.url)
-            assert_in_order(found)
-            assert apply_events(found) == statuses(app)
-
-
-def kafka_events(brokers: str, topic: str) -> list[dict[str, Any]]:
-    """All events of a topic of four partitions, in the order of each."""
-    consumer: Any = Consumer(
-        {"bootstrap.servers": brokers, "group.id": "reader", "enable.partition.eof": True}
-    )
-    consumer.assign([TopicPartition(topic, number, 0) for number in range(4)])
-    found, ended = [], 0
-    while ended < 4:
-        message = consumer.poll(10.0)
-        assert message is not None
-        if message.error() is not None:
-            ended += 1
-            continue
-        found.append(json.loads(message.value()))
-        assert message.key().decode() == found[-1]["subject"]
-    consumer.close()
-    return found
-
-
-def test_kafka_has_every_transition_in_the_order_of_its_record(app: App) -> None:
-    """Over the mock cluster of librdkafka."""
-    make_history(app, 3)
-    with KafkaMock(settings="") as mock:
-        own = replace(app.settings.feed, url=mock.url, timeout_seconds=10.0)
-
-        drained(feed_of(app), target_of(own))
-
-        assert feed_status(app).behind == 0
-        brokers = mock.url.removeprefix("kafka://").partition("?")[0]
-        found = kafka_events(brokers, own.topic.format(machine="steps", status=""))
-        assert_in_order(found)
-        assert apply_events(found) == statuses(app)
-    away = replace(app.settings.feed, url="kafka://127.0.0.1:1", timeout_seconds=0.2)
-    replay_feed(app, 1, actor="person:ann")
-    with pytest.raises(TransportUnreachable, match="cannot be sent"):
-        feed_of(app).step(target_of(away))
-    assert feed_status(app).behind == 6
