@@ -72,7 +72,7 @@ def test_moves_come_from_a_file_up_to_the_first_wrong_line(
         (["prove", "{}", "99"], Exit.REFUSED, "there is no line 99"),
         (["archive", "{}", "--remove-up-to", "3"], Exit.USAGE, "--reason"),
         (["migrate", "{}/MANIFEST.json", "--yes"], Exit.USAGE, "--output DIR or --in-place"),
-        (["export", "{}", "--out", "{}/HEAD"], Exit.REFUSED, "is there already"),
+        (["export", "{}", "--out", "{}/HEAD"], Exit.REFUSED, "exists already"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_a_sentence(

@@ -162,10 +162,10 @@ def test_a_result_is_compared_with_earlier_reports_of_the_same_patient(tmp_path:
         ids = []
         # The newest arrives before an older one; the last is of another patient.
         for patient, day, value in (
-            ("4711", "20260309", "1.0"),
-            ("4711", "20260412", "2.0"),
-            ("4711", "20260401", "1.1"),
-            ("4712", "20260501", "9.0"),
+            ("MRN-Q7", "20260309", "1.0"),
+            ("MRN-Q7", "20260412", "2.0"),
+            ("MRN-Q7", "20260401", "1.1"),
+            ("MRN-Q8", "20260501", "9.0"),
         ):
             report = hl7(
                 f"PID|1||{patient}||Muster^Erika",
@@ -182,5 +182,5 @@ def test_a_result_is_compared_with_earlier_reports_of_the_same_patient(tmp_path:
         told = str([app.records.history(id_) for id_ in ids]) + "".join(
             str(each.log) for id_ in ids for each in app.outputs.attempts(id_)
         )
-        assert "4711" not in told
+        assert "MRN-Q7" not in told
         assert "compared with 2 earlier results of 2 reports" in told
