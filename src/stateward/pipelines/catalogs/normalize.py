@@ -53,9 +53,11 @@ PARENTS_MAX = 50_000
 STOCK_DIGITS_MAX = 16
 PRICES_MAX = 200_000
 CATEGORIES_MAX = 100_000
+STOCKS_MAX = 10_000
 # Rows of WooCommerce that stand for several products and have no price of their own.
 GROUPS = ("variable", "grouped", "external")
-DEFAULT_OPTION = "default title"  # what Shopify prints for a product without variants
+DEFAULT_TITLE = "Default Title"
+DEFAULT_OPTION = DEFAULT_TITLE.casefold()  # what Shopify prints for a product without variants
 
 SENTENCES = {
     "RAGGED_ROW": "the row has more cells than there are headings, so that its values may stand in wrong columns",
@@ -199,7 +201,8 @@ class Normalizer:
         self._ids: dict[str, int] = {}
         self._gtins: dict[str, str] = {}
         self._parents: dict[str, _Parent] = {}
-        self._flag_counts: dict[str, tuple[int, ProductPlace]] = {}
+        self._combinations: dict[tuple[str, ...], tuple[int, ProductPlace]] = {}
+        self._known_stocks: dict[str, int] = {}
         self._unmapped: dict[str, int] = {}
         self.image_rows = 0
         self.rejected: list[Rejection] = []
@@ -231,9 +234,10 @@ class Normalizer:
         ):
             self.image_rows += 1
             return None
+        first = row.option1
         options = (
             _options_of(row, parent)
-            if row.option1 or row.color or row.size or row.material
+            if (first and first != DEFAULT_TITLE) or row.color or row.size or row.material
             else NO_OPTIONS
         )
         if sku and sku in self._ids:
@@ -253,7 +257,9 @@ class Normalizer:
             self._sale(row, price, flags) if row.sale_price or row.sale_dates else NO_SALE
         )
         listed = self._other_price(row.list_price, price, flags) if row.list_price else ""
-        stock = _stock(row.stock, flags) if row.stock else None
+        stock = self._known_stocks.get(row.stock)
+        if stock is None and row.stock:
+            stock = self._stock(row.stock, flags)
         # Nothing can be wrong from here on: now the row counts.
         self._ids[identity] = row.where.row
         if digits and self._gtins.setdefault(digits.lstrip("0"), identity) != identity:
@@ -264,8 +270,9 @@ class Normalizer:
             self._remember(
                 row, _Parent(title, description, brand, printed, image, _option_names(row))
             )
-        if flags:
-            self._count(flags, row.where)
+        told = tuple(flags) if flags else ()
+        if told:
+            self._count(told, row.where)
         # By position, in the order of the fields: keyword arguments take three times as long.
         return Product(
             identity,
@@ -292,7 +299,7 @@ class Normalizer:
             "" if row.price == price.amount else row.price,
             "" if code == digits else code,
             "" if printed == category else printed,
-            tuple(flags) if flags else (),
+            told,
             row.where,
         )
 
@@ -300,12 +307,12 @@ class Normalizer:
 
     def _remember(self, row: PrintedProduct, parent: _Parent) -> None:
         """Keep what the variants of a product inherit, if the row is the first of its handle, SKU or number."""
-        keys = [row.handle.strip()]
+        if handle := row.handle.strip():
+            self._parents.setdefault(handle, parent)
         if row.kind and not row.parent:
-            keys += [row.sku.strip(), f"id:{row.number.strip()}"]
-        for key in keys:
-            if key and key != "id:":
-                self._parents.setdefault(key, parent)
+            for key in (row.sku.strip(), f"id:{row.number.strip()}"):
+                if key and key != "id:":
+                    self._parents.setdefault(key, parent)
         while len(self._parents) > PARENTS_MAX:
             del self._parents[next(iter(self._parents))]
 
@@ -395,10 +402,26 @@ class Normalizer:
         flags.append(UNMAPPED)
         return ""
 
-    def _count(self, flags: list[str], where: ProductPlace) -> None:
-        for flag in flags:
-            count, first = self._flag_counts.get(flag, (0, where))
-            self._flag_counts[flag] = count + 1, first
+    def _count(self, flags: tuple[str, ...], where: ProductPlace) -> None:
+        # By combination: most products of a catalogue have the same flags.
+        count, first = self._combinations.get(flags, (0, where))
+        self._combinations[flags] = count + 1, first
+
+    @property
+    def _flag_counts(self) -> dict[str, tuple[int, ProductPlace]]:
+        """How many products have each flag, and where the first of them stands."""
+        found: dict[str, tuple[int, ProductPlace]] = {}
+        for flags, (number, where) in self._combinations.items():
+            for flag in flags:
+                count, first = found.get(flag, (0, where))
+                found[flag] = count + number, min(first, where, key=lambda each: each.row)
+        return found
+
+    def _stock(self, text: str, flags: list[str]) -> int | None:
+        stock = _stock(text, flags)
+        if stock is not None and len(self._known_stocks) < STOCKS_MAX:
+            self._known_stocks[text] = stock
+        return stock
 
     # The result
 
