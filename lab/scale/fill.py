@@ -79,7 +79,7 @@ def fill(
     plan: Plan, app: App, database: Database, *, tell: Callable[[int], None] = lambda _: None
 ) -> None:
     """Write the records that are not there yet; `database` need not be durable."""
-    done = sum(app.store.counts().values())
+    done = sum(app.dashboard.counts().values())
     lanes = sum(each.lane >= 0 for each in app.store.lanes())
     folder = app.settings.data_path / FOLDER
     gc.disable()  # nothing here is a circle, and looking for circles takes a tenth of the time

@@ -12,6 +12,7 @@ from lab.scale.fill import Plan, fill
 from lab.scale.pipeline import LAST, MACHINE
 from stateward.app import App
 from stateward.app.backup import document_digests
+from stateward.app.doctor import checks
 from stateward.core.erasure import KINDS
 from stateward.settings import Settings
 from stateward.storage.database import Cell, Row
@@ -44,7 +45,7 @@ def test_a_filled_history_is_sound_and_its_records_are_finished(app: App) -> Non
     assert not app.admin.verify_documents()
 
 
-def test_opening_metrics_board_and_erasure_read_no_whole_table(
+def test_opening_metrics_doctor_board_and_erasure_read_no_whole_table(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plans = _plans(monkeypatch)
@@ -52,6 +53,8 @@ def test_opening_metrics_board_and_erasure_read_no_whole_table(
 
     App(app.settings).close()
     app.monitor.text()
+    list(checks(app))
+    app.records.count(app.records.query(""))
     app.dashboard.counts()
     app.dashboard.queues()
     app.dashboard.recent(machines=(), limit=20)

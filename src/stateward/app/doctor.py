@@ -223,9 +223,7 @@ def _worker_check(app: App) -> Check:
     """A person's own installation may be idle: commands do the work themselves. A service must have a worker."""
     workers = app.bus.workers()
     alive = [worker for worker in workers if is_alive(worker)]
-    is_idle = app.settings.profile == "personal" and not app.records.count(
-        app.records.query("is:waiting,running")
-    )
+    is_idle = app.settings.profile == "personal" and not _has_work(app)
     lost = f", {len(workers) - len(alive)} lost" if len(alive) < len(workers) else ""
     is_well = bool(alive) or is_idle
     return Check(
@@ -421,6 +419,15 @@ def _clock_check(app: App) -> Check:
         if is_back
         else "the clock agrees with the history",
         advice="set the clock: timeouts and retries wait until it has caught up" if is_back else "",
+    )
+
+
+def _has_work(app: App) -> bool:
+    """Whether any record waits for a worker or is with one; finished ones are not read for it."""
+    kinds = app.registry.query_names.kinds
+    return bool(app.dashboard.queues()) or any(
+        kinds.get(machine, {}).get(status) == "running"
+        for machine, status in app.dashboard.counts()
     )
 
 

@@ -36,6 +36,7 @@ from stateward.core.model import (
 from stateward.core.output_seal import OutputSeal
 from stateward.core.query import Query
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditLog
+from stateward.storage.counters import record_counts
 from stateward.storage.database import (
     TOPIC_CHANGES,
     TOPIC_READY,
@@ -552,6 +553,8 @@ class Store:
 
     def count(self, query: Query, *, names: QueryNames) -> dict[tuple[str, str], int]:
         """How many records match, by (machine, status)."""
+        if query.is_empty:  # all of them, which need not be read to be counted
+            return record_counts(self._database)
         return self._counts(*where(query, kinds=names.kinds, running=names.running))
 
     def counts(self) -> dict[tuple[str, str], int]:
