@@ -339,17 +339,17 @@ class Relay:
         """Tell all workers once which attempts are not wanted any more; who misses it is told after a heartbeat."""
         while self._unwanted:
             some = sorted(self._unwanted)[:STOPPED_AT_ONCE]
-            self._channel.broadcast(
-                encode(
-                    messages.STOP,
-                    StopMessage(attempts=some),
-                    id_=f"{self.name}-{self._clock()}",
-                    source=f"/stateward/coordinators/{self.name}",
-                    subject="",
-                    at=self._clock(),
-                )
-            )
             self._unwanted.difference_update(some)
+            said = encode(
+                messages.STOP,
+                StopMessage(attempts=some),
+                id_=f"{self.name}-{self._clock()}",
+                source=f"/stateward/coordinators/{self.name}",
+                subject="",
+                at=self._clock(),
+            )
+            with suppress(TransportError):  # nothing depends on it
+                self._channel.broadcast(said)
 
     def _send_again(self, sent: Sent) -> None:
         """Publish work again that its stream has lost; what was lost too often is a failed attempt."""

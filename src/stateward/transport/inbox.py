@@ -20,6 +20,7 @@ WAIT_S = 0.5  # of one call: `close` waits at most so long for it
 PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 2.0  # between tries while the engine is away
 REMIND_EVERY_S = 60.0
 TOLD_MAX = 1000
+LISTEN_AGAIN_S = 10.0  # after what is told to all could not be heard
 CLOSE_S = 15.0
 
 
@@ -51,6 +52,7 @@ class Inbox:
         self._wanted = 0
         self._found: deque[Received] = deque()
         self._listens = listens
+        self._listen_at = 0.0
         self._told: deque[Envelope] = deque(maxlen=TOLD_MAX)
         self._changed = Condition()
         self._is_closed = False
@@ -123,7 +125,13 @@ class Inbox:
 
     def _listen(self) -> bool:
         """Take in what was told to all workers; whether there was any."""
-        told = self._channel.broadcasts() if self._listens else []
+        if not self._listens or time.monotonic() < self._listen_at:
+            return False
+        try:
+            told = self._channel.broadcasts()
+        except TransportError:  # away, which `receive` finds out too; or not allowed to this worker
+            self._listen_at = time.monotonic() + LISTEN_AGAIN_S
+            return False
         self._told.extend(told)
         return bool(told)
 
