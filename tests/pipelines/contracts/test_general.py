@@ -252,6 +252,12 @@ def test_signatures_name_the_parties_where_nothing_else_does() -> None:
     [
         ("This Agreement shall be governed by the internal laws of the State of New York.", "New York"),
         ("This Agreement is governed by Delaware law.", "Delaware"),
+        ("Colorado law governs this Agreement.", "Colorado"),
+        ("Danish law applies.", "Denmark"),
+        ("The laws of the State of Maine shall govern this Agreement.", "Maine"),
+        ("Governing law: Swedish law", "Sweden"),
+        ("Anwendbar ist schweizerisches Recht.", "Switzerland"),
+        ("Es gilt das Recht der Bundesrepublik Deutschland.", "Germany"),
         ("CONSTRUED UNDER THE LAWS OF THE COMMONWEALTH OF PENNSYLVANIA.", "Pennsylvania"),
         ("It is governed by the law of the Province of Ontario and the laws of Canada.", "Ontario"),
         ("Governing Law: State of Texas", "Texas"),
@@ -265,6 +271,19 @@ def test_signatures_name_the_parties_where_nothing_else_does() -> None:
 )  # fmt: skip
 def test_the_governing_law_is_found(text: str, law: str) -> None:
     assert values(BETWEEN + text, "governing_law") == [law]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Delaware law governs the internal affairs of the Company.",
+        "Where Acme sues, the laws of Italy apply; where Beta sues, the laws of Oregon apply.",
+    ],
+)
+def test_a_law_of_one_matter_or_of_one_case_is_not_certain(text: str) -> None:
+    found = find_values(text_document(BETWEEN + text))
+
+    assert all(each.confidence < 80 for each in found if each.field == "governing_law")
 
 
 def test_the_law_under_which_a_party_was_founded_does_not_govern() -> None:

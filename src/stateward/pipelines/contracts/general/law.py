@@ -11,6 +11,7 @@ import msgspec
 
 from stateward.pipelines.contracts.general.prose import Prose
 from stateward.pipelines.contracts.general.word_lists import pairs, phrases
+from stateward.pipelines.kit.windows import windows
 
 ADJECTIVES = pairs("adjectives")
 _PLACES = [*phrases("states"), *phrases("provinces"), *phrases("countries")]
@@ -32,7 +33,7 @@ _STATE = (
 )
 _GOVERNED = (
     r"(?:govern(?:ed|s|ing)?|constru(?:ed|ction)|interpret(?:ed|ation)|enforce(?:d|ment|able)?|subject\s+to\s+and|"
-    r"unterliegt|gilt|findet)"
+    r"unterlieg(?:t|en)|gilt|gelten|findet|anwendbar|anzuwenden)"
 )
 _CLAUSE = re.compile(
     rf"\b{_GOVERNED}\b(?:(?!\borganized\b|\bincorporated\b).){{0,260}}?\blaws?\s*(?:,\s*(?:and\s+)?[^,.;]{{0,60}},\s*)?"
@@ -44,6 +45,14 @@ _ADJECTIVE_CLAUSE = re.compile(
     r"(?:(?:internal|substantive|state)\s+)?(?:laws?|Recht)\b",
     re.IGNORECASE | re.DOTALL,
 )
+# `Delaware law governs this Agreement`, `the laws of Texas shall apply`: the law is what the sentence speaks of.
+_GOVERNS = re.compile(
+    rf"(?:\blaws?\s+of\s+{_STATE}{_PLACE}(?:,?\s+U\.?S\.?A?\.?)?|"
+    rf"\b(?:(?P<adjective>{_any(list(ADJECTIVES))})|{_PLACE.replace('place', 'own')})\s+law)\s+"
+    r"(?:(?:shall|will|is\s+to)\s+)?(?:govern|control|appl(?:y|ies))s?(?=\s+(?:this|to\s+this|the\s+(?:validity|terms)|all)\b|\s*[.;])",
+    re.IGNORECASE,
+)
+_RECHT = re.compile(rf"\bRecht\s+(?:der\s+|des\s+)?{_PLACE}\b", re.IGNORECASE)
 _LAWS_OF = re.compile(rf"\blaws?\s+(?:\w+\s+){{0,3}}of\s+{_STATE}{_PLACE}\b", re.IGNORECASE)
 _COURTS = re.compile(
     rf"\b(?:courts?|venue|jurisdiction|tribunals?|arbitration)\b[^.;]{{0,140}}?\b(?:of|in|for|within)\s+"
@@ -51,7 +60,8 @@ _COURTS = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    rf"\b(?:governing|applicable|choice\s+of)\s+law\b(?:\s+and\s+\w+)?\s*[:.\t-]\s*(?:the\s+)?(?:laws?\s+of\s+)?{_STATE}{_PLACE}\b",
+    rf"\b(?:governing|applicable|choice\s+of)\s+law\b(?:\s+and\s+\w+)?\s*[:.\t-]\s*(?:the\s+)?(?:laws?\s+of\s+)?"
+    rf"{_STATE}(?:{_PLACE}|(?P<adjective>{_any(list(ADJECTIVES))})\s+law)\b",
     re.IGNORECASE,
 )
 _ORGANIZED = re.compile(
@@ -65,6 +75,8 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 BEFORE_CHARS = 160
+NAME_CHARS, GOVERNS_CHARS = 40, 120  # before and behind the word law
+_LAW = re.compile(r"\b(?:[Ll]aws?|LAWS?)\b")
 _SEPARATE = re.compile(
     r"\b(?:securities|patent|tax|bankruptcy|employment|antitrust|privacy)\s+$", re.IGNORECASE
 )
@@ -113,12 +125,14 @@ def _found(text: str) -> Iterator[NamedLaw]:
     for kind, pattern in (
         ("clause", _CLAUSE),
         ("adjective", _ADJECTIVE_CLAUSE),
+        ("clause", _GOVERNS),
+        ("clause", _RECHT),
         ("label", _LABEL),
         ("laws", _LAWS_OF),
         ("courts", _COURTS),
     ):
-        for match in pattern.finditer(text):
-            group = "place" if match["place"] else "adjective"
+        for match in _matches(pattern, text):
+            group = next(name for name, value in match.groupdict().items() if value)
             start, end = match.span(group)
             before = text[max(0, match.start() - 90) : start]
             if start in taken or _is_other(before, kind):
@@ -127,6 +141,15 @@ def _found(text: str) -> Iterator[NamedLaw]:
                 continue
             taken.add(start)
             yield NamedLaw(_name(match[group]), start, end, kind)
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """All matches. One that begins with the name of a place is looked for only around the word law: it is costly."""
+    if pattern is not _GOVERNS:
+        yield from pattern.finditer(text)
+        return
+    for first, last in windows(_LAW, text, before=NAME_CHARS, behind=GOVERNS_CHARS):
+        yield from pattern.finditer(text, first, last)
 
 
 def _is_of_another(text: str, start: int, place: int) -> bool:
