@@ -51,7 +51,7 @@ from stateward.core.model import (
 )
 from stateward.core.redelivery import RedeliveryLimits, stop_reason, workers_to_avoid
 from stateward.definition.plugin import AutomaticMove
-from stateward.engine.earlier_items import EarlierIndex
+from stateward.engine.earlier_items import EarlierIndex, Found
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.database import Asked
 from stateward.storage.store import DeadLetter, Store, open_stages, records_of
@@ -151,6 +151,7 @@ class Coordinator:
     ) -> None:
         self._store = store
         self._earlier = EarlierIndex(store.database)
+        self._looking_up = {name for name, each in registry.newest.items() if each.looked_up}
         self._bus = bus
         self._registry = registry
         self._clock = clock
@@ -368,7 +369,11 @@ class Coordinator:
             # A timeout, a cancellation or a lost worker ended the attempt, not its runner. Without its work row a
             # worker that still runs it stops, and cannot settle a result.
             batch.withdrawn.append((event.record_id, transition.attempt))
-        if event.output_digest is not None and event.error_code is None:
+        if (
+            event.output_digest is not None
+            and event.error_code is None
+            and decision.change.record.machine in self._looking_up
+        ):
             self._index_keys(decision.change.record, event, batch)
         if transition is not None and self._config.automatic_moves:
             self._move_on(decision.change.record, batch)
@@ -593,9 +598,7 @@ class Coordinator:
             worker = capacity.take(stage)
             if worker is None:  # full for this stage, but maybe not for the next record's
                 continue
-            found = self._earlier.find(
-                machine, stage, record, lambda ids: self._with_batch(ids, batch)
-            )
+            found = self._look_up(machine, stage, record, batch) if stage.earlier else None
             given = None if found is None else found.metadata()
             change = start(machine, record, worker=worker, now=batch.now, given=given).change
             batch.change(change)
@@ -604,11 +607,17 @@ class Coordinator:
             if len(batch.sent) == self._config.batch_max or not capacity.is_available:
                 return
 
-    def _with_batch(self, ids: Sequence[str], batch: "Batch") -> dict[str, Record]:
-        """Records as this batch leaves them: two that are dispatched together see each other."""
-        missing = [id_ for id_ in ids if id_ not in batch.records]
-        own = {id_: batch.records[id_] for id_ in ids if id_ in batch.records}
-        return own | self._store.load(missing)
+    def _look_up(
+        self, machine: Machine, stage: Stage, record: Record, batch: "Batch"
+    ) -> Found | None:
+        """What a stage reads of other records."""
+
+        def load(ids: Sequence[str]) -> dict[str, Record]:
+            # As this batch leaves them: two that are dispatched together see each other.
+            own = {id_: batch.records[id_] for id_ in ids if id_ in batch.records}
+            return own | self._store.load(id_ for id_ in ids if id_ not in own)
+
+        return self._earlier.find(machine, stage, record, load)
 
     def _tell_owners(self, batch: "Batch") -> None:
         """Say in the work who submitted its record."""
