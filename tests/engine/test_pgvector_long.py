@@ -62,6 +62,9 @@ def test_the_database_finds_what_the_file_finds(tmp_path: Path) -> None:
             pass
         vectors.replace("m", "other", "embed", [an_item("other", made[3])])
         assert [number for number, _ in own.nearest(made[3].tolist(), limit=5)] == [0]
+        database.run("DROP TABLE search_nearest")  # a copy, which is missed by nothing
+        vectors.replace("m", "other", "embed", [an_item("other", made[4])])
+        assert [number for number, _ in own.nearest(made[4].tolist(), limit=5)] == [1]
     finally:
         database.close()
 

@@ -24,7 +24,9 @@ CREATE TABLE IF NOT EXISTS search_nearest (
 _FORGET = """
 CREATE OR REPLACE FUNCTION search_nearest_forget() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM search_nearest WHERE machine = OLD.machine AND id = OLD.id;
+    IF to_regclass('search_nearest') IS NOT NULL THEN
+        DELETE FROM search_nearest WHERE machine = OLD.machine AND id = OLD.id;
+    END IF;
     RETURN NULL;
 END
 $$
@@ -64,7 +66,6 @@ class PgVectors:
         self._database = database
         self._machine = machine
         self._vectors = vectors
-        self._is_ready = False
 
     def nearest(self, asked: Sequence[float], *, limit: int) -> list[tuple[int, str]]:
         """The rows that are most alike, with their vectors as they are stored."""
@@ -79,10 +80,10 @@ class PgVectors:
         return [(int(id_ or 0), str(vector)) for id_, vector in found]
 
     def _bring_up_to_date(self) -> None:
-        if not self._is_ready:
+        ((known,),) = self._database.rows("SELECT to_regclass('search_nearest') IS NOT NULL")
+        if not known:
             for statement in (_TABLE, _FORGET, *_TRIGGERS):
                 self._database.run(statement)
-            self._is_ready = True
         last = self._last()
         while found := self._vectors.after(self._machine, last, limit=ROWS_AT_ONCE):
             with self._database.transaction():
