@@ -1,7 +1,9 @@
 """The secrets of webhooks are not in the database: neither new ones nor those of former versions."""
 
+import errno
 from io import StringIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -88,6 +90,21 @@ def test_messages_are_signed_with_the_same_secret_after_a_rotation_of_the_key(
     assert app.notifications.webhook(webhook.id).secret != sealed
     assert app.secrets.ids()[0] == done.key_id
     assert app.audit.entries(verb="secrets_rotated")[0].detail["key_id"] == done.key_id
+
+
+def test_a_key_file_that_cannot_be_written_is_not_rotated(
+    make_app: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    add(app)
+    keys = app.secrets.ids()
+    read_only = OSError(errno.EROFS, "Read-only file system")
+    monkeypatch.setattr(Path, "replace", Mock(side_effect=read_only))
+
+    with pytest.raises(SecretUnreadable, match=r"Read-only file system.*nothing was changed"):
+        rotate(app, actor="person:a")
+
+    assert app.secrets.ids() == keys
 
 
 def test_without_its_key_nothing_is_signed_and_doctor_says_so(

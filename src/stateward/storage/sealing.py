@@ -83,8 +83,14 @@ class SecretKeys:
                 f"{self.path} has {KEYS_MAX} keys; remove some that are not used"
             )
         incoming = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        _write(incoming, _lines(keys), os.O_TRUNC)
-        incoming.replace(self.path)
+        try:
+            _write(incoming, _lines(keys), os.O_TRUNC)
+            incoming.replace(self.path)
+        except OSError as error:  # a file that is mounted for several machines is often read-only
+            raise SecretUnreadable(
+                f"a new key cannot be written to {self.path} ({error.strerror}); nothing was changed: rotate where the "
+                "file can be written, and copy it to every machine"
+            ) from None
         self._keys = keys
         return _id(key)
 
