@@ -215,20 +215,20 @@ def test_a_term_that_only_an_erased_document_has_leaves_the_ranked_index(own: Ap
     assert rows == [("both", 1, "AgAAAAEAAAA=")]
 
 
-def test_no_record_names_bytes_that_were_erased_while_they_were_submitted(tmp_path: Path) -> None:
-    with App.embedded(tmp_path) as app:
-        record, text = app.submit(b"date;amount\n").record, b"date;amount\n"
-        app.actions.act("cancel", record.id, actor=ANNA, reason=None)
-        stored = app.artifacts.put([text], bytes_max=100)  # they are there, so no file is written
-        again = app.submissions.prepare(
-            stored, machine="upload", name=None, labels=None, priority=5, actor=ANNA, reason=None
-        )
+def test_no_record_names_bytes_that_were_erased_while_they_were_submitted(make_app: Maker) -> None:
+    app = make_app("")
+    record, text = app.submit(b"date;amount\n").record, b"date;amount\n"
+    app.actions.act("cancel", record.id, actor=ANNA, reason=None)
+    stored = app.artifacts.put([text], bytes_max=100)  # they are there, so no file is written
+    again = app.submissions.prepare(
+        stored, machine="upload", name=None, labels=None, priority=5, actor=ANNA, reason=None
+    )
 
-        done = app.eraser.erase([record.id], actor=ANNA, reason=NOTE)
-        with pytest.raises(StoreError, match="submit them again"):
-            app.submissions.create([again])
+    done = app.eraser.erase([record.id], actor=ANNA, reason=NOTE)
+    with pytest.raises(StoreError, match="submit them again"):
+        app.submissions.create([again])
 
-        assert (done.documents, stored.is_new) == (1, False)
-        assert app.store.by_dedupe("upload", stored.sha256) is None
-        made = app.submit(text).record
-        assert app.artifacts.holds(made.artifact or "")
+    assert (done.documents, stored.is_new) == (1, False)
+    assert app.store.by_dedupe("upload", stored.sha256) is None
+    made = app.submit(text).record
+    assert app.artifacts.holds(made.artifact or "")

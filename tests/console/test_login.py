@@ -56,6 +56,7 @@ def test_signing_out_ends_the_session_for_good(locked: Scene, page: Page) -> Non
         f"{locked.url}/records", headers={"Cookie": f"{cookie['name']}={cookie['value']}"}
     )
     assert answer.status_code == 401
+    assert locked.app.audit.entries()[0].verb == "sign_out"
 
 
 @pytest.mark.long
@@ -105,9 +106,15 @@ def test_a_link_whose_time_is_up_opens_nothing(locked: Scene) -> None:
     locked.app.sessions.add_link("too-late", key_id=key.id, now=now - 2, until=now - 1)
 
     answer = web.post(locked.page("/enter/too-late"))
+    wrong = [web.post(locked.page("/login"), data={"key": "sw_late_no"}) for _ in range(2)]
 
-    assert answer.status_code == 401
+    assert [each.status_code for each in (answer, *wrong)] == [401] * 3
     assert "set-cookie" not in answer.headers
+    noted = [each for each in locked.app.audit.entries() if each.verb == "sign_in_failed"]
+    assert [each.detail.get("by", each.detail.get("key_id")) for each in noted[:3]] == [
+        "late", "late", "link",
+    ]  # fmt: skip
+    assert all(each.detail["address"] for each in noted)
 
 
 @pytest.mark.long
