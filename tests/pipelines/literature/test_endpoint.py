@@ -233,6 +233,10 @@ def test_papers_are_embedded_elsewhere_and_found_by_meaning(
         assert (last.source, last.target) == ("indexed", "completed")
         assert last.metadata["found_by"] == ["words", "vectors"]
         assert app.admin.verify().is_sound
+        again = app.editions.reread(record.id, hints={}, secrets={}, actor="person:ann")
+        assert (again.stage, again.is_changed) == ("embed", False), (
+            "the engine's stage has no runner"
+        )
         found = app.search.find("water", pipeline="literature", is_hybrid=True)
         assert [each.record_id for each in found.hits] == [record.id]
         embedder.statuses = [503]
