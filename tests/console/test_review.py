@@ -28,7 +28,11 @@ def service(scene: Scene) -> Scene:
         actor = "person:nobody" if taken is None else taken.actor
         scene.app.reviews.decide(
             DecisionRequest(
-                record_id=task.record.id, action="reject", actor=actor, notes="of another test"
+                record_id=task.record.id,
+                action="reject",
+                actor=actor,
+                notes="of another test",
+                is_administrator=True,  # one may wait for a second opinion
             )
         )
     return scene
