@@ -15,9 +15,10 @@ from lab.documents.bank_pdfs import (  # noqa: F401 - each registers its layouts
     north_america,
     oceans,
     romance,
+    third,
     us_cards,
 )
-from lab.documents.bank_pdfs.layouts import FURTHER, LAYOUTS, draw
+from lab.documents.bank_pdfs.layouts import LAYOUTS, SETS, draw
 
 
 @click.command()
@@ -27,17 +28,19 @@ from lab.documents.bank_pdfs.layouts import FURTHER, LAYOUTS, draw
 @click.option(
     "--mutate", "is_mutated", is_flag=True, help="Change each layout into one that no bank used."
 )
-@click.option("--further", "is_further", is_flag=True, help="The second set of layouts.")
-def main(folder: Path, *, count: int, seed: int, is_mutated: bool, is_further: bool) -> None:
+@click.option(
+    "--set", "layout_set", type=click.Choice(list(SETS)), default="first", show_default=True
+)
+def main(folder: Path, *, count: int, seed: int, is_mutated: bool, layout_set: str) -> None:
     """Draw statements of banks."""
-    write(folder, count=count, seed=seed, is_mutated=is_mutated, is_further=is_further)
+    write(folder, count=count, seed=seed, is_mutated=is_mutated, layout_set=layout_set)
 
 
 def write(
-    folder: Path, *, count: int, seed: int, is_mutated: bool, is_further: bool = False
+    folder: Path, *, count: int, seed: int, is_mutated: bool, layout_set: str = "first"
 ) -> None:
     """Files with their truth beside them, every layout in turn."""
-    layouts = FURTHER if is_further else LAYOUTS
+    layouts = SETS[layout_set]
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(seed, seed + count):
         layout = layouts[number % len(layouts)]

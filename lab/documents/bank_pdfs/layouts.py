@@ -27,6 +27,8 @@ class Layout:
 
 LAYOUTS: list[Layout] = []
 FURTHER: list[Layout] = []  # drawn after the first contact of the others
+THIRD: list[Layout] = []  # by another author, who had not read the reader either
+SETS = {"first": LAYOUTS, "further": FURTHER, "third": THIRD}
 
 
 def bank(
@@ -41,6 +43,13 @@ def further_bank(
 ) -> Callable[[Draw], Draw]:  # fmt: skip
     """Register a layout of the second set."""
     return _register(FURTHER, name, country, currency, language, family, fixed, look)
+
+
+def third_bank(
+    name: str, country: str, currency: str, language: str, family: str, *, fixed: str = "", **look: object
+) -> Callable[[Draw], Draw]:  # fmt: skip
+    """Register a layout of the third set."""
+    return _register(THIRD, name, country, currency, language, family, fixed, look)
 
 
 def _register(

@@ -9,14 +9,18 @@ import click
 from lab.documents.banks import (  # noqa: F401 - each registers its layouts
     elsewhere,
     europe,
+    fourth,
     further_east,
     further_europe,
     further_north,
     further_oceans,
     further_structured,
+    third_asia,
+    third_europe,
+    third_world,
 )
 from lab.documents.banks.account import month
-from lab.documents.banks.layouts import FURTHER, LAYOUTS, Layout
+from lab.documents.banks.layouts import LAYOUTS, SETS, Layout
 from lab.documents.banks.table import mutate
 
 
@@ -27,21 +31,19 @@ from lab.documents.banks.table import mutate
 @click.option(
     "--mutate", "is_mutated", is_flag=True, help="Change each layout into one that no bank used."
 )
-@click.option("--further", "is_further", is_flag=True, help="The second set of layouts.")
-def main(folder: Path, *, count: int, seed: int, is_mutated: bool, is_further: bool) -> None:
+@click.option(
+    "--set", "layout_set", type=click.Choice(list(SETS)), default="first", show_default=True
+)
+def main(folder: Path, *, count: int, seed: int, is_mutated: bool, layout_set: str) -> None:
     """Draw bank exports."""
-    write(folder, count=count, seed=seed, is_mutated=is_mutated, is_further=is_further)
+    write(folder, count=count, seed=seed, is_mutated=is_mutated, layout_set=layout_set)
 
 
 def write(
-    folder: Path, *, count: int, seed: int, is_mutated: bool, is_further: bool = False
+    folder: Path, *, count: int, seed: int, is_mutated: bool, layout_set: str = "first"
 ) -> None:
     """Files with their truth beside them, every layout in turn."""
-    layouts = [
-        each
-        for each in (FURTHER if is_further else LAYOUTS)
-        if not (is_mutated and each.is_structured)
-    ]
+    layouts = [each for each in SETS[layout_set] if not (is_mutated and each.is_structured)]
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(seed, seed + count):
         layout = layouts[number % len(layouts)]
@@ -54,7 +56,7 @@ def write(
 def draw(layout: Layout, seed: int, *, is_mutated: bool) -> tuple[bytes, dict[str, object]]:
     """One file and its truth; the same seed gives the same."""
     random = Random(f"{layout.name} {seed}")
-    opening, entries = month(random, layout.language, places=layout.places)
+    opening, entries = month(random, layout.language, places=layout.places, scale=layout.scale)
     export = layout.write(opening, entries, random)
     if is_mutated:
         mutate(export, random)

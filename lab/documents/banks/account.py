@@ -27,6 +27,14 @@ SHOPS = {
     "he": ("שופרסל דיל", "חברת חשמל", "רכבת ישראל", "ביט העברה"),
     "th": ("เซเว่น อีเลฟเว่น", "ค่าไฟฟ้า", "โอนเงิน", "ค่าเช่า"),
     "ar": ("كارفور الرياض", "شركة الكهرباء", "إيجار", "أوبر"),
+    "ko": ("스타벅스강남", "한국전력공사", "월세이체", "GS25 역삼점"),
+    "vi": ("Thanh toán Bách Hóa Xanh", "Tiền điện EVN", "Chuyển khoản tiền nhà", "Grab VN"),
+    "el": ("ΣΚΛΑΒΕΝΙΤΗΣ ΑΘΗΝΑ", "ΔΕΗ ΛΟΓΑΡΙΑΣΜΟΣ", "Ενοίκιο Μαρτίου", "WOLT GR"),
+    "uk": ("Сільпо Київ", "Оплата комунальних", "Переказ Олені", "Нова пошта"),
+    "id": ("TRSF E-BANKING DB INDOMARET", "PLN PRABAYAR", "SEWA RUMAH", "GOJEK"),
+    "ro": ("Plata la POS MEGA IMAGE", "Factura ENEL", "Transfer chirie", "Uber Bucuresti"),
+    "is": ("Bónus Laugavegi", "Orkuveita Reykjavíkur", "Húsaleiga", "Strætó"),
+    "et": ("Rimi Tallinn", "Eesti Energia AS", "Üür", "Bolt taksosõit"),
 }  # fmt: skip
 INCOME = {
     "en": ("SALARY ACME LTD", "Refund Zalando"), "de": ("Gehalt ACME GmbH", "Erstattung Finanzamt"),
@@ -37,7 +45,9 @@ INCOME = {
     "hu": ("Munkabér ACME", "Visszatérítés"), "cs": ("Mzda ACME", "Vrácení platby"), "nb": ("Lønn ACME AS", "Tilbakebetaling"),
     "fi": ("Palkka ACME Oy", "Palautus"), "da": ("Løn ACME A/S", "Refusion"), "tr": ("MAAŞ ACME", "İade Trendyol"),
     "ru": ("Зарплата ООО АКМЕ", "Возврат"), "he": ("משכורת אקמה", "זיכוי"), "th": ("เงินเดือน", "คืนเงิน"),
-    "ar": ("راتب شركة", "استرداد"),
+    "ar": ("راتب شركة", "استرداد"), "ko": ("급여", "환불"), "vi": ("Lương tháng", "Hoàn tiền"), "el": ("ΜΙΣΘΟΔΟΣΙΑ ΑΚΜΕ", "Επιστροφή φόρου"),
+    "uk": ("Зарплата ТОВ АКМЕ", "Повернення коштів"), "id": ("GAJI PT ACME", "PENGEMBALIAN DANA"), "ro": ("Salariu ACME SRL", "Retur eMAG"),
+    "is": ("Laun ACME ehf", "Endurgreiðsla"), "et": ("Palk ACME OÜ", "Tagasimakse"),
 }  # fmt: skip
 
 
@@ -52,17 +62,19 @@ class Entry:
     is_income: bool
 
 
-def month(random: Random, language: str, *, places: int = 2) -> tuple[Decimal, list[Entry]]:
-    """The opening balance and the bookings of one month, oldest first."""
+def month(
+    random: Random, language: str, *, places: int = 2, scale: int = 1
+) -> tuple[Decimal, list[Entry]]:
+    """The opening balance and the bookings of one month, oldest first; `scale` is for small units of money."""
     unit = Decimal(1).scaleb(-places)
-    opening = (Decimal(random.randint(100_000, 900_000)) / 100).quantize(unit)
+    opening = (Decimal(random.randint(100_000, 900_000)) * scale / 100).quantize(unit)
     balance, day = opening, date(2026, random.randint(1, 9), 1)
     entries = []
     for number in range(random.randint(1 if random.random() < 0.1 else 4, 24)):
         day += timedelta(days=random.choice((0, 0, 1, 1, 2, 3)))
         is_income = number == 1 or random.random() < 0.15
         cents = random.randint(90_000, 400_000) if is_income else random.randint(99, 45_000)
-        amount = (Decimal(cents) / 100).quantize(unit) * (1 if is_income else -1)
+        amount = (Decimal(cents) * scale / 100).quantize(unit) * (1 if is_income else -1)
         if not amount:
             continue
         balance += amount

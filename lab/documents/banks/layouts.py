@@ -21,10 +21,16 @@ class Layout:
     balances: bool = False
     places: int = 2
     is_structured: bool = False  # a format with its own grammar: it is not mutated
+    scale: int = 1
 
 
 LAYOUTS: list[Layout] = []
 FURTHER: list[Layout] = []  # a second set, written later and by another author
+THIRD: list[Layout] = []  # by a third author, who had not read the reader either
+FOURTH: list[
+    Layout
+] = []  # of the same author and hour, and not measured before the reader was mended after the third
+SETS = {"first": LAYOUTS, "further": FURTHER, "third": THIRD, "fourth": FOURTH}
 Writer = Callable[[Decimal, list[Entry], Random], Export]
 
 
@@ -61,6 +67,21 @@ def further(
     def register(write: Writer) -> Writer:
         FURTHER.append(
             Layout(name, country, currency, language, write, balances, places, is_structured)
+        )
+        return write
+
+    return register
+
+
+def late(
+    layouts: list[Layout], name: str, country: str, currency: str, language: str, *,
+    balances: bool = False, places: int = 2, scale: int = 1,
+) -> Callable[[Writer], Writer]:  # fmt: skip
+    """Register a layout of the third or the fourth set."""
+
+    def register(write: Writer) -> Writer:
+        layouts.append(
+            Layout(name, country, currency, language, write, balances, places, scale=scale)
         )
         return write
 

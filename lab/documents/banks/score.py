@@ -24,9 +24,12 @@ QUIET = {"NOT_CHECKED"}
 KINDS = ("exact", "false alarm", "flagged rightly", "silent")
 WRITERS: dict[str, Callable[..., None]] = {
     "exports": exports.write,
-    "further-exports": partial(exports.write, is_further=True),
+    "further-exports": partial(exports.write, layout_set="further"),
+    "third-exports": partial(exports.write, layout_set="third"),
+    "fourth-exports": partial(exports.write, layout_set="fourth"),
     "pdf": pdfs.write,
-    "further-pdf": partial(pdfs.write, is_further=True),
+    "further-pdf": partial(pdfs.write, layout_set="further"),
+    "third-pdf": partial(pdfs.write, layout_set="third"),
 }
 Counts = dict[str, Counter[str]]
 
