@@ -67,7 +67,7 @@ def erste_hu(opening: Decimal, entries: list[Entry], random: Random) -> Export:
 @third("sberbank", "RU", "RUB", "ru", balances=True, scale=50)
 def sberbank(opening: Decimal, entries: list[Entry], random: Random) -> Export:
     rows: list[list[object]] = [
-        [f"{e.day:%d.%m.%Y} 12:1{random.randint(0, 9)}", f"{e.day + timedelta(days=1):%d.%m.%Y}", f"{random.randint(10**5, 10**6 - 1)}", "Супермаркеты" if e.amount < 0 else "Зачисления", e.text,
+        [f"{e.day - timedelta(days=1):%d.%m.%Y} 12:1{random.randint(0, 9)}", f"{e.day:%d.%m.%Y}", f"{random.randint(10**5, 10**6 - 1)}", "Супермаркеты" if e.amount < 0 else "Зачисления", e.text,
          ("+" if e.amount > 0 else "") + comma(abs(e.amount), thousands=" "), comma(e.balance, thousands=" ")]
         for e in reversed(entries)
     ]  # fmt: skip
@@ -78,7 +78,7 @@ def sberbank(opening: Decimal, entries: list[Entry], random: Random) -> Export:
     return Workbook(
         headings.split("|"),
         rows,
-        {0, 4, 5, 6},
+        {0, 1, 4, 5, 6},
         above=above,
         below=["", "Дергунова К. А."],
         suffix=".xlsx",

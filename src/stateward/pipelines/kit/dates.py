@@ -12,6 +12,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
+from stateward.pipelines.kit.money import western_digits
+
 CACHE_MAX = 1 << 16
 TEXT_CHARS_MAX = 60
 YEAR_MIN, YEAR_MAX = 1900, 2199
@@ -74,6 +76,14 @@ _NUMERIC = re.compile(
     r"(?:(?:,?[T ]+|-)(?P<time>[0-9]{1,2}[:.h][0-9]{2}.{0,20}))?",
     re.ASCII,
 )
+# Years of an emperor, as Japanese banks count them: the year 1 of Reiwa is 2019.
+ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "R": 2018, "H": 1988}
+_ERA = re.compile(
+    r"(?P<era>令和|平成|昭和|[RH](?=[0-9]{1,2}[./-][0-9]{2}[./-][0-9]{2}$))\.?\s?(?P<year>[0-9]{1,2}|元)\s?[年./-]\s?(?P<month>[0-9]{1,2})\s?[月./-]\s?(?P<day>[0-9]{1,2})日?"
+)
+_CJK = re.compile(
+    r"([0-9]{4})\s?[年년]\s?([0-9]{1,2})\s?[月월]\s?([0-9]{1,2})\s?[日일]?(?:\s[0-9]{1,2}[:時时시].{0,12})?"
+)
 _COMPACT = re.compile(r"([0-9]{8})(?:[0-9]{4}(?:[0-9]{2})?(?:\.[0-9]{1,6})?)?(?:\s*\[.{0,12}\])?Z?")
 _GLUED = re.compile(r"([^\W\d_]{3})([0-9]{2})")  # MAR01
 _SHORT = re.compile(r"[0-9]{6}", re.ASCII)
@@ -134,6 +144,13 @@ def split_date(text: str) -> DateParts | None:
     text = text.strip().removeprefix("'")  # which keeps a sheet from reading it as a number
     if not text or len(text) > TEXT_CHARS_MAX:
         return None
+    if not text.isascii():
+        text = western_digits(text)
+    if found := _ERA.fullmatch(text):
+        year = int(found["year"].replace("元", "1")) + ERAS[found["era"].upper()]
+        return DateParts((year, int(found["month"]), int(found["day"])), "ymd", "-")
+    if found := _CJK.fullmatch(text):
+        return DateParts((int(found[1]), int(found[2]), int(found[3])), "ymd", "-")
     if found := _ISO.fullmatch(text):
         return DateParts((int(found[1]), int(found[2]), int(found[3])), "ymd", "-")
     if found := _NUMERIC.fullmatch(text):

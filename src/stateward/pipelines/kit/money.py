@@ -31,6 +31,26 @@ MARKS = {
     "od": -1,
 }  # fmt: skip
 
+# Words of a column of marks, in further languages; beside a figure they would be too short to tell.
+_IN_WORDS = """
+    k, kt, kreedit, kredit, kredīts, π, πίστωση, приход, кредит, зачисление, пополнение,
+    надходження, 收入, 入金, 贷, 貸, 입금, دائن, זכות, ฝาก, có, alacak, gelir, jóváírás, příjem, uznanie,
+    wpływ, masuk, entrada, entrata, bijschrijving, insättning, pano, money in, received, paid in,
+    incoming
+"""
+_OUT_WORDS = """
+    db, deb, dt, deebet, debet, debets, χ, χρέωση, расход, дебет, списание, витрата, 支出, 出金, 借,
+    출금, 지급, مدين, חובה, ถอน, nợ, borç, gider, terhelés, výdaj, obciążenie, wydatek, keluar,
+    saída, egreso, uscita, afschrijving, uttag, otto, money out, sent, paid out, outgoing
+"""
+COLUMN_MARKS = (
+    MARKS
+    | {word.strip(): 1 for word in _IN_WORDS.split(",")}
+    | {word.strip(): -1 for word in _OUT_WORDS.split(",")}
+)
+# What a column of marks says of rows that moved no money of the account.
+NO_MARKS = frozenset({"不计收支", "/", "-", "—", "neutral", "none", "n/a"})
+
 # Signs and local abbreviations of currencies; "" where several currencies share one.
 SYMBOLS = {
     "$": "", "€": "EUR", "£": "GBP", "¥": "", "₹": "INR", "₽": "RUB", "₩": "KRW", "₺": "TRY", "₫": "VND",
@@ -176,7 +196,7 @@ def vote_decimal(texts: Iterable[str], *, usual: str = ".") -> DecimalVote:
 
 def mark_sign(mark: str) -> int:
     """1 for money in, -1 for money out, 0 for no mark or an unknown one."""
-    return MARKS.get(mark.strip().casefold().rstrip("."), 0)
+    return COLUMN_MARKS.get(mark.strip().casefold().rstrip("."), 0)
 
 
 @lru_cache(maxsize=256)
@@ -234,6 +254,18 @@ def typed_number(text: str) -> Decimal | None:
     return number if number.is_finite() and abs(number) < TYPED_MAX else None
 
 
+def western_digits(text: str) -> str:
+    """A text with the digits of Arabic, Persian, Indian, Thai and wide script as those of ASCII."""
+    return text.translate(_WESTERN)
+
+
+_WESTERN = {
+    zero + digit: str(digit)
+    for zero in (0x0660, 0x06F0, 0x0966, 0x0E50, 0xFF10)
+    for digit in range(10)
+} | {0x066B: ".", 0x066C: ",", 0xFF0E: ".", 0xFF0C: ",", 0x200E: None, 0x200F: None}
+
+
 class _AmountParts(NamedTuple):
     figure: str
     is_negative: bool
@@ -244,7 +276,7 @@ class _AmountParts(NamedTuple):
 @lru_cache(maxsize=CACHE_MAX)
 def _split_amount(text: str) -> _AmountParts | None:
     """The figure of a text and what stands around it; None where something there does not belong to an amount."""
-    text = text.strip()
+    text = text.strip() if text.isascii() else western_digits(text.strip())
     found = _FIGURE.search(text)
     if found is None:
         return None

@@ -1,15 +1,26 @@
 """What the status of an entry says: booked, not yet, or never. The words are those of banks, in several languages."""
 
+from functools import lru_cache
+
 BOOKED = frozenset(
     """booked completed complete cleared posted settled ok done executed reconciled gebucht comptabilisé contabilizado
     contabilizzato geboekt zaksięgowano success successful issued approved uitgevoerd bokförd
     udført gennemført gjennomført sent zrealizowana rozliczona zaúčtováno realizováno könyvelt gerçekleşti
-    成功 交易成功 支付成功 已入账 完了 确认 исполнено проведено выполнено""".split()
-) | {"umsatz gebucht"}
+    成功 交易成功 支付成功 已入账 完了 确认 исполнено проведено выполнено
+    deposited received paid processed succeeded
+    efectuado realizado efetuado concluído pagado pagato payé bezahlt betald betalt maksettu zaplaceno zapłacono
+    teljesült tamamlandı onaylandı
+    ολοκληρώθηκε виконано успешно berhasil sukses selesai 완료 정상 승인 הושלם مكتمل ناجحة
+    สำเร็จ""".split()
+) | {"umsatz gebucht", "thành công"}
 PENDING = frozenset(
     """pdng info futr pending vorgemerkt pendiente authorised authorized processing offen scheduled upcoming hold
     venter afventer kommende varaus katevaraus reservation réservé oczekująca čeká blokace függő bekleyen bekliyor
-    uncleared onderweg 处理中 ожидание reserved reserviert reservert reserverad väntande""".split()
+    uncleared onderweg 处理中 ожидание reserved reserviert reservert reserverad väntande reserveret prel preliminär
+    preliminärt rezervováno blokada zablokowana zarezerwowana zárolt zárolás varattu beklemede provizyon pendente
+    δεσμευμένο εκκρεμεί обрабатывается холд заблоковано очікується
+    tertunda diproses 대기 보류 승인대기 保留 未確定 未入账
+    ממתין معلق""".split()
 ) | {
     "en attente",
     "in attesa",
@@ -25,15 +36,43 @@ FAILED = frozenset(
     """declined reverted failed cancelled canceled rejected denied returned voided void refused storniert abgelehnt
     annulé refusé rechazado cancelado anulado annullato rifiutato geweigerd expired error odrzucono failure 失败
     odrzucona anulowana zamítnuto afvist avvist hylätty reddedildi iptal
-    交易关闭 已取消 отклонено отменено reversed""".split()
+    交易关闭 已取消 отклонено отменено reversed unsuccessful geannuleerd annulleret annullert annullerad peruttu avslag
+    zrušeno elutasítva törölve başarısız ακυρώθηκε απορρίφθηκε отказ скасовано відхилено gagal dibatalkan 실패 취소
+    取消 失敗 נדחה בוטל مرفوض ملغي ملغاة""".split()
 ) | {"payment failed", "transaction failed"}
 NOT_BOOKED = PENDING | FAILED
 KNOWN = BOOKED | NOT_BOOKED
+# Words that say so in any column; the others mean too much else.
+UNBOOKED = NOT_BOOKED - {"info", "futr", "error", "returned", "scheduled", "offen"}
 
 
+NEGATIONS = frozenset("not no non nicht ikke inte nie ne не 未".split())
+
+
+@lru_cache(maxsize=1024)
 def booking_status(text: str) -> str:
     """Tell whether an entry is "pending" or "failed"; "" if it is booked, or if nothing is known."""
-    word = text.strip().casefold()
-    if word in PENDING:
-        return "pending"
-    return "failed" if word in FAILED else ""
+    found = _kind(text)
+    return "" if found == "booked" else found
+
+
+def is_known(text: str) -> bool:
+    """Whether a status says something at all."""
+    return bool(_kind(text))
+
+
+@lru_cache(maxsize=1024)
+def _kind(text: str) -> str:
+    """By the whole status, or by the one kind of known words in a phrase that denies nothing."""
+    phrase = text.strip().casefold()
+    words = phrase.replace("_", " ").replace("-", " ").split()
+    if phrase not in KNOWN and (len(words) > PHRASE_WORDS_MAX or NEGATIONS & {*words}):
+        return ""
+    told = {phrase} if phrase in KNOWN else {*words}
+    kinds = [name for name, known in KINDS.items() if told & known]
+    # "Payment canceled" is no payment that was made: what failed or waits goes before what is done.
+    return kinds[0] if kinds else ""
+
+
+KINDS = {"failed": FAILED, "pending": PENDING, "booked": BOOKED}
+PHRASE_WORDS_MAX = 4

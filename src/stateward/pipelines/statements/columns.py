@@ -14,6 +14,7 @@ from stateward.pipelines.statements.layout import (
     Cells,
     ColumnLayout,
 )
+from stateward.pipelines.statements.rivals import is_sum_of
 
 HEADING_WITHIN = 100  # rows: banks print up to a page of notes above the table
 PROOF_ROWS = 200
@@ -159,6 +160,8 @@ def _unnamed_role(column: Cells) -> str:
     filled = {cell.strip().casefold() for cell in column if cell.strip()}
     if filled and filled <= booking.KNOWN and filled & booking.NOT_BOOKED:
         return "status"
+    if {money.mark_sign(text) for text in filled} == {1, -1}:
+        return "mark"
     return "text" if filled and _share(list(filled), _is_words) >= MOST else ""
 
 
@@ -209,6 +212,9 @@ def _resolve(
     amounts = claimed.get("amount", [])
     if len(amounts) > 1:
         roles["amount"] = _own_amount(names, amounts, roles, body)
+        if any(is_sum_of(body, total=roles["amount"], part=i) for i in amounts):
+            roles.pop("fee", None)
+    _choose_currency(roles, claimed)
     if "amount" in roles and headings.simplify(names[roles["amount"]]) in NET:
         roles.pop("fee", None)  # it is already taken off
     if "account" in roles and not _is_own_account([row[roles["account"]] for row in body]):
@@ -221,6 +227,7 @@ def _resolve(
     elif "amount" in roles:
         for role in ("debit", "credit"):
             roles.pop(role, None)
+    _find_other_side(roles, claimed, body)
     if "amount" not in roles:
         roles.pop("mark", None)
     roles.pop("description", None)
@@ -231,15 +238,44 @@ def _resolve(
     return roles
 
 
+def _find_other_side(
+    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+) -> None:
+    """Where only debits or only credits are named, the column that is filled where they are not is the other side."""
+    sides = [role for role in ("debit", "credit") if role in roles]
+    if len(sides) != 1 or "amount" in roles or not body:
+        return
+    own = [row[roles[sides[0]]] for row in body]
+    taken = {*roles.values(), *(i for places in claimed.values() for i in places)}
+    for index in range(len(body[0])):
+        column = [row[index] for row in body]
+        is_money = _share([c for c in column if c.strip()], money.is_amount) == 1
+        if index not in taken and is_money and _is_either_or(own, column):
+            roles["credit" if sides == ["debit"] else "debit"] = index
+            return
+
+
+def _choose_currency(roles: dict[str, int], claimed: dict[str, list[int]]) -> None:
+    """Of several currencies, the one that stands beside the amounts."""
+    places = claimed.get("currency", [])
+    money_at = [roles[role] for role in ("amount", "debit", "credit") if role in roles]
+    if len(places) > 1 and money_at:
+        beside = [i for at in money_at for i in (at + 1, at - 1) if i in places]
+        roles["currency"] = beside[0] if beside else places[0]
+
+
 def _own_amount(
     names: Sequence[str], amounts: list[int], roles: dict[str, int], body: Sequence[Cells]
 ) -> int:
-    """Of several amounts, the one that the balances follow from; else what remains after fees; else the fullest."""
+    """Of several amounts, the one that the balances follow from; else the one with all fees; else the fullest."""
     if "balance" in roles:
         after = [row[roles["balance"]] for row in body]
         for index in amounts:
             if _chains([row[index] for row in body], after):
                 return index
+    for total, part in permutations(amounts, 2):
+        if is_sum_of(body, total=total, part=part):
+            return total
     net = [i for i in amounts if headings.simplify(names[i]) in NET]
     if net:
         return net[0]
@@ -268,6 +304,8 @@ def _by_content(role: str, column: Cells) -> str:
     if role in ("category", "status", "other", "text"):
         return role
     if role in (*MONEY, "fee", "before"):
+        # Six or eight digits may look like a date, but below such a heading they are an amount.
+        are_dates = _share(filled, lambda text: not text.isdigit() and dates.is_date(text))
         if are_amounts >= CLAIMED and are_dates < MOST:
             return role
         if role in ("debit", "credit", "amount") and _are_marks(filled):
@@ -282,7 +320,8 @@ def _by_content(role: str, column: Cells) -> str:
     return role
 
 
-def _are_marks(filled: Cells) -> bool:
+def _are_marks(column: Cells) -> bool:
+    filled = [text for text in column if text.strip() not in money.NO_MARKS]
     return _share(filled, lambda text: money.mark_sign(text) != 0) >= 0.95
 
 

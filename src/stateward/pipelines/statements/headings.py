@@ -20,6 +20,8 @@ _IN_BRACKETS = re.compile(r"[(\[（].*?[)\]）]")
 _CURRENCY = re.compile(
     r"(?i)\b(?:in |en )?(?:eur|euros?|usd|gbp|chf|sek|nok|dkk|pln|czk|huf|jpy|inr|cad|aud|brl|rub|sgd|zar)\b|[€$£¥円元]"
 )
+# What it says of the unit: whole numbers of cents.
+_MINOR = re.compile(r"(?i)[ _]?(?:in[ _])?(?:pence|cents?|centimes?|minor(?:[ _]units?)?)$")
 # What may follow a label in its own cell: a date, or a word before one.
 _LABEL_TAIL = re.compile(
     r"(?i)(?:\b(?:as of|as at|as on|at|on|am|vom|per|au|du|del|al|en|a|on date|inr|eur|usd|gbp|chf)\b"
@@ -36,6 +38,7 @@ class HeadingWords(NamedTuple):
     card: frozenset[str]
     fact_starts: frozenset[str]  # the first letters of all labels
     payers: frozenset[str]
+    credit_cards: tuple[str, ...]  # anywhere in a heading
 
 
 DIGITS = frozenset("0123456789")
@@ -48,9 +51,10 @@ def words() -> HeadingWords:
     languages = {word: name for name, listed in data["day_first"].items() for word in listed}
     card = frozenset(map(simplify, data["card"]))
     facts = _table(data["facts"])
-    starts = frozenset(label[:3] for label in facts)
+    starts = frozenset(simplify(label[:3]) for label in facts)
     payers = frozenset(map(simplify, data["payers"]))
-    return HeadingWords(_table(data["columns"]), facts, languages, card, starts, payers)
+    cards = tuple(map(simplify, data["credit_cards"]))
+    return HeadingWords(_table(data["columns"]), facts, languages, card, starts, payers, cards)
 
 
 def _table(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -82,8 +86,10 @@ def role_of(heading: str) -> str:
         heading,
         _IN_BRACKETS.sub(" ", heading),
         heading.split("/")[0],
+        heading.rpartition("/")[2],
         heading.rstrip("0123456789- "),
         _CURRENCY.sub(" ", _IN_BRACKETS.sub(" ", heading)),
+        _MINOR.sub(" ", heading),
     ):
         if (found := table.get(simplify(text))) is not None:
             return found
@@ -119,12 +125,21 @@ def whole_fact(text: str) -> str:
 
 def may_be_fact(text: str) -> bool:
     """Whether a text starts as a label does; quick, because it is asked of every row."""
-    return bool(text) and text[:3].casefold() in words().fact_starts
+    return bool(text) and _is_fact_start(text[:3])
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_fact_start(letters: str) -> bool:
+    """Labels are compared without accents, and so is their start."""
+    return simplify(letters)[:3] in words().fact_starts
 
 
 def is_card(headings: Sequence[str]) -> bool:
     """Whether a heading is one that only card statements have."""
-    return any(simplify(text) in words().card for text in headings)
+    names = [simplify(text) for text in headings]
+    return any(
+        name in words().card or any(c in name for c in words().credit_cards) for name in names
+    )
 
 
 def is_payer(heading: str) -> bool:

@@ -34,7 +34,14 @@ def signed(row: StatementRow, terms: ReadingTerms) -> Decimal:
         # A mark beside an amount of a card takes precedence.
         sign = money.mark_sign(read.mark or row.mark)
         return abs(read.value) * sign if sign else -read.value
+    if terms.sign == "plus_else_debit":
+        return abs(read.value) if has_plus(row.amount) else -abs(read.value)
     return _from_mark(row, read, terms)
+
+
+def has_plus(text: str) -> bool:
+    """Whether an amount is printed with a plus sign."""
+    return text.strip().startswith("+") or text.strip().endswith("+")
 
 
 def balance(text: str, terms: ReadingTerms) -> Decimal | None:

@@ -46,12 +46,13 @@ class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 class ReadingTerms(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How the strings of a section are read; decided over the whole section.
 
-    `sign` is "printed"; "flipped" (a card that prints charges as positive); "columns" (a debit and a credit column);
-    "columns_signed" (two columns with signed amounts); "columns_absolute" (two columns whose headings decide, whatever
-    sign is printed in them); "columns_swapped" (no headings, and by the balances the first of the two columns is
-    credits); "marks" (a row without a mark keeps its printed sign); "marks_else_debit" or "marks_else_credit" (a row
-    without a mark is one). `balances` is "printed", or "owed" where a positive balance is a debt, as cards print it; a
-    mark beside a balance takes precedence.
+    `sign` is "printed"; "flipped" (a card that prints charges as positive); "columns" (a debit and a credit
+    column); "columns_signed" (two columns with signed amounts); "columns_absolute" (two columns whose headings
+    decide, whatever sign is printed in them); "columns_swapped" (no headings, and by the balances the first of the
+    two columns is credits); "marks" (a row without a mark keeps its printed sign); "marks_else_debit" or
+    "marks_else_credit" (a row without a mark is one); "plus_else_debit" (an amount without a plus sign is a debit).
+    `balances` is "printed", or "owed" where a positive balance is a debt, as cards print it; a mark beside a
+    balance takes precedence.
     """
 
     date_order: str = ""  # "ymd", "dmy", "mdy", or "" = undecided (AMBIGUOUS_DATES)

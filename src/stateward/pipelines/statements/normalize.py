@@ -170,6 +170,10 @@ class Normalizer:
         # Most tables have neither column, and this runs for every row.
         account = (row.account.strip() if row.account else "") or part.account
         currency = (money.currency_code(row.currency) if row.currency else "") or part.currency
+        more = row.more
+        status = booking_status(more["status"]) if more and "status" in more else ""
+        if status and row.mark:  # what moved no money is often marked as neither
+            row = replace(row, mark=row.mark if money.mark_sign(row.mark) else "")
         try:
             amount = signed(row, part.terms)
             day, shown = part.day(row.date)
@@ -178,8 +182,6 @@ class Normalizer:
             self._reject(row, str(error))
             self._sum(part, account, currency).skip()
             return None
-        more = row.more
-        status = booking_status(more["status"]) if more and "status" in more else ""
         note = row.note
         if status and not note.startswith("not booked"):
             note = f"not booked: {more['status'].strip()}; {note}".removesuffix("; ")
@@ -306,6 +308,15 @@ class Normalizer:
                 is_open = not self._about.sections[check.section].is_accounted
                 code = UNPROVEN.get(self._about.format, "NOT_CHECKED") if is_open else "NOT_CHECKED"
                 yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
+        for (number, _, _), reconciler in self._sums.items():
+            if edge := reconciler.unbooked_edge():
+                message = f"section {number + 1}: {edge} rows at its edge lack a balance: they may not be booked"
+                yield StatementProblem(code="BOOKING_UNPROVEN", message=message)
+        unproven = {check.section for check in checks if check.status != RECONCILED}
+        for (number, _, _), reconciler in self._sums.items():
+            if number in unproven and (total := reconciler.suspected_total()) is not None:
+                message = f"section {number + 1}: a row of {total:f} is the sum of the others: it may be a total"
+                yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
         if self._duplicates:
             message = f"{self._duplicates} rows are in the file twice, with the same bank reference"
             yield StatementProblem(code="DUPLICATE_ROWS", message=message)

@@ -17,6 +17,9 @@ from stateward.pipelines.kit.dates import DAYS_NEAR, is_near
 
 ZERO = Decimal(0)
 BREAKS_SHOWN_MAX = 3
+SUMMANDS_MIN = 3
+EDGE_ROWS = 4  # at the start and the end of a table, where totals stand
+EDGE_BALANCES_MIN = 3  # rows with a balance, before one without is strange
 CHAINS_TRIED_ROWS = 500  # by then it is clear in which direction the balances run
 RECONCILED, DIFFERS, UNCHECKED = "reconciled", "differs", "unchecked"
 DECISIVE = ("sum", "chain")
@@ -113,15 +116,32 @@ class Reconciler:
         self._outside: list[date] = []
         self._outside_count = 0
         self._unread_count = 0
+        self._first: list[Decimal] = []
+        self._total_at, self._total_like = 0, ZERO
+        self._bare_before = self._bare_run = self._bare_inside = 0  # rows without a balance
+        self._balances = 0
 
     def add(self, amount: Decimal, balance: Decimal | None = None, day: date | None = None) -> None:
         """Add one row."""
+        if self._count < EDGE_ROWS:
+            self._first.append(amount)
+        elif self._is_sum(amount) and self._is_of_several(amount):
+            self._total_at, self._total_like = self._count, amount
         self._count += 1
         if amount < 0:
             self._debits += amount
             self._debit_count += 1
         else:
             self._credits += amount
+        if balance is None:
+            self._bare_run += 1
+        else:
+            if self._balances:
+                self._bare_inside += self._bare_run
+            else:
+                self._bare_before = self._bare_run
+            self._balances += 1
+            self._bare_run = 0
         for chain in self._chains:
             chain.add(amount, balance, self._count)
         if self._count == CHAINS_TRIED_ROWS:
@@ -145,6 +165,36 @@ class Reconciler:
     def count(self) -> int:
         """The number of rows that were added."""
         return self._count
+
+    def unbooked_edge(self) -> int:
+        """How many of the first or last rows have no balance where every other has one: they may not be booked.
+
+        A chain of balances says nothing of them, because no balance follows.
+        """
+        if self._bare_inside or self._balances < EDGE_BALANCES_MIN:
+            return 0
+        edge = self._bare_before + self._bare_run
+        return edge if edge <= EDGE_ROWS else 0
+
+    def suspected_total(self) -> Decimal | None:
+        """The amount of one of the first or last rows, if it is the sum of several others: it may be their total."""
+        if self._total_at and self._total_at >= self._count - EDGE_ROWS and self._total_like:
+            return self._total_like
+        if self._count <= EDGE_ROWS:
+            return None
+        for amount in self._first:
+            sums = (self._debits if amount < 0 else self._credits, self.total)
+            if amount and any(each == 2 * amount for each in sums) and self._is_of_several(amount):
+                return amount
+        return None
+
+    def _is_sum(self, amount: Decimal) -> bool:
+        return amount == (self._debits if amount < 0 else self._credits) or amount == self.total
+
+    def _is_of_several(self, amount: Decimal) -> bool:
+        """Whether many other rows have the sign of an amount: 30 after 10 and 20 is hardly a sum."""
+        alike = self._debit_count if amount < 0 else self._count - self._debit_count
+        return alike - (amount in self._first) >= SUMMANDS_MIN
 
     def result(self, *, only: Sequence[str] = ()) -> Reconciliation:
         """The result of all checks, or only of those with these names."""

@@ -31,6 +31,9 @@ Cells = Sequence[str]
 UNPROVEN, CONTRADICTED = "SIGN_UNPROVEN", "SIGN_CONTRADICTED"
 EVIDENCE_ROWS = 400  # that decide: more would only take longer
 MINORITY = 0.2  # of the words may be against a reading: a refund may be called a purchase
+MAJORITY = 0.5
+MANY = 6  # rows, before a share of them means something
+CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a word that agrees
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
 OPPOSITE = {"printed": "flipped", "flipped": "printed"}
 
@@ -88,9 +91,25 @@ def decide_sign(
             )
     if layout.mark >= 0 and not has_minus:
         return _marked(layout, body, terms)
+    if not has_minus and not marks and (plus := _plus_rule(layout, body, terms)):
+        return plus
     if not has_minus and not marks and (sections := _section_rule(layout, rows, title)):
         return sections
     return _one_column(layout, body, terms, hints, is_signed=has_minus or bool(marks))
+
+
+def _plus_rule(
+    layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms
+) -> SignRule | None:
+    """Where only some amounts have a plus sign and none a minus, the others are debits; a balance may refute it."""
+    has_plus = [interpret.has_plus(row.amount) for row, _ in body if row.amount.strip()]
+    if all(has_plus) or not any(has_plus):
+        return None
+    why = "credits have a plus sign, so amounts without one are debits"
+    proof = _ChainProof(body, terms, ("plus_else_debit", "printed"))
+    if layout.balance >= 0 and proof.holds and "plus_else_debit" not in proof.holds:
+        return None
+    return SignRule("plus_else_debit", why)
 
 
 def _by_profile(
@@ -107,6 +126,13 @@ def _by_profile(
         problem = f"{why}, but balances or words of this file say the opposite"
         return SignRule(sign, why, problem, code=CONTRADICTED)
     return SignRule(sign, why)
+
+
+def balances_prove(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms) -> bool:
+    """Whether the balances of a table follow from its amounts, as they are read."""
+    if layout.balance < 0:
+        return False
+    return _chain_holds(booked_rows(layout, rows[:EVIDENCE_ROWS]), terms, terms.sign)
 
 
 def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:
@@ -280,7 +306,7 @@ def _by_words(
     if hints.is_card and _is_owed(body, terms):
         why = "most amounts of the card are positive, so they are purchases"
         return SignRule("flipped", why, f"{why}; no balance and no word proves it")
-    if hints.is_card or _is_owed(body, terms):
+    if hints.is_card or _is_owed(body, terms, share=CLEARLY_OUT if len(body) >= MANY else MAJORITY):
         problem = "most amounts are money in as printed, and no balance and no word proves it"
         problem = (
             "no balance and no word proves which sign is money in" if hints.is_card else problem
@@ -289,10 +315,10 @@ def _by_words(
     return SignRule("printed", "amounts carry their sign")
 
 
-def _is_owed(body: Sequence[SignedRow], terms: ReadingTerms) -> bool:
+def _is_owed(body: Sequence[SignedRow], terms: ReadingTerms, *, share: float = MAJORITY) -> bool:
     """Whether most amounts are positive, as purchases of a card are where charges are printed so."""
     values = [v for row, _ in body if (v := money.amount(row.amount, terms.decimal))]
-    return sum(value > 0 for value in values) * 2 > len(values)
+    return sum(value > 0 for value in values) > len(values) * share
 
 
 def _votes(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> DirectionVotes:
@@ -331,9 +357,11 @@ class _ChainProof:
 def _chain_holds(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> bool:
     trial = msgspec.structs.replace(terms, sign=sign)
     groups: dict[tuple[str, str], list[RowAmounts]] = {}
+    # A blank cell means the only currency that there is.
+    is_one = len({row.currency for row, _ in body} - {""}) <= 1
     for row, _ in body:
         if (value := _value(row, trial)) is not None:
-            groups.setdefault((row.account, row.currency), []).append(value)
+            groups.setdefault((row.account, "" if is_one else row.currency), []).append(value)
     results = [_group_breaks(lines) for lines in groups.values()]
     links = sum(links for links, _ in results)
     breaks = sum(breaks for _, breaks in results)

@@ -32,9 +32,20 @@ from stateward.pipelines.statements.profiles import (
     find_profile,
     spelled_headings,
 )
+from stateward.pipelines.statements.rivals import (
+    do_dates_differ,
+    heading_currency,
+    in_major_units,
+    minor_columns,
+    other_date,
+    proven_totals,
+    rival_problems,
+    row_fact,
+)
 from stateward.pipelines.statements.serial_dates import dated_start, serial_columns
 from stateward.pipelines.statements.signs import (
     SignRule,
+    balances_prove,
     booked_rows,
     decide_sign,
     directions,
@@ -46,7 +57,6 @@ HEAD_ROWS = 1000
 LOGGED_ROWS_MAX = 20
 RAW_CHARS_MAX = 500
 CURRENCY_ROWS = 20  # rows that are searched for a currency beside an amount
-HEADING_CURRENCIES = "EUR USD GBP CHF INR CAD AUD SEK NOK DKK PLN JPY".split()
 
 StartRecords = Callable[[], Iterator[Record]]
 
@@ -62,6 +72,11 @@ class StatementTable:
         self._is_by_titles = False
         self._profile: ColumnProfile | None = None
         self._title = ""  # the mark of the title above the row at hand
+        self._is_after_gap = False  # whether an empty row stands above the row at hand
+        self._totals: set[int] = (
+            set()
+        )  # lines of dated rows that are proven to be totals of the others
+        self._do_dates_differ = False  # of bookings and of the column that stands in for them
 
     def section(self) -> StatementSection:
         """The section, with its rows as a stream."""
@@ -70,6 +85,11 @@ class StatementTable:
         if columns := serial_columns([cells for _, cells in head]):
             self._start = dated_start(self._start, columns)
             self._reading.decisions.append("dates are numbers of days, as sheets store them")
+            stream = self._start()
+            head = list(islice(stream, HEAD_ROWS))
+        if columns := minor_columns([cells for _, cells in head]):
+            self._start = in_major_units(self._start, columns)
+            self._reading.decisions.append("by their headings, whole numbers are cents")
             stream = self._start()
             head = list(islice(stream, HEAD_ROWS))
         given, cells_of_head = self._source.hints.map, [cells for _, cells in head]
@@ -91,6 +111,7 @@ class StatementTable:
             said = f"the columns are those of {self._profile.name}"
             self._reading.decisions.append(said)
         self._prove_encoding(layout)
+        layout = self._own_currency(layout, body)
         terms = self._terms(layout, body, before, is_whole=is_whole)
         facts = dict(zip(("opening", "closing"), layout.summary, strict=False))
         if layout.summary:
@@ -103,17 +124,24 @@ class StatementTable:
         facts = {**opening, **facts}
         if facts.get("account"):  # then a column of accounts holds those of the counterparties
             layout = msgspec.structs.replace(layout, account=-1)
+        self._do_dates_differ = do_dates_differ(layout, body)
+        if is_whole:
+            self._totals = proven_totals(layout, body, terms)
         rows = self._rows(layout, terms, chain(body, stream))
         fees = self._fees(layout, terms, body)
         if fees.is_apart:
             rows = with_fees(rows, layout, terms, fees)
         hints = self._source.hints
-        return StatementSection(
-            account=hints.account or facts.get("account", "") or _only(body, layout.account),
-            currency=facts.get("currency", "")
+        currency = (
+            facts.get("currency", "")
             or hints.currency
             or self._currency(layout, body)
-            or _only(body, layout.currency),
+            or _only(body, layout.currency)
+        )
+        self._doubt_columns(layout, terms, body, currency)
+        return StatementSection(
+            account=hints.account or facts.get("account", "") or _only(body, layout.account),
+            currency=currency,
             opening=facts.get("opening", ""),
             closing=facts.get("closing", ""),
             period_from=facts.get("period_from", ""),
@@ -154,6 +182,7 @@ class StatementTable:
             usual, why_usual = found
         order = dates.vote_order(_column(body, layout.dates), usual=usual, why_usual=why_usual)
         point = hints.decimal or ("" if self._profile is None else self._profile.decimal)
+        point = point or self._point_of_currency(layout, body)
         decimal = money.vote_decimal(_column(body, layout.amounts), usual=point or ".")
         if not is_whole and not order.order:
             every = _column(self._start(), layout.dates)
@@ -182,6 +211,16 @@ class StatementTable:
             self._reading.problems.append(StatementProblem(code=sign.code, message=sign.problem))
         why = {"date_order": order.why, "decimal": decimal.why, "sign": sign.why}
         return msgspec.structs.replace(terms, sign=sign.sign, balances=sign.balances, why=why)
+
+    def _point_of_currency(self, layout: ColumnLayout, body: Sequence[Record]) -> str:
+        """The decimal sign where the currency has no decimals: then a point or a comma is that of thousands."""
+        if layout.currency < 0:
+            return ""
+        found = {money.currency_code(text) for text in _column(body, (layout.currency,))}
+        if len(found) != 1 or money.EXPONENTS.get(found.pop()) != 0:
+            return ""
+        texts = [text for text in _column(body, layout.amounts) if "." in text or "," in text]
+        return "," if texts and all("." in text for text in texts) else "." if texts else ""
 
     def _fees(self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record]) -> FeeRule:
         """What fees beside the amounts mean."""
@@ -239,12 +278,39 @@ class StatementTable:
                 )
                 if read is not None and read.currency:
                     return read.currency
-        for index in layout.amounts:
-            heading = layout.headings[index].upper() if index < len(layout.headings) else ""
-            for code in HEADING_CURRENCIES:
-                if code in heading:
-                    return code
-        return ""
+        named = (heading_currency(layout.headings[index]) for index in layout.amounts)
+        return next((code for code in named if code), "")
+
+    def _own_currency(self, layout: ColumnLayout, body: Sequence[Record]) -> ColumnLayout:
+        """The layout without a column of currencies that the heading of the amounts contradicts: it is of others."""
+        index = layout.currency
+        named = heading_currency(layout.headings[layout.amount]) if layout.amount >= 0 else ""
+        if index < 0 or not named:
+            return layout
+        printed = {money.currency_code(c[index]) for _, c in body if index < len(c) and c[index]}
+        if printed <= {named}:
+            return layout
+        own, other = layout.headings[layout.amount], layout.headings[index]
+        self._reading.decisions.append(f"{own!r} is in {named}: {other!r} is that of other amounts")
+        return msgspec.structs.replace(layout, currency=-1)
+
+    def _doubt_columns(
+        self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record], currency: str
+    ) -> None:
+        """Say which other readings of the columns nothing rules out; a person or a profile has ruled out all."""
+        if self._profile is not None or self._source.hints.map:
+            return
+        rows = [cells for _, cells in body]
+        code = currency or (_first(rows, layout.currency) if layout.currency >= 0 else "")
+        self._reading.problems.extend(
+            rival_problems(
+                layout,
+                rows,
+                terms,
+                money.currency_code(code),
+                is_proven=balances_prove(layout, rows, terms),
+            )
+        )
 
     def _rows(
         self, layout: ColumnLayout, terms: ReadingTerms, lines: Iterator[Record]
@@ -264,12 +330,14 @@ class StatementTable:
                 cells.append("")  # what a role without a column reads
                 day = cells[date]
                 if day in known and (cells[amount] or cells[debit] or cells[credit]):
+                    self._is_after_gap = False
                     if held is not None:
                         yield held
                     held = make(line, cells)
                     continue
                 if dates.is_date(day) and _is_filled(layout, cells):
                     known.add(day)
+                    self._is_after_gap = False
                     if held is not None:
                         yield held
                     held = make(line, cells)
@@ -287,7 +355,7 @@ class StatementTable:
     def _doubt_statuses(self, printed: set[str]) -> None:
         """Say that rows are marked in a way that nothing explains: they may not be booked."""
         words = {text.strip() for text in printed if text.strip()}
-        unknown = sorted(word for word in words if word.casefold() not in booking.KNOWN)
+        unknown = sorted(word for word in words if not booking.is_known(word))
         if unknown and len(words) > 1:
             message = (
                 f"rows have the status {unknown[0]!r}, and nothing tells whether they are booked"
@@ -299,6 +367,7 @@ class StatementTable:
     ) -> StatementRow | None:
         """A row that does not look like the others: repaired where that needs no guess, else logged."""
         if not any(cell.strip() for cell in cells):
+            self._is_after_gap = True
             return None
         if layout.is_heading(cells):
             self._log_row(f"line {line} repeats the headings")
@@ -314,8 +383,14 @@ class StatementTable:
         cells = [*cells, ""]
         is_filled = _is_filled(layout, cells)
         if is_filled and not dates.is_date(cells[layout.date]):
-            note = self._take_other_date(layout, cells) or note
+            borrowed = self._take_other_date(layout, cells)
+            note = borrowed or note
+            is_booked = layout.status < 0 or not booking.booking_status(cells[layout.status])
+            is_booked = is_booked and not borrowed.startswith("not booked")
+            if borrowed and self._do_dates_differ and is_booked:
+                self._problem("DATE_UNPROVEN", borrowed, line, cells)
         is_dated = dates.is_date(cells[layout.date])
+        self._is_after_gap = self._is_after_gap and not is_dated
         if is_dated and is_filled and not self._is_balance(layout, line, cells):
             row = msgspec.structs.replace(layout.maker()(line, cells), note=note)
             return msgspec.structs.replace(row, mark=self._title) if self._is_by_titles else row
@@ -334,9 +409,17 @@ class StatementTable:
     ) -> StatementRow | None:
         """A row that lacks a date or an amount: it continues the one above, or is a problem."""
         is_filled, is_dated = _is_filled(layout, cells), dates.is_date(cells[layout.date])
+        if not cells[layout.date].strip() and is_filled and (at := other_date(layout, cells)) >= 0:
+            heading = layout.headings[at]
+            note = f"the date is from the column {heading!r}: no other is printed"
+            self._problem("DATE_UNPROVEN", note, line, cells)
+            cells[layout.date] = cells[at]
+            return msgspec.structs.replace(layout.maker()(line, cells), note=note)
         if not cells[layout.date].strip() and is_filled and held and _has_text(layout, cells):
             row = layout.maker()(line, cells)
             note = "no date is printed: the date of the row above was taken"
+            if self._is_after_gap:  # then it is of another group than the row above
+                self._problem("DATE_UNPROVEN", note, line, cells)
             return msgspec.structs.replace(row, date=held.date, note=note)
         if held is not None and not is_filled and layout.is_description_only(cells):
             text = f"{held.description}\n{cells[layout.description]}"
@@ -356,7 +439,7 @@ class StatementTable:
         if booking.booking_status(cells[layout.date]):
             return "is not booked, and has no date yet"
         _, debit, credit = printed
-        if not cells[layout.date].strip() and _is_sum(debit) and _is_sum(credit):
+        if not any(c.isdigit() for c in cells[layout.date]) and _is_sum(debit) and _is_sum(credit):
             self._reading.late |= {"debits": debit, "credits": credit}
             return "has a debit and a credit, so these are totals"
         return ""
@@ -374,13 +457,18 @@ class StatementTable:
                     cells[layout.status] = cells[layout.status] or printed
                 heading = layout.headings[index]
                 said = f"not booked ({printed}): " if status else ""
+                is_told = status or (layout.status >= 0 and cells[layout.status].strip())
+                if not is_told and layout.balance >= 0 and not cells[layout.balance].strip():
+                    said = "not booked (no balance): "
                 return f"{said}the date is from the column {heading!r}: no other is printed"
         return ""
 
     def _is_balance(self, layout: ColumnLayout, line: int, cells: list[str]) -> bool:
         """Whether a dated row is an opening or closing balance, by its whole text; then it is noted as one."""
-        text = cells[layout.description].strip()
-        name = headings.whole_fact(text)
+        if line in self._totals:
+            self._log_row(f"line {line} is the sum of others, as its text says: {_raw(cells)}")
+            return True
+        name = row_fact(layout, cells)
         if name not in ("opening", "closing"):
             return False
         self._add_late_facts(line, cells, {name: ""}, layout)
@@ -435,6 +523,11 @@ class StatementTable:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
+
+
+def _first(rows: Sequence[Sequence[str]], index: int) -> str:
+    """The first text of a column that has any."""
+    return next((cells[index] for cells in rows if index < len(cells) and cells[index].strip()), "")
 
 
 def _is_dated_amount(cells: Sequence[str]) -> bool:

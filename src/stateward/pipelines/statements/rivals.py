@@ -1,0 +1,249 @@
+"""Other readings of a table that nothing rules out. Each is said, so that a person decides between them.
+
+A column is read as the amounts only if no other column could be them as well; figures without any decimals may be
+cents; a currency beside the rows may be that of another amount. None of this is decided by which column comes first.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from itertools import combinations
+
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.kit.delimited import Record
+from stateward.pipelines.statements import booking, headings, interpret
+from stateward.pipelines.statements.layout import Cells, ColumnLayout
+from stateward.pipelines.statements.model import ReadingTerms, StatementProblem
+
+ZERO = Decimal(0)
+TOTALS = frozenset({"total", "debits", "credits"})
+FILLED = 0.6  # of the rows must have an amount in a column that could be the amounts
+WHOLE_ROWS_MIN = 6  # amounts without decimals, before it is strange that none has cents
+# Currencies whose prices have cents nearly everywhere; forints, crowns, pesos and rupees often have none.
+WITH_CENTS = frozenset("EUR USD GBP CHF CAD AUD NZD SGD HKD PLN RON BGN ILS MYR".split())
+_MINOR = re.compile(
+    r"(?i)(?:\b|_)(?:in[ _])?(?:pence|pennies|cents?|centimes?|centavos|kopecks|grosze?|öre|øre"
+    r"|minor(?:[ _]units?)?)(?:\b|$)"
+)
+_CODE = re.compile(r"\b[A-Z]{3}\b")
+
+
+def rival_problems(
+    layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms, currency: str, *, is_proven: bool
+) -> Iterator[StatementProblem]:  # fmt: skip
+    """What else the columns of a table could mean; `is_proven` says that balances follow from its amounts."""
+    booked = [
+        cells for cells in rows if len(cells) == layout.width and dates.is_date(cells[layout.date])
+    ]
+    if not is_proven and (rival := _rival_amount(layout, booked, terms)) >= 0:
+        own, other = layout.headings[layout.amount], layout.headings[rival]
+        message = f"{own!r} and {other!r} differ, and nothing proves which has the amounts; the first was taken"
+        yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
+    if side := _lone_side(layout, booked, terms):
+        message = f"only {side} have a column that is known, and some of them are nothing: the others may be missing"
+        yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
+    if not layout.is_headed and layout.value_date >= 0 and _do_days_differ(layout, booked):
+        message = "two columns without a name have different dates; the first was taken"
+        yield StatementProblem(code="DATE_UNPROVEN", message=message)
+    if word := _unbooked_word(layout, booked):
+        message = f"rows have {word!r} in a column that is no status: they may not be booked"
+        yield StatementProblem(code="STATUS_UNKNOWN", message=message)
+    if _is_without_cents(layout, booked, currency):
+        message = f"no amount in {currency} has decimals: they may be cents"
+        yield StatementProblem(code="UNIT_UNPROVEN", message=message)
+
+
+def _lone_side(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms) -> str:
+    """The only side of an account that has a column, if rows have nothing on it."""
+    if layout.amount >= 0 or (layout.debit >= 0 and layout.credit >= 0):
+        return ""
+    place, name = (layout.debit, "debits") if layout.debit >= 0 else (layout.credit, "credits")
+    values = (money.amount(cells[place], terms.decimal) for cells in booked)
+    return name if any(not value for value in values) else ""
+
+
+def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells]) -> bool:
+    pairs = ((cells[layout.date].strip(), cells[layout.value_date].strip()) for cells in booked)
+    return any(left != right for left, right in pairs if right)
+
+
+def _unbooked_word(layout: ColumnLayout, booked: Sequence[Cells]) -> str:
+    """A word for what is not booked that fills the cell of some rows, but not of all, outside of the description."""
+    taken = {layout.status, layout.description, *layout.texts, layout.category, layout.counterparty}
+    for index in range(layout.width):
+        if index in taken:
+            continue
+        found = [
+            t for cells in booked if (t := cells[index].strip()).casefold() in booking.UNBOOKED
+        ]
+        if found and len(found) < len(booked):
+            return found[0]
+    return ""
+
+
+def _rival_amount(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms) -> int:
+    """Another column of amounts that says other things than the one that was taken; -1 if there is none."""
+    if layout.amount < 0:
+        return -1
+    taken = {
+        layout.amount, layout.balance, layout.before, layout.fee, layout.date, layout.value_date, layout.other_date,
+        layout.reference, layout.account,
+    }  # fmt: skip
+    own = [money.amount(cells[layout.amount], terms.decimal) for cells in booked]
+    for index, heading in enumerate(layout.headings):
+        if index in taken or (layout.is_headed and headings.role_of(heading) != "amount"):
+            continue
+        texts = [cells[index] for cells in booked]
+        values = [money.amount(text, terms.decimal) for text in texts]
+        pairs = [
+            (a, b) for a, b in zip(own, values, strict=True) if a is not None and b is not None
+        ]
+        is_money = layout.is_headed or any("." in text or "," in text for text in texts)
+        is_full = booked and len(pairs) >= len(booked) * FILLED
+        if not (is_money and is_full) or all(abs(a) == abs(b) for a, b in pairs):
+            continue
+        if not is_sum_of(booked, total=layout.amount, part=index):
+            return index
+    return -1
+
+
+def is_sum_of(rows: Sequence[Cells], *, total: int, part: int) -> bool:
+    """Whether one column is another with fees, taxes or roundings: then it is what was moved in the end."""
+    texts = [cells[i] for cells in rows for i in (total, part)]
+    decimal = money.vote_decimal(texts).decimal
+    gaps: list[Decimal] = []
+    for cells in rows:
+        whole, most = (money.amount(cells[i], decimal) for i in (total, part))
+        if whole is None or most is None:
+            return False
+        gaps.append(whole - most)
+    if not any(gaps) or any(gap > 0 for gap in gaps):  # a fee takes money away
+        return False
+    others = [
+        [money.amount(cells[i], decimal) or ZERO for cells in rows]
+        for i in range(len(rows[0]))
+        if i not in (total, part) and _are_amounts([cells[i] for cells in rows])
+    ]
+    return any(
+        _adds_up(gaps, chosen) for count in (1, 2, 3) for chosen in combinations(others, count)
+    )
+
+
+def _adds_up(gaps: Sequence[Decimal], columns: Sequence[Sequence[Decimal]]) -> bool:
+    sums = [sum(values, ZERO) for values in zip(*columns, strict=True)]
+    return all(gap == each for gap, each in zip(gaps, sums, strict=True)) or all(
+        gap == -each for gap, each in zip(gaps, sums, strict=True)
+    )
+
+
+def _are_amounts(column: Sequence[str]) -> bool:
+    """Whether a column has amounts with decimals in some rows, and nothing else in any."""
+    filled = [text for text in column if text.strip()]
+    return any("." in t or "," in t for t in filled) and all(map(money.is_amount, filled))
+
+
+def _is_without_cents(layout: ColumnLayout, booked: Sequence[Cells], currency: str) -> bool:
+    """Whether no amount of a currency that has cents shows any."""
+    if currency not in WITH_CENTS:
+        return False
+    places = [i for i in (layout.amount, layout.debit, layout.credit) if i >= 0]
+    texts = {text for cells in booked for i in places if (text := cells[i].strip(" 0"))}
+    return len(texts) >= WHOLE_ROWS_MIN and not any("." in t or "," in t for t in texts)
+
+
+def minor_columns(rows: Sequence[Cells]) -> tuple[int, ...]:
+    """The columns whose headings say that their whole numbers are cents."""
+    for at, cells in enumerate(rows[:100]):
+        places = [i for i, cell in enumerate(cells) if _MINOR.search(cell) and len(cell) < 40]
+        places = [i for i in places if headings.role_of(_MINOR.sub(" ", cells[i])) in _MONEY]
+        if places:
+            below = [row for row in rows[at + 1 :] if len(row) == len(cells)]
+            return tuple(i for i in places if _are_whole([row[i].strip() for row in below]))
+    return ()
+
+
+_MONEY = frozenset({"amount", "debit", "credit", "balance", "fee", "before"})
+
+
+def _are_whole(column: Sequence[str]) -> bool:
+    filled = [text for text in column if text]
+    return bool(filled) and all(text.lstrip("+-").isdecimal() for text in filled)
+
+
+def as_major(text: str) -> str:
+    """A whole number of cents as an amount; anything else as it is."""
+    digits = text.strip().lstrip("+-")
+    if not digits.isdecimal():
+        return text
+    sign = "-" if text.strip().startswith("-") else ""
+    digits = digits.rjust(3, "0")
+    return f"{sign}{digits[:-2]}.{digits[-2:]}"
+
+
+def heading_currency(heading: str) -> str:
+    """The currency that a heading names: `Total (AUD)`; "" without one, or with several."""
+    found = {code for code in _CODE.findall(heading.upper()) if code in money.CURRENCY_CODES}
+    return found.pop() if len(found) == 1 else ""
+
+
+def row_fact(layout: ColumnLayout, cells: Cells) -> str:
+    """What a row is called with the whole text of one of its columns of words: a total, a balance; "" for a booking."""
+    texts = (cells[i] for i in (layout.description, *layout.texts) if i >= 0)
+    return next((fact for text in texts if (fact := headings.whole_fact(text))), "")
+
+
+def proven_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerms) -> set[int]:
+    """The lines of dated rows that are called totals, and are the sums of the rows that are called nothing."""
+    named: dict[int, Decimal] = {}
+    values: list[Decimal] = []
+    make = layout.maker()
+    for line, cells in body:
+        if len(cells) != layout.width or not dates.is_date(cells[layout.date]):
+            continue
+        fact = row_fact(layout, cells)
+        try:
+            value = interpret.signed(make(line, [*cells, ""]), terms)
+        except interpret.UnreadableText:
+            continue
+        if not fact:
+            values.append(value)
+        elif fact in TOTALS:
+            named[line] = value
+    sums = {sum(values), sum(v for v in values if v > 0), sum(v for v in values if v < 0)}
+    return {line for line, value in named.items() if value in sums or -value in sums}
+
+
+def in_major_units(
+    start: Callable[[], Iterator[Record]], columns: Sequence[int]
+) -> Callable[[], Iterator[Record]]:
+    """The same records with amounts in place of whole numbers of cents."""
+
+    def records() -> Iterator[Record]:
+        for line, cells in start():
+            yield line, [as_major(cell) if i in columns else cell for i, cell in enumerate(cells)]
+
+    return records
+
+
+def do_dates_differ(layout: ColumnLayout, body: Sequence[Record]) -> bool:
+    """Whether bookings have other dates than the column that stands in where they have none."""
+    places = [i for i in (layout.other_date, layout.value_date) if i >= 0][:1]
+    return any(
+        cells[layout.date].strip()
+        and cells[i].strip()
+        and cells[i].strip()[:10] != cells[layout.date].strip()[:10]
+        for _, cells in body
+        for i in places
+        if len(cells) == layout.width
+    )
+
+
+def other_date(layout: ColumnLayout, cells: Sequence[str]) -> int:
+    """Another column with a date on this row, which is nearer to it than the row above; -1 if there is none."""
+    places = range(min(layout.width, len(cells)))
+    return next((i for i in places if i not in layout.amounts and _is_day(cells[i])), -1)
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text is a date with its year, and not the number of a branch or a cheque."""
+    return not text.strip().isdigit() and dates.is_date(text) and dates.has_year(text)
