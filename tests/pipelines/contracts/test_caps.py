@@ -8,66 +8,23 @@ import pytest
 import yaml
 
 from stateward.core.errors import DeclarationError
-from stateward.core.model import Fields
-from stateward.pipelines.contracts.caps import FLAGS
 from stateward.pipelines.contracts.ensemble import combine
 from stateward.pipelines.contracts.evaluate import by_rules, is_same
-from stateward.pipelines.contracts.extraction import Extraction, FoundValue
-from stateward.pipelines.contracts.rules import ACCEPTED_MIN, rules_of, shipped, shipped_texts
+from stateward.pipelines.contracts.rules import ACCEPTED_MIN, rules_of, shipped_texts
 from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.kit.documents import TextDocument, TextPage
 from stateward.pipelines.kit.reader import text_document
+from tests.pipelines.contracts.capped import (
+    ENERGY,
+    INSURANCE,
+    RULES,
+    extracted,
+    flags,
+    value,
+    written,
+)
 
-RULES = shipped()
 TRAPS = Path(__file__).parent / "traps"
-
-ENERGY = {
-    "head": "E.ON Energie Deutschland GmbH, Arnulfstraße 203, 80634 München\n\nVertragsbestätigung",
-    "tariff_name": "Tarif: E.ON Strom 24",
-    "contract_start": "Lieferbeginn: 01.05.2025",
-    "contract_end": "Vertragsende: 30.04.2027",
-    "kwh_price": "Arbeitspreis: 30,10 ct/kWh (brutto)",
-    "monthly_rate": "Monatlicher Abschlag: 95,00 EUR",
-    "cancellation_period": "Kündigungsfrist: 1 Monat",
-}
-INSURANCE = {
-    "head": "ERGO Versicherung AG, ERGO-Platz 1, 40477 Düsseldorf\n\nCertificate of insurance",
-    "policy_type": "Policy type: Travel insurance",
-    "contract_start": "Start of cover: 1 January 2025",
-    "contract_end": "End of cover: 31 December 2025",
-    "coverage_amount": "Sum insured: EUR 100,000",
-    "deductible": "Deductible: EUR 100",
-    "monthly_premium": "Monthly premium: EUR 10.00",
-}
-NDA = """
-MUTUAL NON-DISCLOSURE AGREEMENT
-
-{date} by and between Harrow Mills Inc., a Delaware corporation ("Harrow"), and Bexley Robotics LLC, a Texas limited
-liability company ("Bexley").
-
-1. Term. This Agreement shall remain in effect for three (3) years from the Effective Date.
-2. Governing Law. This Agreement shall be governed by the laws of {law}.
-
-HARROW MILLS INC.                     BEXLEY ROBOTICS LLC
-By: ____________________              By: ____________________
-"""
-
-
-def extracted(text: str, vertical: str) -> Extraction:
-    return by_rules(text_document(text), RULES.vertical(vertical), RULES)
-
-
-def written(base: dict[str, str], **changes: str) -> str:
-    return "\n".join({**base, **changes}.values())
-
-
-def value(found: Extraction, field: str) -> FoundValue:
-    return next(each for each in found.found if each.field == field)
-
-
-def flags(found: Extraction) -> list[str]:
-    listed = msgspec.convert(found.about.get(FLAGS, []), list[Fields])
-    return [str(each["code"]) for each in listed]
 
 
 @pytest.mark.parametrize(
@@ -361,126 +318,6 @@ def test_a_page_without_text_among_others_is_for_a_person() -> None:
 
     assert flags(found) == ["PAGES_WITHOUT_TEXT"]
     assert not validate_extraction(found, RULES).accepted
-
-
-@pytest.mark.parametrize(
-    "date",
-    [
-        "This Agreement supersedes the Non-Disclosure Agreement dated March 4, 2021",
-        "This letter refers to a Confidentiality Agreement, dated as of March 4, 2021,",
-        "This Agreement amends that certain Supply Agreement entered into on March 4, 2021",
-        "This Agreement is for an employee whose employment begins on March 4, 2021",
-        "Sponsorship Agreement for the boxing event on March 4, 2021",
-        "Amendment n° 01\nto the Global Maintenance Agreement\ndated March 4, 2021\n",
-        "This Agreement is for an employee who will resign from her position as of March 4, 2021",
-        "This Agreement is made this ___ day of ________, 2021 for the fair held on March 4, 2021",
-    ],
-)
-def test_the_date_of_something_else_is_below_the_line(date: str) -> None:
-    found = extracted(NDA.format(date=date, law="the State of Delaware"), "general")
-
-    dates = [each for each in found.found if each.field == "effective_date"]
-    assert all(each.confidence < ACCEPTED_MIN for each in dates)
-
-
-def test_a_date_that_is_called_the_effective_one_is_sure_beside_another_agreement() -> None:
-    made = 'This Agreement amends the Supply Agreement, as of March 4, 2021 (the "Effective Date")'
-
-    found = extracted(NDA.format(date=made, law="the State of Delaware"), "general")
-
-    assert value(found, "effective_date").confidence >= ACCEPTED_MIN
-
-
-@pytest.mark.parametrize(
-    ("law", "is_sure"),
-    [
-        ("the United States of America", False),
-        ("Canada", False),
-        ("the State of Delaware", True),
-        ("England and Wales", True),
-        ("California and Hong Kong", False),
-        ("the State of Texas and the United States of America", True),
-        (
-            "the State of Texas.\n9. Law. The terms shall be governed by the laws (without conflicts) and decisions of "
-            "the courts of the State of Illinois",
-            False,
-        ),
-    ],
-)
-def test_the_law_of_a_country_with_states_is_below_the_line(law: str, *, is_sure: bool) -> None:
-    made = "This Agreement is entered into as of March 4, 2021"
-    found = extracted(NDA.format(date=made, law=law), "general")
-
-    assert (value(found, "governing_law").confidence >= ACCEPTED_MIN) == is_sure
-
-
-@pytest.mark.parametrize(
-    "start",
-    [
-        "The term of this Agreement shall begin on June 1, 2021.",
-        '"Effective Date" means the day on which the last approval is granted.',
-        "The effective date of this Agreement will be the day of the closing.",
-        "This Agreement shall become effective upon approval by the court.",
-        "Dieser Vertrag tritt mit der Zustimmung des Aufsichtsrats in Kraft.",
-    ],
-)
-def test_a_date_is_below_the_line_where_the_contract_starts_on_another_day(start: str) -> None:
-    made = "This Agreement is entered into as of March 4, 2021"
-    text = NDA.format(date=made, law="the State of Delaware")
-
-    plain = extracted(text, "general")
-    found = extracted(text.replace("1. Term.", f"1. Term. {start}"), "general")
-
-    assert value(plain, "effective_date").confidence >= ACCEPTED_MIN
-    assert value(found, "effective_date").confidence < ACCEPTED_MIN
-    assert value(found, "effective_date").cap < ACCEPTED_MIN
-
-
-@pytest.mark.parametrize(
-    ("printed", "instead"),
-    [
-        ("and YOU ON DEMAND HOLDINGS, INC., a", "and Bexley Robotics LLC, a"),
-        ("and Blackstone / Bexley Robotics LLC, a", "and Bexley Robotics LLC, a"),
-        ("and Bexley Bank, N. A, a", "and Bexley Robotics LLC, a"),
-        ("and Ximage corporation, a", "and Bexley Robotics LLC, a"),
-        ("and Bexley Robotics Limited of Boston House, a", "and Bexley Robotics LLC, a"),
-        ("and Harrow Mills Inc. Group Holdings, a", "and Bexley Robotics LLC, a"),
-        ("and Bexley Tax Partners 1, LLC, a", "and Bexley Robotics LLC, a"),
-        ("and BEXLEY PRODUCTS (AFRICA) (PTY) LIMITED, a", "and Bexley Robotics LLC, a"),
-        ("and a firm represented by Andrea Bexley, a", "and Bexley Robotics LLC, a"),
-        ("and Bexley Robotics LLC, a division of Ximage Inc., a", "and Bexley Robotics LLC, a"),
-    ],
-)
-def test_a_name_that_is_cut_is_below_the_line(printed: str, instead: str) -> None:
-    made = "This Agreement is entered into as of March 4, 2021"
-    text = NDA.format(date=made, law="the State of Delaware").replace(instead, printed)
-
-    assert not validate_extraction(extracted(text, "general"), RULES).accepted
-
-
-def test_a_party_that_signs_with_a_longer_name_is_below_the_line() -> None:
-    made = "This Agreement is entered into as of March 4, 2021"
-    text = NDA.format(date=made, law="the State of Delaware")
-    shorter = text.replace("Harrow Mills Inc.", "Harrow Consulting").partition("HARROW MILLS")[0]
-    signed = "HARROW CONSULTING, INC.\nBy: ____\n\nBEXLEY ROBOTICS LLC\nBy: ____\n"
-
-    party = next(
-        each for each in extracted(shorter + signed, "general").found if each.field == "party"
-    )
-
-    assert (party.value, party.confidence < ACCEPTED_MIN) == ("Harrow Consulting", True)
-    assert "it signs as Harrow Consulting Inc." in party.why
-
-
-def test_one_party_alone_is_below_the_line() -> None:
-    text = (
-        "NON-DISCLOSURE AGREEMENT\n\nThis Agreement is made on March 4, 2021 by Harrow Mills Inc.\n"
-    )
-
-    found = extracted(text + "and the undersigned.\n\nHARROW MILLS INC.\nBy: ______\n", "general")
-
-    parties = [each for each in found.found if each.field == "party"]
-    assert all(each.confidence < ACCEPTED_MIN for each in parties)
 
 
 def test_agreement_of_rules_and_model_does_not_lift_a_cap() -> None:

@@ -2,30 +2,14 @@
 
 import pytest
 
-from stateward.pipelines.contracts.extraction import FoundValue
 from stateward.pipelines.contracts.general import GeneralExtractor, find_values
 from stateward.pipelines.contracts.general.dates import dates_in
 from stateward.pipelines.contracts.general.names import canonical_name, key, name_at
 from stateward.pipelines.contracts.general.term import durations_in
 from stateward.pipelines.contracts.rules import shipped
 from stateward.pipelines.kit.reader import text_document
+from tests.pipelines.contracts.agreements import REST, found, values
 
-REST = (
-    "\n1. Secrets. The parties shall keep secrets. This Agreement shall be governed by the laws of the"
-    " State of New York.\n" + "It is a sentence of no importance. " * 20
-)
-BETWEEN = 'CONFIDENTIALITY AGREEMENT between Acme Inc. ("Acme") and Beta LLC ("Beta"). 1. Purpose. The parties talk. '
-
-
-def found(text: str, field: str) -> list[FoundValue]:
-    return [one for one in find_values(text_document(text)) if one.field == field]
-
-
-def values(text: str, field: str) -> list[str]:
-    return [one.value or "" for one in found(text, field)]
-
-
-# Each first sentence with its parties and its date.
 PREAMBLES = [
     (
         "This Agreement, made this 3rd day of August, 2004, by and between Acme Widgets, Inc., a Delaware corporation"
@@ -245,141 +229,6 @@ def test_signatures_name_the_parties_where_nothing_else_does() -> None:
 
     assert values(text, "party") == ["Alpha Systems Inc.", "Beta Networks Ltd."]
     assert values(text, "effective_date") == ["2007-03-05"]
-
-
-@pytest.mark.parametrize(
-    ("text", "law"),
-    [
-        ("This Agreement shall be governed by the internal laws of the State of New York.", "New York"),
-        ("This Agreement is governed by Delaware law.", "Delaware"),
-        ("Colorado law governs this Agreement.", "Colorado"),
-        ("Danish law applies.", "Denmark"),
-        ("The laws of the State of Maine shall govern this Agreement.", "Maine"),
-        ("Governing law: Swedish law", "Sweden"),
-        ("Anwendbar ist schweizerisches Recht.", "Switzerland"),
-        ("Es gilt das Recht der Bundesrepublik Deutschland.", "Germany"),
-        ("CONSTRUED UNDER THE LAWS OF THE COMMONWEALTH OF PENNSYLVANIA.", "Pennsylvania"),
-        ("It is governed by the law of the Province of Ontario and the laws of Canada.", "Ontario"),
-        ("Governing Law: State of Texas", "Texas"),
-        ("Venue lies with the courts located in Harris County, Texas.", "Texas"),
-        ("Es gilt deutsches Recht.", "Germany"),
-        ("Governed by the laws (other than the conflict of laws rules) of the State of Colorado.", "Colorado"),
-        ("Acme, organized under the laws of Delaware. Governed by the laws of Ohio.", "Ohio"),
-        ("They made a Lease dated May 3, 2019, governed by the laws of Iowa. Governed by the laws of Ohio.", "Ohio"),
-        ("The prior one dated May 3, 2019 was governed by the laws of Iowa. Construed by Ohio law.", "Ohio"),
-    ],
-)  # fmt: skip
-def test_the_governing_law_is_found(text: str, law: str) -> None:
-    assert values(BETWEEN + text, "governing_law") == [law]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Delaware law governs the internal affairs of the Company.",
-        "Where Acme sues, the laws of Italy apply; where Beta sues, the laws of Oregon apply.",
-    ],
-)
-def test_a_law_of_one_matter_or_of_one_case_is_not_certain(text: str) -> None:
-    found = find_values(text_document(BETWEEN + text))
-
-    assert all(each.confidence < 80 for each in found if each.field == "governing_law")
-
-
-def test_the_law_under_which_a_party_was_founded_does_not_govern() -> None:
-    text = BETWEEN + "Acme is a corporation organized under the laws of the State of Nevada."
-
-    assert values(text, "governing_law") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "term"),
-    [
-        ("This Agreement shall remain in effect for three (3) years from the Effective Date.", "3 years"),
-        ("The term of this Agreement shall be two years, unless ended upon 30 days written notice.", "2 years"),
-        ("This Agreement will terminate upon the second anniversary of the date hereof.", "2 years"),
-        ("The obligations hereunder shall survive for a period of five (5) years.", "5 years"),
-        ("This Agreement shall expire at the earlier of (i) eighteen months from the date hereof.", "18 months"),
-        ("This Agreement shall commence on the Effective Date and continue for one (1) year.", "1 year"),
-        ("Dieser Vertrag hat eine Laufzeit von 24 Monaten.", "24 months"),
-        ('It covers what is furnished for one year following the Effective Date ("the Term").', "1 year"),
-        ("The restrictions on use and disclosure shall survive for a period of two (2) years.", "2 years"),
-    ],
-)  # fmt: skip
-def test_the_term_is_found(text: str, term: str) -> None:
-    assert values(BETWEEN + text, "term") == [term]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Either party may terminate this Agreement upon sixty (60) days prior written notice.",
-        "For twelve months following termination of employment he shall not solicit any customer.",
-        "Neither party shall hire any employee of the other for one (1) year from the date hereof.",
-        "The Executive has been employed by the Company for more than ten (10) years.",
-        "You agree that for 18 months from the date of this letter you will not acquire any securities.",
-        "This letter shall end on the later to occur of December 31, 2009 or the day on which he leaves.",
-    ],
-)
-def test_other_durations_are_no_term(text: str) -> None:
-    assert values(BETWEEN + text, "term") == []
-
-
-def test_a_day_on_which_a_contract_ends_gives_its_term_in_months() -> None:
-    text = 'This Agreement is effective as of May 16, 2002 between Acme Inc. ("Acme") and Beta LLC ("Beta").'
-
-    found_term = values(f"{text} 4. Term. This Agreement shall expire December 31, 2002.", "term")
-
-    assert found_term == ["7 months"]
-
-
-def test_the_date_of_another_agreement_is_not_the_effective_date() -> None:
-    text = BETWEEN + "It replaces the Employment Agreement dated as of June 1, 1999."
-
-    assert values(text, "effective_date") == []
-
-
-@pytest.mark.parametrize(
-    ("start", "day"),
-    [
-        ("THIS AGREEMENT is made with effect from 1 July 2024 between", "2024-07-01"),
-        ("This Agreement is entered into with effect as of July 1, 2024 between", "2024-07-01"),
-        ("Dieser Vertrag wird mit Wirkung ab 01.07.2024 geschlossen zwischen", "2024-07-01"),
-    ],
-)
-def test_a_signature_on_another_day_is_not_the_effective_date(start: str, day: str) -> None:
-    text = f'{start} Acme Inc. ("Acme") and Beta LLC ("Beta"). This Agreement is governed by the laws of Ohio. '
-
-    assert values(
-        f"{text}Signed on 14 June 2024 for and on behalf of Acme Inc.", "effective_date"
-    ) == [day]
-
-
-LONG = BETWEEN + "Each side keeps what it learns of the other. " * 130
-
-
-@pytest.mark.parametrize(
-    ("ending", "day"),
-    [
-        (
-            "\nIN WITNESS WHEREOF, they have executed this Agreement this 5th day of May, 2005.",
-            "2005-05-05",
-        ),
-        ("\nBy: A. One\nDate: June 3, 2004\nBy: B. Two\nDate: June 9, 2004\n", "2004-06-09"),
-        ("\nBy: A. One\nTitle: President\nMay 17, 2012\n", "2012-05-17"),
-        (' It holds from April 1, 2009 (the "Effective Date") on.', "2009-04-01"),
-    ],
-)
-def test_without_a_date_in_the_head_the_end_of_a_contract_tells_it(ending: str, day: str) -> None:
-    assert values(LONG + ending, "effective_date") == [day]
-
-
-def test_a_date_that_could_be_read_in_two_ways_is_less_sure() -> None:
-    sure = found(BETWEEN + "Effective Date: 12/15/2003.", "effective_date")[0]
-    unsure = found(BETWEEN + "Effective Date: 12/11/2003.", "effective_date")[0]
-
-    assert sure.value == "2003-12-15"
-    assert unsure.confidence < 80 < sure.confidence
 
 
 def test_a_company_over_two_lines_signs_as_one() -> None:
