@@ -26,8 +26,10 @@ UNSEEN: list[Laboratory] = []  # by another author, before the reader was looked
 LAST: list[Laboratory] = []  # drawn after the reader was mended for those
 FRESH: list[Laboratory] = []  # after those
 FINAL: list[Laboratory] = []  # nothing was mended for these
+SEALED: list[Laboratory] = []  # by a fourth author, with rows of kinds that those lacked
 GROUPS = {
     "first": LABORATORIES, "further": FURTHER, "unseen": UNSEEN, "last": LAST, "fresh": FRESH, "final": FINAL,
+    "sealed": SEALED,
 }  # fmt: skip
 
 

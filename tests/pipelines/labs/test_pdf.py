@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.documents.lab_pdfs import unseen  # noqa: F401 - registers its layouts
+from lab.documents.lab_pdfs import sealed, unseen  # noqa: F401 - they register their layouts
 from lab.documents.lab_pdfs.laboratories import LABORATORIES, Laboratory
 from lab.documents.lab_pdfs.laboratories import draw as draw_laboratory
 from lab.documents.lab_pdfs.registry import GROUPS
@@ -43,6 +43,11 @@ def test_every_row_of_a_report_is_exact(tmp_path: Path, name: str) -> None:
         ("thyrocare", 1),  # the range on a line below
         ("helix-no", 20),  # the flag of a titre where units stand
         ("athena-portal", 3),  # flags in a column of states
+        ("sabin", 4),  # a count in per cent and per volume in one row, and limits in words
+        ("risch", 10),  # plus and minus apart from the value, which were taken for its sign
+        ("aarogyam", 1),  # the range below the words that announce it
+        ("ice", 2),  # a known test in an unknown unit, without headings and range
+        ("urgent-care", 13),  # words as values and as ranges
     ],
 )
 def test_what_other_layouts_taught_stays_learned(tmp_path: Path, name: str, seed: int) -> None:
@@ -104,6 +109,17 @@ def test_words_below_a_number_are_no_part_of_it(tmp_path: Path) -> None:
     )
 
     assert [each["printed"]["value"] for each in found] == ["140"]
+
+
+def test_a_sign_apart_from_a_number_is_a_flag_unless_its_range_goes_below_zero(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path, ("Sodium", "- 131", "mmol/L", "136-145"), ("Base excess", "- 3", "mmol/L", "-2 - 3")
+    )  # fmt: skip
+
+    assert [each["value"] for each in found] == ["131", "-3"]
+    assert [each["printed"].get("flag", "") for each in found] == ["-", ""]
 
 
 def read_plain(

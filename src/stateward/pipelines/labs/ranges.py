@@ -21,11 +21,11 @@ _TWO = re.compile(
 )
 _BELOW = (
     r"<\s?or\s?=|<\s?=?|≤|=<|bis(?: zu)?|up to|under|unter|below|less than|max\.?|inf(?:[ée]rieure?|eriore)?\.? ?[àa]|"
-    r"menor (?:de|que)|hasta|inferior a|jusqu'à|fino a|kleiner(?: als)?|tot|do"
+    r"menor (?:de|que)|hasta|at[ée]|inferior a|jusqu'à|fino a|kleiner(?: als)?|tot|do"
 )
 _ABOVE = (
     r">\s?or\s?=|>\s?=?|≥|=>|over|über|above|more than|greater than|ab|min\.?|sup(?:[ée]rieure?|eriore)?\.? ?[àa]|"
-    r"mayor (?:de|que)|superior a|größer(?: als)?|mindestens|desde"
+    r"mayor (?:de|que)|superior a|acima de|a partir de|größer(?: als)?|mindestens|desde"
 )
 _ONE = re.compile(
     rf"(?:(?P<below>{_BELOW})|(?P<above>{_ABOVE}))\s*(?P<number>{_SIGNED})", re.IGNORECASE
@@ -33,7 +33,7 @@ _ONE = re.compile(
 _TITRE = re.compile(rf"(?P<sign>{_BELOW})\s*1\s?[:/]\s?(?P<number>[0-9]+)", re.IGNORECASE)
 # `bis 5` and `up to 5` include the limit; `< 5`, `unter 5` and `less than 5` do not.
 _EXCLUDING = frozenset(
-    {"<", ">", "under", "unter", "below", "less than", "over", "über", "above", "more than", "greater than"}
+    {"<", ">", "under", "unter", "below", "less than", "over", "über", "above", "more than", "greater than", "acima de"}
 )  # fmt: skip
 _EXCLUDING_STEMS = ("inf", "sup", "menor", "mayor", "kleiner", "größer")
 _CALCULATED = re.compile(

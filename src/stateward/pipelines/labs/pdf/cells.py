@@ -29,6 +29,10 @@ _LEADING = frozenset(
         "ll",
         "+",
         "++",
+        "-",
+        "--",
+        "−",
+        "–",
         "(h)",
         "(l)",
         "⇑",
@@ -42,6 +46,7 @@ _LEADING = frozenset(
 _GLUED = re.compile(
     r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|\([HLA]\))"
 )
+SIGN_APART = re.compile(r"[+\-−–]{1,2} [0-9]")
 _COLON = re.compile(r"^[:=]\s*(?=\S)")  # what joins a value to its name
 _LEADERS = re.compile(r"(?:\s?\.){4,}|_{4,}|…+")
 _DECORATION = re.compile(r"^\s*[-=*~]{2,}\s+|\s+[-=*~]{2,}\s*$")
@@ -115,6 +120,8 @@ def _starts_number(word: str) -> bool:
 
 
 def _is_flagged_number(text: str) -> bool:
+    if SIGN_APART.match(text):  # a sign of its own: only one without a blank belongs to the number
+        return True
     if re.fullmatch(r".*[0-9]\s?[*!↑↓▲▼+]+", text) is not None:
         return True
     head, _, last = text.rpartition(" ")  # a titre may end in words, but `1:160 H` ends in a flag

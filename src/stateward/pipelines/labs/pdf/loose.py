@@ -1,7 +1,7 @@
 """Results outside of tables: lines that no heading stands above."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
@@ -15,13 +15,26 @@ from stateward.pipelines.labs.pdf.cells import (
     without_leaders,
 )
 from stateward.pipelines.labs.pdf.layout import cells
+from stateward.pipelines.labs.pdf.paired import paired_rows, paired_units
 from stateward.pipelines.labs.pdf.row import Row, is_administrative
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
 
 
-def loose(line: PdfLine) -> Row | None:
+def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
+    """Results of lines that no heading stands above."""
+    units: tuple[str, ...] = ()
+    for line in body:
+        units = paired_units(line) or units
+        if pair := paired_rows(line, units):
+            yield from pair
+        elif row := _loose(line):
+            units = ()
+            yield row
+
+
+def _loose(line: PdfLine) -> Row | None:
     """A line as a result, if it looks like one."""
     found = loose_row(line.words, line.page, line.base, line.height)
     if found is not None:
@@ -50,9 +63,16 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
             unit = text
         elif not range_ and read_range(text).kind in ("interval", "titre"):
             range_ = text
+    # A limit in words that are not known is given as it is printed, and flagged, rather than lost.
+    range_ = range_ or next(filter(_is_worded_limit, parts[at + 1 :]), "")
     is_numeric = read_value(value.value).kind in NUMERIC
-    if not (is_known_unit(unit) or range_) or not is_numeric or not re.search(r"[^\W\d]{2}", name):
+    if not is_numeric or not re.search(r"[^\W\d]{2}", name):
         return None
+    is_confirmed = is_known_unit(unit) or bool(range_)
+    if not is_confirmed:
+        unit = unit or next(filter(_is_unit_like, parts[at + 1 :]), "")
+        if not unit or not is_name(name):
+            return None
     row = Row(
         name,
         page,
@@ -65,5 +85,15 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
     )
     marks = [text for text in parts[1:at] if is_flag(text)]
     row.flag = flag or mark or next(iter(marks), "")
-    row.is_unread = at > 1 + len(marks) or not is_name(name)
+    row.is_unread = at > 1 + len(marks) or not is_name(name) or not is_confirmed
     return row
+
+
+def _is_worded_limit(text: str) -> bool:
+    """Whether a cell is a word and a number: `abaixo de 5,0 mg/L`."""
+    return re.fullmatch(r"[^\W\d_]{2,}(?: [^\W\d_]+)? [0-9][0-9.,]*(?: \S+)?", text) is not None
+
+
+def _is_unit_like(text: str) -> bool:
+    """Whether a cell may be a unit that is not known: `mL/min/1.73m*2`."""
+    return re.fullmatch(r"[^\W\d]\S*/\S+", text) is not None

@@ -3,8 +3,16 @@
 from collections.abc import Iterator
 
 from stateward.pipelines.labs.model import AMBIGUOUS_DATE, ROW_UNREAD, Observation, Place
-from stateward.pipelines.labs.pdf.cells import is_flag, is_graph, split_unit_and_range, split_value
+from stateward.pipelines.labs.pdf.cells import (
+    SIGN_APART,
+    Parts,
+    is_flag,
+    is_graph,
+    split_unit_and_range,
+    split_value,
+)
 from stateward.pipelines.labs.pdf.row import Row
+from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.table import iso_date
 from stateward.pipelines.labs.values import read_value
 
@@ -23,7 +31,7 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             (row.comment, row.texts.get("comment", ""), _previous(row.texts.get("previous", ""))),
         )
     )
-    cells_of = [(split_value(text), date) for text, date in row.values]
+    cells_of = [(_split(text, range_), date) for text, date in row.values]
     # The unit of all columns of dates may stand right behind the last value.
     unit = unit or next((parts.unit for parts, _ in cells_of if parts.unit), "")
     for parts, date in cells_of:
@@ -52,6 +60,13 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             problems=problems,
             where=_place(row),
         )
+
+
+def _split(text: str, range_: str) -> Parts:
+    """A value cell; where the range goes below zero, a sign apart is that of the number and no flag."""
+    low = read_range(range_).low
+    is_signed = low is not None and low < 0 and SIGN_APART.match(text.strip()) is not None
+    return split_value(text.replace(" ", "", 1) if is_signed else text)
 
 
 def _is_titre(row: Row) -> bool:

@@ -31,6 +31,9 @@ class Row(msgspec.Struct):
     gap_below: float = 0.0  # to the next line
     has_colon: bool = False
     is_loose: bool = False  # found without headings
+    awaits_range: bool = (
+        False  # a line below says "reference interval:", and the next one may give it
+    )
 
 
 def name_of(row: Row) -> str:

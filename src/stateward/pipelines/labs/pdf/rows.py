@@ -29,7 +29,7 @@ from stateward.pipelines.labs.pdf.headings import (
     joined_headings,
 )
 from stateward.pipelines.labs.pdf.layout import Layout, cells, layouts_of
-from stateward.pipelines.labs.pdf.loose import loose, loose_row
+from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
 from stateward.pipelines.labs.pdf.results import row_observations
 from stateward.pipelines.labs.pdf.row import Row, is_administrative, name_of, strip_footnotes
 from stateward.pipelines.labs.ranges import read_range
@@ -77,7 +77,7 @@ def observations_of(
             headings = block.headings or headings
             section = block.title or section
             if not headings:
-                rows += filter(None, (loose(line) for line in block.body))
+                rows += loose_rows(block.body)
                 continue
             rows = [row for row in rows if not row.is_loose or not row.is_unread]
             for layout in layouts_of(headings, block.body):
@@ -521,14 +521,21 @@ class _Table:
 
 def _take_range(last: Row, row: Row) -> bool:
     """Take a line below a row that says its range, with a word for it: `Ref. Interval : 4.0 - 11.0`."""
+    if row.page != last.page or row.base - last.base > NEAR * last.height:
+        return False
     label, colon, text = name_of(row).partition(":")
-    is_near = row.page == last.page and row.base - last.base <= NEAR * last.height
-    if not colon or not is_near or column_of(label.strip(" .")) != "range":
+    is_labelled = bool(colon) and column_of(label.strip(" .")) == "range"
+    if is_labelled and not text.strip():
+        last.awaits_range = True
+        return True
+    if not is_labelled and not last.awaits_range:
         return False
-    if read_range(text.strip()).kind not in ("interval", "titre"):
+    text = text.strip() if is_labelled else name_of(row)
+    if read_range(text).kind not in ("interval", "titre"):
         return False
-    last.texts["range"] = text.strip()
+    last.texts["range"] = text
     last.words += row.words
+    last.awaits_range = False
     return True
 
 
