@@ -122,6 +122,7 @@ class Node:
         self._due_at: float | None = None
         self._trouble: Trouble | None = None
         self._turned_at = -math.inf
+        self._has_more = False
         self._log = telemetry.log("process")
         self._is_clock_off = False
         self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -188,7 +189,7 @@ class Node:
     def work_while(self, is_wanted: Callable[[], bool], *, step_s: float = WAIT_STEP_S) -> None:
         """Run turns while `is_wanted`; it is checked after every turn, and every `step_s` when nothing happens."""
         while is_wanted():
-            if not self.turn():
+            if not self.turn() or not self._has_more:
                 self._sleep(at_most_s=step_s)
 
     def _is_ended(self, *, until_idle: bool) -> bool:
@@ -211,9 +212,10 @@ class Node:
             self._once_begun = None
         if self._is_stopping and self._is_idle:
             return True
-        if not is_busy:
-            if until_idle and self._is_done():
-                return True
+        if not is_busy and until_idle and self._is_done():
+            return True
+        # A caller that waits for the end is told by a turn that finds nothing to do.
+        if not is_busy or not (until_idle or self._has_more):
             self._sleep()
         return False
 
@@ -280,7 +282,8 @@ class Node:
         the loop again. The worker prepares outside the transaction, because inline runners run there and must not hold
         the write lock. It settles before the coordinator's part, which handles the results in the same transaction and
         dispatches to the slots that they freed. Mirror, notifier and indexer follow the log, so they come after the
-        commit.
+        commit. A busy turn mostly leaves nothing but what a wake-up will tell of: `_has_more` says whether the next one
+        should follow at once.
         """
         told = NOTHING if self._wakeup is None else self._wakeup.clear()
         self._make_decisions()
@@ -310,20 +313,35 @@ class Node:
                 self._courier.end(ended)
         for link in self._links:  # what is durable now is told to the other side
             link.flush()
+        has_more = is_busy and self._is_more_at_hand
+        is_followed = self._follow(changed, is_busy=has_more or self._in_flight > 0)
+        self._has_more = has_more or is_followed
+        return is_busy or is_followed
+
+    @property
+    def _is_more_at_hand(self) -> bool:
+        """Whether a busy turn has left work that no descriptor and no time will tell of."""
+        is_cut_off = self._coordinator is not None and self._coordinator.has_more
+        has_work = self._worker is not None and self._worker.is_at_hand
+        return is_cut_off or has_work or bool(self._links)
+
+    def _follow(self, changed: frozenset[str], *, is_busy: bool) -> bool:
+        """Let the roles that follow the log do a step, now that it is durable; whether there may be more for them."""
+        has_more = False
         if self._mirror is not None:
             # A full batch means that there may be more.
-            is_busy |= self._mirror.step() >= self._mirror.batch_max
+            has_more |= self._mirror.step() >= self._mirror.batch_max
         if self._notifier is not None:
-            is_busy |= self._notifier.step()
+            has_more |= self._notifier.step()
         is_indexed = self._indexer is not None and self._indexer.step(
-            is_busy=is_busy or self._in_flight > 0,
+            is_busy=is_busy or has_more,
             is_waited_for=self._is_waited_for,
             changed=changed,
         )
-        is_busy |= is_indexed
+        has_more |= is_indexed
         if self._confirmation is not None:  # of what the indexer has just passed
-            is_busy |= self._confirmation.step(is_news=is_indexed)
-        return is_busy
+            has_more |= self._confirmation.step(is_news=is_indexed)
+        return has_more
 
     def _make_decisions(self) -> None:
         """Once a second, make the decisions of people that are due.
@@ -383,8 +401,9 @@ class Node:
         if self._relay is not None:
             self._relay.committed()
             self._relay.accept(coordinator.sent)
-        if self._worker is not None:
+        if self._worker is not None and coordinator.sent:
             self._worker.accept(coordinator.sent)
+            self._worker.tend()  # children begin at once, and not with the next turn
         return is_busy
 
     def _look_around(self, coordinator: Coordinator) -> None:

@@ -506,6 +506,11 @@ class Worker:
         return any(self._children.values()) and not self._inline_queue
 
     @property
+    def is_at_hand(self) -> bool:
+        """Whether a turn can do something for it now, without a notification: run, write or announce."""
+        return bool(self._inline_queue or self._finished or self._lost) or self.is_due
+
+    @property
     def is_due(self) -> bool:
         """Whether `settle` has something to write now, results aside: a heartbeat, or work to return."""
         return self._has_other_slots or self.wake_in() <= 0.0
