@@ -19,6 +19,7 @@ TEXT_CHARS_MAX = 60
 YEAR_MIN, YEAR_MAX = 1900, 2199
 BUDDHIST = 543  # years that the Thai calendar is ahead
 BUDDHIST_FROM = 2400  # a printed year from here on is Buddhist
+BUDDHIST_SHORT_FROM = 50  # a short year beside a Thai month: 69 is 2569, which is 2026
 CENTURY_PIVOT = 70  # of two-digit years, 70..99 are of the last century, 00..69 of this one
 DAYS_NEAR = 45  # outside of a period: a card payment is booked late, but not a month and a half
 LEAP_YEAR = 2024  # stands in for a year that is not printed, so that 29 February is a date
@@ -55,14 +56,39 @@ da januar februar marts april maj juni juli august september oktober november de
 no januar februar mars april mai juni juli august september oktober november desember
 no jan feb mars apr mai jun jul aug sep okt nov des
 fi tammikuu helmikuu maaliskuu huhtikuu toukokuu kesäkuu heinäkuu elokuu syyskuu lokakuu marraskuu joulukuu
+sv jan feb mars apr maj juni juli aug sept okt nov dec
+is janúar febrúar mars apríl maí júní júlí ágúst september október nóvember desember
+et jaanuar veebruar märts aprill mai juuni juuli august september oktoober november detsember
+lv janvāris februāris marts aprīlis maijs jūnijs jūlijs augusts septembris oktobris novembris decembris
+lt sausio vasario kovo balandžio gegužės birželio liepos rugpjūčio rugsėjo spalio lapkričio gruodžio
+hu január február március április május június július augusztus szeptember október november december
+hu jan febr márc ápr máj jún júl aug szept okt nov dec
+ro ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie
+ro ian feb mar apr mai iun iul aug sept oct noi dec
+sk januára februára marca apríla mája júna júla augusta septembra októbra novembra decembra
+sr januar februar mart april maj jun jul avgust septembar oktobar novembar decembar
+ca gener febrer març abril maig juny juliol agost setembre octubre novembre desembre
+el Ιανουαρίου Φεβρουαρίου Μαρτίου Απριλίου Μαΐου Ιουνίου Ιουλίου Αυγούστου Σεπτεμβρίου Οκτωβρίου Νοεμβρίου Δεκεμβρίου
+el Ιαν Φεβ Μαρ Απρ Μαϊ Ιουν Ιουλ Αυγ Σεπ Οκτ Νοε Δεκ
+ru января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+ru янв фев мар апр май июн июл авг сен окт ноя дек
+uk січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня
+uk січ лют бер кві тра чер лип сер вер жов лис гру
+bg януари февруари март април май юни юли август септември октомври ноември декември
+he ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר
+ar يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
 cs ledna února března dubna května června července srpna září října listopadu prosince
+cs leden únor březen duben květen červen červenec srpen září říjen listopad prosinec
 tr Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık
 tr Oca Şub Mar Nis May Haz Tem Ağu Eyl Eki Kas Ara
 id Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember
+id Jan Feb Mar Apr Mei Jun Jul Agu Sep Okt Nov Des
+id Jan Feb Mar Apr Mei Jun Jul Agt Sep Okt Nop Des
+ms Januari Februari Mac April Mei Jun Julai Ogos September Oktober November Disember
 th ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.
 th มกราคม กุมภาพันธ์ มีนาคม เมษายน พฤษภาคม มิถุนายน กรกฎาคม สิงหาคม กันยายน ตุลาคม พฤศจิกายน ธันวาคม
 """
-FILLERS = frozenset("de del of the st nd rd th er e den am le el".split())
+FILLERS = frozenset("de del of the st nd rd th er e den am le el г года р року".split())
 WEEKDAYS = frozenset(
     "mo tu we th fr sa su mon tue wed thu fri sat sun tues thur thurs di mi do so mon mar mer jeu ven sam dim lun "
     "mie jue vie sab dom gio ven ma wo vr za zo monday tuesday wednesday thursday friday saturday sunday montag "
@@ -316,7 +342,20 @@ def _named(text: str) -> DateParts | None:
             month, month_at = MONTHS[name], len(numbers)
         elif name not in FILLERS and name not in WEEKDAYS:
             return None
-    return _named_parts(numbers, month, month_at) if month and numbers else None
+    if not (month and numbers):
+        return None
+    if len(numbers) == 2 and len(numbers[1]) == 2 and _is_thai(text):
+        numbers[1] = _buddhist(numbers[1])
+    return _named_parts(numbers, month, month_at)
+
+
+def _is_thai(text: str) -> bool:
+    return any("\u0e00" <= c <= "\u0e7f" for c in text)
+
+
+def _buddhist(year: str) -> str:
+    """The whole of a short year that stands beside a Thai month."""
+    return f"25{year}" if int(year) >= BUDDHIST_SHORT_FROM else year
 
 
 def _other_month(tokens: Sequence[str], token: str) -> bool:

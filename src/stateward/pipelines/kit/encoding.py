@@ -59,6 +59,13 @@ _HEBREW = re.compile(rb"(?<![\xc0-\xff])[\xe0-\xfa]{2,}(?![\xc0-\xff])")
 _ARABIC = re.compile(rb"[\xc1-\xd6\xd8-\xdf\xe1\xe3-\xe6\xec\xed\xf0-\xf3\xf5\xf6\xf8\xfa]{3,}")
 SEMITIC = 0.95  # of the bytes beyond ASCII are letters of such words
 SEMITIC_BYTES_MIN, SEMITIC_BYTES_SURE = 20, 60
+# Thai: vowels and tones above and below a letter stand behind it, some vowels before one; three in ten bytes are such.
+_THAI_BYTES = re.compile(rb"[\xa1-\xda\xdf-\xfb]+")
+_THAI_ORDER = re.compile(
+    rb"(?:[\xe0-\xe4]?[\xa1-\xce][\xd1\xd4-\xda\xe7-\xee]{0,3}|[\xcf\xd0\xd2\xd3\xdf\xe5\xe6\xef-\xfb])+"
+)
+_THAI_SIGNS = re.compile(rb"[\xd0-\xda\xe0-\xe4\xe7-\xee]")
+THAI_SIGNS_MIN = 0.2  # of the bytes beyond ASCII
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -152,6 +159,8 @@ def _is_mostly_utf8(sample: bytes) -> bool:
 
 def _code_page(sample: bytes) -> Encoding:
     """A code page: the one whose letters make words of one language, else what a statistical detector finds."""
+    if _is_thai(sample):
+        return Encoding("cp874", "its bytes are Thai letters in the order of Thai words")
     if found := _semitic_code_page(sample):
         return found
     texts = {name: sample.decode(name, "replace") for name in CODE_PAGES}
@@ -188,6 +197,16 @@ def _semitic_code_page(sample: bytes) -> Encoding | None:
             rivals = () if is_sure else ("cp1251",)
             return Encoding(name, "its letters make words so", is_sure, rivals)
     return None
+
+
+def _is_thai(sample: bytes) -> bool:
+    """Whether all bytes beyond ASCII are Thai words; pairs of bytes of Chinese would break the order of signs."""
+    words = _THAI_BYTES.findall(sample)
+    count = sum(map(len, words))
+    if count < SEMITIC_BYTES_MIN or count < sum(byte >= 0x80 for byte in sample):
+        return False
+    signs = sum(len(_THAI_SIGNS.findall(word)) for word in words)
+    return signs >= THAI_SIGNS_MIN * count and all(map(_THAI_ORDER.fullmatch, words))
 
 
 def _is_doubtful(sample: bytes, name: str, rival: str, texts: dict[str, str]) -> bool:

@@ -138,6 +138,7 @@ def balances_prove(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTe
 def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:
     """The rows that are booked, with their evidence: what failed or is not yet booked moves no balance."""
     make, skipped = layout.maker(), {layout.date, layout.value_date, *layout.amounts}
+    same = _repeated_columns(layout, rows)
     found: list[SignedRow] = []
     for cells in rows:
         if len(cells) != layout.width or (
@@ -145,8 +146,20 @@ def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:
         ):
             continue
         texts = [cell for i, cell in enumerate(cells) if i not in skipped]
-        found.append(SignedRow(make(0, [*cells, ""]), evidence_of(texts)))
+        own = [cell for i, cell in enumerate(cells) if i not in skipped | same]
+        said = evidence_of(own)
+        found.append(
+            SignedRow(make(0, [*cells, ""]), said if said.direction else evidence_of(texts))
+        )
     return found
+
+
+def _repeated_columns(layout: ColumnLayout, rows: Sequence[Cells]) -> set[int]:
+    """Columns with one text in all rows: a name of the account ("Barclays Debit") weighs less than words of a row."""
+    booked = [cells for cells in rows if len(cells) == layout.width]
+    if len(booked) < 2:
+        return set()
+    return {i for i in range(layout.width) if len({cells[i] for cells in booked}) == 1}
 
 
 def _section_rule(layout: ColumnLayout, rows: Sequence[Cells], title: int) -> SignRule | None:
