@@ -294,3 +294,12 @@ def test_a_failed_sync_is_told_to_every_thread_that_waits_for_it(tmp_path: Path)
             worker.join()
 
     assert len(refused) == 8
+
+
+def test_a_writer_that_is_alone_gives_way_to_no_other_thread(tmp_path: Path) -> None:
+    # On a busy machine each yield would cost a turn of the scheduler, some milliseconds a group.
+    with Ledger.open(tmp_path / "ledger") as ledger, patch("time.sleep") as slept:
+        for state in (LedgerState.PENDING, LedgerState.FETCHING):
+            ledger.record_many([(f"doc:{number}", state) for number in range(20)])
+
+    slept.assert_not_called()

@@ -65,37 +65,36 @@ Columns = tuple[Sequence[str], Iterable[str], Iterable[str]]
 
 
 class CommitGroup:
-    """Lines in order that are written together. `seq` and `chain` are those after the last one."""
+    """Lines in order that are written together. `seq` and `chain` are those after the last one.
 
-    __slots__ = ("chain", "ids", "lines", "seq", "texts")
+    `appends` counts the calls that added lines: more than one means that several threads share the group.
+    """
+
+    __slots__ = ("appends", "chain", "ids", "lines", "seq", "texts")
 
     def __init__(self, seq: int, chain: str) -> None:
         self.seq = seq
         self.chain = chain
+        self.appends = 0
         self.ids: list[str] = []
         self.texts: list[str] = []
         self.lines: list[LedgerLine] = []
 
     def add(self, line: LedgerLine, body: str) -> None:
         """Append a line; `body` is its JSON object without the closing brace, its seq is the next one."""
-        self.chain = sha256((self.chain + body).encode()).hexdigest()[:DIGITS]
+        self.chain = head = sha256((self.chain + body).encode()).hexdigest()[:DIGITS]
         self.ids.append(line.doc_id)
-        self.texts.append(f'{body},"h":"{self.chain}"}}\n')
+        self.texts.append(f'{body},"h":"{head}"}}\n')
         self.lines.append(line)
         self.seq += 1
 
-    def pop(self) -> str | None:
-        """Remove the last line; the head of the chain before it, or None if there is no other line."""
+    def cut(self, size: int, seq: int, chain: str) -> list[str]:
+        """Go back to the first `size` lines, after which `seq` and `chain` were these; the ids of the others."""
+        gone = self.ids[size:]
         for column in (self.ids, self.texts, self.lines):
-            column.pop()
-        return self.texts[-1][-DIGITS - 3 : -3] if self.texts else None
-
-    def extend(self, other: "CommitGroup") -> None:
-        """Append all lines of `other`, which begins where this one ends."""
-        self.ids += other.ids
-        self.texts += other.texts
-        self.lines += other.lines
-        self.seq, self.chain = other.seq, other.chain
+            del column[size:]
+        self.seq, self.chain = seq, chain
+        return gone
 
     def after(self, seq: int) -> "CommitGroup":
         """The lines with a greater seq."""
@@ -149,30 +148,30 @@ class LineBuilder:
         group: CommitGroup,
         entries: Sequence[LedgerEntry | OldRow | Change],
         *,
-        n: int,
         now: float,
         is_checked: bool = True,
         is_vetted: bool = False,
         source: str | None = None,
     ) -> None:
-        """Append the lines of these entries to `group`, after `n` others of the same commit.
+        """Append the lines of these entries to `group`.
 
-        If one of them is wrong this raises, and the caller must call `forget`: lines before it were remembered.
+        If one of them is wrong this raises, and the caller must cut the group and `forget`: lines before it were
+        remembered.
         """
         columns = None
-        if is_checked and source is None and len(entries) >= MOVES_MIN:
+        if len(entries) >= MOVES_MIN and is_checked and source is None:
             columns = self._columns(entries)
         if columns is not None:
-            self._add_moves(group, columns, n=n, now=now)
+            self._add_moves(group, columns, now=now)
         elif is_vetted and self._table is not None:
-            self._add_vetted(group, entries, self._table, source, n=n, now=now)  # type: ignore[arg-type]
+            self._add_vetted(group, entries, self._table, source, now=now)  # type: ignore[arg-type]
         else:
-            for position, entry in enumerate(entries, n):
-                self._add(group, entry, source, n=position, now=now, is_checked=is_checked)  # type: ignore[arg-type]
+            for entry in entries:
+                self._add(group, entry, source, now, is_checked)  # type: ignore[arg-type]
 
-    def forget(self, group: CommitGroup, *others: CommitGroup) -> None:
-        """Undo what a refused group changed in memory; `others` are gathered or being written, so they count."""
-        for doc_id in group.ids:
+    def forget(self, ids: Iterable[str], *others: CommitGroup) -> None:
+        """Undo what refused lines changed in memory; `others` are gathered or being written, so they count."""
+        for doc_id in ids:
             self.recent.pop(doc_id, None)
         for other in others:
             self.recent.update(zip(other.ids, other.lines, strict=True))
@@ -197,20 +196,29 @@ class LineBuilder:
             return None
         return ids, self._table.require_all_typed(states), adapters
 
-    def _add_moves(self, group: CommitGroup, columns: Columns, *, n: int, now: float) -> None:
+    def _add_moves(self, group: CommitGroup, columns: Columns, *, now: float) -> None:
         """The fast path for plain moves: an id and two numbers are put into a text that was encoded before."""
-        group.ids = list(columns[0])
+        n = len(group.ids)
+        group.ids += columns[0]
         recent, seq, chained = self.recent, group.seq, group.chain
         add_line, add_text = group.lines.append, group.texts.append
-        shared: dict[tuple[LedgerLine | None, str, str], tuple[LedgerLine, str]] = {}
+        every: dict[tuple[str, str], dict[LedgerLine | None, tuple[LedgerLine, str]]] = {}
+        shared: dict[LedgerLine | None, tuple[LedgerLine, str]] = {}
+        target: tuple[str | None, str] = (None, "")
         for doc_id, state, adapter in zip(*columns, strict=False):
+            if (
+                state,
+                adapter,
+            ) != target:  # most groups have one target, so that one key is looked up less
+                target = state, adapter
+                shared = every.setdefault(target, {})
             before = recent.get(doc_id) or self._line_of(doc_id)
-            move = shared.get((before, state, adapter))
+            move = shared.get(before)
             if move is None:
                 line = self._plain_line(before, now, doc_id, state, adapter)
                 text = encode_json(line).decode()
                 middle = text[len(LINE_START) + len(doc_id) : -len(NUMBERS_PLACEHOLDER)]
-                move = shared[before, state, adapter] = (line, middle)
+                move = shared[before] = (line, middle)
             line, middle = move
             recent[doc_id] = line
             seq += 1
@@ -223,11 +231,11 @@ class LineBuilder:
 
     def _add_vetted(
         self, group: CommitGroup, entries: Sequence[LedgerEntry | OldRow], table: TransitionTable, source: str | None,
-        *, n: int, now: float,
+        *, now: float,
     ) -> None:  # fmt: skip
         """The fast path for lines of old ledgers: no transition is refused, and each has its own time."""
         recent, line_of, retry_states = self.recent, self._line_of, table.retry_states
-        seq, chained = group.seq, group.chain
+        seq, chained, n = group.seq, group.chain, len(group.ids)
         add_id, add_text, add_line = group.ids.append, group.texts.append, group.lines.append
         for entry in entries:
             doc_id, new = entry.doc_id, entry.state
@@ -290,8 +298,7 @@ class LineBuilder:
         )
 
     def _add(
-        self, group: CommitGroup, given: LedgerEntry | Change, source: str | None, *, n: int, now: float,
-        is_checked: bool,
+        self, group: CommitGroup, given: LedgerEntry | Change, source: str | None, now: float, is_checked: bool
     ) -> None:  # fmt: skip
         """The general path, one entry at a time."""
         table, extra = self._table, dict[str, Json]()
@@ -312,7 +319,7 @@ class LineBuilder:
             line = self._line(entry, before, now, new, is_checked=is_checked)
             if source is not None:
                 line.source, line.source_seq = source, entry.source_seq
-        line.seq, line.n = group.seq + 1, n + 1
+        line.seq, line.n = group.seq + 1, len(group.ids) + 1
         body = encode_json(line)[:-1] if not extra else _with_extra(line, extra)
         group.add(line, body.decode())
         self.recent[doc_id] = line

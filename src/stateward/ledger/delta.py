@@ -209,12 +209,13 @@ class Delta:
             self.tail[ids[0]] = end
             self.pending.append((ids[0], end))
             self.end = end + sizes[0]
+            self.summary.add_line(lines[0])
         else:
             ends = list(accumulate(sizes, initial=end))
             self.end = ends.pop()
             self.tail.update(zip(ids, ends, strict=True))
             self.pending += zip(ids, ends, strict=True)
-        self.summary.add(lines)
+            self.summary.add(lines)
         self.chain, self.seq = head.encode(), seq
 
     @property

@@ -39,7 +39,7 @@ from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerError, Le
 from stateward.core.machine import Machine
 from stateward.core.model import Fields
 from stateward.ledger import compaction
-from stateward.ledger.builder import Change, CommitGroup
+from stateward.ledger.builder import Change
 from stateward.ledger.checkpoints import ORIGIN, CheckpointSigner, checkpoint_text
 from stateward.ledger.compaction import (
     DELTA_BYTES_MAX,
@@ -58,6 +58,7 @@ from stateward.ledger.record import (
     METADATA_BYTES_MAX,
     LedgerAuditRecord,
     LedgerEntry,
+    LedgerLine,
     OldRow,
     audit_record_of,
     check_count,
@@ -212,7 +213,7 @@ class Ledger(LedgerQueries):
             metadata is None and error_type is None and error_message is None and traceback is None
             and retry_count is None and max_retries is None and duration_seconds is None and actor is None
         ):  # fmt: skip
-            return self._record((doc_id, state, adapter))
+            return audit_record_of(*self._append(((doc_id, state, adapter),)))
         entry = LedgerEntry(
             doc_id=doc_id,
             state=state,
@@ -226,11 +227,7 @@ class Ledger(LedgerQueries):
             metadata={} if metadata is None else metadata,
             actor=actor,
         )
-        return self._record(entry)
-
-    def _record(self, change: LedgerEntry | Change) -> LedgerAuditRecord:
-        group = self._append((change,))
-        return audit_record_of(group.lines[0], group.chain)
+        return audit_record_of(*self._append((entry,)))
 
     def record_many(self, changes: Iterable[LedgerEntry | Change]) -> int:
         """Change many documents in one durable group, in order; the number. All are checked before any is written.
@@ -238,17 +235,20 @@ class Ledger(LedgerQueries):
         A change is (document, state[, adapter[, metadata]]) or a `LedgerEntry`.
         """
         group = list(changes)
-        return len(self._append(group).ids) if group else 0
+        if group:
+            self._append(group)
+        return len(group)
 
-    def _append(self, entries: Sequence[LedgerEntry | Change]) -> CommitGroup:
+    def _append(self, entries: Sequence[LedgerEntry | Change]) -> tuple[LedgerLine, str]:
         if self._table is None:
             raise InvalidRequest(
                 f"{self.path} only mirrors another log; nothing else can be recorded in it"
             )
         writer = self._require_writer()
-        lines = writer.append(entries)
-        self._rotate_if_large(writer)
-        return lines
+        last = writer.append(entries)
+        if self._view.active.end >= self._delta_bytes_max:
+            compaction.rotate(writer)
+        return last
 
     def _rotate_if_large(self, writer: LedgerWriter) -> None:
         if self._view.active.end >= self._delta_bytes_max:

@@ -95,9 +95,6 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         Lines of a group are mostly one object (see `builder`), so they are counted by identity first, and equal
         moves are added up before the dictionaries are touched.
         """
-        if len(lines) == 1:
-            self.add_line(lines[0])
-            return
         self.records += len(lines)
         moves: dict[tuple[str | None, str, str], int] = {}
         durations: dict[str, list[tuple[float, int]]] = {}

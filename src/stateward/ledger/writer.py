@@ -107,18 +107,21 @@ class LedgerWriter:
         self._metadata_bytes_max = metadata_bytes_max
         self._poison: BaseException | None = None
         self._pid = os.getpid()
+        self._lead = threading.Lock()
+        """Held by the thread that commits for all."""
         self._turn = threading.Condition()
-        self._is_led = False
+        """Told when `_lead` is free again, if any thread waits for that."""
         self._was_shared = False
         """Whether the last group held lines of several threads, or others were waiting: then more will come."""
         self._waiting = 0
-        """Threads that are between adding a line and knowing that it is durable."""
+        """Threads that wait for another one to make their lines durable."""
         self._fd = self._head_fd = -1
         self._size = 0
         """The size of the active delta with its padding, as this writer left it."""
         self._next_slot = 0
-        self._head_text = b""
+        self._head_text = bytearray()
         """What `HEAD` holds, as this writer left it."""
+        self._poisoning = _Poisoning(self)
         self._lock_fd = acquire_lock(folder, disk, clock)
         try:
             self.view = LedgerView(folder, disk=disk, is_partial_allowed=is_partial_allowed)
@@ -176,9 +179,8 @@ class LedgerWriter:
 
     def restart_after(self, active: Delta) -> None:
         """Continue after the last line of `active`, with nothing gathered and nothing remembered."""
-        self._seq = self._durable = active.seq
-        self._chain = active.chain.decode()
-        self._pending = self._written = CommitGroup(self._seq, self._chain)
+        self._durable = active.seq
+        self._pending = self._written = CommitGroup(active.seq, active.chain.decode())
         self.builder = LineBuilder(
             self.table, self.view.latest_line, metadata_bytes_max=self._metadata_bytes_max
         )
@@ -214,7 +216,7 @@ class LedgerWriter:
                 return
             try:
                 if self._poison is None:
-                    self.commit(self._seq)
+                    self.commit(self._pending.seq)
                     self._cut_padding()
             finally:
                 self._close_files()
@@ -245,9 +247,10 @@ class LedgerWriter:
         is_checked: bool = True,
         is_vetted: bool = False,
         source: str | None = None,
-    ) -> CommitGroup:
+    ) -> tuple[LedgerLine, str]:
         """Write the lines of `entries`, all in one group, durable when this returns; a wrong one leaves nothing behind.
 
+        Returns the last line and the head of the chain after it.
         `is_vetted`: the values were checked by the reader of old ledgers; only their states are new here.
         """
         if len(entries) > GROUP_LINES_MAX:
@@ -256,20 +259,20 @@ class LedgerWriter:
             )
         with self.state_lock:
             self.check_usable()
-            pending = self._pending
-            group = CommitGroup(self._seq, self._chain)
-            n, now = len(pending.ids), to_microseconds(self.clock())
+            group = self._pending
+            size, seq, before = len(group.ids), group.seq, group.chain
+            now = to_microseconds(self.clock())
             try:
                 self.builder.add(
-                    group, entries, n=n, now=now, is_checked=is_checked, is_vetted=is_vetted, source=source
+                    group, entries, now=now, is_checked=is_checked, is_vetted=is_vetted, source=source
                 )  # fmt: skip
             except BaseException:
-                self.builder.forget(group, self._written, pending)
+                self.builder.forget(group.cut(size, seq, before), self._written, group)
                 raise
-            pending.extend(group)
-            self._seq, self._chain = group.seq, group.chain
-        self.commit(group.seq)
-        return group
+            group.appends += 1
+            line, head, seq = group.lines[-1], group.chain, group.seq
+        self.commit(seq)
+        return line, head
 
     def add_control_line(self, what: str, metadata: dict[str, object]) -> LedgerLine:
         """Gather a line about the ledger itself; the caller commits it."""
@@ -277,19 +280,19 @@ class LedgerWriter:
             group = self._pending
             line = LedgerLine(
                 doc_id=CONTROL_DOC_ID, old_state=None, new_state=what, timestamp=to_microseconds(self.clock()),
-                adapter="ledger", metadata=metadata, seq=self._seq + 1, n=len(group.ids) + 1,  # type: ignore[arg-type]
+                adapter="ledger", metadata=metadata, seq=group.seq + 1, n=len(group.ids) + 1,  # type: ignore[arg-type]
             )  # fmt: skip
             group.add(line, encode_json(line)[:-1].decode())
-            self._seq, self._chain = group.seq, group.chain
             return line
 
     def retract(self, line: LedgerLine) -> None:
         """Undo `add_control_line` while its line is the newest and not committed."""
         with self.state_lock:
-            last = self._pending.pop()
-            self._seq = line.seq - 1
-            self._chain = last or self.view.active.chain.decode()
-            self._pending.seq, self._pending.chain = self._seq, self._chain
+            group, size = self._pending, line.n - 1
+            before = (
+                chain.head_of(group.texts[size - 1].encode()) if size else self.view.active.chain
+            )
+            group.cut(size, line.seq - 1, before.decode())
 
     # Making them durable
 
@@ -300,23 +303,34 @@ class LedgerWriter:
         if self.commit_lock._is_owned():  # type: ignore[attr-defined] # maintenance, or a mirror: it has the turn anyway
             self._commit_gathered()
             return
+        if not self._lead.acquire(blocking=False) and not self._wait_for_lead(seq):
+            return
+        try:
+            if self._was_shared:
+                self._let_others_add()
+            self._commit_gathered()
+        finally:
+            self._lead.release()
+            if self._waiting:
+                with self._turn:
+                    self._turn.notify_all()
+
+    def _wait_for_lead(self, seq: int) -> bool:
+        """Wait until `seq` is durable or no thread leads; whether this one leads then.
+
+        None is left waiting: a thread counts itself before it finds the lead taken, and gives up `_turn` only when it
+        waits; and who gives up the lead looks at the count afterwards.
+        """
         with self._turn:
             self._waiting += 1
             try:
-                while self._is_led and self._durable < seq:
+                while self._durable < seq:
+                    if self._lead.acquire(blocking=False):
+                        return True
                     self._turn.wait()
-                if self._durable >= seq:
-                    return
-                self._is_led = True
+                return False
             finally:
                 self._waiting -= 1
-        try:
-            self._let_others_add()
-            self._commit_gathered()
-        finally:
-            with self._turn:
-                self._is_led = False
-                self._turn.notify_all()
 
     def _let_others_add(self) -> None:
         """Give way to threads that run, as long as they add lines: one sync then serves them all.
@@ -324,8 +338,6 @@ class LedgerWriter:
         A thread that was just told that its line is durable adds its next one within microseconds. Without this the
         leader would be the first to come back, and would sync its own line alone.
         """
-        if not self._was_shared:
-            return
         gathered = -1
         while gathered < len(self._pending.ids) < GATHERED_MAX:
             gathered = len(self._pending.ids)
@@ -338,12 +350,12 @@ class LedgerWriter:
                 self.check_usable()
                 # From here on other threads gather the next group. This one stays known as `_written`: until the sync
                 # is done its lines are in memory alone.
-                group = self._written = self._pending
-                self._pending = CommitGroup(group.seq, group.chain)
-            if not group.ids:
-                return  # the thread that held the lock before us has committed our lines too
-            self._was_shared = self._waiting > 0 or len(group.ids) > 1
-            with self.poison_on_error():
+                group = self._pending
+                if not group.ids:
+                    return  # the thread that held the lock before us has committed our lines too
+                self._written, self._pending = group, CommitGroup(group.seq, group.chain)
+            self._was_shared = self._waiting > 0 or group.appends > 1
+            with self._poisoning:
                 self._check_alone()
                 self._write("".join(group.texts).encode())
                 if self._is_synced:
@@ -379,7 +391,7 @@ class LedgerWriter:
             seq, generation = newest_slot(text)
             if seq > active.seq or generation > self.view.manifest.generation:
                 what = f"{HEAD} is ahead of this writer"
-            self._head_text = text
+            self._head_text = bytearray(text)
         if what:
             raise LedgerPoisoned(
                 f"{self.folder} has another writer: {what}. Nothing was written; what was acknowledged before is "
@@ -400,13 +412,13 @@ class LedgerWriter:
     def commit_all(self) -> None:
         """Everything that was gathered is durable when this returns."""
         with self.state_lock:
-            last = self._seq
+            last = self._pending.seq
         self.commit(last)
 
     @property
     def head(self) -> bytes:
         """The head of the chain after the newest line, durable or not."""
-        return self._chain.encode()
+        return self._pending.chain.encode()
 
     def index_tail(self) -> None:
         """Extend the index of the active delta over its tail, so that the next opening need not read that."""
@@ -418,9 +430,10 @@ class LedgerWriter:
         slot = head_slot(seq=active.seq, size=active.end, generation=self.view.manifest.generation)
         at = self._next_slot * len(slot)
         self.disk.pwrite(self._head_fd, slot, at)
-        self._head_text = (
-            self._head_text[:at].ljust(at, b"\0") + slot + self._head_text[at + len(slot) :]
-        )
+        text = self._head_text
+        if len(text) < at:
+            text.extend(bytes(at - len(text)))
+        text[at : at + len(slot)] = slot
         self._next_slot ^= 1  # in turn: a torn write of one slot leaves the other whole
 
     # Changing the files
@@ -462,7 +475,7 @@ class LedgerWriter:
 
     def poison_on_error(self) -> "_Poisoning":
         """Whatever is raised in here poisons the writer: also Ctrl-C in the middle of a write leaves half a line."""
-        return _Poisoning(self)
+        return self._poisoning
 
     def poison(self, error: BaseException) -> None:
         """Refuse everything from now on."""
