@@ -4,7 +4,8 @@ The store, the coordinator, the scheduler and the relay are the real ones; worke
 or fall asleep. Time is a number. A history is a function of its seed, so one that goes wrong can be run again.
 
 After the faults everything heals, and must then end: each record is in a final status, each attempt that completed has
-one result, whose item says for which record and stage it was made.
+one result, whose item says for which record and stage it was made, and the independent checker finds nothing in the
+history as it is exported.
 
     python -m lab.simulation.transport 1000
 """
@@ -18,8 +19,12 @@ from typing import Any
 
 import msgspec
 
+from lab.checker import Seen, check
+from lab.simulation.processes import kept_marks, kept_work
+from lab.simulation.run import exported
+from lab.simulation.shapes import plain
 from stateward.core.errors import TransportUnreachable
-from stateward.core.model import SECOND, Event, Record
+from stateward.core.model import SECOND, Event, Record, to_iso
 from stateward.definition.declare import declare
 from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submission
 from stateward.engine.registry import register
@@ -94,6 +99,7 @@ MACHINE = declare(
         "retry": {"max_retries": 50, "backoff_s": [1]},
     }
 )  # fmt: skip
+PLAIN = plain(MACHINE)
 
 
 class Silent(Log):
@@ -397,7 +403,23 @@ class World:
                 (item,) = self.outputs.items(record.id, each.version)
                 if item != {"record": record.id, "stage": each.stage, "version": each.version}:
                     found.append(f"{record.id} has the item {item} in {each.stage} {each.version}")
-        return found
+        return found + self._judged()
+
+    def _judged(self) -> list[str]:
+        """What the independent checker says of the history."""
+        history, malformed = exported(self.store, machines=[PLAIN])
+        history.seen = Seen(
+            acks=[
+                {"record_id": each.id, "machine": each.machine, "dedupe": each.dedupe}
+                for each in self.records
+            ],
+            work=kept_work(self.database),
+            marks=kept_marks(self.database),
+            now=to_iso(self.now),
+            slack_s=STEP_S * self.step,
+            is_healed=True,
+        )
+        return [str(each) for each in [*malformed, *check(history)]]
 
 
 def run(seed: int) -> tuple[list[str], Counter[str]]:
