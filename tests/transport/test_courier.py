@@ -16,7 +16,8 @@ from stateward.transport.messages import (
     WorkMessage,
     encode,
 )
-from stateward.workers.courier import Courier, CourierConfig, RemoteOutputs, Reporter
+from stateward.workers.courier import Courier, CourierConfig
+from stateward.workers.remote_outputs import RemoteOutputs, Reporter
 
 STREAM = "stateward.work.m.s.normal"
 
@@ -44,9 +45,17 @@ def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> Non
     channel = Channel(MemoryEngine(broker, consumer="w", lease_s=60.0), clock=lambda: 1)
     database = SqliteDatabase(MEMORY)
     reporter = Reporter(channel, worker="w", prefix="stateward", clock=lambda: 1)
-    info = WorkerInfo(
-        id="w", host="", pid=1, life="", runners=(), slots=9, inline_slots=9, started_at=1, seen_at=1
-    )  # fmt: skip
+
+    class Idle:
+        """A worker that does nothing."""
+
+        info = WorkerInfo(
+            id="w", host="", pid=1, life="", runners=(), slots=9, inline_slots=9, started_at=1, seen_at=1
+        )  # fmt: skip
+        returned = 0
+
+        def accept(self, work: object) -> None: ...
+
     courier = Courier(
         channel,
         Handed(channel),  # type: ignore[arg-type]
@@ -55,8 +64,7 @@ def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> Non
         outputs=RemoteOutputs(database, reporter),
         reporter=reporter,
         artifacts=Folder(tmp_path),
-        info=lambda: info,
-        clock=lambda: 1,
+        worker=Idle(),
     )
 
     for version in (2, 4, 3):

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from stateward.storage.database import Database
     from stateward.storage.worker_keys import WorkerKeys
     from stateward.transport.engine import Engine
-    from stateward.workers.courier import Courier, RemoteOutputs, Reporter
+    from stateward.workers.courier import Courier
+    from stateward.workers.remote_outputs import RemoteOutputs, Reporter
     from stateward.workers.worker import Worker
 
 
@@ -131,7 +132,7 @@ class RemoteEnd:
         shares_blobs: bool,
         clock: Callable[[], Micros],
     ) -> None:
-        from stateward.workers.courier import RemoteOutputs, Reporter
+        from stateward.workers.remote_outputs import RemoteOutputs, Reporter
 
         own = settings.transport
         self._settings = settings
@@ -177,8 +178,7 @@ class RemoteEnd:
             outputs=self.outputs,
             reporter=self._reporter,
             artifacts=self._artifacts,
-            info=lambda: worker.info,
-            clock=self._clock,
+            worker=worker,
         )
 
 

@@ -239,9 +239,14 @@ class Node:
 
     @property
     def _in_flight(self) -> int:
-        """How many jobs there were in the last turn: the worker's own, or without a worker, those of all workers."""
+        """How many jobs there were in the last turn: the worker's own, or without a worker, those of all workers.
+
+        A relay knows better than the last look at all workers, which may be a second old and then hold up one alone.
+        """
         if self._worker is not None:
             return self._worker.in_flight
+        if self._relay is not None:
+            return self._relay.in_flight
         return 0 if self._coordinator is None else self._coordinator.in_flight
 
     @property
@@ -306,8 +311,7 @@ class Node:
                 changed = self._coordinator.changed
         elif worker is not None:
             ended: list[Event] = []
-            with self._database.transaction():
-                is_busy |= worker.settle(tell=None if self._courier is None else ended.extend)
+            is_busy |= worker.settle(tell=None if self._courier is None else ended.extend)
             worker.committed()
             if self._courier is not None:
                 self._courier.end(ended)

@@ -30,7 +30,7 @@ from stateward.engine.relay_publisher import Documents, Publisher, PublisherConf
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.sent_work import Attempt, Sent, lost_work, window
 from stateward.storage.database import TOPIC_WORK, Database
-from stateward.storage.outputs import Outputs, result_event
+from stateward.storage.outputs import Outputs, result_event, saved_values
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages
@@ -153,7 +153,6 @@ class Relay:
             SecretUnreadable
         ) as error:  # it waits too: a worker is not to blame for a key file that is missing here
             self._sealed.note(error)
-        self._inbox.want(max(0, MESSAGES_MAX - len(self._incoming)))
         return bool(self._intake.results)
 
     def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
@@ -194,8 +193,13 @@ class Relay:
 
     def flush(self) -> None:
         """Acknowledge what is settled and publish what is assigned; what fails is tried again after a pause."""
-        if self._ticks() < self._try_at:
-            return
+        if self._ticks() >= self._try_at:
+            self._send()
+        self._publisher.forget()
+        # Only now: while this turn has something to send, nothing else is to be in the way.
+        self._inbox.want(max(0, MESSAGES_MAX - len(self._incoming)))
+
+    def _send(self) -> None:
         try:
             if self._has_unsent:  # first: workers wait for it
                 self._has_unsent = not self._publisher.publish(list(self._sent.values()))
@@ -371,10 +375,13 @@ class Relay:
 
     def _write_results(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
         pairs = list(self._intake.results.values())
+        # What the next stages of these records read besides: it costs nothing to ask for it now.
+        saved = self._outputs.ask_saved_values_of([work.record_id for work, _ in pairs])
         # Deleting the work comes first: it is the check that it is still assigned under this delivery, and locks it.
         is_ours = self._bus.finish([work for work, _ in pairs])
         outputs = [output for (_, output), is_own in zip(pairs, is_ours, strict=True) if is_own]
         seals = self._outputs.write(outputs) if outputs else []
+        self._publisher.remember(outputs, saved_values(saved))
         events = [
             result_event(each.result, seal)
             for each, seal in zip(outputs, seals, strict=True)

@@ -15,7 +15,7 @@ from stateward.core.files import SavedFile
 from stateward.core.model import PRIORITY_NORMAL, Micros, Work
 from stateward.engine.sent_work import Sent
 from stateward.storage.database import Database
-from stateward.storage.outputs import Outputs
+from stateward.storage.outputs import Output, Outputs
 from stateward.transport import messages
 from stateward.transport.channel import Blobs, Channel
 from stateward.transport.inbox import Outage
@@ -30,6 +30,8 @@ from stateward.transport.messages import (
 from stateward.workers.fetching import Fetchable, Fetcher
 
 AT_ONCE = 256  # attempts whose inputs are in memory together
+FIRST_ATTEMPT = 1  # the version of a record that was submitted and dispatched, and nothing else
+NOTHING: Mapping[int, Sequence[tuple[int, str]]] = {}
 
 
 class PublisherConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +40,21 @@ class PublisherConfig(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str = "stateward"
     inline_bytes_max: int = 256 * 1024
     ageing_s: Mapping[str, float] = {}
+
+
+class Fresh(msgspec.Struct, frozen=True, gc=False):
+    """What the attempt left that was settled in this turn, and all values that attempts at its record have saved."""
+
+    output: Output
+    saved: dict[str, dict[str, bytes]]
+
+    def is_all_of(self, work: Work) -> bool:
+        """Whether it is all that an attempt reads: the stage after it, without items of others.
+
+        Another try of the same stage looks in the store: it may have saved a value that another coordinator took in.
+        """
+        result = self.output.result
+        return work.stage != result.stage and work.inputs == {result.stage: result.version}
 
 
 class Documents(Blobs, Fetchable, Protocol):
@@ -70,6 +87,7 @@ class Publisher:
         self._fetcher = Fetcher(artifacts)
         self._fetch_at = 0.0
         self._count = 0
+        self._fresh: dict[str, Fresh] = {}
 
     @property
     def is_fetching(self) -> bool:
@@ -79,6 +97,23 @@ class Publisher:
     def close(self) -> None:
         """Fetch nothing more."""
         self._fetcher.close()
+
+    def remember(
+        self, outputs: Sequence[Output], saved: Mapping[tuple[str, str], dict[str, bytes]]
+    ) -> None:
+        """What a turn has settled: mostly it dispatches the next stages of the same records, which read just that."""
+        of_record: dict[str, dict[str, dict[str, bytes]]] = {}
+        for (record_id, stage), values in saved.items():
+            of_record.setdefault(record_id, {})[stage] = values
+        self._fresh = {
+            each.result.record_id: Fresh(each, of_record.get(each.result.record_id, {}))
+            for each in outputs
+            if each.result.error_code is None
+        }
+
+    def forget(self) -> None:
+        """The turn is over: from now on the store may have more."""
+        self._fresh = {}
 
     def publish(self, sent: Sequence[Sent]) -> bool:
         """Publish what is not published yet, in the order of the queue, stream by stream; whether that was all."""
@@ -134,34 +169,74 @@ class Publisher:
         return True
 
     def _envelopes(self, work: Sequence[Work]) -> list[Envelope]:
-        records = [each.record_id for each in work]
-        saved = self._outputs.saved_values_of(records)
-        later = [each for each in work if each.inputs]
-        chunks = (
-            self._outputs.counted_chunks_of([each.record_id for each in later]) if later else {}
-        )
-        files = (
-            self._outputs.files_of({each.record_id: each.inputs for each in later}) if later else {}
-        )
+        stored = self._stored([each for each in work if not self._is_known(each)])
         return [
-            self._envelope(
-                each,
-                WorkMessage(
-                    work=each,
-                    document=None if each.artifact is None else self._small(each.artifact),
-                    items={
-                        stage: [
-                            msgspec.Raw(data.encode())
-                            for _, data in chunks.get((each.record_id, version), ())
-                        ]
-                        for stage, version in each.inputs.items()
-                    },
-                    files=[self._reference(file) for file in files.get(each.record_id, ())],
-                    saved=saved.get((each.record_id, each.stage), {}),
-                ),
-            )
+            self._envelope(each, stored.get(each.record_id) or self._fresh_inputs(each))
             for each in work
         ]
+
+    def _is_known(self, work: Work) -> bool:
+        """Whether nothing has to be looked up: there was no attempt before it, or this turn has settled that one."""
+        if work.version <= FIRST_ATTEMPT:
+            return True
+        fresh = self._fresh.get(work.record_id)
+        return fresh is not None and fresh.is_all_of(work)
+
+    def _fresh_inputs(self, work: Work) -> WorkMessage:
+        fresh = self._fresh.get(work.record_id) if work.inputs else None
+        if fresh is None:
+            return self._message(work)
+        result = fresh.output.result
+        files = [
+            SavedFile(stage=result.stage, attempt=result.version, file=each)
+            for each in fresh.output.files
+        ]
+        return self._message(
+            work,
+            chunks={result.version: list(fresh.output.chunks)},
+            files=files,
+            saved=fresh.saved.get(work.stage),
+        )
+
+    def _stored(self, work: Sequence[Work]) -> dict[str, WorkMessage]:
+        """What the store has for attempts, read for all of them at once."""
+        if not work:
+            return {}
+        saved = self._outputs.saved_values_of([each.record_id for each in work])
+        later = {each.record_id: each.inputs for each in work if each.inputs}
+        chunks = self._outputs.counted_chunks_of(list(later)) if later else {}
+        files = self._outputs.files_of(later) if later else {}
+        return {
+            each.record_id: self._message(
+                each,
+                chunks={
+                    version: chunks.get((each.record_id, version), [])
+                    for version in each.inputs.values()
+                },
+                files=files.get(each.record_id, ()),
+                saved=saved.get((each.record_id, each.stage)),
+            )
+            for each in work
+        }
+
+    def _message(
+        self,
+        work: Work,
+        *,
+        chunks: Mapping[int, Sequence[tuple[int, str]]] = NOTHING,
+        files: Sequence[SavedFile] = (),
+        saved: dict[str, bytes] | None = None,
+    ) -> WorkMessage:
+        return WorkMessage(
+            work=work,
+            document=None if work.artifact is None else self._small(work.artifact),
+            items={
+                stage: [msgspec.Raw(data.encode()) for _, data in chunks.get(version, ())]
+                for stage, version in work.inputs.items()
+            },
+            files=[self._reference(file) for file in files],
+            saved=saved or {},
+        )
 
     def _envelope(self, work: Work, message: WorkMessage) -> Envelope:
         return encode(

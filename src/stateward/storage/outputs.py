@@ -29,7 +29,7 @@ from stateward.core.model import (
     log_ref,
 )
 from stateward.core.output_seal import ChunkDigest, OutputSeal, chunk_digest, seal_output
-from stateward.storage.database import Database, Row, Table
+from stateward.storage.database import Asked, Database, Row, Table
 from stateward.storage.output_seals import stored_seal
 from stateward.storage.row_seals import EDITIONS, add_seals, edition_digest
 
@@ -351,13 +351,22 @@ class Outputs:
 
     def saved_values_of(self, record_ids: Sequence[str]) -> dict[tuple[str, str], dict[str, bytes]]:
         """All values that attempts at these records have saved, by (record, stage) and name."""
+        return saved_values(self.ask_saved_values_of(record_ids))
+
+    def ask_saved_values_of(self, record_ids: Sequence[str]) -> Asked:
+        """Ask for them; inside a transaction the question travels with the next statement."""
         condition, params = self._database.among("record_id", record_ids)
-        found: dict[tuple[str, str], dict[str, bytes]] = {}
-        for record_id, stage, name, data in self._database.rows(
+        return self._database.ask(
             f"SELECT record_id, stage, name, data FROM saved_values WHERE {condition}", **params
-        ):
-            found.setdefault((str(record_id), str(stage)), {})[str(name)] = b64decode(str(data))
-        return found
+        )
+
+
+def saved_values(asked: Asked) -> dict[tuple[str, str], dict[str, bytes]]:
+    """The answer to `Outputs.ask_saved_values_of`."""
+    found: dict[tuple[str, str], dict[str, bytes]] = {}
+    for record_id, stage, name, data in asked.rows():
+        found.setdefault((str(record_id), str(stage)), {})[str(name)] = b64decode(str(data))
+    return found
 
 
 def result_event(result: AttemptResult, seal: OutputSeal) -> Event:

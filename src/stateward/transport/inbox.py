@@ -31,7 +31,7 @@ class MessageSource(Protocol):
         """Becomes readable when there are messages."""
 
     def want(self, count: int) -> None:
-        """How many messages may be leased from now on."""
+        """How many messages may be leased, once."""
 
     def take(self) -> list[Received]:
         """The messages that came; they are the caller's now."""
@@ -65,7 +65,11 @@ class Inbox:
         return self._reader
 
     def want(self, count: int) -> None:
-        """How many messages may be leased from now on, besides those that `take` has not returned yet."""
+        """How many messages may be leased from now on, besides those that `take` has not returned yet.
+
+        Once: after some came, nothing more is asked for until this is called again. The thread would be in the way of
+        the loop while that works on what came, for one of them runs at a time.
+        """
         with self._changed:
             if self._wanted != count:
                 self._wanted = count
@@ -118,7 +122,7 @@ class Inbox:
             if found:
                 with self._changed:
                     self._found += found
-                    self._wanted -= len(found)
+                    self._wanted = 0
             if found or is_told:
                 with suppress(BlockingIOError):  # full: a wake-up is pending already
                     os.write(self._writer, b"!")

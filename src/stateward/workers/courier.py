@@ -1,81 +1,73 @@
 """The worker's side of a transport: work comes from streams instead of the store, results go back the same way.
 
-A worker without a database has a small one in memory, with the same tables, in which it finds its work and writes its
-results as always; a `Courier` fills it from messages and empties it into messages. So there is one worker, and what
-holds for it (limits, confinement, one transaction per result) holds without a database too.
+A worker without a database has a small one in memory, in which its work stands as always; a `Courier` fills it from
+messages and empties it into messages. So there is one worker, and what holds for it (limits, confinement, fencing)
+holds without a database too. What attempts read and leave is beside it, in `RemoteOutputs`.
 
 A message is acknowledged after its result was: a worker that dies in between costs a second run, of which the
 coordinator drops the result. Nothing here decides what a result means.
 """
 
 import time
-from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from stateward import telemetry
-from stateward.blobs import ArtifactStore, pieces_of
+from stateward.blobs import ArtifactStore
 from stateward.core.errors import (
     ArtifactError,
     ArtifactsUnreachable,
     StatewardError,
-    StoreUnreachable,
     TransportError,
     TransportFull,
 )
-from stateward.core.files import DerivedFile, SavedFile
-from stateward.core.model import Event, Micros, Work
-from stateward.storage.database import Database, Row
-from stateward.storage.outputs import (
-    DERIVED_FILES,
-    ITEM_CHUNKS,
-    SAVED_VALUES,
-    AttemptResult,
-    Outputs,
-)
+from stateward.core.model import Event, Work
+from stateward.storage.database import Database
 from stateward.transport import Bus, WorkerInfo
 from stateward.transport.channel import Channel, MessageTooLarge, Received
-from stateward.transport.credentials import WorkerCredential, sign
 from stateward.transport.inbox import Inbox, Outage
 from stateward.transport.messages import (
     HEARTBEAT,
     RESULT,
     RETURNED,
-    SAVED,
     STOP,
     Envelope,
-    FileReference,
     HeartbeatMessage,
-    ItemChunk,
     Key,
     ResultMessage,
-    ReturnedMessage,
-    SavedMessage,
     StopMessage,
     WorkMessage,
     data_of,
-    encode,
-    results_stream,
 )
+from stateward.workers.remote_outputs import (
+    Attempt,
+    Given,
+    Held,
+    RemoteOutputs,
+    Reporter,
+    given_with,
+)
+from stateward.workers.result_messages import TOO_LARGE, ResultMessages
 
 RESULTS_MAX = 256  # that are published in one step
-LOST = "WORKER_LOST"
-TOO_LARGE = "RESULT_TOO_LARGE"
-FORGET = (
-    "DELETE FROM outputs WHERE ",
-    "DELETE FROM item_chunks WHERE ",
-    "DELETE FROM derived_files WHERE ",
-    "DELETE FROM saved_values WHERE ",
-)
 
 
-class Held(msgspec.Struct, frozen=True, gc=False):
-    """Work that this worker has, and the lease on its message. `work` is as the coordinator sent it."""
+class Performer(Protocol):
+    """The worker, as far as a courier needs it."""
 
-    received: Received
-    work: Work
+    @property
+    def info(self) -> WorkerInfo:
+        """What it announces about itself."""
+
+    @property
+    def returned(self) -> int:
+        """How often it has given work back."""
+
+    def accept(self, work: Sequence[Work]) -> None:
+        """Take work that is assigned to it."""
 
 
 class Poison(msgspec.Struct, frozen=True, gc=False):
@@ -87,14 +79,13 @@ class Poison(msgspec.Struct, frozen=True, gc=False):
 
 
 class Coming:
-    """What is written for the work that came at once: rows of inputs, work that is here, attempts that it ends."""
+    """The work that came at once, and the attempts whose place it takes."""
 
     def __init__(self) -> None:
-        self.chunks: list[Row] = []
-        self.saved: list[Row] = []
-        self.files: list[Row] = []
-        self.work: dict[tuple[str, int], Work] = {}
-        self.overtaken: list[tuple[str, int]] = []
+        self.work: dict[Attempt, Work] = {}
+        self.overtaken: list[Attempt] = []
+        self.is_repeated = False
+        """Whether another delivery of some of it is here already."""
 
 
 class CourierConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,92 +95,8 @@ class CourierConfig(msgspec.Struct, frozen=True, kw_only=True):
     shares_blobs: bool = False
 
 
-class Reporter:
-    """What a worker sends to the coordinators."""
-
-    def __init__(
-        self,
-        channel: Channel,
-        *,
-        worker: str,
-        prefix: str,
-        clock: Callable[[], Micros],
-        credential: WorkerCredential | None = None,
-    ) -> None:
-        self._channel = channel
-        self._credential = credential
-        self._worker = worker
-        self._stream = results_stream(prefix)
-        self._clock = clock
-        self._count = 0
-
-    def send(self, type_: str, messages: Sequence[object], *, subject: str = "") -> None:
-        """Publish messages; on return the engine has them."""
-        self._channel.publish(
-            self._stream, [self._envelope(type_, each, subject) for each in messages]
-        )
-
-    def _envelope(self, type_: str, data: object, subject: str) -> Envelope:
-        self._count += 1
-        envelope = encode(
-            type_,
-            data,
-            id_=f"{self._worker}-{self._count}",
-            source=f"/stateward/workers/{self._worker}",
-            subject=getattr(data, "record_id", subject),
-            at=self._clock(),
-        )
-        return envelope if self._credential is None else sign(envelope, self._credential)
-
-
-class RemoteOutputs(Outputs):
-    """The outputs of a worker without a database: values that runners save are sent before they count as saved."""
-
-    def __init__(self, database: Database, reporter: Reporter) -> None:
-        super().__init__(database)
-        self._reporter = reporter
-        self.held: dict[tuple[str, int], Held] = {}
-        self._versions: dict[str, int] = {}  # of a record only the latest attempt is held
-
-    def hold(self, held: Held) -> None:
-        """This worker has an attempt."""
-        self.held[held.work.record_id, held.work.version] = held
-        self._versions[held.work.record_id] = held.work.version
-
-    def drop(self, attempt: tuple[str, int]) -> Held:
-        """It no longer has it."""
-        self._versions.pop(attempt[0], None)
-        return self.held.pop(attempt)
-
-    def version_of(self, record_id: str) -> int | None:
-        """Which attempt at a record it has, if any."""
-        return self._versions.get(record_id)
-
-    def save_value(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
-        """Send bytes for all attempts of a stage; the engine has them on return. The first value under a name wins."""
-        held = self.held.get((record_id, self._versions.get(record_id, -1)))
-        if (
-            held is None or held.work.stage != stage
-        ):  # withdrawn: its process is about to be stopped
-            return
-        message = SavedMessage(
-            record_id=record_id,
-            version=held.work.version,
-            delivery=held.work.delivery,
-            assigned_to=held.work.worker,
-            stage=stage,
-            name=name,
-            data=data,
-        )
-        try:
-            self._reporter.send(SAVED, [message])
-        except TransportError as error:  # the loop waits for it, as for a database that is away
-            raise StoreUnreachable(str(error)) from error
-        super().save_value(record_id, stage, name, data, at=at)
-
-
 class Courier:
-    """Messages in, rows of the worker's own database out; results the other way."""
+    """Messages in, work of the worker's own database out; results the other way."""
 
     def __init__(
         self,
@@ -201,8 +108,7 @@ class Courier:
         outputs: RemoteOutputs,
         reporter: Reporter,
         artifacts: ArtifactStore,
-        info: Callable[[], WorkerInfo],
-        clock: Callable[[], Micros],
+        worker: Performer,
     ) -> None:
         self._channel = channel
         self._inbox = inbox
@@ -213,37 +119,40 @@ class Courier:
         self._held = outputs.held
         self._reporter = reporter
         self._artifacts = artifacts
-        self._info = info
-        self._clock = clock
+        self._worker = worker
+        self._messages = ResultMessages(worker.info.id, artifacts, shares_blobs=config.shares_blobs)
         self._outage = Outage(telemetry.log("transport"))
         self._try_at = 0.0
         self._beat_at = 0.0
         self._announced: WorkerInfo | None = None
-        self._ended: list[Event] = []
+        self._returned = 0
+        self._ended: list[Attempt] = []
         self._done: list[Received] = []  # to be acknowledged
         self._poison: list[Poison] = []
 
     # The steps of a turn
 
     def prepare(self) -> bool:
-        """Put the work that came into the worker's database; whether there was any."""
+        """Give the worker what came. Never a reason for another turn: the worker starts it in this one."""
         found = self._inbox.take()
         if found:
             self._accept(found)
         for told in self._inbox.take_told():
             if told.type == STOP:
                 self._stop(told)
-        self._ask()
-        return bool(found)
+        return False
 
     def end(self, events: Sequence[Event]) -> None:
         """Take over how attempts ended, once the worker has written their results."""
-        self._ended += events
+        self._ended += [(each.record_id, each.version or 0) for each in events]
 
     def flush(self) -> None:
         """Publish the results that the worker has written, and the heartbeat when it is due."""
-        if time.monotonic() < self._try_at:
-            return
+        if time.monotonic() >= self._try_at:
+            self._tell()
+        self._ask()
+
+    def _tell(self) -> None:
         try:
             self._beat()  # first: whatever else cannot be sent, this worker is there
             self._bury()
@@ -255,7 +164,6 @@ class Courier:
             self._try_at = time.monotonic() + self._outage.pause_s
         else:
             self._outage.end()
-        self._ask()
 
     def watched(self) -> Iterator[int]:
         """The descriptors to sleep on."""
@@ -282,7 +190,8 @@ class Courier:
             self._report()
             self._acknowledge()
             self._channel.release([each.received for each in self._held.values()])
-            self._send_heartbeat(replace(self._info(), is_draining=True, slots=0, inline_slots=0))
+            own = self._worker.info
+            self._send_heartbeat(replace(own, is_draining=True, slots=0, inline_slots=0))
         except TransportError:
             pass  # then leases run out, with the same effect but later
         self._channel.close()
@@ -290,7 +199,8 @@ class Courier:
     # Work in
 
     def _ask(self) -> None:
-        info = self._info()
+        """Have the inbox wait for more, now that this turn has sent what it had: it is not in the way of that."""
+        info = self._worker.info
         free = 0 if info.is_draining else info.slots - len(self._held)
         self._inbox.want(max(0, free))
 
@@ -304,22 +214,19 @@ class Courier:
                 self._poison.append(Poison(each, f"not work: {error}"))
                 continue
             self._take(each, message, coming)
-        inputs = (
-            (ITEM_CHUNKS, coming.chunks),
-            (SAVED_VALUES, coming.saved),
-            (DERIVED_FILES, coming.files),
-        )
+        work = list(coming.work.values())
         with self._database.transaction():
             if coming.overtaken:
                 self._bus.withdraw(coming.overtaken)
-            for table, rows in inputs:
-                if rows:
-                    self._database.insert_new(table, rows)
-            if coming.work:
+            if coming.is_repeated:
                 # Another delivery of the same attempt takes the place of the one before, which stops.
-                self._bus.reassign(list(coming.work.values()))
+                self._bus.reassign(work)
+            elif work:
+                self._bus.send(work, told=self._worker.info.id)
+        if not coming.is_repeated:  # else it looks itself, for it must stop something first
+            self._worker.accept(work)
 
-    def _take(self, received: Received, message: WorkMessage, coming: "Coming") -> None:
+    def _take(self, received: Received, message: WorkMessage, coming: Coming) -> None:
         work = message.work
         attempt = (work.record_id, work.version)
         before = self._held.get(attempt)
@@ -331,14 +238,25 @@ class Courier:
             self._done.append(received)  # sent twice, and the first one is under way; or too late
             return
         try:
-            self._add_inputs(message, coming)
+            given = self._inputs(message)
         except (StatewardError, ValueError) as error:
             self._poison.append(Poison(received, f"its inputs cannot be used: {error}"))
             return
-        coming.work[attempt] = replace(work, worker=self._info().id)
+        coming.work[attempt] = replace(work, worker=self._worker.info.id)
         if before is not None:
             self._done.append(before.received)
-        self._outputs.hold(Held(received, work))
+            coming.is_repeated = True
+        self._outputs.hold(Held(received, work), given)
+
+    def _inputs(self, message: WorkMessage) -> Given:
+        """What the attempt reads, where the worker looks for it."""
+        work = message.work
+        if message.document is not None and work.artifact is not None:
+            self._artifacts.put_copy(work.artifact, message.document)
+        for file in message.files:
+            if file.data is not None:
+                self._artifacts.put_copy(file.sha256, file.data)
+        return given_with(message)
 
     def _stop(self, told: Envelope) -> None:
         """Stop attempts that are not wanted any more, as far as they are here: their processes are killed."""
@@ -351,9 +269,8 @@ class Courier:
             if held is not None and held.work.delivery == delivery:
                 self._bus.withdraw([(record_id, version)])
                 self._done.append(self._outputs.drop((record_id, version)).received)
-                self._forget([record_id])
 
-    def _is_overtaken(self, work: Work, coming: "Coming") -> bool:
+    def _is_overtaken(self, work: Work, coming: Coming) -> bool:
         """Whether a later attempt at the record is here; earlier ones are dropped, for the record went on without them.
 
         Their results would be dropped by the coordinator, and here they would take the place of a later one's inputs.
@@ -367,43 +284,11 @@ class Courier:
         self._done.append(self._outputs.drop(key).received)
         return False
 
-    def _add_inputs(self, message: WorkMessage, coming: "Coming") -> None:
-        """What the attempt reads, where the worker looks for it."""
-        work = message.work
-        if message.document is not None and work.artifact is not None:
-            self._artifacts.put_copy(work.artifact, message.document)
-        for file in message.files:
-            if file.data is not None:
-                self._artifacts.put_copy(file.sha256, file.data)
-        at = self._clock()
-        coming.chunks += [
-            (work.record_id, work.inputs[stage], number, 1, bytes(data).decode())
-            for stage, given in message.items.items()
-            if stage in work.inputs
-            for number, data in enumerate(given)
-        ]
-        coming.saved += [
-            (work.record_id, work.stage, name, b64encode(data).decode(), at)
-            for name, data in message.saved.items()
-        ]
-        coming.files += [
-            (
-                work.record_id, work.inputs[each.stage], each.name, number, each.stage, each.media_type, each.size,
-                each.sha256,
-            )
-            for number, each in enumerate(message.files)
-            if each.stage in work.inputs
-        ]  # fmt: skip
-
-    def _given_up(self, received: Received, work: Work) -> "Poison":
-        """Work that was delivered too often is reported as failed: it may be what ends its workers."""
+    def _given_up(self, received: Received, work: Work) -> Poison:
+        """Work that was delivered too often is reported as failed."""
         count = received.delivery.count
-        said = f"its worker was lost {count - 1} times while it ran {work.stage}"
-        return Poison(
-            received,
-            f"delivered {count} times without an answer",
-            self._failed(work, LOST, said),
-        )
+        reason = f"delivered {count} times without an answer"
+        return Poison(received, reason, self._messages.given_up(work, times=count - 1))
 
     def _bury(self) -> None:
         """Move what cannot be worked on to the dead letters, each once it is reported."""
@@ -429,149 +314,48 @@ class Courier:
             self._publish(some)
             del self._ended[: len(some)]
 
-    def _return(self) -> None:
-        """Give back what the worker has returned: unstarted work to the stream, lost work to the coordinator."""
-        for each in self._bus.orphaned_work(limit=RESULTS_MAX):
-            work = each.work
-            held = self._held.get((work.record_id, work.version))
-            if held is not None and each.loss is None:
-                self._channel.release([held.received])
-            elif held is not None and each.loss is not None:
-                own = held.work
-                self._reporter.send(
-                    RETURNED,
-                    [
-                        ReturnedMessage(
-                            record_id=own.record_id,
-                            version=own.version,
-                            delivery=own.delivery,
-                            assigned_to=own.worker,
-                            stage=own.stage,
-                            loss=each.loss,
-                        )
-                    ],
-                )
-                self._done.append(held.received)
-            self._bus.withdraw([(work.record_id, work.version)])
-            if held is not None:
-                self._outputs.drop((work.record_id, work.version))
-                self._forget([work.record_id])
-
-    def _publish(self, events: Sequence[Event]) -> None:
+    def _publish(self, attempts: Sequence[Attempt]) -> None:
         """Send the results of these attempts, as many as there are at once."""
-        attempts = [(each.record_id, each.version or 0) for each in events]
-        ended = {each: self._held[each] for each in attempts if each in self._held}
-        work = [each.work for each in ended.values()]
-        messages = self._messages(work) if work else []
+        ended = {each: self._held[each].work for each in attempts if each in self._held}
+        messages = [
+            self._messages.of(work, self._outputs.written(each)) for each, work in ended.items()
+        ]
         try:
             self._reporter.send(RESULT, messages)
         except (MessageTooLarge, ArtifactError, TransportFull):
-            for own, message in zip(work, messages, strict=True):
-                self._send_alone(own, message)
-        self._done += [each.received for each in ended.values()]
-        for attempt in ended:
-            self._outputs.drop(attempt)
-        self._forget([record_id for record_id, _ in attempts])
+            for work, message in zip(ended.values(), messages, strict=True):
+                self._send_alone(work, message)
+        self._done += [self._outputs.drop(each).received for each in ended]
 
     def _send_alone(self, work: Work, message: ResultMessage) -> None:
         """Send one result; one that is too large for the engine becomes a failure that says so."""
         try:
             self._reporter.send(RESULT, [message])
         except (MessageTooLarge, ArtifactError) as error:
-            failed = self._failed(work, TOO_LARGE, str(error), is_retryable=False)
+            failed = self._messages.failed(work, TOO_LARGE, str(error), is_retryable=False)
             self._reporter.send(RESULT, [failed])
 
-    def _messages(self, work: Sequence[Work]) -> list[ResultMessage]:
-        records = [each.record_id for each in work]
-        results = self._outputs.results_of(records)
-        chunks = self._outputs.counted_chunks_of(records)
-        files = self._outputs.files_of(
-            {each.record_id: {each.stage: each.version} for each in work}
-        )
-        return [
-            self._message(
-                each,
-                results.get((each.record_id, each.version)),
-                chunks.get((each.record_id, each.version), []),
-                files.get(each.record_id, []),
-            )
-            for each in work
-        ]
-
-    def _message(
-        self,
-        work: Work,
-        result: AttemptResult | None,
-        chunks: Sequence[tuple[int, str]],
-        files: Sequence[SavedFile],
-    ) -> ResultMessage:
-        if result is None:
-            return self._failed(work, LOST, "its result is gone")
-        try:
-            references = [self._file(work.stage, each.file) for each in files]
-        except ArtifactError as error:
-            return self._failed(work, TOO_LARGE, str(error), is_retryable=False)
-        return ResultMessage(
-            record_id=work.record_id,
-            version=work.version,
-            delivery=work.delivery,
-            assigned_to=work.worker,
-            stage=work.stage,
-            worker=result.worker,
-            outcome=result.outcome,
-            count=result.count,
-            facts=result.facts,
-            error_code=result.error_code,
-            error_message=result.error_message,
-            is_retryable=result.is_retryable,
-            log=result.log,
-            items=[
-                ItemChunk(count=count, data=msgspec.Raw(data.encode())) for count, data in chunks
-            ],
-            files=references,
-        )
-
-    def _file(self, stage: str, file: DerivedFile) -> FileReference:
-        data = None
-        if not self._config.shares_blobs:
-            data = b"".join(pieces_of(self._artifacts.path(file.sha256)))
-        return FileReference(
-            name=file.name,
-            media_type=file.media_type,
-            size=file.size,
-            sha256=file.sha256,
-            stage=stage,
-            data=data,
-        )
-
-    def _failed(
-        self, work: Work, code: str, message: str, *, is_retryable: bool = True
-    ) -> ResultMessage:
-        return ResultMessage(
-            record_id=work.record_id,
-            version=work.version,
-            delivery=work.delivery,
-            assigned_to=work.worker,
-            stage=work.stage,
-            worker=self._info().id,
-            error_code=code,
-            error_message=message,
-            is_retryable=is_retryable,
-        )
-
-    def _forget(self, record_ids: Sequence[str]) -> None:
-        """Delete what is stored of records, unless they have other work here."""
-        over = [
-            each for each in dict.fromkeys(record_ids) if self._outputs.version_of(each) is None
-        ]
-        if over:
-            condition, given = self._database.among("record_id", over)
-            for sql in FORGET:
-                self._database.run(sql + condition, **given)
+    def _return(self) -> None:
+        """Give back what the worker has returned: unstarted work to the stream, lost work to the coordinator."""
+        returned = self._worker.returned
+        if returned == self._returned:
+            return
+        for each in self._bus.orphaned_work(limit=RESULTS_MAX):
+            attempt = (each.work.record_id, each.work.version)
+            held = self._held.get(attempt)
+            if held is not None and each.loss is None:
+                self._channel.release([held.received])
+            elif held is not None and each.loss is not None:
+                self._reporter.send(RETURNED, [self._messages.returned(held.work, each.loss)])
+                self._done.append(held.received)
+            self._bus.withdraw([attempt])
+            if held is not None:
+                self._outputs.drop(attempt)
+        self._returned = returned
 
     def _beat(self) -> None:
         """Extend all leases and tell the coordinators who is here; at once when that has changed much."""
-        info = self._info()
+        info = self._worker.info
         before = self._announced
         is_changed = (
             before is None

@@ -313,6 +313,9 @@ class Worker:
         self._settling = settling or database
         self._settling_bus = bus if settling is None else Bus(settling)
         self._outputs = outputs or Outputs(database)
+        self._settling_outputs = self._outputs if settling is None else Outputs(settling)
+        self.returned = 0
+        """How often work was given back."""
         self._artifacts = artifacts
         self._runners = runners
         self._ahead = Prefetch(config.prefetch)
@@ -431,6 +434,7 @@ class Worker:
     def _return_lost(self) -> None:
         for each in self._lost.values():
             self._settling_bus.return_lost(each.work, each.loss)
+            self.returned += 1
 
     def _write(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
         finished = list(self._finished.values())
@@ -443,7 +447,7 @@ class Worker:
             ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
             outputs = [self._output(each) for each in ours]
             # An attempt that already has a result keeps it, and is not reported a second time.
-            seals = Outputs(self._settling).write(outputs) if outputs else []
+            seals = self._settling_outputs.write(outputs) if outputs else []
             stored = [(each, seal) for each, seal in zip(outputs, seals, strict=True) if seal]
             self._written = [each for each, _ in stored]
             if stored:
@@ -734,6 +738,7 @@ class Worker:
             unstarted = [*self._queue.values(), *self._inline_queue.values()]
             if unstarted:
                 self._settling_bus.return_unstarted(unstarted)
+                self.returned += 1
             self._queue.clear()
             self._inline_queue.clear()
             return
@@ -746,6 +751,7 @@ class Worker:
             return
         self._ahead.fall_behind(elapsed_s)
         self._settling_bus.return_unstarted(waiting)
+        self.returned += 1
         for work in waiting:
             del self._queue[_key(work)]
         # Announces the smaller number of slots now, or the same work would come back.
