@@ -15,6 +15,7 @@ from stateward.workers.spawning import reap_children
 from tests.waiting import wait_until
 
 HOSTILE = str(Path(__file__).parent / "hostile.py")
+HOSTILE_FILES = str(Path(__file__).parent / "hostile_files.py")
 ESCAPING = str(Path(__file__).parent / "escaping.py")
 NOW = 1_700_000_000_000_000
 MIB = 1024 * 1024
@@ -26,7 +27,7 @@ class ChildSlot:
     def __init__(self, scratch_root: Path) -> None:
         self.scratch_root = scratch_root
         self.limits = Limits(memory_bytes=256 * MIB)
-        self.imports: list[str] = [HOSTILE, ESCAPING]
+        self.imports: list[str] = [HOSTILE, HOSTILE_FILES, ESCAPING]
         self.options: dict[str, Any] = {}
         self.child: Child | None = None
         self.spawned: list[Child] = []
