@@ -306,9 +306,8 @@ class HashedOnly:
         """The same: nothing is there that could be hashed."""
         return Path(digest)
 
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
-        data = b"".join(pieces)
-        return Artifact(sha256=sha256(data).hexdigest(), size=len(data), is_new=True)
+    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
+        return Artifact(sha256=digest, size=len(b"".join(pieces)), is_new=True)
 
 
 class SimulatedWorker(Worker):
@@ -369,8 +368,11 @@ class SimulatedWorker(Worker):
         """A result with a derived file, whose bytes are stored before there is anything that names it."""
         if not isinstance(result, Completed):
             return result
-        digest, size = self._files(work).put([work.stage.encode()], bytes_max=len(work.stage))
-        file = DerivedFile(name="made", media_type="text/plain", size=size, sha256=digest)
+        data = work.stage.encode()
+        digest, files = sha256(data).hexdigest(), self._files(work)
+        files.announce([digest])
+        files.put(digest, [data], bytes_max=len(data))
+        file = DerivedFile(name="made", media_type="text/plain", size=len(data), sha256=digest)
         return msgspec.structs.replace(result, files=(file,))
 
     def _beat(self) -> None:

@@ -290,7 +290,8 @@ class World:
             inbox=DirectInbox(channel, [results_stream()]),
             database=self.database,
             checker=ResultChecker(
-                limits=Limits(), runners={}, routes={}, artifacts=None, clock=self.clock  # type: ignore[arg-type]
+                limits=Limits(), runners={}, routes={}, artifacts=None, clock=self.clock,  # type: ignore[arg-type]
+                outputs=Outputs(self.database),
             ),
             artifacts=None,  # type: ignore[arg-type]
             clock=self.clock,

@@ -7,9 +7,10 @@ import pytest
 
 from stateward.app import App
 from stateward.core import chain
-from stateward.core.errors import InvalidRequest, StoreError, UnknownName
+from stateward.core.errors import ConcurrentModification, InvalidRequest, StoreError, UnknownName
 from stateward.core.model import Disposition, Record, Transition
 from stateward.engine.coordinator import Submission
+from stateward.engine.erasure import SETTLED_WITHIN
 from stateward.engine.mirror import compare
 from stateward.ledger import Ledger
 from stateward.ledger.history_checkpoint import read_checkpoint
@@ -19,7 +20,8 @@ from stateward.storage import store
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.ranked import RankedIndex
 from stateward.storage.store import DeadLetter
-from tests.apps import Maker
+from stateward.workers.worker import StageFiles
+from tests.apps import Maker, on_each_store
 
 NAME, LABEL, NOTE, CELL = "quastenflosser", "sonnenblume", "nachtigall", "pustekuchen"
 WORDS = (NAME, LABEL, NOTE, CELL)
@@ -232,3 +234,52 @@ def test_no_record_names_bytes_that_were_erased_while_they_were_submitted(make_a
     assert app.store.by_dedupe("upload", stored.sha256) is None
     made = app.submit(text).record
     assert app.artifacts.holds(made.artifact or "")
+
+
+def late_files(app: App, record: Record, *, at: int | None = None) -> StageFiles:
+    """Where an attempt stores files that will never have a result: its worker is lost."""
+    clock = app.clock if at is None else lambda: at
+    return StageFiles(app.outputs, app.artifacts, record.id, {}, clock)
+
+
+@on_each_store
+def test_what_a_lost_attempt_stored_is_erased_with_its_record_or_soon_after(
+    make_app: Maker,
+) -> None:
+    app = make_app("")
+    first, other = submitted(app), submitted(app, 2)
+    long_ago = app.clock() - SETTLED_WITHIN - 1
+    before = late_files(app, first).store(b"before").sha256
+    shared = late_files(app, first).store(b"of both").sha256
+    late_files(app, other).store(b"of both")
+
+    done = app.eraser.erase([first.id], actor=ANNA, reason="request 17")
+
+    assert done.documents == 2  # its document is the other one
+    assert [app.artifacts.holds(each) for each in (before, shared)] == [False, True]
+
+    after = late_files(app, first, at=long_ago).store(b"after").sha256
+    young = late_files(app, first).store(b"just now").sha256
+    late_files(app, other, at=long_ago).store(b"of both")
+    app.outputs.save_value(first.id, "parse", "answer", CELL.encode(), at=1)
+    app.outputs.save_value(other.id, "parse", "answer", b"paid for", at=1)
+
+    assert app.eraser.sweep() == 1
+
+    stored = [app.artifacts.holds(each) for each in (after, young, shared)]
+    assert stored == [
+        False,
+        True,
+        True,
+    ]  # those announced of late may belong to an attempt under way
+    assert app.outputs.load_value(first.id, "parse", "answer") is None
+    assert app.outputs.load_value(other.id, "parse", "answer") == b"paid for"
+    assert app.admin.verify().findings == ()
+
+
+def test_no_edition_is_written_of_a_record_that_was_erased_meanwhile(own: App) -> None:
+    read = submitted(own)
+    own.eraser.erase([read.id], actor=ANNA, reason="request 17")
+
+    with pytest.raises(ConcurrentModification), own.database.transaction():
+        own.records.lock(read)

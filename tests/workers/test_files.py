@@ -1,6 +1,6 @@
 """Derived files as runners save them, and what a worker takes from a child that may be hostile."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -131,13 +131,20 @@ class Taken(AttemptFiles):
     """Blob storage in memory."""
 
     def __init__(self, found: Path | None = None) -> None:
+        self.announced: list[str] = []
         self.stored: list[bytes] = []
         self._found = found
 
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
+    def announce(self, digests: Sequence[str]) -> None:
+        self.announced += digests
+
+    def put(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> int | None:
         data = b"".join(pieces)
+        assert digest in self.announced
+        if sha256(data).hexdigest() != digest:
+            return None
         self.stored.append(data)
-        return sha256(data).hexdigest(), len(data)
+        return len(data)
 
     def find(self, stage: str, name: str) -> Path | None:
         return self._found
@@ -197,7 +204,7 @@ def test_files_that_cannot_be_stored_fail_the_attempt_which_may_be_tried_again(
     slot: ChildSlot,
 ) -> None:
     class Full(Taken):
-        def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
+        def put(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> int | None:
             raise StoreFull("the disk is full")
 
     result = run(slot, "good.save_files", Full())
@@ -209,7 +216,7 @@ def test_files_that_cannot_be_stored_fail_the_attempt_which_may_be_tried_again(
 
 def test_object_storage_that_is_away_is_no_failure_of_the_document(slot: ChildSlot) -> None:
     class Away(Taken):
-        def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
+        def put(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> int | None:
             raise ArtifactsUnreachable("it does not answer")
 
     result = run(slot, "good.save_files", Away())

@@ -1,10 +1,11 @@
 """The derived files of a stage that runs again: it reads what the stages before it made, now or then."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from stateward.blobs import ArtifactStore
 from stateward.core.files import DerivedFile
+from stateward.core.model import Micros
 from stateward.storage.outputs import Outputs
 from stateward.workers.worker import StageFiles
 
@@ -18,12 +19,13 @@ class EditionFiles(StageFiles):
         artifacts: ArtifactStore,
         record_id: str,
         inputs: Mapping[str, int],
+        clock: Callable[[], Micros],
         *,
         former: Mapping[str, int],
         made: Mapping[str, Sequence[DerivedFile]],
     ) -> None:
-        super().__init__(outputs, artifacts, record_id, inputs)
-        self._attempts = StageFiles(outputs, artifacts, record_id, former)
+        super().__init__(outputs, artifacts, record_id, inputs, clock)
+        self._attempts = StageFiles(outputs, artifacts, record_id, former, clock)
         self._store = artifacts
         self._made = made
 

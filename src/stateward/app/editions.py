@@ -401,8 +401,12 @@ class Editions:
                 f"read so, {record.id} is flagged as wrong or incomplete: {', '.join(found.flags)}; what is there now "
                 "is not, and stays. Accept the flags to store it all the same"
             )
-        for stage, result in reading.results.items():
-            self._store(record, stage, result, actor=actor, hints=reading.hints)
+        with self._transaction():
+            self._records.lock(
+                record
+            )  # else an edition could be written after its record was erased
+            for stage, result in reading.results.items():
+                self._store(record, stage, result, actor=actor, hints=reading.hints)
         self._note(reading, actor, reason, {"edition": self.edition_number(record, found.stage)})
         self._decide(record, found, actor)
         learned = [] if found.flags else self._learn(reading)
@@ -649,6 +653,7 @@ class Editions:
             self._artifacts,
             record.id,
             newest,
+            self._clock,
             former=before,
             made={name: one.files for name, one in anew.items()},
         )

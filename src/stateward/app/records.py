@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from stateward import schemas
 from stateward.app.views import record_view, transition_view
-from stateward.core.errors import UnknownName
+from stateward.core.errors import ConcurrentModification, UnknownName
 from stateward.core.files import SavedFile
 from stateward.core.machine import Stage
 from stateward.core.model import (
@@ -76,6 +76,12 @@ class Records:
         if found is None:
             raise unknown_record(record_id)
         return found
+
+    def lock(self, record: Record) -> None:
+        """Let no other transaction change a record until this one ends; refused if one has changed it already."""
+        found = self._store.load([record.id], lock=True).get(record.id)
+        if found is None or found.version != record.version:
+            raise ConcurrentModification(record.id, expected=record.version)
 
     def view(self, record: Record, *, files: Sequence[SavedFile] | None = None) -> schemas.Record:
         """A record as outsiders see it; `files` are its derived files, if they are known already."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stateward import telemetry
 from stateward.engine.system import host_name, process_life
+from stateward.storage.outputs import Outputs
 from stateward.transport import WorkerInfo
 from stateward.transport.channel import Channel
 from stateward.transport.connect import connect
@@ -111,6 +112,7 @@ def build_relay(
             routes=plugins.routes,
             artifacts=artifacts,
             clock=clock,
+            outputs=Outputs(database),
         ),
         artifacts=artifacts,
         clock=clock,

@@ -12,18 +12,26 @@ RETRY_S = 900.0  # after a failure: often enough that a short outage costs no da
 
 
 @contextmanager
-def repeated(name: str, act: Callable[[Settings], float], settings: Settings) -> Iterator[None]:
-    """Do `act` again and again, as long as this lasts; it says in how many seconds next."""
+def repeated(
+    name: str, act: Callable[[Settings], float], settings: Settings, *, first_s: float = 0.0
+) -> Iterator[None]:
+    """Do `act` after `first_s` and then again and again, as long as this lasts; it says in how many seconds next."""
     ending = Event()
-    Thread(target=_repeat, args=(name, act, settings, ending), name=name, daemon=True).start()
+    given = (name, act, settings, ending, first_s)
+    Thread(target=_repeat, args=given, name=name, daemon=True).start()
     try:
         yield
     finally:
         ending.set()
 
 
-def _repeat(name: str, act: Callable[[Settings], float], settings: Settings, ending: Event) -> None:
-    wait_s = 0.0
+def _repeat(
+    name: str,
+    act: Callable[[Settings], float],
+    settings: Settings,
+    ending: Event,
+    wait_s: float,
+) -> None:
     while not ending.wait(wait_s):
         wait_s = RETRY_S
         try:

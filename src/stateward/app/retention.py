@@ -15,6 +15,7 @@ from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.erasure import Erasures
 
 DAY_S, HOUR_S = 86_400, 3600.0
+SWEEP_EVERY_S = 6 * HOUR_S
 DOUBTED_AGAIN_S = 60.0  # until a doubted clock is judged again
 BATCH = 500
 APPLIED = "retention"
@@ -131,6 +132,16 @@ class Retention:
             ):
                 yield part
                 after = part[-1]
+
+
+def sweep_leftovers(settings: Settings) -> float:
+    """Delete what lost attempts left, and what came when its record was erased; seconds until the next time."""
+    from stateward.app import App
+
+    with App(settings) as app:
+        if gone := app.eraser.sweep():
+            telemetry.log("erasure").info("deleted files of lost attempts", files=gone)
+    return SWEEP_EVERY_S
 
 
 def apply_when_due(settings: Settings) -> float:

@@ -285,18 +285,18 @@ def _feed(settings: "Settings", roles: Sequence[str]) -> AbstractContextManager[
 
 @contextmanager
 def _chores(settings: "Settings", roles: Sequence[str]) -> Iterator[None]:
-    """What a coordinator repeats beside its loop: rules of retention, and anchors of the history."""
+    """What a coordinator repeats beside its loop: rules of retention, what was left behind, and anchors."""
     is_coordinator = "coordinator" in roles
     with ExitStack() as stack:
-        if is_coordinator and settings.retention.rules:
-            from stateward.app.repeating import repeated
-            from stateward.app.retention import apply_when_due
-
-            stack.enter_context(repeated("retention", apply_when_due, settings))
         if is_coordinator:
             from stateward.app.anchors import anchor_destinations, anchor_when_due
             from stateward.app.repeating import repeated
+            from stateward.app.retention import SWEEP_EVERY_S, apply_when_due, sweep_leftovers
 
+            sweeping = repeated("erasure", sweep_leftovers, settings, first_s=SWEEP_EVERY_S)
+            stack.enter_context(sweeping)
+            if settings.retention.rules:
+                stack.enter_context(repeated("retention", apply_when_due, settings))
             if anchor_destinations(settings):
                 stack.enter_context(repeated("anchors", anchor_when_due, settings))
         yield

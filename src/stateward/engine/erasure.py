@@ -12,7 +12,7 @@ import msgspec
 from stateward.blobs import ArtifactStore
 from stateward.core.erasure import KINDS, erase
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import Applied, Fields, Micros, plain_actor, to_iso
+from stateward.core.model import SECOND, Applied, Fields, Micros, plain_actor, to_iso
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.audit import AuditEntry, AuditLog
@@ -21,6 +21,7 @@ from stateward.storage.erasure import Erasures, Hold
 from stateward.storage.store import Store
 
 BATCH_MAX = 500
+SETTLED_WITHIN: Micros = 6 * 3600 * SECOND  # an attempt announces its files when it ends
 HELD, RELEASED = "hold", "hold_released"
 
 
@@ -89,7 +90,7 @@ class Eraser:
                     digests = self._erasures.digests_of(ids, kinds)
                     self._coordinator().commit_erasures(changes)
                     self._erasures.delete(ids, kinds, at=self._clock())
-                    documents += self._remove(digests)
+                    documents += self._remove(digests, but=ids)
         return Erased(erased=tuple(done), refused=refused, documents=documents)
 
     def _decide(
@@ -129,14 +130,30 @@ class Eraser:
                 decided[id_] = decision if isinstance(decision, Applied) else decision.detail
         return decided
 
-    def _remove(self, digests: set[str]) -> int:
-        """Delete the files that no record names now.
+    def sweep(self) -> int:
+        """Delete what attempts left that were lost, or that ended when their record was erased; how many files."""
+        before = self._clock() - SETTLED_WITHIN
+        gone = 0
+        while found := self._erasures.announced(before=before, limit=BATCH_MAX):
+            digests = {str(digest) for digest, _, _ in found}
+            own = {str(record_id) for _, record_id, _ in found}
+            with self._store.transaction():
+                gone += self._remove(digests, but=own, since=before)
+                self._erasures.forget_announced(found)
+        with self._database.erasing(), self._store.transaction():
+            self._erasures.delete_late_values()
+        return gone
+
+    def _remove(
+        self, digests: set[str], *, but: Collection[str], since: Micros | None = None
+    ) -> int:
+        """Delete the files that no record names now, nor any attempt that is under way (`Erasures.still_named`).
 
         Who submits the same bytes at this moment has found them stored, and writes no file: it takes turns with this,
         so that either its record is seen here, or it sees that the file is gone (`Submissions.create`).
         """
         self._database.take_turns(digests)
-        unnamed = digests - self._erasures.still_named(digests)
+        unnamed = digests - self._erasures.still_named(digests, but=but, since=since)
         return sum(self._artifacts.remove(each) for each in sorted(unnamed))
 
     # Holds

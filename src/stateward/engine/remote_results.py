@@ -20,7 +20,7 @@ from stateward.core.errors import (
 )
 from stateward.core.files import DerivedFile, file_fault
 from stateward.core.model import Fields, Micros, Work, clean_text
-from stateward.storage.outputs import AttemptResult, Output
+from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.transport.messages import FileReference, ResultMessage
 from stateward.workers.results import Failed, Limits, Outcome, Result
 from stateward.workers.routes import Routes, route_of
@@ -42,7 +42,9 @@ class ResultChecker:
         routes: Routes,
         artifacts: ArtifactStore,
         clock: Callable[[], Micros],
+        outputs: Outputs,
     ) -> None:
+        self._outputs = outputs
         self._limits = limits
         self._runners = runners
         self._routes = routes
@@ -94,7 +96,7 @@ class ResultChecker:
         if message.error_code is not None:
             return self._failed(message)
         try:
-            files = self._files(message)
+            files = self._files(work, message)
         except ArtifactsUnreachable:
             raise  # no fault of the result: it is checked when they can be read
         except (FatalFailure, ArtifactError, InvalidRequest, StoreError) as error:
@@ -139,12 +141,16 @@ class ResultChecker:
             return Runner(name, give)
         return Runner(name, give, known.produces, None, known.outcomes)
 
-    def _files(self, message: ResultMessage) -> tuple[DerivedFile, ...]:
+    def _files(self, work: Work, message: ResultMessage) -> tuple[DerivedFile, ...]:
         limits = self._limits
         if len(message.files) > limits.files_max:
             raise FatalFailure(f"more than {limits.files_max} files", code=BAD_RESULT)
         if sum(each.size for each in message.files) > limits.files_bytes_max:
             raise FatalFailure(f"more than {limits.files_bytes_max} bytes", code=BAD_RESULT)
+        if message.files:
+            self._outputs.announce_files(
+                work.record_id, [each.sha256 for each in message.files], at=self._clock()
+            )
         return tuple(self._file(each) for each in message.files)
 
     def _file(self, given: FileReference) -> DerivedFile:

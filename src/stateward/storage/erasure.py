@@ -6,9 +6,10 @@ import msgspec
 
 from stateward.core.chain import ERASED, commitment
 from stateward.core.erasure import CONTENTS, DOCUMENTS, ITEMS, LOGS
-from stateward.core.model import Fields, Micros
+from stateward.core.model import ERASED_REST, Fields, Micros
 from stateward.storage.database import Database, Row, Table
 from stateward.storage.mentions import ANSWERS, DEAD_LETTERS, rows_naming
+from stateward.storage.outputs import ANNOUNCED_FILES
 from stateward.storage.ranked import RankedIndex
 from stateward.storage.row_seals import digests_of, reseal
 
@@ -126,16 +127,54 @@ class Erasures:
         if DOCUMENTS in kinds:
             found |= self._digests("artifact", "records", "id", record_ids)
         if ITEMS in kinds:
-            found |= self._digests("sha256", "derived_files", "record_id", record_ids)
+            for table in ("derived_files", "announced_files"):
+                found |= self._digests("sha256", table, "record_id", record_ids)
         return found
 
-    def still_named(self, digests: Iterable[str]) -> set[str]:
-        """Those of these artifacts that a record or a derived file names."""
+    def still_named(
+        self, digests: Iterable[str], *, but: Collection[str] = (), since: Micros | None = None
+    ) -> set[str]:
+        """Those of these artifacts that a record or a derived file names, or that were announced.
+
+        Announcements of the records `but` do not count, unless they were made `since` that moment.
+        """
         wanted = sorted(digests)
         if not wanted:
             return set()
-        return self._digests("artifact", "records", "artifact", wanted) | self._digests(
-            "sha256", "derived_files", "sha256", wanted
+        named = self._digests("artifact", "records", "artifact", wanted)
+        named |= self._digests("sha256", "derived_files", "sha256", wanted)
+        condition, params = self._database.among("sha256", wanted)
+        announced = self._database.rows(
+            f"SELECT sha256, record_id, at FROM announced_files WHERE {condition}", **params
+        )
+        return named | {
+            str(digest)
+            for digest, record_id, at in announced
+            if record_id not in but or (since is not None and int(str(at)) >= since)
+        }
+
+    # What came too late
+
+    def announced(self, *, before: Micros, limit: int) -> list[Row]:
+        """Files that were announced before that moment by attempts at records that have no work now."""
+        return self._database.rows(
+            "SELECT sha256, record_id, at FROM announced_files f WHERE at < :before AND NOT EXISTS"
+            " (SELECT 1 FROM work w WHERE w.record_id = f.record_id) ORDER BY at LIMIT :limit",
+            before=before,
+            limit=limit,
+        )
+
+    def forget_announced(self, rows: Sequence[Row]) -> None:
+        """These files are settled, or gone."""
+        self._database.delete(ANNOUNCED_FILES, rows)
+
+    def delete_late_values(self) -> None:
+        """Delete values that an attempt saved when its record was erased already: attempts cannot see that."""
+        self._database.run(
+            "DELETE FROM saved_values WHERE record_id IN (SELECT s.record_id FROM saved_values s"
+            " CROSS JOIN records r WHERE r.id = s.record_id AND r.rest = :rest"
+            " AND CAST(r.outputs AS text) = '{}')",
+            rest=ERASED_REST,
         )
 
     def _digests(self, what: str, table: str, column: str, among: Sequence[str]) -> set[str]:

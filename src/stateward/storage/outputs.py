@@ -69,6 +69,11 @@ DERIVED_FILES = Table(
     },
     key=("record_id", "version", "name"),
 )  # fmt: skip
+ANNOUNCED_FILES = Table(
+    "announced_files",
+    {"sha256": "text", "record_id": "text", "at": "bigint"},
+    key=("sha256", "record_id", "at"),
+)
 _RESULT_COLUMNS = ", ".join(OUTPUTS.columns)
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -333,6 +338,17 @@ class Outputs:
                 newest = self.newest_edition(record_id, stage=stage, made=made)
                 wanted[record_id][stage] = newest
         return self.files_of(wanted)
+
+    def announce_files(self, record_id: str, digests: Sequence[str], *, at: Micros) -> None:
+        """Say which bytes are about to be stored for a record; durable on return.
+
+        If the attempt is lost before it has a result, its record still leads to them (`Eraser`). An erasure of another
+        record with the same bytes takes turns with this: it leaves them, or they are gone before they are stored.
+        """
+        with self._database.transaction():
+            self._database.take_turns(digests)
+            rows: list[Row] = [(digest, record_id, at) for digest in dict.fromkeys(digests)]
+            self._database.insert_new(ANNOUNCED_FILES, rows)
 
     def save_value(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
         """Store bytes for all attempts of a stage; durable on return. The first value under a name wins."""

@@ -97,8 +97,14 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
 class AttemptFiles(Protocol):
     """Where a worker stores the derived files of an attempt, and finds those of earlier stages."""
 
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
-        """Store these bytes durably; their SHA-256 and size. `InvalidRequest` if there are more than `bytes_max`."""
+    def announce(self, digests: Sequence[str]) -> None:
+        """Say which bytes `put` is about to store; durable on return."""
+
+    def put(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> int | None:
+        """Store these bytes durably; how many, None if that is not their SHA-256: then nothing is stored.
+
+        `InvalidRequest` if there are more than `bytes_max`.
+        """
 
     def find(self, stage: str, name: str) -> Path | None:
         """The file that an earlier stage saved under a name, or None."""
@@ -341,20 +347,22 @@ class ChildAttempt:
             raise ProtocolViolation("it sent names of files that the SDK would have refused")
         if len(files) > self._limits.files_max or size > self._limits.files_bytes_max:
             raise ProtocolViolation("it sent more files than the limits allow")
-        for number, file in enumerate(files):
-            with _derived_file(self._folder, number) as pieces:
-                self._take_over(file, pieces)
-
-    def _take_over(self, file: DerivedFile, pieces: Iterator[bytes]) -> None:
-        shown = file.name[:KEY_CHARS_SHOWN_MAX]
         if self._files is None:
             raise ProtocolViolation("it saved a file where none can be stored")
-        try:
-            stored, size = self._files.put(pieces, bytes_max=file.size)
-        except InvalidRequest as error:  # longer than it said
-            raise ProtocolViolation(f"its file {shown} changed after it was saved") from error
-        if (stored, size) != (file.sha256, file.size):
-            raise ProtocolViolation(f"its file {shown} changed after it was saved")
+        self._files.announce([file.sha256 for file in files])
+        for number, file in enumerate(files):
+            with _derived_file(self._folder, number) as pieces:
+                _take_over(self._files, file, pieces)
+
+
+def _take_over(files: AttemptFiles, file: DerivedFile, pieces: Iterator[bytes]) -> None:
+    shown = file.name[:KEY_CHARS_SHOWN_MAX]
+    try:
+        size = files.put(file.sha256, pieces, bytes_max=file.size)
+    except InvalidRequest as error:  # longer than it said
+        raise ProtocolViolation(f"its file {shown} changed after it was saved") from error
+    if size != file.size:
+        raise ProtocolViolation(f"its file {shown} changed after it was saved")
 
 
 @contextlib.contextmanager

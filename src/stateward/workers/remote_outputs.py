@@ -168,6 +168,9 @@ class RemoteOutputs(Outputs):
         given = self._given.get(record_id)
         return None if given is None else given.saved.get((stage, name))
 
+    def announce_files(self, record_id: str, digests: Sequence[str], *, at: Micros) -> None:
+        """Nothing: the coordinator announces the files of a result before it takes them over."""
+
     def save_value(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
         """Send bytes for all attempts of a stage; the engine has them on return. The first value under a name wins."""
         held = self.held.get((record_id, self._versions.get(record_id, -1)))

@@ -6,7 +6,7 @@ is read behind the same limits as the work of a worker, and never in the process
 
 import selectors
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -148,11 +148,17 @@ class _FilesInMemory:
     def __init__(self) -> None:
         self.data: bytes | None = None
 
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
+    def announce(self, digests: Sequence[str]) -> None:
+        """Nothing: it is not stored."""
+
+    def put(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> int | None:
         from hashlib import sha256
 
-        self.data = b"".join(pieces)
-        return sha256(self.data).hexdigest(), len(self.data)
+        data = b"".join(pieces)
+        if sha256(data).hexdigest() != digest:
+            return None
+        self.data = data
+        return len(data)
 
     def find(self, stage: str, name: str) -> Path | None:
         return None

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from typing import Literal, Protocol
@@ -204,20 +205,26 @@ class Artifacts(Fetchable, Protocol):
     def path(self, digest: str) -> Path:
         """The file of an artifact; raises ArtifactError if there is none."""
 
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
-        """Store bytes durably under their SHA-256."""
+    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
+        """Store bytes durably if that is their SHA-256; None if it is not, and then nothing is stored."""
 
 
 class StageFiles:
     """Derived files of one attempt: stored as artifacts at once, and found by the attempts that the record counts.
 
-    An artifact is durable before there is a result that names it. An attempt that then fails or is lost leaves bytes
-    that no record names, which is harmless.
+    An artifact is durable before there is a result that names it, and is announced before it is stored: an attempt that
+    then fails or is lost leaves bytes that no result names, which are removed with the record, or some hours later.
     """
 
     def __init__(
-        self, outputs: Outputs, artifacts: Artifacts, record_id: str, inputs: Mapping[str, int]
+        self,
+        outputs: Outputs,
+        artifacts: Artifacts,
+        record_id: str,
+        inputs: Mapping[str, int],
+        clock: Callable[[], Micros],
     ) -> None:
+        self._clock = clock
         self._outputs = outputs
         self._artifacts = artifacts
         self._record_id = record_id
@@ -226,14 +233,24 @@ class StageFiles:
     def store(self, source: bytes | Path) -> StoredFile:
         """Store the file of an inline job."""
         size = len(source) if isinstance(source, bytes) else source.stat().st_size
-        digest, size = self.put(pieces_of_file(source), bytes_max=size)
-        return StoredFile(digest, size, self._artifacts.path(digest))
+        digest = sha256()
+        for piece in pieces_of_file(source):
+            digest.update(piece)
+        own = digest.hexdigest()
+        self.announce([own])
+        if self.put(own, pieces_of_file(source), bytes_max=size) is None:
+            raise StoreError("a file changed while it was saved")
+        return StoredFile(own, size, self._artifacts.path(own))
 
-    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
-        """Store these bytes; their SHA-256 and size."""
-        stored = self._artifacts.put(pieces, bytes_max=bytes_max)
+    def announce(self, digests: Sequence[str]) -> None:
+        """Say which bytes `put` is about to store; durable on return."""
+        self._outputs.announce_files(self._record_id, digests, at=self._clock())
+
+    def put(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> int | None:
+        """Store these bytes; how many, None if they have another hash."""
+        stored = self._artifacts.put_as(digest, pieces, bytes_max=bytes_max)
         point(Point.FILE_STORED)
-        return stored.sha256, stored.size
+        return None if stored is None else stored.size
 
     def find(self, stage: str, name: str) -> Path | None:
         """The file that an earlier stage saved under a name, or None."""
@@ -879,7 +896,7 @@ class Worker:
         return StageSavedValues(self._outputs, work.record_id, work.stage, self._clock)
 
     def _files(self, work: Work) -> StageFiles:
-        return StageFiles(self._outputs, self._artifacts, work.record_id, work.inputs)
+        return StageFiles(self._outputs, self._artifacts, work.record_id, work.inputs, self._clock)
 
     def _options_of(self, work: Work) -> Fields:
         return self._config_options(work.runner)
