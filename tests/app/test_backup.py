@@ -14,11 +14,16 @@ from stateward.app.backup import Backup
 from stateward.app.backup_places import BackupSet, FolderPlace
 from stateward.app.backup_schedule import due_in_s, make_scheduled
 from stateward.app.doctor import Check, checks
+from stateward.app.known_elsewhere import compare_elsewhere, way_on
 from stateward.app.restore import restore
+from stateward.cli.exit_codes import Exit
 from stateward.core.errors import InvalidRequest, StoreMismatch
 from stateward.core.model import SECOND
+from stateward.ledger import parse_verifier
+from stateward.notifications.email import EmailAddresses, compose_plain
 from stateward.settings import Settings
 from tests.apps import Maker
+from tests.cli.shell import Shell
 
 STATEMENT = b"Date;Text;Amount\n2026-01-05;Bakery;-1,00\n"
 
@@ -145,6 +150,62 @@ def test_what_came_after_the_set_is_named(tmp_path: Path) -> None:
     assert found.ledger_records == (late.id,)
     assert (found.checkpoint or "").startswith(str(tmp_path / "own/elsewhere/checkpoint-"))
     assert found.checkpoint_ahead == moved
+    steps = way_on(found, own, place="PLACE")
+    assert [step.partition(":")[0] for step in steps] == [
+        "look at what only the ledger knows",
+        "submit the documents again that no record names",
+        "name a new folder in ledger.mirror",
+        "tell those who have later checkpoints that the history was brought back to an earlier moment",
+        "back up from here",
+    ]
+    path = Path(steps[1].rpartition(" ")[2])
+    with App(own) as app:  # the way that is named leads on
+        assert app.submit(path).record.artifact == late.artifact
+
+
+def test_backups_are_an_anchor_and_say_what_an_older_set_lacks(tmp_path: Path) -> None:
+    text = f"profile: business\nbackup: {{folder: {tmp_path}/safe}}\n"
+    own = settings_at(tmp_path / "own", text)
+    with App(own) as app:
+        submitted(app, 1)
+        older = backed_up(app, tmp_path / "safe")
+        submitted(app, 2)
+        newer = backed_up(app, tmp_path / "safe")
+        submitted(app, 3)
+        assert hand_over(app) == {}
+        last = app.admin.checkpoint()
+        submitted(app, 4)
+        mail = compose_plain(
+            EmailAddresses(sender="a@example.org", recipient="b@example.org"),
+            subject="checkpoint",
+            text=app.admin.checkpoint(),
+            now=app.clock(),
+        )
+    (tmp_path / "mail.eml").write_bytes(bytes(mail))
+    (handed,) = (tmp_path / "safe/checkpoints").iterdir()
+    assert parse_verifier((own.data_path / "signing.key.pub").read_text().strip()).has_signed(last)
+
+    new = settings_at(tmp_path / "new")
+    place = tmp_path / "safe/sets" / older.name
+    with pytest.raises(InvalidRequest):
+        restore(place, new, checkpoints=[tmp_path / "own/settings.yaml"])
+    assert new.store_path is not None
+    assert not new.store_path.exists()
+    found = restore(place, new)
+    assert (found.newer_sets, found.checkpoint) == ((newer.name,), str(handed))
+    assert found.checkpoint_ahead == 2
+    assert way_on(found, new, place="P")[0].endswith(f"restore P/sets/{newer.name}")
+
+    mailed = compare_elsewhere(new, checkpoints=[tmp_path / "mail.eml"])
+    assert (mailed.checkpoint, mailed.checkpoint_ahead) == (str(tmp_path / "mail.eml"), 3)
+    shell = Shell(tmp_path / "new/data")
+    assert shell("restore", "--compare").exit_code == Exit.OK
+    told = shell("restore", "--compare", "--checkpoint", str(tmp_path / "mail.eml"))
+    assert (told.exit_code, "covers 3 transitions" in told.stdout) == (Exit.FOUND_PROBLEMS, True)
+    assert "  1. tell those who have later checkpoints" in told.stderr
+    assert shell("restore").exit_code == Exit.USAGE
+    assert Shell(tmp_path / "none")("restore", "--compare").exit_code == Exit.REFUSED
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_store_is_never_overwritten_and_a_changed_set_is_refused(

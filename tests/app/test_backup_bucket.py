@@ -8,9 +8,11 @@ from unittest.mock import patch
 import pytest
 
 from stateward.app import App
+from stateward.app.anchors import hand_over
 from stateward.app.backup import Backup
 from stateward.app.backup_places import BackupSet, place_at
 from stateward.app.backup_schedule import due_in_s, make_scheduled
+from stateward.app.known_elsewhere import compare_elsewhere
 from stateward.app.restore import restore
 from stateward.blobs.objects import ObjectStorage
 from stateward.core.errors import ArtifactsUnreachable, InvalidRequest, StoreMismatch
@@ -77,6 +79,26 @@ def test_sets_in_a_bucket_come_back_go_and_are_never_half_there(
     objects[name] += b"!"
     with pytest.raises(StoreMismatch, match="its hash is another"):
         restore(f"{URL}/sets/{second.name}", settings_at(tmp_path / "3", s3.endpoint))
+
+
+def test_checkpoints_in_a_bucket_say_what_is_missing(s3: S3Server, tmp_path: Path) -> None:
+    text = f"profile: business\nbackup: {{folder: '{URL}'}}\n"
+    own = settings_at(tmp_path / "own", s3.endpoint, text)
+    with App(own) as app:
+        submitted(app, 1)
+        made = backed_up(app)
+        for number in (2, 3):
+            submitted(app, number)
+            assert hand_over(app) == {}
+    s3.objects[BUCKET]["of/us/checkpoints/notes-99-00000000.txt"] = b"no checkpoint"
+
+    found = restore(f"{URL}/sets/{made.name}", settings_at(tmp_path / "new", s3.endpoint))
+
+    assert found.checkpoint_ahead == 2
+    assert (found.checkpoint or "").startswith(f"{URL}/checkpoints/checkpoint-stateward.local-")
+    del s3.objects[BUCKET]
+    away = compare_elsewhere(own)
+    assert (away.is_behind, len(away.unread)) == (True, 1)
 
 
 def _made_after_cuts(app: App, monkeypatch: pytest.MonkeyPatch) -> BackupSet:

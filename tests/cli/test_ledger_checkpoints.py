@@ -40,7 +40,7 @@ def test_a_signed_checkpoint_is_handed_over_and_verified_with_the_public_half(
     good = shell(*args, made["public"])
     other = shell(
         *args,
-        shell.json("key", "signing", "create", "example.org/l", "--out", str(key) + "2")["public"],
+        shell.json("keys", "signing", "create", "example.org/l", "--out", str(key) + "2")["public"],
     )
 
     assert key.stat().st_mode & 0o077 == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stateward import telemetry
+from stateward.app.backup_places import CHECKPOINTS
 from stateward.app.signing import ensure_signing_key
 from stateward.core.errors import StatewardError
 from stateward.core.model import COORDINATOR, SECOND, Json, Micros
@@ -17,6 +18,7 @@ from stateward.storage.audit import AuditEntry
 
 if TYPE_CHECKING:
     from stateward.app import App
+    from stateward.blobs.bucket import Bucket
     from stateward.settings import Settings
 
 ANCHORED = "anchored"
@@ -26,11 +28,21 @@ RETRY_S = 900.0  # while a destination does not answer
 
 
 def anchor_destinations(settings: "Settings") -> tuple[str, ...]:
-    """Where checkpoints go: as the settings say; where proof matters and they say nothing, to the administrator."""
+    """Where checkpoints go: as the settings say; where proof matters and they say nothing, to what they name anyway.
+
+    That is the administrator's mailbox and the place of backups. There is no default beyond these: whatever this
+    machine could choose by itself is owned by the same person, which would only look like an anchor.
+    """
     own, mail = settings.anchors.destinations, settings.notifications
-    if own or settings.profile == "personal" or None in (mail.admin_email, mail.smtp_url):
+    if own or settings.profile == "personal":
         return own
-    return (f"{MAILTO}{mail.admin_email}",)
+    mailbox = () if None in (mail.admin_email, mail.smtp_url) else (f"{MAILTO}{mail.admin_email}",)
+    return (*mailbox, *_beside_backups(settings))
+
+
+def _beside_backups(settings: "Settings") -> tuple[str, ...]:
+    folder = settings.backup.folder
+    return () if folder is None else (f"{folder.rstrip('/')}/{CHECKPOINTS}",)
 
 
 def hand_over(app: "App") -> dict[str, str]:
@@ -59,6 +71,8 @@ def _hand_to(app: "App", destination: str, checkpoint: str) -> str:
         if destination.partition("://")[0] in BUCKETS:
             return _put(app, destination, checkpoint)
         check_destination(destination, app.settings.data_path)
+        if destination in _beside_backups(app.settings) and Path(destination).parent.is_dir():
+            Path(destination).mkdir(exist_ok=True, mode=0o700)
         secret = app.settings.ledger.webhook_secret
         signing = None if secret is None else Path(secret).read_text("utf-8").strip()
         return export_checkpoint(checkpoint, destination, secret=signing)
@@ -102,15 +116,20 @@ def _stamp(app: "App", url: str, checkpoint: str) -> str:
 
 
 def _put(app: "App", url: str, checkpoint: str) -> str:
-    from stateward.blobs.objects import ObjectOptions, ObjectStorage
+    bucket_at(url, app.settings).put_named(checkpoint_name(checkpoint), checkpoint.encode())
+    return ""
 
-    own = app.settings.artifacts
+
+def bucket_at(url: str, settings: "Settings") -> "Bucket":
+    """The bucket of a destination; endpoint and region are those of documents."""
+    from stateward.blobs.bucket import Bucket
+    from stateward.blobs.objects import ObjectOptions
+
+    own = settings.artifacts
     options = ObjectOptions(
         url=url, endpoint=own.endpoint, region=own.region, timeout_s=own.timeout_seconds
     )
-    place = ObjectStorage(options, app.settings.data_path)  # its cache is not used
-    place.put_named(checkpoint_name(checkpoint), checkpoint.encode())
-    return ""
+    return Bucket(options, settings.data_path)  # its cache is not used
 
 
 def last_anchor(app: "App") -> Micros | None:

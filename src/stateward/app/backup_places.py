@@ -3,6 +3,7 @@
     <place>/documents/<2 hex>/<sha256>   every document of every set, once
     <place>/sets/<time>/backup.json      what the set holds; written last, so a set without it is none
                        /…                its files
+    <place>/checkpoints/                 checkpoints of the history, where this is an outside anchor (`anchors`)
 
 In a folder a set is made beside the others and renamed when it is complete. Objects cannot be renamed: there a set is
 made in the data folder and sent file by file, first the list of its documents, so that a removal of old sets that runs
@@ -37,6 +38,7 @@ FORMAT = 1
 MANIFEST = "backup.json"
 DOCUMENTS_FILE = "documents.txt"
 DOCUMENTS, SETS = "documents", "sets"
+CHECKPOINTS = "checkpoints"  # of the history, where it is an anchor as well (`anchors`)
 UNFINISHED = ".unfinished-"
 STAGING = ".backup-"
 COPIES = f"{STAGING}copies"

@@ -167,7 +167,7 @@ def _anchor_check(app: App) -> Check:
     is_well = app.settings.profile == "personal" or (is_recent and is_signed)
     said = "no checkpoint was handed over" if last is None else f"last at {to_iso(last)}"
     advice = (
-        "name anchors.destinations in the settings, or notifications.admin_email and smtp_url"
+        "name anchors.destinations in the settings, or backup.folder, or notifications.admin_email and smtp_url"
         if not places
         else "a running coordinator hands them over: look at its log"
     )

@@ -6,18 +6,16 @@ restored has no records, and the same command can be given again.
 
 import os
 import shutil
+from collections.abc import Sequence
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-import msgspec
-
-from stateward.app.anchors import TIMESTAMPS
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup import (
     LEDGER_FOLDER,
     SQLITE_FILE,
     Progress,
-    document_digests,
     file_digest,
 )
 from stateward.app.backup_places import (
@@ -30,43 +28,49 @@ from stateward.app.backup_places import (
     sync_folder,
 )
 from stateward.app.databases import open_database
+from stateward.app.known_elsewhere import Elsewhere, compare_elsewhere, read_checkpoint_file
 from stateward.app.postgres_tools import POSTGRES_FILE, run_postgres_tool, without_password
 from stateward.blobs import ArtifactStore
 from stateward.core.errors import InvalidRequest, StoreError, StoreMismatch
 from stateward.settings import Settings
 
-SHOWN_MAX = 50
 
-
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back, and what is known here beyond it."""
+class Restored(Elsewhere, frozen=True, kw_only=True):
+    """What came back, and what is known here and elsewhere beyond it."""
 
     set: BackupSet
     documents: int
-    missing: tuple[str, ...] = ()
-    """Documents that records name and that the set could not bring."""
-    unknown_documents: tuple[str, ...] = ()
-    """Documents that lie in the data folder and that no restored record names: they came after the backup."""
-    ledger_ahead: int = 0
-    """Transitions that the mirrored ledger has beyond the restored history."""
-    ledger_records: tuple[str, ...] = ()
-    """The records that these belong to; at most the first fifty."""
-    checkpoint: str | None = None
-    """A file with a checkpoint that was handed over and that covers more than the restored history has."""
-    checkpoint_ahead: int = 0
-    """How many transitions it covers beyond it."""
 
 
 def restore(
-    where: Path | str, settings: Settings, *, progress: Progress = lambda *_: None
+    where: Path | str,
+    settings: Settings,
+    *,
+    checkpoints: Sequence[Path] = (),
+    progress: Progress = lambda *_: None,
 ) -> Restored:
-    """Bring a set back into the data folder and database that these settings name, which hold no store yet."""
+    """Bring a set back into the data folder and database that these settings name, which hold no store yet.
+
+    `checkpoints` are files with checkpoints that someone was given, to be compared with what came back.
+    """
     _refuse_store(settings)
+    for file in checkpoints:
+        read_checkpoint_file(file)  # what is none is refused before anything is written
     with opened_set(where, settings) as (files, place):
-        return _restored(files, place, settings, progress)
+        made, missing = _bring_back(files, place, settings, progress)
+        found = compare_elsewhere(settings, place=place, checkpoints=checkpoints)
+    own = {
+        field: getattr(found, field) for field in Elsewhere.__struct_fields__ if field != "missing"
+    }
+    return Restored(
+        set=made, documents=made.documents - len(missing), missing=tuple(missing), **own
+    )
 
 
-def _restored(files: Path, place: BackupPlace, settings: Settings, progress: Progress) -> Restored:
+def _bring_back(
+    files: Path, place: BackupPlace, settings: Settings, progress: Progress
+) -> tuple[BackupSet, list[str]]:
+    """The set, and which of its documents could not be brought back."""
     made = read_manifest(files)
     _refuse_other_engine(made, settings)
     listing = (files / DOCUMENTS_FILE).read_text()
@@ -80,7 +84,7 @@ def _restored(files: Path, place: BackupPlace, settings: Settings, progress: Pro
     missing = _copy_documents(place, listing.split(), own, progress)
     _copy_ledger(files, settings)
     _copy_database(database, settings)
-    return _compare(made, settings, own, missing)
+    return made, missing
 
 
 def _copy_documents(
@@ -111,6 +115,7 @@ def _copy_database(database: Path, settings: Settings) -> None:
     to = settings.store_path
     if to is None:
         _restore_postgres(database, settings.store.url)
+        _grant_rights(settings)
         return
     to.parent.mkdir(parents=True, exist_ok=True)
     incoming = to.with_name(f".{to.name}.restoring")
@@ -135,68 +140,10 @@ def _restore_postgres(database: Path, url: str) -> None:
         raise
 
 
-def _compare(
-    made: BackupSet, settings: Settings, own: ArtifactStore, missing: list[str]
-) -> Restored:
-    database = open_database(settings)
-    try:
-        if (
-            made.engine == "postgresql"
-        ):  # rights are not part of a set: the role may be missing there
-            database.rows(
-                "SELECT grant_to_runners() FROM pg_roles WHERE rolname = 'stateward_runner'"
-            )
-        named = set(document_digests(database))
-        ((newest,),) = database.rows("SELECT coalesce(max(seq), 0) FROM transitions")
-        ((count,),) = database.rows("SELECT coalesce(sum(count), 0) FROM lanes")
-    finally:
-        database.close()
-    ahead, records = _ledger_ahead(settings, int(str(newest)))
-    checkpoint, covered = _newest_checkpoint(settings)
-    beyond = max(0, covered - int(str(count)))
-    return Restored(
-        set=made,
-        documents=len(named) - len(missing),
-        missing=tuple(missing),
-        unknown_documents=tuple(sorted(set(own.digests()) - named)),
-        ledger_ahead=ahead,
-        ledger_records=tuple(records),
-        checkpoint=str(checkpoint) if beyond else None,
-        checkpoint_ahead=beyond,
-    )
-
-
-def _newest_checkpoint(settings: Settings) -> tuple[Path | None, int]:
-    """The checkpoint that covers most, of those that were handed to folders or time-stamped; what it covers."""
-    from stateward.ledger.history_checkpoint import read_checkpoint
-
-    places = [settings.data_path / TIMESTAMPS, *map(Path, settings.anchors.destinations)]
-    newest: Path | None = None
-    covered = 0
-    for file in (each for place in places if place.is_dir() for each in place.rglob("*.txt")):
-        try:
-            count = read_checkpoint(file.read_text("utf-8")).count
-        except (InvalidRequest, OSError, UnicodeDecodeError):
-            continue  # another file, or one that was damaged: `verify --checkpoint` says what is wrong with it
-        if count > covered:
-            newest, covered = file, count
-    return newest, covered
-
-
-def _ledger_ahead(settings: Settings, newest: int) -> tuple[int, list[str]]:
-    from stateward.ledger import Ledger
-
-    mirror = settings.ledger.mirror
-    if mirror is None or not Path(mirror).is_dir() or not any(Path(mirror).iterdir()):
-        return 0, []
-    ahead = 0
-    records: dict[str, None] = {}
-    with Ledger.open(Path(mirror), read_only=True, machine=None) as ledger:
-        for line in ledger.records():
-            if (line.source_seq or 0) > newest:
-                ahead += 1
-                records[line.doc_id] = None
-    return ahead, list(records)[:SHOWN_MAX]
+def _grant_rights(settings: Settings) -> None:
+    """Rights are not part of a set: the role of workers may be missing on this server."""
+    with closing(open_database(settings)) as opened:
+        opened.rows("SELECT grant_to_runners() FROM pg_roles WHERE rolname = 'stateward_runner'")
 
 
 def _refuse_other_engine(made: BackupSet, settings: Settings) -> None:

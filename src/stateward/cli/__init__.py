@@ -152,6 +152,7 @@ cli = Root(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     sections=COMMANDS,
     renamed={"prioritise": "set-priority", "release": "advance"},
+    aliases={"keys": "key"},
     examples=[
         "stateward demo",
         "stateward submit january.csv",

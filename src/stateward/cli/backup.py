@@ -1,5 +1,6 @@
 """`backup` makes a set of everything an installation holds, `restore` brings one back."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,8 +10,10 @@ from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stateward.app.backup_places import BackupSet
-    from stateward.app.restore import Restored
+    from stateward.app.known_elsewhere import Elsewhere
 
 SHOWN_MAX = 10
 
@@ -67,40 +70,86 @@ def backup(context: CliContext, where: str, *, keep: int | None, is_list: bool) 
     examples=[
         "stateward --data stateward-restored restore /mnt/backup/stateward/sets/20260131T030000Z",
         "stateward --data stateward-restored restore s3://bucket/stateward/sets/20260131T030000Z",
+        "stateward restore --compare --checkpoint mailed.eml",
     ],
 )
-@click.argument("place", metavar="SET")
+@click.argument("place", metavar="[SET]", required=False)
+@click.option(
+    "--checkpoint",
+    "checkpoints",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Compare with this checkpoint as well, such as a mail that was saved. Can be repeated.",
+)
+@click.option(
+    "--compare",
+    "is_compare",
+    is_flag=True,
+    help="Restore nothing: compare the store that is here, after a recovery by other means.",
+)
 @pass_context
-def restore(context: CliContext, place: str) -> Exit:
+def restore(
+    context: CliContext, place: str | None, *, checkpoints: tuple[Path, ...], is_compare: bool
+) -> Exit:
     """Bring a backup set back into an empty data folder.
 
-    Checks every file against its hash, refuses to overwrite a store, and then says what is known here beyond the set:
-    documents that came later, records that the mirrored ledger knows, and checkpoints that were handed over and cover
-    more. With 1 something is missing.
+    Checks every file against its hash, refuses to overwrite a store, and then says what is known elsewhere beyond the
+    set, and what to do about it: newer sets, documents that came later, records that the mirrored ledger knows, and
+    checkpoints that were handed over (to folders, buckets and mailboxes) and cover more. With 1 something is missing.
     """
+    if (place is None) != is_compare:
+        raise click.UsageError("name a backup set, or --compare the store that is here")
+    if place is None:
+        return _compare(context, checkpoints)
     from stateward.app import App
+    from stateward.app.known_elsewhere import way_on
     from stateward.app.restore import restore as bring_back
 
     settings = context.settings()
     found = bring_back(
-        place, settings, progress=lambda what, count: context.progress(f"{what}: {count:,}")
+        place,
+        settings,
+        checkpoints=checkpoints,
+        progress=lambda what, count: context.progress(f"{what}: {count:,}"),
     )
     with App(settings) as app:
         verdict = app.admin.verify(
             progress=lambda what, count: context.progress(f"{what}: {count:,}")
         )
+    steps = way_on(found, settings, place=place.rstrip("/").rpartition("/sets/")[0] or None)
     if context.json:
-        context.emit({**_plain(found), "is_sound": verdict.is_sound})
+        context.emit({**_plain(found), "is_sound": verdict.is_sound, "next": steps})
     else:
         for finding in verdict.findings:
             write(finding)
-        _tell_restored(context, found)
-    is_ahead = found.ledger_ahead or found.checkpoint_ahead
-    is_well = verdict.is_sound and not found.missing and not is_ahead
-    return Exit.OK if is_well else Exit.FOUND_PROBLEMS
+        context.say(
+            f"restored {plural(found.set.records, 'record')} with {plural(found.documents, 'document')} as of "
+            f"{found.set.taken_at}"
+        )
+        _tell(context, found, steps)
+    return Exit.OK if verdict.is_sound and not found.is_behind else Exit.FOUND_PROBLEMS
 
 
-def _plain(value: "BackupSet | Restored") -> dict[str, object]:
+def _compare(context: CliContext, checkpoints: tuple[Path, ...]) -> Exit:
+    """What is known elsewhere, for who has brought a database back without us."""
+    from stateward.app.backup_places import place_at
+    from stateward.app.known_elsewhere import compare_elsewhere, way_on
+
+    settings = context.settings()
+    place = None if settings.backup.folder is None else place_at(settings.backup.folder, settings)
+    found = compare_elsewhere(settings, place=place, checkpoints=checkpoints)
+    steps = way_on(found, settings, place=settings.backup.folder)
+    if context.json:
+        context.emit({**_plain(found), "next": steps})
+    else:
+        _tell(context, found, steps)
+        if not found.is_behind:
+            context.say("nothing is known elsewhere that is missing here")
+    return Exit.FOUND_PROBLEMS if found.is_behind else Exit.OK
+
+
+def _plain(value: "BackupSet | Elsewhere") -> dict[str, object]:
     import msgspec
 
     plain: dict[str, object] = msgspec.to_builtins(value)
@@ -137,36 +186,34 @@ def _show_sets(context: CliContext, sets: "list[BackupSet]") -> Exit:
     return Exit.OK
 
 
-def _tell_restored(context: CliContext, found: "Restored") -> None:
-    context.say(
-        f"restored {plural(found.set.records, 'record')} with {plural(found.documents, 'document')} as of "
-        f"{found.set.taken_at}"
+def _tell(context: CliContext, found: "Elsewhere", steps: list[str]) -> None:
+    if found.newer_sets:
+        write(f"{plural(len(found.newer_sets), 'set')} of the same place hold more")
+    _list(f"{plural(len(found.missing), 'document')} of these records are not here", found.missing)
+    _list(
+        f"{plural(len(found.unknown_documents), 'document')} came later, and no record names them",
+        [f"artifacts/{digest[:2]}/{digest}" for digest in found.unknown_documents],
     )
-    if found.missing:
-        write(f"{plural(len(found.missing), 'document')} of these records could not be restored:")
-        for digest in found.missing[:SHOWN_MAX]:
-            write(f"  {digest}")
-    if found.unknown_documents:
-        write(
-            f"{plural(len(found.unknown_documents), 'document')} in the data folder came after the backup; submit each "
-            "again to have a record for it:"
-        )
-        for digest in found.unknown_documents[:SHOWN_MAX]:
-            write(f"  artifacts/{digest[:2]}/{digest}")
     if found.ledger_ahead:
         write(
-            f"the mirrored ledger knows {plural(found.ledger_ahead, 'transition')} beyond the backup, of: "
+            f"the mirrored ledger knows {plural(found.ledger_ahead, 'transition')} beyond this history, of: "
             f"{', '.join(found.ledger_records[:SHOWN_MAX])}"
-        )
-        context.say(
-            "look at them with `stateward ledger history`; then name a new folder in ledger.mirror, because this "
-            "ledger is not continued by the restored history"
         )
     if found.checkpoint is not None:
         write(
-            f"{found.checkpoint} covers {plural(found.checkpoint_ahead, 'transition')} beyond the backup: what "
+            f"{found.checkpoint} covers {plural(found.checkpoint_ahead, 'transition')} beyond this history: what "
             "happened then is in a newer set, in the ledger, or lost"
         )
-        context.say(
-            "tell those who have such checkpoints that the history was restored: it does not grow from them any more"
-        )
+    for each in found.unread:
+        write(f"could not be asked: {each}")
+    if steps:
+        context.say("what to do next:")
+        for number, step in enumerate(steps, 1):
+            context.say(f"  {number}. {step}")
+
+
+def _list(heading: str, lines: "Sequence[str]") -> None:
+    if lines:
+        write(f"{heading}:")
+        for line in lines[:SHOWN_MAX]:
+            write(f"  {line}")

@@ -366,9 +366,11 @@ class Root(Group):
         name: str,
         *,
         sections: Sequence[tuple[str, Mapping[str, tuple[str, str]]]],
+        aliases: Mapping[str, str],
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
         super().__init__(name, **how)
+        self._aliases = aliases  # other words for the same command, which no help lists
         self.sections = sections
         self._modules = {name: where for _, own in sections for name, (where, _) in own.items()}
 
@@ -378,6 +380,7 @@ class Root(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command of ours, or of a plug-in, whose code is imported now."""
+        cmd_name = self._aliases.get(cmd_name, cmd_name)
         if cmd_name in self._modules:
             module, _, name = self._modules[cmd_name].partition(":")
             found: click.Command = getattr(import_module(f"stateward.cli.{module}"), name)

@@ -309,7 +309,8 @@ class AnchorSettings(Section, frozen=True, kw_only=True):
             "storage (`s3://bucket/prefix`, `gs://`, `az://`), `mailto:` addresses (by `notifications.smtp_url`) and "
             "authorities for time stamps (`rfc3161+https://…`; tokens are stored in `timestamps` of the data folder). "
             "Signed with `ledger.signing_key`, posts also with `ledger.webhook_secret`. In the profiles business and "
-            "enterprise, none means: by mail to `notifications.admin_email`, where mail can be sent.",
+            "enterprise, none means: by mail to `notifications.admin_email`, where mail can be sent, and into "
+            "`checkpoints` of `backup.folder`, where that is named.",
         ),
     ] = ()
     timestamp_roots: Annotated[

@@ -1,0 +1,244 @@
+"""What is known elsewhere and missing in a history that was brought back from an earlier moment, and the way on.
+
+Elsewhere are: newer backup sets, the mirrored ledger, checkpoints that were handed to folders, buckets, time-stamping
+authorities or mailboxes, and documents that survived. Nothing here changes anything.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from stateward.app.anchors import TIMESTAMPS, anchor_destinations, bucket_at
+from stateward.app.artifacts import open_artifacts
+from stateward.app.backup import document_digests
+from stateward.app.backup_places import CHECKPOINTS, BackupPlace, BackupSet
+from stateward.app.databases import open_database
+from stateward.core.errors import InvalidRequest, StatewardError
+from stateward.settings import Settings
+from stateward.settings.storage import BUCKETS
+
+SHOWN_MAX = 50
+LOOKED_AT_MAX = 20
+"""Files of a bucket that are read: the first one that is a checkpoint covers most, and others may lie beside it."""
+_COVERED = re.compile(r"-(\d+)-[0-9a-f]{8}\.txt")
+
+
+class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known beyond a history, and what its records name that is not here."""
+
+    missing: tuple[str, ...] = ()
+    """Documents that records name and that are not stored."""
+    unknown_documents: tuple[str, ...] = ()
+    """Documents that are stored and that no record names: they came later."""
+    ledger_ahead: int = 0
+    """Transitions that the mirrored ledger has beyond the history."""
+    ledger_records: tuple[str, ...] = ()
+    """The records that these belong to; at most the first fifty."""
+    checkpoint: str | None = None
+    """Where the checkpoint is that was handed over and that covers more than the history has."""
+    checkpoint_ahead: int = 0
+    """How many transitions it covers beyond it."""
+    newer_sets: tuple[str, ...] = ()
+    """Backup sets of the same place that hold more transitions."""
+    unread: tuple[str, ...] = ()
+    """Places that could not be asked, and why."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether anything is missing here, or cannot be known."""
+        return bool(
+            self.missing
+            or self.ledger_ahead
+            or self.checkpoint_ahead
+            or self.newer_sets
+            or self.unread
+        )
+
+
+def compare_elsewhere(
+    settings: Settings,
+    *,
+    place: BackupPlace | None = None,
+    checkpoints: Sequence[Path] = (),
+) -> Elsewhere:
+    """Compare the store of these settings with all that is known elsewhere.
+
+    `place` is asked for sets that hold more, and for checkpoints; `checkpoints` are files that someone was given.
+    """
+    unread: list[str] = []
+    found = Checkpoints(unread)
+    found.look_at(checkpoints)
+    if settings.store_path is not None and not settings.store_path.exists():
+        raise InvalidRequest(f"there is no store at {settings.store_path} to compare")
+    with closing(open_database(settings)) as database:
+        named = set(document_digests(database))
+        ((newest,),) = database.rows("SELECT coalesce(max(seq), 0) FROM transitions")
+        ((count,),) = database.rows("SELECT coalesce(sum(count), 0) FROM lanes")
+    stored = set(open_artifacts(settings).digests())
+    ahead, records = _ledger_ahead(settings, int(str(newest)))
+    found.look_through(settings, () if place is None else (place.location,))
+    beyond = max(0, found.covered - int(str(count)))
+    return Elsewhere(
+        missing=tuple(sorted(named - stored)),
+        unknown_documents=tuple(sorted(stored - named)),
+        ledger_ahead=ahead,
+        ledger_records=tuple(records),
+        checkpoint=found.newest if beyond else None,
+        checkpoint_ahead=beyond,
+        newer_sets=tuple(each.name for each in _larger(place, int(str(count)), unread)),
+        unread=tuple(unread),
+    )
+
+
+class Checkpoints:
+    """The checkpoint that covers most, of all that are looked at."""
+
+    def __init__(self, unread: list[str]) -> None:
+        self.newest: str | None = None
+        self.covered = 0
+        self._unread = unread
+
+    def look_at(self, files: Iterable[Path]) -> None:
+        """Files that a person names: they must be checkpoints."""
+        for file in files:
+            self._take(str(file), read_checkpoint_file(file))
+
+    def look_through(self, settings: Settings, places: Iterable[str]) -> None:
+        """All destinations of the settings that can be read, and places of backups."""
+        own = [f"{place.rstrip('/')}/{CHECKPOINTS}" for place in places]
+        for where in dict.fromkeys((*anchor_destinations(settings), *own)):
+            if where.partition("://")[0] in BUCKETS:
+                self._look_into_bucket(settings, where)
+            else:
+                self._look_into_folder(Path(where))
+        self._look_into_folder(settings.data_path / TIMESTAMPS)
+
+    def _look_into_folder(self, folder: Path) -> None:
+        for file in folder.rglob("*.txt") if folder.is_dir() else ():
+            try:
+                self._take(str(file), read_checkpoint_file(file))
+            except (InvalidRequest, OSError):
+                continue  # another file, or a damaged one: `verify --checkpoint` says what is wrong with it
+
+    def _look_into_bucket(self, settings: Settings, url: str) -> None:
+        """Read the one whose name says that it covers most; a few more where that is none."""
+        try:
+            bucket = bucket_at(url, settings)
+            names = sorted(bucket.names(""), key=_covered_by_name, reverse=True)
+            for name in names[:LOOKED_AT_MAX]:
+                try:
+                    text = bucket.read_named(name).decode("utf-8", "replace")
+                    self._take(f"{url.rstrip('/')}/{name}", checkpoint_count(text))
+                except InvalidRequest:
+                    continue
+                return
+        except StatewardError as error:
+            self._unread.append(f"{url}: {error}")
+
+    def _take(self, where: str, count: int) -> None:
+        if count > self.covered:
+            self.newest, self.covered = where, count
+
+
+def read_checkpoint_file(path: Path) -> int:
+    """How many transitions the checkpoint in a file covers; the file may be a whole mail as it was saved."""
+    data = path.read_bytes()
+    try:
+        return checkpoint_count(data.decode("utf-8", "replace"))
+    except InvalidRequest:
+        text = _text_of_mail(data)
+        if text is None:
+            raise
+        return checkpoint_count(text)
+
+
+def checkpoint_count(text: str) -> int:
+    """How many transitions a checkpoint covers; `InvalidRequest` if it is none."""
+    from stateward.ledger.history_checkpoint import read_checkpoint
+
+    return read_checkpoint(text).count
+
+
+def _text_of_mail(data: bytes) -> str | None:
+    from email import message_from_bytes, policy
+
+    body = message_from_bytes(data, policy=policy.default).get_body(("plain",))
+    return None if body is None else str(body.get_content()).replace("\r\n", "\n").lstrip()
+
+
+def _covered_by_name(name: str) -> int:
+    found = _COVERED.search(name)
+    return int(found[1]) if found else -1
+
+
+def _larger(place: BackupPlace | None, count: int, unread: list[str]) -> Iterator[BackupSet]:
+    if place is None:
+        return
+    try:
+        sets = place.sets()
+    except (StatewardError, OSError) as error:
+        unread.append(f"{place.location}: {error}")
+        return
+    yield from (each for each in sets if each.transitions > count)
+
+
+def _ledger_ahead(settings: Settings, newest: int) -> tuple[int, list[str]]:
+    from stateward.ledger import Ledger
+
+    mirror = settings.ledger.mirror
+    if mirror is None or not Path(mirror).is_dir() or not any(Path(mirror).iterdir()):
+        return 0, []
+    ahead = 0
+    records: dict[str, None] = {}
+    with Ledger.open(Path(mirror), read_only=True, machine=None) as ledger:
+        for line in ledger.records():
+            if (line.source_seq or 0) > newest:
+                ahead += 1
+                records[line.doc_id] = None
+    return ahead, list(records)[:SHOWN_MAX]
+
+
+def way_on(found: Elsewhere, settings: Settings, *, place: str | None) -> list[str]:
+    """What a person does next, in this order; nothing where all is here."""
+    steps = []
+    if found.newer_sets:
+        steps.append(
+            f"a newer set holds more: stateward --data OTHER-FOLDER restore {place}/sets/{found.newer_sets[-1]}"
+        )
+    if found.unread:
+        steps.append(
+            "see that these places can be read, and compare again: stateward restore --compare"
+        )
+    if found.missing:
+        steps.append(
+            "bring the missing documents back from a later set or another copy: a record whose document is not here "
+            "can be read, not processed"
+        )
+    if found.ledger_ahead:
+        steps.append(
+            "look at what only the ledger knows: stateward ledger history "
+            f"{settings.ledger.mirror} {found.ledger_records[0]}"
+        )
+    if found.unknown_documents:
+        first = found.unknown_documents[0]
+        shown = (
+            settings.data_path / "artifacts" / first[:2] / first
+            if settings.artifacts.is_folder
+            else f"{settings.artifacts.url}/{first}"
+        )
+        steps.append(f"submit the documents again that no record names: stateward submit {shown}")
+    if found.ledger_ahead:
+        steps.append(
+            "name a new folder in ledger.mirror: that ledger is not continued by this history"
+        )
+    if found.checkpoint is not None:
+        steps.append(
+            "tell those who have later checkpoints that the history was brought back to an earlier moment: what grows "
+            "from now on does not fit them"
+        )
+    if steps:
+        steps.append(f"back up from here: stateward backup {place or 'DIR'}")
+    return steps
