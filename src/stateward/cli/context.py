@@ -28,6 +28,7 @@ from stateward.cli.output import (
 if TYPE_CHECKING:  # the engines take ten times as long to import as the command line
     from stateward.app import App
     from stateward.cli.apps import AppProtocol
+    from stateward.client import Client
     from stateward.definition.plugin import PluginCommand
     from stateward.settings import Settings
 
@@ -82,6 +83,22 @@ class CliContext:
                 yield RemoteApp(client)
 
     @contextmanager
+    def client(self) -> Iterator["Client | None"]:
+        """The client of the server that --server names, for routes of a plug-in; None where there is no server.
+
+        What the server refuses is raised as the error that a local app would have raised.
+        """
+        settings = self.settings()
+        if settings.server.url is None:
+            yield None
+            return
+        from stateward.cli.remote import translated
+        from stateward.client import Client
+
+        with Client(settings.server.url, key=settings.server.key) as client, translated():
+            yield client
+
+    @contextmanager
     def local_app(
         self,
         settings: "Settings | None" = None,
@@ -113,8 +130,14 @@ class CliContext:
         ):
             yield app
 
-    def whole_id(self, app: "App", given: str) -> str:
+    def whole_id(self, app: "App | Client", given: str) -> str:
         """The id of a record that a person means, who may have typed its beginning."""
+        from stateward.client import Client
+
+        if isinstance(app, Client):
+            from stateward.cli.remote import RemoteApp
+
+            return RemoteApp(app).whole(given)
         from stateward.cli.local import LocalApp
 
         return LocalApp(app).whole(given)

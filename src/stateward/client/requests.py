@@ -59,6 +59,16 @@ class Requests:
     def _iterate(self, steps: Listing) -> Iterator[Any]:
         """Do the steps; the rows on the way."""
 
+    def plugin_get(
+        self, path: str, type_: type[T], *, params: Mapping[str, Any] | None = None
+    ) -> T:
+        """What a route of a plug-in answers, as a type of the plug-in."""
+        return self._get(path, type_, params=params)
+
+    def plugin_post(self, path: str, document: object, type_: type[T]) -> T:
+        """Send a document to a route of a plug-in; what it answers, as a type of the plug-in."""
+        return self._post(path, document, type_)
+
     def _answered(self, call: Call) -> Steps[httpx2.Response]:
         return patiently(call, tries=self._tries, url=self._url)
 

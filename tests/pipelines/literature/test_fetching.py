@@ -17,6 +17,7 @@ from stateward.pipelines.literature.sources import download, request_document
 from stateward.pipelines.literature.web import without_keys
 from stateward.workers.sdk import Job, Outcome
 from tests.pipelines.literature.source_server import SourceServer, a_source_server
+from tests.server.api_client import serving
 
 
 @pytest.fixture(scope="module")
@@ -214,11 +215,16 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
     assert server.headers["if-none-match"] == '"one"'
     server.is_retracted = True
     changed, failed = refresh(ids[4], ids[-1])
+    with serving(load_settings(config, data=str(tmp_path / "data"))) as api:
+        far = CliRunner().invoke(
+            cli, ["--server", api.url, "literature", "refresh", ids[4], ids[2], "--json"]
+        )
 
     assert (same["outcome"], same["is_stored"], same["retraction"]) == ("unchanged", False, [])
     assert (changed["outcome"], changed["is_stored"]) == ("changed", True)
     assert changed["retraction"] == ["RETRACTED"]
-    assert (failed["outcome"], server.asked["/epmc/PMC9900010/fullTextXML"]) == ("refused", 2)
+    assert [each["outcome"] for each in json.loads(far.stdout)] == ["unchanged", "unchanged"]
+    assert (failed["outcome"], server.asked["/epmc/PMC9900010/fullTextXML"]) == ("refused", 3)
     with App(load_settings(config, data=str(tmp_path / "data"))) as app:
         paper = app.record(ids[4])
         found = app.search.find("soup", pipeline="literature", filters=["retraction=retracted"])

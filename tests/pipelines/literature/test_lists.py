@@ -1,6 +1,7 @@
 """Lists of papers, and the commands that add, follow and move them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,13 @@ from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.cli import cli
+from stateward.console import console
 from stateward.core.model import SECOND, Fields
 from stateward.ledger import Ledger, LedgerState
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, entries_of, is_list
 from stateward.pipelines.literature.progress import Failing, progress_of
+from stateward.server.http_server import Server
+from tests import web
 from tests.pipelines.literature.articles import PMC, TEXT
 from tests.pipelines.literature.test_readers import SEVERAL
 from tests.server.api_client import serving, settings_at
@@ -205,6 +209,75 @@ def test_moves_are_made_over_http_by_the_same_rules(tmp_path: Path) -> None:
         taken_up = app.records.history(adopted["papers"][1]["id"])[0]
     assert adopted["counts"] == {"added": 1, "known": 1}
     assert taken_up.metadata["reason"] == "adopted from old, where it was pending"
+
+
+def test_papers_are_added_followed_and_cited_over_http_as_beside_the_database(
+    tmp_path: Path,
+) -> None:
+    file, paper, library = tmp_path / "library.bib", tmp_path / "a.xml", tmp_path / "data"
+    file.write_text(BIBTEX)
+    paper.write_text(PMC)
+    words = ("add", str(file), str(paper), "10.5555/POTS", "--json")
+    settings = settings_at(library)
+    with serving(settings) as api:
+        url = ["--server", api.url, "literature"]
+        (read_id,) = ids_of(CliRunner().invoke(cli, [*url, "add", str(paper), "--json"]))
+        api.app.run_until_idle()
+        first = CliRunner().invoke(cli, [*url, *words])
+        again = CliRunner().invoke(cli, [*url, *words])
+        asked = (
+            ("cite", read_id[:-2], "--format", "csl-json"), ("ir", read_id), ("status", "--json"),
+            ("duplicates", "--jsonl"), ("cite", ids_of(first)[0]), ("ir", "LT_nothing"),
+        )  # fmt: skip
+        far = [CliRunner().invoke(cli, [*url, *each]) for each in asked]
+    near = [run(library, *each) for each in asked]
+
+    assert first.exit_code == 1, first.stderr  # an entry names no paper
+    assert json.loads(first.stdout)["counts"] == {
+        "added": 2,
+        "known": 1,
+        "refused": 1,
+        "skipped": 1,
+    }
+    assert json.loads(again.stdout)["counts"] == {"known": 4, "refused": 1}
+    assert [each.stdout for each in far] == [each.stdout for each in near]
+    assert [each.exit_code for each in far] == [each.exit_code for each in near]
+    assert [each.exit_code for each in far[:4]] == [0, 0, 0, 0]
+    assert '"id": "' in far[0].stdout
+    assert json.loads(far[1].stdout)["source"]["record_id"] == read_id
+
+
+def test_the_console_makes_every_move_by_the_rules_of_the_machine(tmp_path: Path) -> None:
+    moves = {
+        "document.skipped": ("pending", "skipped", "Move to skipped…"),
+        "document.completed": ("ir_ready", "completed", "Move to completed…"),
+        "document.adopted": ("legacy", "pending", "Move to pending…"),
+    }
+    names = [str(99000001 + at) for at in range(len(moves))]
+    ids = dict(zip(moves, ids_of(run(tmp_path, "add", *names, "--json")), strict=True))
+    settings = settings_at(tmp_path)
+    with (
+        Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server,
+        App(settings) as app,
+    ):
+        for verb, (source, target, button) in moves.items():
+            app.database.run(
+                "UPDATE records SET status = :status WHERE id = :id", id=ids[verb], status=source
+            )
+            url = f"{server.url}/console/records/{ids[verb]}"
+            shown, asked = web.get(url).text, web.get(f"{url}/ask/{verb}").text
+            token = re.search(r'<meta name="csrf" content="([^"]+)"', shown)
+            assert token, shown
+            own = {"X-CSRF-Token": token[1]}
+            done = web.post(f"{url}/act/{verb}", data={"reason": "as asked"}, headers=own)
+            again = web.post(f"{url}/act/{verb}", data={"reason": "again"}, headers=own)
+
+            assert button in shown, verb
+            assert "reason" in asked, verb
+            assert (done.status_code, again.status_code) == (200, 409), done.text
+            moved = app.records.history(ids[verb])[-1]
+            assert (app.record(ids[verb]).status, moved.source) == (target, source)
+            assert moved.metadata["reason"] == "as asked"
 
 
 def test_unfinished_documents_of_a_ledger_are_taken_up_once(tmp_path: Path) -> None:

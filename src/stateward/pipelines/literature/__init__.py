@@ -144,6 +144,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
+    routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(
             name="models",

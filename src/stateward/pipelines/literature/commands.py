@@ -1,9 +1,10 @@
 """`stateward literature`: add papers, follow them, and make the moves that only their machine has."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from getpass import getuser
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,17 +23,17 @@ from stateward.cli.plugin_api import (
     write_table,
 )
 from stateward.core.errors import InvalidRequest, StatewardError
-from stateward.core.model import PERSON, PRIORITY_NORMAL, Record
+from stateward.core.model import PERSON
 from stateward.pipelines.literature import MACHINE, NETWORK_TYPES, REFRESH, SOURCE_TYPE
 
 if TYPE_CHECKING:
     from stateward import schemas
-    from stateward.cli.plugin_api import App, AppProtocol
-    from stateward.pipelines.literature.intake import Added, Service
-    from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
+    from stateward.cli.plugin_api import AppProtocol
+    from stateward.pipelines.literature.lists import ListedPaper
+    from stateward.pipelines.literature.papers import AddedPaper
     from stateward.pipelines.literature.progress import Progress
+    from stateward.pipelines.literature.reach import Papers
 
-PAGE = 200
 HEAD_BYTES = 64 * 1024
 SHOWN_MAX = 20
 COMPLETED = "completed"
@@ -71,16 +72,15 @@ def add(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> Ex
     their identifiers, and those that the settings do not want (literature.lists), are skipped with the reason. It ends
     with 1 if an entry names no paper; all others are added.
     """
-    with context.local_app() as app:
-        service = _AppService(app)
+    with _service(context) as service:
         added = [each for word in what for each in _add_word(context, service, word, reason)]
     return _tell_added(context, added)
 
 
 def _add_word(
-    context: CliContext, service: "_AppService", word: str, reason: str | None
-) -> "Iterator[Added]":
-    from stateward.pipelines.literature.intake import add_papers
+    context: CliContext, service: "Papers", word: str, reason: str | None
+) -> "Iterator[AddedPaper]":
+    from stateward.pipelines.literature.intake import BATCH
     from stateward.pipelines.literature.lists import entry_of, is_list, read_list
 
     path = Path(word)
@@ -88,130 +88,70 @@ def _add_word(
     if path.is_dir():
         for each in sorted(path.iterdir()):
             if each.is_file():
-                yield from service.submit_paper(each, reason)
+                yield from _submit_paper(service, each, reason)
         return
     if path.is_file():
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
         if not is_list(head, path.name):
-            yield from service.submit_paper(path, reason)
+            yield from _submit_paper(service, path, reason)
             return
         papers = read_list(path)
     else:
         papers = [entry_of(word)]
-    filters = service.filters()
-    tell = lambda count: context.progress(f"{plural(count, 'entry')} of {path.name}")  # noqa: E731
-    yield from add_papers(service, papers, filters=filters, reason=reason, tell=tell)
+    iterator, count = iter(papers), 0
+    while batch := list(islice(iterator, BATCH)):
+        yield from service.add(batch, reason=reason)
+        count += len(batch)
+        context.progress(f"{plural(count, 'entry')} of {path.name}")
 
 
-def _tell_added(context: CliContext, added: "list[Added]") -> Exit:
+def _submit_paper(service: "Papers", path: Path, reason: str | None) -> "Iterator[AddedPaper]":
+    """A file that is a paper, or several of PubMed."""
+    from stateward.pipelines.literature.detection import format_of
+    from stateward.pipelines.literature.intake import pubmed_articles
+    from stateward.pipelines.literature.papers import AddedPaper
+
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    try:
+        is_set = format_of(head) == "pubmed"
+    except StatewardError as error:
+        yield AddedPaper(id=None, outcome="refused", line=0, text=path.name, reason=str(error))
+        return
+    sources: Iterable[bytes | Path] = [path]
+    if is_set:
+        parts = list(pubmed_articles(path))
+        sources = parts if len(parts) > 1 else [path]
+    for source in sources:
+        record_id, is_known = service.submit_file(source, name=path.name, reason=reason)
+        outcome = "known" if is_known else "added"
+        yield AddedPaper(id=record_id, outcome=outcome, line=0, text=path.name, reason=None)
+
+
+def _tell_added(context: CliContext, added: "list[AddedPaper]") -> Exit:
     counts = Counter(each.outcome for each in added)
     if context.json:
-        context.emit({"counts": counts, "papers": [_added_fields(each) for each in added]})
+        context.emit({"counts": counts, "papers": msgspec.to_builtins(added)})
     else:
         shown = [each for each in added if each.outcome in ("skipped", "refused")][:SHOWN_MAX]
         for each in shown:
-            context.say(f"{each.outcome}: line {each.entry.line}: {each.entry.text}: {each.reason}")
+            context.say(f"{each.outcome}: line {each.line}: {each.text}: {each.reason}")
         write(", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "nothing")
     return Exit.FOUND_PROBLEMS if counts["refused"] else Exit.OK
 
 
-def _added_fields(each: "Added") -> dict[str, object]:
-    return {
-        "id": each.record_id or None,
-        "outcome": each.outcome,
-        "line": each.entry.line,
-        "text": each.entry.text,
-        "reason": each.reason or None,
-    }
+@contextmanager
+def _service(context: CliContext) -> "Iterator[Papers]":
+    """The papers of the database itself, or of a server."""
+    from stateward.pipelines.literature.reach import LocalPapers, RemotePapers
 
-
-class _AppService:
-    """What adding needs, of an App."""
-
-    def __init__(self, app: "App") -> None:
-        self._app = app
-
-    def filters(self) -> "PaperFilters":
-        filters: PaperFilters = self._app.plugins.configured(MACHINE).filters
-        return filters
-
-    can_skip = True
-
-    def transaction(self) -> AbstractContextManager[object]:
-        return self._app.store.transaction()
-
-    def submit(
-        self, source: bytes, *, labels: Mapping[str, str], reason: str | None
-    ) -> tuple[str, bool]:
-        found = self._app.submit(source, machine=MACHINE, labels=labels, reason=reason)
-        return found.record.id, found.is_duplicate
-
-    def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
-        (answer,) = self._app.actions.move(
-            "document.skipped", [record_id], actor=actor(), reason=reason
-        )
-        return answer
-
-    def find(self, query: str) -> Iterator[Record]:
-        parsed, after = self._app.records.query(query), ""
-        while page := self._app.records.find(parsed, after=after, limit=PAGE):
-            yield from page
-            after = page[-1].id
-
-    def submit_paper(self, path: Path, reason: str | None) -> "Iterator[Added]":
-        """A file that is a paper, or several of PubMed."""
-        from stateward.pipelines.literature.detection import format_of
-        from stateward.pipelines.literature.intake import Added, pubmed_articles
-        from stateward.pipelines.literature.lists import ListedPaper
-
-        entry = ListedPaper(line=0, text=path.name)
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        try:
-            is_set = format_of(head) == "pubmed"
-        except StatewardError as error:
-            yield Added(entry=entry, outcome="refused", reason=str(error))
+    with context.client() as client:
+        if client is not None:
+            yield RemotePapers(client, lambda given: context.whole_id(client, given))
             return
-        sources: Iterable[bytes | Path] = [path]
-        if is_set:
-            parts = list(pubmed_articles(path))
-            sources = parts if len(parts) > 1 else [path]
-        for source in sources:
-            found = self._app.submit(source, machine=MACHINE, name=path.name, reason=reason)
-            outcome = "known" if found.is_duplicate else "added"
-            yield Added(entry=entry, outcome=outcome, record_id=found.record.id)
-
-
-class _RemoteService:
-    """The same over HTTP, where no two things are done in one transaction."""
-
-    can_skip = False
-
-    def __init__(self, app: "AppProtocol") -> None:
-        self._app = app
-
-    def transaction(self) -> AbstractContextManager[object]:
-        return nullcontext()
-
-    def submit(
-        self, source: bytes, *, labels: Mapping[str, str], reason: str | None
-    ) -> tuple[str, bool]:
-        found = self._app.submit(
-            [source],
-            machine=MACHINE,
-            name=None,
-            labels=labels,
-            priority=str(PRIORITY_NORMAL),
-            reason=reason,
-        )
-        return found.record.id, found.is_duplicate
-
-    def skip(self, record_id: str, *, reason: str) -> object:
-        return self._app.move("document.skipped", record_id, reason=reason)
-
-    def find(self, query: str) -> "Iterator[schemas.Record]":
-        return self._app.find(query)
+    with context.local_app() as app:
+        yield LocalPapers(app, actor(), lambda given: context.whole_id(app, given))
 
 
 def actor() -> str:
@@ -237,14 +177,8 @@ def status(context: CliContext) -> Exit:
     The pace is what ended within the last ten minutes; the time that is left follows from it. Sources whose papers
     failed in that time are named with their most frequent error.
     """
-    from stateward.pipelines.literature.progress import progress_of
-
-    with context.local_app() as app:
-        found = progress_of(
-            _AppService(app).find(f"machine:{MACHINE}"),
-            app.registry.named(MACHINE),
-            now=app.clock(),
-        )
+    with _service(context) as service:
+        found = service.status()
     if context.json:
         context.emit(msgspec.to_builtins(found))
         return Exit.OK
@@ -288,29 +222,13 @@ def _pace(found: "Progress") -> str:
 @pass_context
 def cite(context: CliContext, *, ids: tuple[str, ...], format_: str) -> Exit:
     """Print papers as citations."""
-    from stateward.pipelines.literature.citations import FORMATS
-    from stateward.pipelines.literature.paper import Metadata
-
-    with context.local_app() as app:
-        papers = [_metadata_of(app, context.whole_id(app, each)) for each in ids]
-    text = FORMATS[format_](msgspec.convert(each, Metadata) for each in papers)
+    with _service(context) as service:
+        found = service.citations(ids, format_)
     if context.json:
-        context.emit({"format": format_, "citations": text})
+        context.emit(msgspec.to_builtins(found))
     else:
-        write_lines(f"{line}\n" for line in text.splitlines())
+        write_lines(f"{line}\n" for line in found.citations.splitlines())
     return Exit.OK
-
-
-def _metadata_of(app: "App", record_id: str) -> object:
-    record = app.record(record_id)
-    stage = next(
-        (each for each in ("build_ir", "validate", "parse") if each in record.outputs), None
-    )
-    if record.machine != MACHINE or stage is None:
-        raise InvalidRequest(
-            f"{record_id} is no paper that was read; it is {record.status} of {record.machine}"
-        )
-    return app.records.about(record_id, stage)["metadata"]
 
 
 @literature.command(
@@ -326,17 +244,14 @@ def duplicates(context: CliContext) -> None:
     They share a DOI, PMID, PMCID, arXiv or NCT number, or their title and year while no identifier says otherwise. The
     record that was indexed first is the canonical one; a search shows one of them, with the others.
     """
-    with context.local_app() as app:
-        groups = app.search.same_documents(MACHINE)
-        titles = {each[0]: str(app.record(each[0]).fields.get("title") or "") for each in groups}
+    with _service(context) as service:
+        found = service.duplicates()
     if context.is_for_programs:
-        context.emit_rows(
-            {"canonical": first, "same": rest, "title": titles[first]} for first, *rest in groups
-        )
+        context.emit_rows(msgspec.to_builtins(each) for each in found)
         return
     write_table(
         ("canonical", "the same", "title"),
-        [(first, ", ".join(rest), cut(titles[first])) for first, *rest in groups],
+        [(each.canonical, ", ".join(each.same), cut(each.title)) for each in found],
     )
 
 
@@ -345,17 +260,8 @@ def duplicates(context: CliContext) -> None:
 @pass_context
 def ir(context: CliContext, *, record_id: str) -> Exit:
     """Print the intermediate form of a paper as one JSON document."""
-    from stateward.pipelines.literature.ir import ir_document
-
-    with context.local_app() as app:
-        record_id = context.whole_id(app, record_id)
-        record = app.record(record_id)
-        if record.machine != MACHINE or "build_ir" not in record.outputs:
-            raise InvalidRequest(
-                f"{record_id} has no intermediate form; it is {record.status} of {record.machine}"
-            )
-        about = app.records.about(record_id, "build_ir")
-        context.emit(ir_document(record_id, about, list(app.items(record_id, "build_ir"))))
+    with _service(context) as service:
+        context.emit(service.ir(record_id))
     return Exit.OK
 
 
@@ -475,27 +381,14 @@ def adopt(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> 
     return _tell_added(context, added)
 
 
-@contextmanager
-def _service(context: CliContext) -> "Iterator[Service]":
-    """A Stateward to add papers to: the database itself, or a server."""
-    if context.settings().server.url is None:
-        with context.local_app() as app:
-            yield _AppService(app)
-    else:
-        with context.app() as remote:
-            yield _RemoteService(remote)
-
-
-def _adopted(service: "Service", folder: Path, reason: str | None) -> "Iterator[Added]":
+def _adopted(service: "Papers", folder: Path, reason: str | None) -> "Iterator[AddedPaper]":
     from stateward.pipelines.literature.adoption import unfinished
-    from stateward.pipelines.literature.intake import add_papers
-    from stateward.pipelines.literature.lists import PaperFilters
 
     for entry, state in unfinished(folder):
         why = f"adopted from {folder.name}, where it was {state}" + (
             f": {reason}" if reason else ""
         )
-        yield from add_papers(service, [entry], filters=PaperFilters(), reason=why)
+        yield from service.add([entry], reason=why, is_filtered=False)
 
 
 @literature.command(

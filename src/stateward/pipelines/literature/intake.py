@@ -39,10 +39,6 @@ class KnownRecord(Protocol):
 class Service(Protocol):
     """What is needed of a Stateward to add papers."""
 
-    @property
-    def can_skip(self) -> bool:
-        """Whether a record can be created and skipped in one transaction; over HTTP it cannot."""
-
     def transaction(self) -> AbstractContextManager[object]:
         """All that is done inside is committed together."""
 
@@ -99,9 +95,6 @@ def _add(
     labels = {**known_labels(entry), SOURCE_TYPE: ADAPTERS[scheme]}
     twin = next((known[key] for key in _keys(entry) if key in known), "")
     refusal = f"the same paper is {twin}" if twin else filters.refusal(entry)
-    if refusal and not service.can_skip:  # a worker could fetch it before it is skipped
-        outcome = "known" if twin else "skipped"
-        return Added(entry=entry, outcome=outcome, record_id=twin, reason=refusal)
     with service.transaction():
         made, is_known = service.submit(
             request_document(scheme, value), labels=labels, reason=reason

@@ -122,7 +122,7 @@ def text_of(element: etree._Element | None) -> str:
     if element is None:
         return ""
     if not len(element):
-        return squeeze(element.text)
+        return " ".join(text.split()) if (text := element.text) else ""
     return squeeze(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
 
 
@@ -335,35 +335,43 @@ def _affiliation(element: etree._Element) -> str:
 
 
 def _author(contrib: etree._Element, affiliations: dict[str, str], common: list[str]) -> Author:
-    name = contrib.find("name")
-    name = contrib.find("name-alternatives/name") if name is None else name
-    collab = contrib.find("collab")
+    children: dict[str, list[etree._Element]] = {}
+    for child in contrib:
+        children.setdefault(child.tag, []).append(child)
+    marks = [(each.get("ref-type"), each) for each in children.get("xref", ())]
+    names = children.get("name") or contrib.findall("name-alternatives/name")
+    name, collab = next(iter(names), None), next(iter(children.get("collab", ())), None)
     own = [
         affiliations.get(rid, "")
-        for each in contrib.iterfind("xref[@ref-type='aff']")
+        for kind, each in marks
+        if kind == "aff"
         for rid in each.get("rid", "").split()  # one mark may name several
     ]
-    own += [_affiliation(each) for each in contrib.iterfind("aff") if not each.get("id")]
-    own += [affiliations[each.get("id", "")] for each in contrib.iterfind("aff") if each.get("id")]
-    ids = contrib.iterfind("contrib-id[@contrib-id-type='orcid']")
+    inside = children.get("aff", ())
+    own += [_affiliation(each) for each in inside if not each.get("id")]
+    own += [affiliations[each.get("id", "")] for each in inside if each.get("id")]
+    ids = (
+        each for each in children.get("contrib-id", ()) if each.get("contrib-id-type") == "orcid"
+    )
     orcid = next((found for each in ids if (found := orcid_of(text_of(each)))), "")
     parts = [""] * 3
     if name is not None:
-        parts = [child_text(name, part) for part in ("given-names", "surname", "suffix")]
+        found_parts = {child.tag: text_of(child) for child in reversed(name)}
+        parts = [found_parts.get(part, "") for part in ("given-names", "surname", "suffix")]
     whole = " ".join(filter(None, parts))
     if not whole and collab is not None:
         whole = prose(collab, ("contrib-group", "xref", "aff", "fn"))
     if not whole:
         is_unnamed = contrib.find("anonymous") is not None
         whole = "Anonymous" if is_unnamed else child_text(contrib, "string-name")
-    corresponds = contrib.find("xref[@ref-type='corresp']") is not None
+    corresponds = any(kind == "corresp" for kind, _ in marks)
     return Author(
         name=whole,
         given=parts[0],
         surname=parts[1],
         suffix=parts[2],
         orcid=orcid,
-        email=child_text(contrib, ".//email"),
+        email=text_of(next(contrib.iter("email"), None)),
         affiliations=tuple(dict.fromkeys(filter(None, own))) or tuple(common),
         is_corresponding=contrib.get("corresp") == "yes" or corresponds,
         is_group=name is None and collab is not None,
@@ -507,9 +515,15 @@ class _Walk:
             self._add("footnote", text, element, label=child_text(element, "label"))
 
     def _reference(self, element: etree._Element) -> None:
-        citations = list(element.iter(*_CITATIONS))
-        citation = element if not citations else citations[0]
-        reference = _reference_of(citation, child_text(element, "label"))
+        label, citation = "", None
+        for child in element:
+            if child.tag == "label":
+                label = label or text_of(child)
+            elif citation is None and child.tag in _CITATIONS:
+                citation = child
+        if citation is None:  # inside of something else, or the reference is the citation itself
+            citation = next(element.iter(*_CITATIONS), element)
+        reference = _reference_of(citation, label)
         text = citation_text(citation, reference)
         self._add("reference", text, element, label=reference.label, reference=reference)
 
@@ -555,9 +569,13 @@ def _reference_of(citation: etree._Element, label: str) -> Reference:
     ids: list[tuple[str, str]] = []
     authors: list[str] = []
     found: dict[str, str] = {}
-    for each in citation.iter(*_CITED):
+    # Without a list of names: to compare each element with sixteen takes longer than to make an object of it.
+    for each in citation.iter():
         tag = each.tag
-        if tag == "surname":
+        if tag in _FIELDS:
+            if tag not in found:
+                found[tag] = text_of(each)
+        elif tag == "surname":
             authors.append(text_of(each))
         elif tag == "given-names":
             given = text_of(each)
@@ -569,11 +587,8 @@ def _reference_of(citation: etree._Element, label: str) -> Reference:
         elif tag == "string-name":
             if each.find("surname") is None:
                 authors.append(text_of(each))
-        elif tag == "ext-link":
-            if "doi.org/10." in (link := each.get(XLINK_HREF, "")):
-                ids.append(("doi", link))
-        elif tag in _FIELDS and tag not in found:
-            found[tag] = text_of(each)
+        elif tag == "ext-link" and "doi.org/10." in (link := each.get(XLINK_HREF, "")):
+            ids.append(("doi", link))
     return Reference(
         label=label or found.get("label", ""),
         ids=normal_ids(ids) if ids else {},
@@ -594,10 +609,6 @@ _FIELDS = frozenset(
     ("article-title", "chapter-title", "data-title", "source", "year", "volume", "fpage", "lpage", "elocation-id",
      "label")
 )  # fmt: skip
-
-
-# All that is read of a citation; libxml2 passes over the rest without making an object of it.
-_CITED = ("surname", "given-names", "pub-id", "collab", "string-name", "ext-link", *_FIELDS)
 
 
 def citation_text(citation: etree._Element, reference: Reference) -> str:

@@ -37,11 +37,16 @@ class XmlSource:
         self.text = decode_xml(data)
         self.unknown_entities: set[str] = set()
         self.root = self._parse()
-        self._places = self._find_places(tuple(block_tags))
+        self._spans: list[list[int]] = []
+        self._at = self._find_places(tuple(block_tags))
 
     def place(self, element: etree._Element) -> Place:
         """Where an element stands in the decoded file; nothing for an element that is no block."""
-        return self._places.get(element, Place())
+        at = self._at.get(element)
+        if at is None:
+            return Place()
+        start, end = self._spans[at]
+        return Place(start, end)
 
     def _parse(self) -> etree._Element:
         text = self.text
@@ -74,28 +79,30 @@ class XmlSource:
             return f"&amp;{found[1]};"
         return character if character not in "<>&" else f"&#{ord(character)};"
 
-    def _find_places(self, tags: tuple[str, ...]) -> dict[etree._Element, Place]:
+    def _find_places(self, tags: tuple[str, ...]) -> dict[etree._Element, int]:
+        """Which of the spans is that of each element with one of these names."""
         text = self.text
-        if "<!--" in text or "<![CDATA[" in text or "<?" in text:
+        if "<!--" in text or "<![CDATA[" in text or text.find("<?", 2) > 0:
             text = _UNREAD.sub(lambda found: " " * len(found[0]), text)
         tag = re.compile(rf"</?(?:{'|'.join(map(re.escape, tags))})(?=[\s/>])[^>]*>")
-        spans: list[list[int]] = []
-        open_spans: list[int] = []
+        spans = self._spans
+        open_spans: list[list[int]] = []
         for found in tag.finditer(text):
-            start, end = found.span()
+            start, end = span = found.span()
             if text[start + 1] == "/":
                 if open_spans:
-                    spans[open_spans.pop()][1] = end
+                    open_spans.pop()[1] = end
                 continue
+            own = [*span]
+            spans.append(own)
             if text[end - 2] != "/":
-                open_spans.append(len(spans))
-            spans.append([start, end])
+                open_spans.append(own)
         elements = list(self.root.iter(*tags))
         if len(elements) != len(
             spans
         ):  # a tag inside an attribute: rather no place than a wrong one
             return {}
-        return {each: Place(start, end) for each, (start, end) in zip(elements, spans, strict=True)}
+        return dict(zip(elements, range(len(spans)), strict=True))
 
 
 def decode_xml(data: bytes) -> str:

@@ -1,0 +1,143 @@
+"""What can be asked of the papers of a service, and how lists of them come in: the same for commands and for HTTP."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import msgspec
+
+from stateward.core.errors import InvalidRequest, StatewardError
+from stateward.core.model import Fields, Micros, Record
+from stateward.pipelines.literature import MACHINE
+from stateward.pipelines.literature.citations import FORMATS
+from stateward.pipelines.literature.intake import Added, add_papers
+from stateward.pipelines.literature.ir import ir_document
+from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
+from stateward.pipelines.literature.paper import Metadata
+from stateward.pipelines.literature.progress import Progress, progress_of
+
+PAGE = 200
+READ_BY = ("build_ir", "validate", "parse")  # stages that say what a paper is, the latest first
+
+
+class SamePaper(msgspec.Struct, frozen=True, kw_only=True):
+    """Records of one paper; the first one that was indexed is the canonical one."""
+
+    canonical: str
+    same: list[str]
+    title: str
+
+
+class Citations(msgspec.Struct, frozen=True, kw_only=True):
+    """Papers as citations, in one text of the format that was asked for."""
+
+    format: str
+    citations: str
+
+
+class AddedPaper(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one entry of a list: `added`, `known`, `skipped` or `refused`, with the reason."""
+
+    id: str | None
+    outcome: str
+    line: int
+    text: str
+    reason: str | None
+
+    @classmethod
+    def of(cls, added: Added) -> "AddedPaper":
+        return cls(
+            id=added.record_id or None,
+            outcome=added.outcome,
+            line=added.entry.line,
+            text=added.entry.text,
+            reason=added.reason or None,
+        )
+
+
+class StoredPapers:
+    """The papers of an App, which a plug-in knows by what it asks of it; `actor` is who adds and skips."""
+
+    def __init__(self, app: Any, actor: str) -> None:  # noqa: ANN401 - of routes and commands
+        self._app = app
+        self._actor = actor
+
+    # Asking
+
+    def status(self) -> Progress:
+        """How far they are, by source and state."""
+        now: Micros = self._app.clock()
+        machine = self._app.registry.named(MACHINE)
+        return progress_of(self.find(f"machine:{MACHINE}"), machine, now=now)
+
+    def citations(self, ids: Iterable[str], format_: str) -> Citations:
+        """These papers as citations."""
+        papers = [msgspec.convert(self._metadata(each), Metadata) for each in ids]
+        return Citations(format=format_, citations=FORMATS[format_](papers))
+
+    def _metadata(self, record_id: str) -> object:
+        record: Record = self._app.record(record_id)
+        stage = next((each for each in READ_BY if each in record.outputs), None)
+        if record.machine != MACHINE or stage is None:
+            raise InvalidRequest(
+                f"{record_id} is no paper that was read; it is {record.status} of {record.machine}"
+            )
+        return self._app.records.about(record_id, stage)["metadata"]
+
+    def duplicates(self) -> list[SamePaper]:
+        """Papers that have several records."""
+        groups: list[list[str]] = self._app.search.same_documents(MACHINE)
+        return [
+            SamePaper(
+                canonical=first,
+                same=rest,
+                title=str(self._app.record(first).fields.get("title") or ""),
+            )
+            for first, *rest in groups
+        ]
+
+    def ir(self, record_id: str) -> Fields:
+        """The intermediate form of a paper as one document."""
+        record: Record = self._app.record(record_id)
+        if record.machine != MACHINE or "build_ir" not in record.outputs:
+            raise InvalidRequest(
+                f"{record_id} has no intermediate form; it is {record.status} of {record.machine}"
+            )
+        about = self._app.records.about(record_id, "build_ir")
+        return ir_document(record_id, about, list(self._app.items(record_id, "build_ir")))
+
+    # Adding
+
+    def add(
+        self, papers: Sequence[ListedPaper], *, reason: str | None, is_filtered: bool = True
+    ) -> Iterator[Added]:
+        """A record for every entry; unless they are to be taken as they are, by the filters of the settings."""
+        filters: PaperFilters = (
+            self._app.plugins.configured(MACHINE).filters if is_filtered else PaperFilters()
+        )
+        return add_papers(self, papers, filters=filters, reason=reason)
+
+    def transaction(self) -> AbstractContextManager[object]:
+        found: AbstractContextManager[object] = self._app.store.transaction()
+        return found
+
+    def submit(
+        self, source: bytes, *, labels: Mapping[str, str], reason: str | None
+    ) -> tuple[str, bool]:
+        found = self._app.submit(
+            source, machine=MACHINE, labels=labels, actor=self._actor, reason=reason
+        )
+        return found.record.id, found.is_duplicate
+
+    def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
+        answer: Record | StatewardError
+        (answer,) = self._app.actions.move(
+            "document.skipped", [record_id], actor=self._actor, reason=reason
+        )
+        return answer
+
+    def find(self, query: str) -> Iterator[Record]:
+        parsed, after = self._app.records.query(query), ""
+        while page := self._app.records.find(parsed, after=after, limit=PAGE):
+            yield from page
+            after = page[-1].id

@@ -1,0 +1,130 @@
+"""The papers of a service from a command: of the database itself, or of a server over its routes."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from stateward.core.model import Fields
+from stateward.pipelines.literature import MACHINE
+from stateward.pipelines.literature.lists import ListedPaper
+from stateward.pipelines.literature.papers import (
+    AddedPaper,
+    Citations,
+    SamePaper,
+    StoredPapers,
+)
+from stateward.pipelines.literature.progress import Progress
+
+
+class Papers(Protocol):
+    """What commands ask of papers, wherever they are."""
+
+    def status(self) -> Progress: ...
+
+    def citations(self, ids: Iterable[str], format_: str) -> Citations: ...
+
+    def duplicates(self) -> list[SamePaper]: ...
+
+    def ir(self, record_id: str) -> Fields: ...
+
+    def add(
+        self, papers: Sequence[ListedPaper], *, reason: str | None, is_filtered: bool = True
+    ) -> Iterator[AddedPaper]: ...
+
+    def submit_file(
+        self, source: bytes | Path, *, name: str, reason: str | None
+    ) -> tuple[str, bool]:
+        """The id of the record of a paper, and whether it was there before."""
+        ...
+
+
+class LocalPapers:
+    """The papers of a database; ids may be given by their beginning."""
+
+    def __init__(
+        self,
+        app: Any,  # noqa: ANN401 - an App
+        actor: str,
+        whole_id: Callable[[str], str],
+    ) -> None:
+        self._app = app
+        self._papers = StoredPapers(app, actor)
+        self._whole_id = whole_id
+
+    def status(self) -> Progress:
+        return self._papers.status()
+
+    def citations(self, ids: Iterable[str], format_: str) -> Citations:
+        return self._papers.citations(map(self._whole_id, ids), format_)
+
+    def duplicates(self) -> list[SamePaper]:
+        return self._papers.duplicates()
+
+    def ir(self, record_id: str) -> Fields:
+        return self._papers.ir(self._whole_id(record_id))
+
+    def add(
+        self, papers: Sequence[ListedPaper], *, reason: str | None, is_filtered: bool = True
+    ) -> Iterator[AddedPaper]:
+        added = self._papers.add(papers, reason=reason, is_filtered=is_filtered)
+        return map(AddedPaper.of, added)
+
+    def submit_file(
+        self, source: bytes | Path, *, name: str, reason: str | None
+    ) -> tuple[str, bool]:
+        found = self._app.submit(source, machine=MACHINE, name=name, reason=reason)
+        return found.record.id, found.is_duplicate
+
+
+class _Added(msgspec.Struct):
+    items: list[AddedPaper]
+
+
+class _Same(msgspec.Struct):
+    items: list[SamePaper]
+
+
+class RemotePapers:
+    """The papers of a server; ids may be given by their beginning."""
+
+    def __init__(
+        self,
+        client: Any,  # noqa: ANN401 - the client of a server
+        whole_id: Callable[[str], str],
+    ) -> None:
+        self._client = client
+        self._whole_id = whole_id
+
+    def status(self) -> Progress:
+        found: Progress = self._client.plugin_get("/literature/status", Progress)
+        return found
+
+    def citations(self, ids: Iterable[str], format_: str) -> Citations:
+        asked = {"id": [*map(self._whole_id, ids)], "format": format_}
+        found: Citations = self._client.plugin_get("/literature/citations", Citations, params=asked)
+        return found
+
+    def duplicates(self) -> list[SamePaper]:
+        found: _Same = self._client.plugin_get("/literature/duplicates", _Same)
+        return found.items
+
+    def ir(self, record_id: str) -> Fields:
+        found: Fields = self._client.plugin_get(
+            f"/literature/{self._whole_id(record_id)}/ir", dict[str, Any]
+        )
+        return found
+
+    def add(
+        self, papers: Sequence[ListedPaper], *, reason: str | None, is_filtered: bool = True
+    ) -> Iterator[AddedPaper]:
+        asked = {"papers": papers, "reason": reason, "is_filtered": is_filtered}
+        found: _Added = self._client.plugin_post("/literature/papers", asked, _Added)
+        return iter(found.items)
+
+    def submit_file(
+        self, source: bytes | Path, *, name: str, reason: str | None
+    ) -> tuple[str, bool]:
+        found = self._client.submit(source, machine=MACHINE, name=name, reason=reason)
+        return found.record.id, found.is_duplicate

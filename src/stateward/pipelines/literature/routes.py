@@ -1,0 +1,170 @@
+"""`/literature`: add lists of papers, follow them, cite them, and read their intermediate form."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Response, Router, get, post
+from litestar.params import Body, FromPath, QueryParameter
+
+from stateward.core.model import Fields
+from stateward.pipelines.literature import MACHINE
+from stateward.pipelines.literature.intake import BATCH
+from stateward.pipelines.literature.lists import ListedPaper
+from stateward.pipelines.literature.papers import AddedPaper, Citations, SamePaper, StoredPapers
+from stateward.pipelines.literature.progress import Progress
+from stateward.server.plugin_api import (
+    Answer,
+    App,
+    Asked,
+    IdempotencyKey,
+    caller_of,
+    described_as,
+    json_answer,
+    own_machine,
+    reply,
+    seen,
+    service_of,
+)
+
+CITED_MAX = 200
+CitationFormat = Annotated[
+    Literal["bibtex", "ris", "csl-json"],
+    QueryParameter(
+        name="format",
+        description="The format of the citations; `bibtex` by default.",
+        required=False,
+    ),
+]
+CitedIds = Annotated[
+    list[str],
+    QueryParameter(name="id", description="Records; may be repeated.", max_items=CITED_MAX),
+]
+
+
+class PapersRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Entries of a list of papers, as many as are looked up together."""
+
+    papers: Annotated[list[ListedPaper], msgspec.Meta(min_length=1, max_length=BATCH)]
+    reason: Annotated[str, msgspec.Meta(max_length=2000)] | None = None
+    is_filtered: bool = True
+
+
+class AddedPapers(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the entries, in their order."""
+
+    items: list[AddedPaper]
+
+
+class SamePapers(msgspec.Struct, frozen=True, kw_only=True):
+    """Papers that have several records."""
+
+    items: list[SamePaper]
+
+
+GivenPapers = Annotated[PapersRequest, Body(description="The entries of a list.")]
+
+
+@get(
+    "/status",
+    opt=described_as("read"),
+    operation_id="getLiteratureStatus",
+    summary="Papers by source and state, and their pace",
+)
+async def status(request: Asked) -> Response[Progress]:
+    """As `stateward literature status` says it."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        own_machine(app, caller, MACHINE)
+        return json_answer(StoredPapers(app, caller.actor).status())
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+@get(
+    "/duplicates",
+    opt=described_as("read"),
+    operation_id="listSamePapers",
+    summary="Papers that have several records",
+)
+async def duplicates(request: Asked) -> Response[SamePapers]:
+    """They share an identifier, or title and year; the record that was indexed first is the canonical one."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        own_machine(app, caller, MACHINE)
+        return json_answer(SamePapers(items=StoredPapers(app, caller.actor).duplicates()))
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+@get(
+    "/{record_id:str}/ir",
+    opt=described_as("read", problems=("not-found", "invalid-request")),
+    operation_id="getIntermediateForm",
+    summary="The intermediate form of a paper",
+)
+async def ir(request: Asked, record_id: FromPath[str]) -> Response[dict[str, Any]]:
+    """Blocks with stable ids, kinds, text and places, as one document."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        record = seen(app, caller, record_id, machine=MACHINE)
+        found: Fields = StoredPapers(app, caller.actor).ir(record.id)
+        return json_answer(found)
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+@get(
+    "/citations",
+    opt=described_as("read", problems=("not-found", "invalid-request")),
+    operation_id="getCitations",
+    summary="Papers as citations",
+)
+async def citations(
+    request: Asked, ids: CitedIds, format_: CitationFormat = "bibtex"
+) -> Response[Citations]:
+    """BibTeX, RIS or CSL-JSON, as one text; each paper has a key of its own in it."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        records = [seen(app, caller, each, machine=MACHINE).id for each in ids]
+        return json_answer(StoredPapers(app, caller.actor).citations(records, format_))
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+@post(
+    "/papers",
+    opt=described_as("submit", problems=("invalid-request",)),
+    status_code=200,
+    operation_id="addPapers",
+    summary="Add the papers that a list names",
+)
+async def add(
+    request: Asked, data: GivenPapers, key: IdempotencyKey = None
+) -> Response[AddedPapers]:
+    """A record for every entry; known ones and those that the settings do not want are skipped with the reason.
+
+    To send the same entries again adds nothing twice, with or without an idempotency key.
+    """
+    caller = caller_of(request)
+
+    def act(app: App) -> Answer:
+        own_machine(app, caller, MACHINE)
+        added = StoredPapers(app, caller.actor).add(
+            data.papers, reason=data.reason, is_filtered=data.is_filtered
+        )
+        return json_answer(AddedPapers(items=[AddedPaper.of(each) for each in added]))
+
+    return reply(await service_of(request).writer.ask(act))
+
+
+HANDLERS: list[Any] = [
+    Router(
+        path="/literature",
+        route_handlers=[status, duplicates, ir, citations, add],
+        tags=["literature"],
+    )
+]
