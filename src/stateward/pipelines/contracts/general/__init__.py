@@ -5,16 +5,18 @@ sentence or the letter, the law that `governs`, and how long the contract or its
 has its place and a confidence that was set on one half of a set of real contracts and checked on the other.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from stateward.pipelines.contracts.caps import lowered
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.rules import ContractRules, Vertical
 from stateward.pipelines.kit.documents import TextDocument
 
 if TYPE_CHECKING:
+    from stateward.pipelines.contracts.general.elimination import Doubt
     from stateward.pipelines.contracts.general.prose import Prose
 
-VERSION = 1  # what comes out of the same text; a change that shows in values counts it up
+VERSION = 2  # what comes out of the same text; a change that shows in values counts it up
 SOURCE = f"general/{VERSION}"
 # A contract may name the term of its duty and one of its own: of the best ones 88 in 100 were right on both halves.
 TERM_MAX = 78
@@ -42,58 +44,36 @@ def find_values(document: TextDocument) -> list[FoundValue]:
     """All values of a contract: parties first, in the order in which they are named."""
     # Imported here: their patterns take a fifth of a second to compile, which other contracts must not pay for.
     from stateward.pipelines.contracts.general.effective import effective_date
-    from stateward.pipelines.contracts.general.law import governing_law
+    from stateward.pipelines.contracts.general.elimination import (
+        doubt_of_date,
+        doubt_of_law,
+        doubt_of_parties,
+        raised_parties,
+    )
+    from stateward.pipelines.contracts.general.law import governing_law, named_laws
     from stateward.pipelines.contracts.general.parties import parties_of
     from stateward.pipelines.contracts.general.prose import Prose
     from stateward.pipelines.contracts.general.term import term_of
 
     prose = Prose(document)
+    parties = parties_of(prose)
+    doubt = doubt_of_parties(prose, parties)
     found = [
-        _found(
-            prose,
-            "party",
-            party.name.value,
-            party.name.start,
-            party.name.end,
-            party.confidence,
-            party.why,
-            party.cap,
-        )
-        for party in parties_of(prose)
+        _doubted(_found(prose, "party", one.name, one.confidence, one.why, one.cap), doubt)
+        for one in raised_parties(prose, parties)
     ]
-    day = effective_date(prose)
-    if day is not None:
-        found.append(
-            _found(
-                prose,
-                "effective_date",
-                day.value,
-                day.start,
-                day.end,
-                day.confidence,
-                day.why,
-                day.cap,
-            )
-        )
-    if law := governing_law(prose):
-        named, confidence = law
-        found.append(
-            _found(
-                prose,
-                "governing_law",
-                named.value,
-                named.start,
-                named.end,
-                confidence,
-                _WHY_LAW[named.kind],
-            )
-        )
+    if day := effective_date(prose):
+        value = _found(prose, "effective_date", day, day.confidence, day.why, day.cap)
+        found.append(_doubted(value, doubt_of_date(prose, day, parties)))
+    laws = named_laws(prose)
+    if governing := governing_law(laws):
+        law, confidence = governing
+        value = _found(prose, "governing_law", law, confidence, _WHY_LAW[law.kind])
+        found.append(_doubted(value, doubt_of_law(prose, law, laws)))
     if lasting := term_of(prose, day.value if day else None):
         term, confidence = lasting
         sure = min(confidence, TERM_MAX)
-        found.append(
-            _found(prose, "term", term.value, term.start, term.end, sure, "how long it lasts")
-        )
+        found.append(_found(prose, "term", term, sure, "how long it lasts"))
     return found
 
 
@@ -106,23 +86,31 @@ _WHY_LAW = {
 }
 
 
+class _Placed(Protocol):
+    """A value and its place in the running text."""
+
+    @property
+    def value(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
 def _found(
-    prose: "Prose",
-    field: str,
-    value: str,
-    start: int,
-    end: int,
-    confidence: int,
-    why: str,
-    cap: int = 100,
+    prose: "Prose", field: str, one: _Placed, confidence: int, why: str, cap: int = 100
 ) -> FoundValue:
     return FoundValue(
         field=field,
-        value=value,
-        raw=" ".join(prose.text[start:end].split()),
+        value=one.value,
+        raw=" ".join(prose.text[one.start : one.end].split()),
         confidence=confidence,
         source=SOURCE,
-        place=prose.place(start, end),
+        place=prose.place(one.start, one.end),
         why=why,
         cap=cap,
     )
+
+
+def _doubted(found: FoundValue, doubt: "Doubt | None") -> FoundValue:
+    return found if doubt is None else lowered(found, doubt.cap, doubt.sentence)

@@ -213,6 +213,23 @@ def _named(before: str, after: str) -> tuple[int, str] | None:
     return None
 
 
+_FILED = re.compile(r"\bSource:[^;]{0,120}$|\b(?:\d{1,2}-[KQ]\w{0,3}|[SF]-\d\w{0,3})(?:/A)?,\s*$")
+
+
+def is_of_something_else(prose: Prose, dated: FoundDate) -> bool:
+    """Whether the words before a date make it that of another agreement, of an end, a filing, a signature."""
+    before = _RESTATED.sub("", prose.text[max(0, dated.start - STARTS_CHARS) : dated.start])
+    near = before[-90:]
+    return bool(
+        _OTHER_ONE.search(near)
+        or _AMENDED.search(before)
+        or _ANOTHER.search(before)
+        or _SIGNED.search(near)
+        or _DATE_LABEL.search(near)
+        or _FILED.search(before)
+    )
+
+
 def _ends_first_sentence(prose: Prose, dated: FoundDate) -> bool:
     """Whether a date is at the end of the sentence that makes the contract."""
     first, _ = prose.sentence(dated.start)

@@ -96,9 +96,13 @@ class NamedLaw(msgspec.Struct, frozen=True, gc=False):
     kind: str
 
 
-def governing_law(prose: Prose) -> tuple[NamedLaw, int] | None:
+def named_laws(prose: Prose) -> list[NamedLaw]:
+    """Every place whose law is named, but for those under which a party was founded."""
+    return list(_found(prose.text))
+
+
+def governing_law(found: list[NamedLaw]) -> tuple[NamedLaw, int] | None:
     """The law that governs, with a confidence."""
-    found = list(_found(prose.text))
     if not found:
         return None
     totals: dict[str, float] = {}

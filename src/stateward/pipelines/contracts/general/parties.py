@@ -63,6 +63,11 @@ def parties_of(prose: Prose) -> list[Party]:
     return _compare_signatures(parties, _signers(prose))
 
 
+def is_letter(prose: Prose) -> bool:
+    """Whether the document greets someone, as letters do."""
+    return greeting_row(prose) is not None or greeting_at(prose) is not None
+
+
 def _compare_signatures(parties: list[Party], signed: list[PartyName]) -> list[Party]:
     """None is certain where a company has signed that is not among the parties, or with a longer name than it has."""
     parties = [_compare_form(one, signed) for one in parties]

@@ -120,6 +120,18 @@ def _names_behind(prose: Prose, opener: re.Match[str]) -> list[PartyMention]:
     return found
 
 
+def zone_end(prose: Prose, start: int) -> int:
+    """Where the sentence ends that names the parties, or the part of the contract before its recitals."""
+    limit = min(start + ZONE_CHARS, len(prose.text))
+    stop = _STOP.search(prose.text, start + 1, limit)
+    return min(stop.start() if stop else limit, prose.sentence(start)[1])
+
+
+def companies_in(text: str, start: int, end: int) -> Iterator[PartyName]:
+    """Every name with a legal form in a part of the text."""
+    return (name for name in _all_names(text, start, end) if name.is_company)
+
+
 def labelled_parties(prose: Prose) -> Iterator[PartyMention]:
     """Names behind a label at the top of the contract: `Licensor: Acme Inc.`, for example."""
     for row in prose.rows[:LABEL_ROWS]:

@@ -71,6 +71,10 @@ class Prose:
         """Every date of the running text."""
         return dates_in(self.text)[:DATES_MAX]
 
+    def row_at(self, at: int) -> ProseLine:
+        """The line of a character."""
+        return self.rows[max(0, bisect_right(self._starts, at) - 1)]
+
     def sentence(self, at: int) -> tuple[int, int]:
         """Start and end of the sentence around a character."""
         if self._stops is None:

@@ -1,0 +1,275 @@
+"""Approval by elimination: what in an agreement was not understood and may change a value.
+
+As with the other verticals, listing all words that may qualify a value is hopeless, and listing those that do not is
+possible. An agreement is prose, and what changes a value there is written in words of lower case: names, places and
+addresses are not. So a party, the date and the law may go on without a person only if every such word of the
+statement that makes them is known (`plain_…` in words.yaml), and if every other company, date or law that could be
+meant instead is accounted for. Nothing here changes a value: what is left over caps its confidence.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from stateward.pipelines.contracts.general.effective import (
+    WHY_CALLED,
+    EffectiveDate,
+    is_of_something_else,
+)
+from stateward.pipelines.contracts.general.law import FEDERAL, NamedLaw
+from stateward.pipelines.contracts.general.names import PartyName
+from stateward.pipelines.contracts.general.parties import Party, is_letter
+from stateward.pipelines.contracts.general.preamble import companies_in, zone_end
+from stateward.pipelines.contracts.general.prose import Prose
+from stateward.pipelines.contracts.general.word_lists import words
+from stateward.pipelines.kit.date_finder import FoundDate
+
+UNREAD_CAP, RIVAL_CAP = 78, 76
+DATE_BEFORE, DATE_BEHIND = 200, 80
+LAW_BEFORE, LAW_BEHIND = 260, 220
+PARTY_BEHIND = 300
+QUOTED_WORDS_MAX = 4
+SHOUTED_MIN = 5  # words of a text that is all in capitals: fewer are a name or a place
+PAIR = 2
+UNSIGNED = 78  # confidence of a company with a short name that is not among the signatures
+BOUNDED = 82  # confidence of a name that does not sign, but that known words on both sides delimit
+
+_PLAIN = {kind: frozenset(words(f"plain_{kind}")) for kind in ("date", "law", "party")}
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_DIGIT = re.compile(r"\d")
+_DEFINED = re.compile(r"\([^()]{0,80}\"[^\"]{1,60}\"[^()]{0,40}\)|\"[^\"]{1,60}\"")
+_THIS = re.compile(r"\b(?:This|THIS|this|Diese[rs]?|DIESE[RS]?)\b")
+# The title of the contract, whatever it is called: `This Non-Interference Agreement`.
+_TITLE = re.compile(
+    r"\b(?:this|diese[rs]?)\b(?:(?!\bthis\b)[^.;(]){0,110}?(?:agreement|contract|letter|deed|undertaking|amendment|addendum|memorandum|"
+    r"vertrag|vereinbarung)\b",
+    re.IGNORECASE,
+)
+# Legal forms that end no address: `Media, PA`, `Denver, CO`.
+_FORMS = frozenset(
+    {
+        "inc",
+        "ltd",
+        "limited",
+        "llc",
+        "lp",
+        "llp",
+        "plc",
+        "gmbh",
+        "ag",
+        "corp",
+        "corporation",
+        "bv",
+        "kg",
+        "se",
+    }
+)
+_DATE_ENDS = re.compile(r"\b(?:between|among(?:st)?|by|zwischen)\b|[(.;]", re.IGNORECASE)
+# The clause on the law is over, and the sentence goes on with something else.
+_CLAUSE_ENDS = re.compile(
+    r"[.;(](?=\s|\w|$)|,?\s+and\s+(?:the|each|any|all|may|shall|will|both|you|we|is|are|no)\b",
+    re.IGNORECASE,
+)
+# What takes nothing away from the law that is named: the rules by which another one could come in are left out.
+_CONFLICTS = re.compile(
+    r"\b(?:except|excluding|exclusive\s+of|without|other\s+than|regardless|irrespective|notwithstanding|but\s+not|to\s+the\s+exclusion)\b"
+    r"[^.;]{0,120}?\b(?:conflicts?|choice)[\s-]+(?:of[\s-]+)?laws?\b[^.;]{0,160}|"
+    r"\b(?:conflicts?|choice)[\s-]+of[\s-]+laws?\b[^.;]{0,160}|"
+    r"\bunter\s+Ausschluss\b[^.;]{0,160}",
+    re.IGNORECASE,
+)
+_STARTS = re.compile(
+    r"\b(?:effective|commenc\w*|begin\w*|start\w*|in\s+force|as\s+of|in\s+Kraft|wirksam|beginnt|Beginn)\b[^.;]{0,40}$",
+    re.IGNORECASE,
+)
+_CONTRACT = re.compile(
+    r"\b(?:this|the)\s+(?:\w+[\s-]+){0,3}(?:agreement|contract|undertaking|nda|letter|deed)\b|\bterm\b|\bhereof\b|"
+    r"\bvertrag\b|\bvereinbarung\b",
+    re.IGNORECASE,
+)
+_NAME_BEGINS = re.compile(
+    r"(?:\b(?:between|among|amongst|and|by|with|zwischen|und)\s*:?|\(\w{1,3}\)|\b\d{1,2}[.)]|;)\s*(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_NAME_ENDS = re.compile(
+    r"\s*,?\s*(?:\(\s*(?:the\s+|hereinafter\s+)?[\"“]|an?\s+(?:[\w.]+\s+){0,6}(?:corporation|company|partnership|individual|bank|trust|"
+    r"entity|resident|association|university|institution)\b|having\b|with\s+(?:its\s+)?(?:\w+\s+){0,3}(?:office|place|address|headquarters)|"
+    r"located\b|whose\b|organi[sz]ed\b|incorporated\b|mit\s+Sitz\b)",
+    re.IGNORECASE,
+)
+_BELONGS = re.compile(
+    r"\b(?:subsidiary|affiliate|parent|division|successor|formerly|d/b/a|dba|member|unit|part|branch|holding)\b[^.;]{0,60}$",
+    re.IGNORECASE,
+)
+
+
+class Doubt(NamedTuple):
+    """What keeps a value from being approved: the highest confidence that it may have, and why."""
+
+    cap: int
+    sentence: str
+
+
+def doubt_of_date(prose: Prose, day: EffectiveDate, parties: list[Party]) -> Doubt | None:
+    """Why the effective date may be another one."""
+    head, tail = _date_statement(prose, day)
+    text = _masked(prose, parties)
+    unread = [
+        *_unread(text[head : day.start], "date"),
+        *_unread(text[day.end : tail], "date"),
+    ]
+    if unread:
+        return _not_understood(unread)
+    rival = next((dated for dated in prose.dates if _is_rival(prose, dated, day)), None)
+    if rival is None:
+        return None
+    return _not_accounted(prose.text[rival.start : rival.end])
+
+
+def _date_statement(prose: Prose, day: EffectiveDate) -> tuple[int, int]:
+    """Where the words begin and end that date the contract: from its title, else on the line of the date."""
+    first, last = prose.sentence(day.start)
+    head = max(first, day.start - DATE_BEFORE)
+    titles = [found.end() for found in _TITLE.finditer(prose.text, head, day.start)]
+    row = prose.row_at(day.start)
+    tail = min(last, day.end + DATE_BEHIND) if titles else row.end
+    ends = _DATE_ENDS.search(prose.text, day.end, tail)
+    head = titles[-1] if titles else max(head, row.start)
+    if (
+        day.why == WHY_CALLED
+    ):  # by its own words: those before the last comma speak of something else
+        head = max(head, prose.text.rfind(",", head, day.start))
+    return head, ends.start() if ends else tail
+
+
+def _masked(prose: Prose, parties: list[Party]) -> str:
+    """The text with blanks in place of the names of the parties."""
+    text = prose.text
+    for name in (party.name for party in parties):
+        text = text[: name.start] + " " * (name.end - name.start) + text[name.end :]
+    return text
+
+
+def _is_rival(prose: Prose, dated: FoundDate, day: EffectiveDate) -> bool:
+    """Whether another date may be the one from which the contract is effective."""
+    if dated.value == day.value or is_of_something_else(prose, dated):
+        return False
+    before = prose.text[
+        max(prose.sentence(dated.start)[0], dated.start - DATE_BEFORE) : dated.start
+    ]
+    return bool(_STARTS.search(before) and _CONTRACT.search(before))
+
+
+def doubt_of_law(prose: Prose, law: NamedLaw, others: Iterable[NamedLaw]) -> Doubt | None:
+    """Why the governing law may be another one."""
+    first, last = prose.sentence(law.start)
+    head, tail = max(first, law.start - LAW_BEFORE), min(last, law.end + LAW_BEHIND)
+    text = prose.text
+    starts = [found.start() for found in _THIS.finditer(text, head, law.start)]
+    head = starts[-1] if starts else head
+    behind = _CONFLICTS.sub(" ", text[law.end : tail])
+    unread = [
+        *_unread(text[head : law.start].partition(" ")[2], "law"),
+        *_unread(_CLAUSE_ENDS.split(behind)[0], "law"),
+    ]
+    if unread:
+        return _not_understood(unread)
+    rival = next((one for one in others if _is_other_law(one, law)), None)
+    return None if rival is None else _not_accounted(text[rival.start : rival.end])
+
+
+def raised_parties(prose: Prose, parties: list[Party]) -> list[Party]:
+    """Two parties whose names cannot have been cut, although they do not sign in print."""
+    if len(parties) != PAIR:
+        return parties
+    return [
+        replace(party, confidence=BOUNDED)
+        if party.confidence == UNSIGNED and party.cap > BOUNDED and _is_bounded(prose, party.name)
+        else party
+        for party in parties
+    ]
+
+
+def _is_bounded(prose: Prose, name: PartyName) -> bool:
+    """Whether known words stand right before and behind a name, so that it is not cut."""
+    before, behind = (
+        prose.text[max(0, name.start - 40) : name.start],
+        prose.text[name.end : name.end + 90],
+    )
+    return bool(_NAME_BEGINS.search(before) and _NAME_ENDS.match(behind))
+
+
+def _is_other_law(one: NamedLaw, law: NamedLaw) -> bool:
+    """Whether another law is named: that of a federation is, beside a state, for exports and securities."""
+    return one.value != law.value and one.kind != "courts" and one.value not in FEDERAL
+
+
+def doubt_of_parties(prose: Prose, parties: list[Party]) -> Doubt | None:
+    """Why a party may be another one, or one more."""
+    named = sorted((party.name for party in parties), key=lambda name: name.start)
+    described = (
+        [] if is_letter(prose) else named
+    )  # a letter is known by its addressee and its signature
+    unread = [
+        word for name in described for word in _unread(_description(prose, name, named), "party")
+    ]
+    if unread:
+        return _not_understood(unread)
+    rival = next(_unaccounted(prose, named), None)
+    return None if rival is None else _not_accounted(rival.value)
+
+
+def _description(prose: Prose, name: PartyName, named: list[PartyName]) -> str:
+    """What is said of a party up to its short name, or up to the next party."""
+    end = min(len(prose.text), name.end + PARTY_BEHIND, prose.sentence(name.end)[1])
+    following = [other.start for other in named if other.start >= name.end]
+    end = min([end, *following])
+    bracket = _DEFINED.search(prose.text, name.end, end)
+    return prose.text[name.end : bracket.start()] if bracket else ""
+
+
+def _unaccounted(prose: Prose, named: list[PartyName]) -> Iterator[PartyName]:
+    """Companies of the first sentence that are neither parties nor said to belong to one."""
+    if len(named) < 2:
+        return
+    start, end = named[0].start, zone_end(prose, named[0].start)
+    for name in companies_in(prose.text, start, end):
+        if any(one.key in name.key or name.key in one.key for one in named):
+            continue
+        if _last_word(name) in _FORMS and not _BELONGS.search(
+            prose.text, max(start, name.start - 80), name.start
+        ):
+            yield name
+
+
+def _last_word(name: PartyName) -> str:
+    words_ = name.text.split()
+    return (
+        re.sub(r"\W", "", words_[-1]).casefold()
+        if len(words_) > 1 and words_[0] != "Limited"
+        else ""
+    )
+
+
+def _unread(text: str, kind: str) -> Iterator[str]:
+    """The words of lower case that are not known to change nothing; of a text in capitals, all words."""
+    text = _DEFINED.sub(" ", text)
+    found = [word for word in _WORD.findall(text) if not _DIGIT.search(word)]
+    is_shouted = len(found) >= SHOUTED_MIN and not any(word[0].islower() for word in found)
+    for word in found:
+        plain = word.casefold().removesuffix("'s").strip("-'’")
+        is_word = word.isupper() if is_shouted else word[0].islower()
+        if len(plain) > 1 and is_word and plain not in _PLAIN[kind]:
+            yield word
+
+
+def _not_understood(unread: list[str]) -> Doubt:
+    said = ", ".join(repr(word) for word in unread[:QUOTED_WORDS_MAX])
+    return Doubt(UNREAD_CAP, f"words beside it were not understood: {said}")
+
+
+def _not_accounted(value: str) -> Doubt:
+    said = " ".join(value.split())
+    return Doubt(RIVAL_CAP, f"another one is not accounted for: {said}")

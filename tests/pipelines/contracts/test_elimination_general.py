@@ -1,0 +1,123 @@
+"""Agreements by elimination: an unread word beside a value, or another value that may be meant, waits for a person."""
+
+import pytest
+
+from stateward.pipelines.contracts.rules import ACCEPTED_MIN
+from tests.pipelines.contracts.agreements import found
+
+MADE = "This Non-Disclosure Agreement is made as of March 3, 2021"
+ACME = 'Acme Widgets, Inc., a Delaware corporation ("Acme")'
+BETA = 'Beta Systems LLC, a Texas limited liability company with offices at 1 Main Street, Austin ("Beta")'
+LAW = "This Agreement is governed by the laws of the State of Delaware, without regard to its conflict of laws rules."
+SIGNED = "ACME WIDGETS, INC.\nBy: ____\n\nBETA SYSTEMS LLC\nBy: ____\n"
+
+
+def agreement(
+    made: str = MADE, first: str = ACME, second: str = BETA, law: str = LAW, more: str = ""
+) -> str:
+    body = "1. Each party keeps secret what it learns. " * 12
+    return f"{made} by and between {first} and {second}.\n\n{body}{more}\n\n9. {law}\n\n{SIGNED}"
+
+
+def confidences(text: str, field: str) -> list[int]:
+    return [one.confidence for one in found(text, field)]
+
+
+def is_sure(text: str, field: str) -> bool:
+    values = confidences(text, field)
+    return bool(values) and min(values) >= ACCEPTED_MIN
+
+
+def why(text: str, field: str) -> str:
+    return " ".join(one.why for one in found(text, field))
+
+
+@pytest.mark.parametrize("field", ["party", "effective_date", "governing_law"])
+def test_an_agreement_of_which_every_word_is_known_needs_no_person(field: str) -> None:
+    assert is_sure(agreement(), field)
+
+
+@pytest.mark.parametrize(
+    ("made", "word"),
+    [
+        ("This Agreement is effective, should the bank agree, as of March 3, 2021", "should"),
+        ("This Agreement is made on March 3, 2021 subject to approval of the board", "approval"),
+        ("This Agreement is made as of March 3, 2021 or whenever the last one signs", "whenever"),
+        ("Diese Vereinbarung wird frühestens wirksam am 3. März 2021", "frühestens"),
+    ],
+)
+def test_a_word_beside_the_date_that_is_not_known_is_named(made: str, word: str) -> None:
+    text = agreement(made=made)
+    assert not is_sure(text, "effective_date")
+    assert word in why(text, "effective_date") or "at most" in why(text, "effective_date")
+
+
+def test_a_title_of_any_kind_is_no_unread_word() -> None:
+    made = "This Reciprocal Non-Interference and Site Visit Agreement is made as of March 3, 2021"
+    assert is_sure(agreement(made=made), "effective_date")
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        "This Agreement is governed by the laws of the State of Delaware while Acme has its seat there.",
+        "This Agreement is governed, at the choice of the claimant, by the laws of the State of Delaware.",
+        "This Agreement is governed by the laws of the State of Delaware unless Beta sues first.",
+        "Diese Vereinbarung unterliegt deutschem Recht, solange beide zustimmen.",
+    ],
+)
+def test_a_word_in_the_clause_on_the_law_that_is_not_known_waits(law: str) -> None:
+    text = agreement(law=law)
+    assert not is_sure(text, "governing_law")
+    assert "not understood" in why(text, "governing_law")
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        "This Agreement shall be governed by and construed in accordance with the laws of the State of Delaware.",
+        "This Agreement is governed by the laws of Delaware, except for that body of law concerning conflicts of law.",
+        "Diese Vereinbarung unterliegt deutschem Recht unter Ausschluss des UN-Kaufrechts.",
+    ],
+)
+def test_the_usual_clauses_on_the_law_are_understood(law: str) -> None:
+    assert is_sure(agreement(law=law), "governing_law")
+
+
+def test_the_law_of_another_state_must_be_accounted_for() -> None:
+    more = " Section 4 is to be read under the laws of the State of Ohio."
+    assert "not accounted for: Ohio" in why(agreement(more=more), "governing_law")
+    federal = " Exports are subject to the laws of the United States."
+    assert is_sure(agreement(more=federal), "governing_law")
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        'Beta Systems LLC, formerly trading as Gamma, a Texas limited liability company ("Beta")',
+        'Beta Systems LLC, acting as nominee for its owner ("Beta")',
+    ],
+)
+def test_a_word_in_the_description_of_a_party_that_is_not_known_waits(described: str) -> None:
+    text = agreement(second=described)
+    assert not is_sure(text, "party")
+    assert "not understood" in why(text, "party")
+
+
+def test_a_company_of_the_first_sentence_that_is_no_party_must_be_accounted_for() -> None:
+    beside = 'Beta Systems LLC ("Beta") with Gamma Holdings Inc. at its side'
+    assert not is_sure(agreement(second=beside), "party")
+    owned = 'Beta Systems LLC, a subsidiary of Gamma Holdings Inc. ("Beta")'
+    assert "not accounted" not in why(agreement(second=owned), "party")
+
+
+def test_another_day_on_which_the_contract_starts_must_be_accounted_for() -> None:
+    more = " The obligations under this Agreement shall be in force as of May 1, 2021."
+    assert "May 1, 2021" in why(agreement(more=more), "effective_date")
+    ended = " The parties end the agreement dated May 1, 2019."
+    assert is_sure(agreement(more=ended), "effective_date")
+
+
+def test_names_that_known_words_delimit_are_sure_without_a_printed_signature() -> None:
+    text = agreement().replace(SIGNED, "By: ____\n\nBy: ____\n")
+    assert is_sure(text, "party")
