@@ -205,8 +205,10 @@ def test_what_is_no_message_is_buried_with_the_reason(site: Site) -> None:
     assert names(taken(own, [site.stream()], 1)) == ["good"]
 
     reasons = [each.reason for each in own.dead_letters()]
-    assert [each.partition(":")[0] for each in reasons] == ["not a message"] * 2
-    assert "type 'x' is not known here" in reasons[1]
+    # More than two where burying one took longer than its lease.
+    assert {each.partition(":")[0] for each in reasons} == {"not a message"}
+    assert len({each for each in reasons if "type 'x' is not known here" in each}) == 1
+    assert len(set(reasons)) == 2
     assert {each.stream for each in own.dead_letters()} == {site.stream()}
 
 

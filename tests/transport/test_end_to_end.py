@@ -30,6 +30,7 @@ from tests.transport.scene import Scene, settings
 STATEMENT = b"Date;Text;Amount\n2026-01-05;a;-1,00\n"
 LARGE = b"Date;Text;Amount\n" + b"2026-01-05;a long text about nothing;-1,00\n" * 100
 PAYING = Path(__file__).parents[1] / "app" / "paying.py"
+COMPARING = Path(__file__).parent / "comparing.py"
 SceneMaker = Callable[..., Scene]
 
 
@@ -246,6 +247,22 @@ def test_a_message_that_is_no_result_goes_to_the_dead_letters(
 
     (letter,) = impostor.channel.dead_letters()
     assert "record_id" in letter.reason
+
+
+def test_a_stage_reads_items_of_earlier_records_at_a_worker_without_a_store(
+    make_scene: SceneMaker,
+) -> None:
+    scene = make_scene(f"pipelines: ['{COMPARING}']\n")
+    scene.add_worker()
+    found: list[object] = []
+    for text in (b"ann 2026-01-01 7", b"bob 2026-01-02 8", b"ann 2026-02-01 9"):
+        record = scene.app.submit(text, machine="comparing").record
+        assert scene.finish(record.id) == "compared"
+        found += scene.app.items(record.id)
+
+    assert found == [
+        {"before": [], "value": 7}, {"before": [], "value": 8}, {"before": [7], "value": 9},
+    ]  # fmt: skip
 
 
 @pytest.mark.long

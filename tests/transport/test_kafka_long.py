@@ -4,11 +4,14 @@ import os
 import time
 
 import pytest
+from confluent_kafka import TopicPartition
 
 from lab.kafka_mock import KafkaMock
 from stateward.core.errors import TransportUnreachable
 from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Engine, Parcel
+from stateward.transport.kafka_member import Member
+from tests.transport.brokers import server_of
 
 STREAM = "t.test.s"
 PATIENCE_S = 10.0
@@ -50,6 +53,33 @@ def test_a_broker_that_was_away_is_used_again() -> None:
         bodies = {each.body for _ in range(3) for each in receive(engine, 1)}
         assert b"after" in bodies
         engine.close()
+
+
+def test_a_member_keeps_its_other_partitions_while_a_second_one_joins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rebalancing is cooperative: what moves is given up alone, where an eager one would take all from all first."""
+    taken: list[tuple[Member, int, int]] = []
+    revoked = Member._revoked
+
+    def note(self: Member, consumer: object, places: list[TopicPartition]) -> None:
+        taken.append((self, len(places), len(self._partitions)))
+        revoked(self, consumer, places)
+
+    monkeypatch.setattr(Member, "_revoked", note)
+    with server_of("kafka") as url:
+        stream = f"t{time.monotonic_ns()}.test.s"
+        first, second = (connect(url, consumer=each, lease_s=60.0) for each in ("first", "second"))
+        first.publish(stream, [Parcel(str(each), b"a") for each in range(32)])
+        first.ack(receive(first, 32, stream))
+        until = time.monotonic() + PATIENCE_S
+        while not taken and time.monotonic() < until:
+            for engine in (second, first):
+                engine.ack(engine.receive([stream], limit=32, wait_s=0.1))
+        (_, given_up, before) = taken[0]
+        assert 0 < given_up < before
+        second.close()
+        first.close()
 
 
 @pytest.mark.skipif(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import redis
 
+from stateward.core.errors import TransportUnreachable
 from stateward.transport.connect import connect
 from stateward.transport.engine import Parcel
 from tests.transport.brokers import server_of
@@ -34,7 +35,7 @@ def test_a_worker_with_the_documented_rule_can_work_and_listen() -> None:
             one.release(found[1:])
             one.bury("stateward.dead", Parcel("", b"c"))
             assert one.broadcasts(control) == []
-            with pytest.raises(redis.ResponseError):
+            with pytest.raises(TransportUnreachable, match="no permissions"):
                 one.receive(["stateward.work.papers.other.normal"], limit=1, wait_s=0.0)
         finally:
             one.close()

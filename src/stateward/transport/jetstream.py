@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from threading import Thread
 from typing import Any, TypeVar
@@ -44,6 +45,7 @@ from stateward.transport.engine import (
 )
 
 LATE_S = 1.0  # after its end the answer to a request is not waited for any more: it was lost
+FLUSH_S = 60  # after which an answer will not come any more
 PING_S = 5  # how often a connection on which nothing comes is tried
 NEXT = "$JS.API.CONSUMER.MSG.NEXT"
 STATUS, ALIVE = (
@@ -117,11 +119,14 @@ class _Answer(msgspec.Struct):
 
 
 class _Batch:
-    """Messages that were published together, and what the server said about them."""
+    """Messages that were published together, and what the server said about them.
+
+    Its future belongs to the thread that waits: the last answer wakes that one, with no task in between.
+    """
 
     def __init__(self, count: int) -> None:
         self._left = count
-        self.all_answered = asyncio.Event()
+        self.all_answered: Future[None] = Future()
         self.is_gone = False
         """Whether no stream has the subject of one of them."""
         self.error: _Refusal | None = None
@@ -134,7 +139,21 @@ class _Batch:
             self.error = msgspec.json.decode(message.data, type=_Answer).error or self.error
         self._left -= 1
         if not self._left:
-            self.all_answered.set()
+            self.end()
+
+    def note_sent(self, sent: "Future[None]") -> None:
+        """They were sent; if not, no answer will come."""
+        if _failed(sent):
+            self.end(sent.exception())
+
+    def end(self, error: BaseException | None = None) -> None:
+        """All are answered, or none will be."""
+        if self.all_answered.done():
+            return
+        if error is None:
+            self.all_answered.set_result(None)
+        else:
+            self.all_answered.set_exception(error)
 
 
 class JetStreamEngine:
@@ -192,31 +211,36 @@ class JetStreamEngine:
         )
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
-        """Append messages, all at once; each is acknowledged by the server."""
-        self._run(self._publish(stream, parcels))
+        """Append messages, all at once; each is acknowledged by the server: they share one step."""
+        self._batches += 1
+        number = str(self._batches)
+        batch = self._open[number] = _Batch(len(parcels))
+        sent = asyncio.run_coroutine_threadsafe(self._publish(stream, parcels, number), self._loop)
+        sent.add_done_callback(batch.note_sent)
+        try:
+            self._result(batch.all_answered)
+        finally:
+            del self._open[number]
+        self._check(stream, batch)
 
-    async def _publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
-        """Send all, and then wait until the server has answered for each: they share one step."""
+    async def _publish(self, stream: str, parcels: Sequence[Parcel], number: str) -> None:
         await self._ensure(stream)
         if self._answers is None:
             self._answers = self._client.new_inbox()
             await self._client.subscribe(f"{self._answers}.*", cb=self._take_answer)
-        self._batches += 1
-        number = str(self._batches)
-        batch = self._open[number] = _Batch(len(parcels))
-        try:
-            for each in parcels:
-                await self._client.publish(stream, each.body, reply=f"{self._answers}.{number}")
-            await asyncio.wait_for(batch.all_answered.wait(), self._answer_s)
-        finally:
-            del self._open[number]
+        for each in parcels:
+            await self._client.publish(stream, each.body, reply=f"{self._answers}.{number}")
+
+    def _check(self, stream: str, batch: _Batch) -> None:
+        """Raise what the server said against messages."""
         if batch.is_gone:
             self._streams.discard(stream)  # it was deleted meanwhile: the next try makes it again
-            raise NoStreamResponseError
+            raise unreachable(self._url, NoStreamResponseError())
         if batch.error is not None:
             if batch.error.err_code == STREAM_FULL:
                 raise full(stream, self._depth_max)
-            raise APIError(code=batch.error.code, description=batch.error.description)
+            error = APIError(code=batch.error.code, description=batch.error.description)
+            raise unreachable(self._url, error) from error
 
     async def _take_answer(self, message: Msg) -> None:
         batch = self._open.get(message.subject.rpartition(".")[2])
@@ -306,9 +330,11 @@ class JetStreamEngine:
     def ack(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledge messages; the server removes them.
 
-        It is not waited for: what is not heard comes again, and its result is dropped.
+        It is not waited for, nor is a failure told: what is not heard comes again, and its result is dropped.
         """
-        self._run(self._each(deliveries, "ack"))
+        if deliveries:
+            said = asyncio.run_coroutine_threadsafe(self._each(deliveries, "ack"), self._loop)
+            said.add_done_callback(_failed)
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
         """Publish messages again and settle those that were leased: a refusal would count as another delivery."""
@@ -329,7 +355,19 @@ class JetStreamEngine:
                 continue
             await getattr(message, verb)()
         if deliveries and is_awaited:
-            await self._client.flush(timeout=max(1, round(self._answer_s)))
+            await self._flush()
+
+    async def _flush(self) -> None:
+        """Wait until the server has read all that was sent.
+
+        The client's own wait is not ended early: it takes an answer to one that was for an error of the connection.
+        """
+        flushed = asyncio.ensure_future(self._client.flush(timeout=FLUSH_S))
+        flushed.add_done_callback(lambda own: own.cancelled() or own.exception())
+        done, _ = await asyncio.wait({flushed}, timeout=self._answer_s)
+        if not done:
+            raise TimeoutError("the server did not answer in time")
+        flushed.result()
 
     def drain(self) -> None:
         """End the requests that are open, and give back what they brought."""
@@ -374,7 +412,7 @@ class JetStreamEngine:
 
     async def _tell(self, topic: str, body: bytes) -> None:
         await self._client.publish(topic, body)
-        await self._client.flush(timeout=max(1, round(self._answer_s)))
+        await self._flush()
 
     def broadcasts(self, topic: str) -> list[bytes]:
         """What came to the subject since the last call."""
@@ -462,7 +500,9 @@ class JetStreamEngine:
         )
 
     def _run(self, coroutine: Coroutine[Any, Any, T], *, more_s: float = 0.0) -> T:
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        return self._result(asyncio.run_coroutine_threadsafe(coroutine, self._loop), more_s=more_s)
+
+    def _result(self, future: "Future[T]", *, more_s: float = 0.0) -> T:
         try:
             return future.result(self._answer_s + LATE_S + more_s)
         except (NatsError, OSError, TimeoutError) as error:
@@ -474,6 +514,11 @@ class JetStreamEngine:
         self._thread.join(ANSWER_S_MAX)
         if not self._thread.is_alive():
             self._loop.close()
+
+
+def _failed(future: "Future[None]") -> bool:
+    """Whether it has failed; the look takes note of the failure, which is logged otherwise."""
+    return not future.cancelled() and future.exception() is not None
 
 
 def _some(messages: deque[Msg], count: int) -> list[Msg]:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import redis
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError, ResponseError
-from redis.exceptions import TimeoutError as TimedOut
 
 from stateward.transport.engine import (
     DEAD_LETTERS_MAX,
@@ -30,10 +29,65 @@ BYTES_MAX = 1024 * 1024
 BROADCASTS_MAX = 1000  # that are read in one step
 CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step
 BODY = b"body"
+MULTI, EXEC = (b"MULTI",), (b"EXEC",)
 _ALREADY_THERE = "BUSYGROUP"
 _NO_GROUP = "NOGROUP"
+Command = tuple[Any, ...]
 
 T = TypeVar("T")
+
+
+class _Wire:
+    """One connection, and commands on it: what is sent for every message costs half as much without the client.
+
+    For one thread. The client's own way (a pool, a pipeline, a parser for each command) stays for all that is rare.
+    """
+
+    def __init__(self, client: "redis.Redis") -> None:
+        self._connection: Any = client.connection_pool.make_connection()
+        self._packed: dict[tuple[Command, ...], list[bytes]] = {}
+        self._was_used = False
+
+    def ask(self, *commands: Command, is_repeated: bool = False) -> list[Any]:
+        """Send commands at once; their answers. `is_repeated`: the same will be sent often."""
+        packed = self._packed.get(commands) if is_repeated else None
+        if packed is None:
+            packed = self._connection.pack_commands(commands)
+        if is_repeated:
+            self._packed = {commands: packed}
+        try:
+            return self._answers(packed, len(commands))
+        except Disconnected:
+            # A server that was started anew while nothing was asked. What it had already got is there twice then, as
+            # with any engine.
+            if not self._was_used:
+                raise
+        self._was_used = False
+        return self._answers(packed, len(commands))
+
+    def _answers(self, packed: list[bytes], count: int) -> list[Any]:
+        try:
+            self._connection.send_packed_command(packed)
+            found = [self._answer() for _ in range(count)]
+        except BaseException:
+            self._connection.disconnect()  # what is still to come is no answer to what is asked next
+            raise
+        self._was_used = True
+        inner = (each for answer in found if isinstance(answer, list) for each in answer)
+        for each in (*found, *inner):
+            if isinstance(each, ResponseError):
+                raise each
+        return found
+
+    def _answer(self) -> object:
+        try:
+            return self._connection.read_response()
+        except ResponseError as error:  # the answers after it have to be read, too
+            return error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.disconnect()
 
 
 class RedisEngine:
@@ -56,6 +110,8 @@ class RedisEngine:
         self._redis: Any = redis.Redis.from_url(
             url, socket_timeout=self._answer_s, socket_connect_timeout=self._answer_s
         )
+        # One for the thread that receives and one for the rest: a request that waits blocks its connection.
+        self._reading, self._writing = _Wire(self._redis), _Wire(self._redis)
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
         """Append messages; raises `TransportFull` where the stream has its most already.
@@ -69,15 +125,11 @@ class RedisEngine:
         if depth + len(parcels) > self._depth_max:
             raise full(stream, self._depth_max)
 
-        def append() -> int:
-            # In one transaction, or a reader that waits would be given the first of them alone.
-            with self._redis.pipeline(transaction=len(parcels) > 1) as pipe:
-                for each in parcels:
-                    pipe.xadd(stream, {BODY: each.body})
-                pipe.xlen(stream)
-                return int(pipe.execute()[-1])
-
-        self._depths[stream] = self._answer(append)
+        appends: list[Command] = [(b"XADD", stream, b"*", BODY, each.body) for each in parcels]
+        if len(appends) > 1:  # in one transaction, or a reader that waits is given the first alone
+            appends = [MULTI, *appends, EXEC]
+        *_, length = self._answer(lambda: self._writing.ask(*appends, (b"XLEN", stream)))
+        self._depths[stream] = int(length)
 
     def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
         """Lease messages: those of lost consumers first, then new ones."""
@@ -86,15 +138,16 @@ class RedisEngine:
         # The socket must outlast the wait, so no wait is as long as its patience. Without one, no BLOCK: BLOCK 0 would
         # wait for ever, and the server ends even a short wait only with its next tick, up to 100 ms later.
         wait_ms = min(round(wait_s * 1000), round(self._answer_s * 500)) or None
-        found = self._grouped(
-            streams,
-            lambda: self._redis.xreadgroup(
-                GROUP, self._consumer, dict.fromkeys(streams, ">"), count=limit, block=wait_ms
-            ),
-        )
+        block = () if wait_ms is None else (b"BLOCK", wait_ms)
+        command: Command = (
+            b"XREADGROUP", b"GROUP", GROUP, self._consumer, b"COUNT", limit, *block, b"STREAMS", *streams,
+            *([b">"] * len(streams)),
+        )  # fmt: skip
+        (found,) = self._grouped(streams, lambda: self._reading.ask(command, is_repeated=True))
+        by_stream = found.items() if isinstance(found, dict) else found or ()  # RESP 3, RESP 2
         return [
-            Delivery(name.decode(), token, fields.get(BODY, b""))
-            for name, entries in found or ()
+            Delivery(name.decode(), token, _body(fields))
+            for name, entries in by_stream
             for token, fields in entries
             if fields is not None
         ]
@@ -136,16 +189,11 @@ class RedisEngine:
 
     def ack(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledge and delete, in one step."""
-
-        def settle() -> None:
-            with self._redis.pipeline(transaction=True) as pipe:
-                for stream, tokens in _by_stream(deliveries).items():
-                    pipe.xack(stream, GROUP, *tokens)
-                    pipe.xdel(stream, *tokens)
-                pipe.execute()
-
+        commands: list[Command] = [MULTI]
+        for stream, tokens in _by_stream(deliveries).items():
+            commands += [(b"XACK", stream, GROUP, *tokens), (b"XDEL", stream, *tokens)]
         if deliveries:
-            self._answer(settle)
+            self._answer(lambda: self._writing.ask(*commands, EXEC))
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
         """Append the messages again and delete them where they were: a stream has no other way back."""
@@ -175,11 +223,11 @@ class RedisEngine:
 
     def broadcast(self, topic: str, body: bytes) -> None:
         """Publish to a channel, which keeps nothing."""
-        self._permitted(lambda: self._redis.publish(topic, body))
+        self._answer(lambda: self._redis.publish(topic, body))
 
     def broadcasts(self, topic: str) -> list[bytes]:
         """What came over the channel since the last call."""
-        return self._permitted(lambda: self._heard(topic))
+        return self._answer(lambda: self._heard(topic))
 
     def _heard(self, topic: str) -> list[bytes]:
         channel = self._channels.get(topic)
@@ -205,6 +253,8 @@ class RedisEngine:
         """Close the connections."""
         for each in self._channels.values():
             each.close()
+        self._reading.close()
+        self._writing.close()
         self._redis.close()
 
     def _grouped(self, streams: Sequence[str], ask: Callable[[], T]) -> T:
@@ -234,22 +284,21 @@ class RedisEngine:
                     raise
             self._groups.add(stream)
 
-    def _permitted(self, ask: Callable[[], T]) -> T:
-        """Ask for what the server may refuse to this user: channels have rules of their own."""
-        try:
-            return self._answer(ask)
-        except ResponseError as error:
-            raise unreachable(self._url, error) from error
-
     def _answer(self, ask: Callable[[], T]) -> T:
+        """Ask; what the server refuses (it is out of memory, a replica, or this user may not) is told as an outage."""
         try:
             return ask()
-        except (Disconnected, TimedOut) as error:
+        except ResponseError as error:
+            if str(error).startswith((_ALREADY_THERE, _NO_GROUP)):
+                raise
             raise unreachable(self._url, error) from error
-        except ResponseError:
-            raise
         except RedisError as error:
             raise unreachable(self._url, error) from error
+
+
+def _body(fields: Sequence[bytes]) -> bytes:
+    """The body of an entry, whose fields are a list of names and values in turn."""
+    return fields[1] if len(fields) == 2 and fields[0] == BODY else b""
 
 
 def _by_stream(deliveries: Sequence[Delivery]) -> dict[str, list[object]]:
