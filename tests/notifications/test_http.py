@@ -95,7 +95,7 @@ def test_secrets_change_and_addresses_rest(api: ApiClient) -> None:
 
     assert rotated != before
     assert disabled["disabled_reason"].endswith(": moving")
-    assert refused.status_code == 400
+    assert refused.status_code == 422
     assert enabled["is_enabled"]
 
 
@@ -114,18 +114,18 @@ def test_the_dead_are_listed_by_pages_and_replayed(api: ApiClient) -> None:
     api.post(f"/webhooks/{made['id']}/enable")
     replayed = api.post("/deliveries/replay", json={"state": "dead"})
     assert (replayed.status_code, replayed.json()) == (202, {"replayed": 5})
-    assert api.post("/deliveries/replay", json={}).status_code == 400
-    assert api.post("/deliveries/replay", json={"since": "yesterday"}).status_code == 400
+    assert api.post("/deliveries/replay", json={}).status_code == 422
+    assert api.post("/deliveries/replay", json={"since": "yesterday"}).status_code == 422
 
 
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({"url": "https://10.0.0.1/", "events": ["*"]}, 400),
+        ({"url": "https://10.0.0.1/", "events": ["*"]}, 422),
         ({"url": URL, "events": ["upload.gone"]}, 422),
         ({"url": URL, "events": ["nope.*"]}, 422),
         ({"url": URL, "events": []}, 400),
-        ({"url": URL, "events": ["*"], "secret": "short"}, 400),
+        ({"url": URL, "events": ["*"], "secret": "short"}, 422),
         ({"url": URL, "events": ["*"], "content": "xml"}, 400),
         ({"url": URL}, 400),
         ({"url": URL, "events": ["*"], "what": 1}, 400),

@@ -44,7 +44,7 @@ def test_entries_are_listed_by_pages_and_chosen_by_actor_kind_record_and_time(
     assert verbs(about) == ["read"]
     assert later["items"] == []
     assert [each["seq"] - start for each in rising["items"]] == [1, 2, 3]
-    assert problem(root.get("/audit", params={"since": "yesterday"})) == "invalid-request"
+    assert problem(root.get("/audit", params={"since": "yesterday"})) == "unprocessable"
 
 
 def test_only_administrators_look_and_a_limited_one_sees_their_own(api: ApiClient) -> None:

@@ -57,6 +57,6 @@ def test_others_may_not_and_what_is_meant_must_be_said(api: ApiClient) -> None:
     assert problem(limited.post("/erasures", json={**WHY, "record_ids": ["x"]})) == "forbidden"
     assert problem(operator.get("/holds")) == "forbidden"
     for body in ({}, {"record_ids": ["x"], "subject": "a=b"}, {"subject": "a"}):
-        assert root.post("/erasures", json={**WHY, **body}).status_code == 400
+        assert root.post("/erasures", json={**WHY, **body}).status_code == 422
     nothing = root.post("/erasures", json={**WHY, "record_ids": ["UL_none"]}).json()
     assert nothing["refused"] == {"UL_none": "there is no record UL_none"}

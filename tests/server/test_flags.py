@@ -57,8 +57,8 @@ def test_what_cannot_be_decided_is_refused(api: ApiClient) -> None:
     api.work()
     path = f"/records/{wrong}/flags"
 
-    assert api.post(f"/records/{good}/flags", json={"action": "confirm"}).status_code == 400
-    assert api.post(path, json={"action": "reject"}).status_code == 400
+    assert api.post(f"/records/{good}/flags", json={"action": "confirm"}).status_code == 422
+    assert api.post(path, json={"action": "reject"}).status_code == 422
     assert api.post(path, json={"action": "forget"}).status_code == 400
     stale = api.post(path, json={"action": "confirm"}, headers={"If-Match": '"1"'})
     assert stale.status_code == 412
@@ -188,7 +188,7 @@ def test_a_record_in_review_is_retried_with_other_options(api: ApiClient) -> Non
     asked = {"hints": {"vertical": "telco"}, "reason": "it is about mobile phones"}
     done = otto.post(path, json=asked).json()
 
-    kinds = ["forbidden", "unknown-value", "invalid-request", "invalid-request", "review-taken"]
+    kinds = ["forbidden", "unknown-value", "unprocessable", "unprocessable", "review-taken"]
     assert [problem(each) for each in refused] == kinds
     assert (preview["successor"], preview["is_stored"]) == (None, False)
     made, old = api.app.record(done["successor"]), api.app.record(record.id)
@@ -247,6 +247,6 @@ def test_hints_of_another_kind_or_a_flagged_result_are_refused(api: ApiClient) -
 
     assert api.post(path, json={"hints": {"sign": "maybe"}}).status_code == 422
     refused = api.post(path, json={"hints": {"sign": "flipped"}})
-    assert (refused.status_code, "Accept" in refused.json()["detail"]) == (400, True)
+    assert (refused.status_code, "Accept" in refused.json()["detail"]) == (422, True)
     done = api.post(path, json={"hints": {"sign": "flipped"}, "accept_flags": True})
     assert done.json()["is_stored"]

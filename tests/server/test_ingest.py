@@ -37,7 +37,7 @@ def test_with_auto_all_steps_run_by_themselves(stage: tuple[ApiClient, Player]) 
 @pytest.mark.parametrize(
     ("body", "word"),
     [
-        ({"pdfBase64": "%%%"}, "invalid-request"),
+        ({"pdfBase64": "%%%"}, "unprocessable"),
         ({"pdfBase64": ""}, "invalid-request"),
         ({}, "invalid-request"),
         ({"pdfBase64": "QQ==", "colour": "red"}, "invalid-request"),

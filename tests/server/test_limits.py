@@ -186,7 +186,7 @@ DEEP = DEPTH_MAX + 1
         b'{"priority": 5, "colour": "red"}',
         b'{"priority": true}',
         b'{"priority": "5"}',
-        b'{"priority": 5.0}',
+        b'{"priority": 5.5}',
         b"{",
         b"",
         b"null",
@@ -199,6 +199,14 @@ def test_json_that_is_not_what_it_should_be_is_400(shared: ApiClient, body: byte
     )
 
     assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+def test_a_whole_number_may_have_a_point(shared: ApiClient) -> None:
+    record = shared.sent(statement(next(NUMBERS)))
+
+    answer = shared.post(f"/records/{record}/priority", content=b'{"priority": 7.0}')
+
+    assert answer.json()["priority"] == 7
 
 
 def test_names_that_a_path_does_not_know_are_refused_in_a_query(shared: ApiClient) -> None:

@@ -76,7 +76,7 @@ def test_many_get_another_priority_at_once(api: ApiClient) -> None:
 def test_a_priority_goes_with_its_action_alone(api: ApiClient, asked: dict[str, object]) -> None:
     answer = api.post("/batches", json={"ids": [api.sent()], "dry_run": True, **asked})
 
-    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert (answer.status_code, problem(answer)) == (422, "unprocessable")
 
 
 def test_the_client_changes_one(api: ApiClient) -> None:

@@ -50,7 +50,7 @@ def test_a_list_is_walked_with_cursors_and_each_is_met_once(worked: ApiClient) -
 def test_a_cursor_that_is_none_is_refused(worked: ApiClient, cursor: str) -> None:
     answer = worked.get("/uploads", params={"cursor": cursor})
 
-    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert (answer.status_code, problem(answer)) == (422, "unprocessable")
 
 
 def test_a_cursor_of_another_list_is_refused(worked: ApiClient) -> None:
@@ -58,7 +58,7 @@ def test_a_cursor_of_another_list_is_refused(worked: ApiClient) -> None:
 
     answer = worked.get("/uploads", params={"limit": 1, "cursor": cursor, "status": "error"})
 
-    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert (answer.status_code, problem(answer)) == (422, "unprocessable")
 
 
 def test_a_list_is_filtered_by_status_type_and_query(worked: ApiClient) -> None:
@@ -83,13 +83,22 @@ def test_a_list_is_filtered_by_status_type_and_query(worked: ApiClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters",
-    ["q=status:parsnig", "q=state:error", "status=nowhere", "limit=0", "limit=many", "q=%00"],
+    ("parameters", "expected"),
+    [
+        ("q=status:parsnig", (422, "unprocessable")),
+        ("q=state:error", (422, "unprocessable")),
+        ("status=nowhere", (422, "unprocessable")),
+        ("q=%00", (422, "unprocessable")),
+        ("limit=0", (400, "invalid-request")),
+        ("limit=many", (400, "invalid-request")),
+    ],
 )
-def test_a_query_that_cannot_be_right_is_refused(worked: ApiClient, parameters: str) -> None:
+def test_a_query_that_cannot_be_right_is_refused(
+    worked: ApiClient, parameters: str, expected: tuple[int, str]
+) -> None:
     answer = worked.get(f"/uploads?{parameters}")
 
-    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert (answer.status_code, problem(answer)) == expected
 
 
 def test_the_rows_of_a_stage_come_in_pages(worked: ApiClient) -> None:
@@ -238,11 +247,13 @@ def test_waiting_with_an_etag_ends_at_the_next_change_or_with_304(api: ApiClient
     assert (changed.status_code, changed.json()["version"]) == (200, 1)
 
 
-@pytest.mark.parametrize("wait", ["-1", "soon", "61s", "1e9", ""])
-def test_a_wait_that_is_none_is_refused(worked: ApiClient, wait: str) -> None:
+@pytest.mark.parametrize(
+    ("wait", "status"), [("-1", 400), ("soon", 400), ("61s", 422), ("1e9", 400), ("", 400)]
+)
+def test_a_wait_that_is_none_is_refused(worked: ApiClient, wait: str, status: int) -> None:
     answer = worked.get(f"/uploads/{newest(worked)}", params={"wait": wait})
 
-    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert answer.status_code == status
 
 
 def test_the_service_says_whether_it_is_ready(worked: ApiClient) -> None:
@@ -290,3 +301,20 @@ def test_no_more_is_under_way_than_the_settings_say(tmp_path: Path) -> None:
     assert (busy.status_code, problem(busy)) == (503, "unavailable")
     assert busy.headers["retry-after"] == "1"
     assert later.status_code == 200
+
+
+def test_the_beginning_of_an_id_is_enough_where_it_is_one(worked: ApiClient) -> None:
+    ids = [each["id"] for each in worked.get("/records").json()["items"]]
+    whole = ids[0]
+    rest = [each for each in ids if each != whole]
+    same = max(n for n in range(len(whole)) if any(each.startswith(whole[:n]) for each in rest))
+    prefix, _, _ = whole.partition("_")
+
+    answers = [worked.get(f"/{path}/{whole[: same + 1]}") for path in ("records", "uploads")]
+    several = worked.get(f"/records/{whole[:same]}")
+    none = worked.get(f"/records/{prefix}_zzzz")
+    slip = worked.get(f"/records/{prefix}_1")
+
+    assert [each.json().get("id", each.json().get("upload_id")) for each in answers] == [whole] * 2
+    assert (several.status_code, problem(several)) == (422, "unprocessable")
+    assert [none.status_code, slip.status_code] == [404, 404]

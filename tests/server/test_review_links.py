@@ -134,7 +134,7 @@ def test_a_decision_by_link_is_that_persons_and_ends_the_link(
     page = anna.http.get(f"/console/review/{record.id}")
     reopened = anna.http.get(anna.path)
 
-    assert problem(unexplained) == "invalid-request"
+    assert problem(unexplained) == "unprocessable"
     assert held.json()["pending"]["is_mine"] is True
     assert undone.json()["notes"] == "page 2 is missing"
     decided = [

@@ -101,7 +101,7 @@ def test_a_decision_on_an_old_sight_is_stale_and_an_unknown_action_is_named(
     early = shared.post(path, json={"action": "timeout"})
 
     assert [problem(each) for each in (stale, unknown, no_reason, early)] == [
-        "stale", "unknown-value", "invalid-request", "invalid-request",
+        "stale", "unknown-value", "unprocessable", "unprocessable",
     ]  # fmt: skip
     assert unknown.json()["allowed"] == ["approve", "correct", "reject"]
     assert "give a reason" in early.json()["detail"]
@@ -212,7 +212,7 @@ def test_a_held_decision_is_refused_while_the_form_is_still_open(reviewed: ApiCl
     stale = reviewed.http.put(path, json={"action": "approve"}, headers={"If-Match": '"0"'})
     silent = reviewed.http.put(path, json={"action": "reject"})
 
-    assert (stale.status_code, silent.status_code) == (412, 400)
+    assert (stale.status_code, silent.status_code) == (412, 422)
     assert reviewed.get(f"/reviews/{record.id}").json()["pending"] is None
 
 
@@ -249,7 +249,7 @@ def test_a_bulk_decision_names_each_review_once(shared: ApiClient) -> None:
 
     answer = shared.post("/reviews/batches", json={"action": "approve", "reviews": twice})
 
-    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert (answer.status_code, problem(answer)) == (422, "unprocessable")
 
 
 def test_a_second_opinion_is_asked_for_and_the_other_person_decides(reviewed: ApiClient) -> None:

@@ -195,7 +195,7 @@ def test_fields_that_are_unknown_or_too_long_are_refused(
 def test_an_empty_document_is_refused(shared: ApiClient) -> None:
     answer = shared.send(b"")
 
-    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert (answer.status_code, problem(answer)) == (422, "unprocessable")
     assert answer.json()["errors"] == [{"field": "file", "sentence": "the document is empty"}]
 
 

@@ -279,7 +279,7 @@ def test_a_reviewer_or_a_later_caller_chooses_another_vertical(
     rejected = driver.reviews("reject", notes="this is telco", verticalSlug="telco").json()
     other = driver.call("reprocess", json={"verticalSlug": "insurance"}).json()
 
-    assert (unknown.status_code, wrong.status_code) == (422, 400)
+    assert (unknown.status_code, wrong.status_code) == (422, 422)
     (successor,) = rejected["replacedBy"]
     shown = api.get(f"/workflows/{successor}").json()
     assert (rejected["status"], shown["vertical"], shown["replaces"]) == (
@@ -320,7 +320,7 @@ def test_a_timeout_may_be_brought_and_the_contract_processed_again(
     ended, again = driver.reviews("timeout", notes="no one is left"), driver.reviews("timeout")
     anew, same = (driver.call("reprocess", json={"reason": "ask again"}) for _ in range(2))
 
-    assert (early.status_code, problem(early)) == (400, "invalid-request")
+    assert (early.status_code, problem(early)) == (422, "unprocessable")
     assert (ended.json()["status"], ended.json()) == ("timed_out", again.json())
     listed = api.get("/records", params={"q": "machine:contract status:timed_out"}).json()["items"]
     assert driver.id in [each["id"] for each in listed]

@@ -37,7 +37,7 @@ def is_retryable(status: int, said: str) -> bool:
 
 
 # What the person can do better: a value that cannot be one, a field that there is not, an answer that is incomplete.
-CORRECTABLE = ("invalid-correction", "unknown-value", "invalid-request")
+CORRECTABLE = ("invalid-correction", "unknown-value", "unprocessable", "invalid-request")
 
 
 def main(

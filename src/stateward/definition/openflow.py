@@ -72,7 +72,7 @@ def main(server: str, key: str, workflow: str) -> dict:
 """
 REVIEW_MAIN = '''\
 # What the person can do better: a value that cannot be one, a field that there is not, an answer that is incomplete.
-CORRECTABLE = ("invalid-correction", "unknown-value", "invalid-request")
+CORRECTABLE = ("invalid-correction", "unknown-value", "unprocessable", "invalid-request")
 
 
 def main(

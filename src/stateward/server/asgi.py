@@ -113,6 +113,7 @@ def _routed(
         debug=False,
     )
     note_queries(app, own)
+    app.state.record_ids = {"record_id", *_id_fields(plugins)}
     _check_rights(app)
     return app
 
@@ -137,8 +138,12 @@ def _bounded(app: ASGIApp) -> ASGIApp:
 def described(plugins: tuple[Plugin, ...] | None = None) -> Document:
     """The OpenAPI document of all routes: our own, and those of these plug-ins (by default all that are installed)."""
     found = tuple(each.plugin for each in discovery.installed()) if plugins is None else plugins
-    ids = [each.id_field for plugin in found for each in plugin.resources]
-    return describe(_routes(found), id_fields=ids)
+    return describe(_routes(found), id_fields=_id_fields(found))
+
+
+def _id_fields(plugins: Sequence[Plugin]) -> list[str]:
+    """What the paths of pipelines call the id of a record."""
+    return [each.id_field for plugin in plugins for each in plugin.resources]
 
 
 def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:

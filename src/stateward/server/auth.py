@@ -29,6 +29,7 @@ from stateward.core.model import PERSON, Fields, Record, clean_text
 from stateward.server.listening import LOOPBACK, is_loopback
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
+from stateward.server.short_ids import complete_ids
 from stateward.server.strict import check_query
 from stateward.server.throttle import account_of, address_of
 from stateward.settings.server import ApiSettings
@@ -135,6 +136,8 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         raise Refusal(
             "forbidden", f"a key with the role {caller.key.role} may not do that ({right})"
         )
+    if caller.record_id is None and connection.path_params:
+        await complete_ids(service, connection, connection.app.state.record_ids, caller.machines)
 
 
 def _check_limits(

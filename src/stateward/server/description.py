@@ -24,7 +24,7 @@ ABOUT = """The HTTP API of Stateward. Send a key as `Authorization: Bearer sw_â€
 answers at loopback only. Errors are problem documents (RFC 9457) with stable types. Changes can be guarded with
 `If-Match`, and every POST can be repeated safely with an `Idempotency-Key`. Lists have cursors, never offsets."""
 
-EVERYWHERE = ("invalid-request", "internal", "unavailable")
+EVERYWHERE = ("invalid-request", "unprocessable", "internal", "unavailable")
 WITH_KEY = ("unauthenticated", "forbidden", "wrong-host", "too-many-requests")
 ACTING = (
     "not-found", "impossible", "in-progress", "stale", "too-large", "key-reused", "if-match-required",
@@ -258,18 +258,30 @@ def _problem_schema(schemas: Mapping[str, Any]) -> Document:
 
 
 def _settle_schemas(schemas: Document) -> None:
-    """Say that unknown keys of requests are refused, and drop the choices that Litestar sees and are none.
+    """Describe requests as they are read, and drop the choices that Litestar sees and are none.
 
-    It describes `tuple[X, ...]` as a list of X or of anything, and what may be absent as one of one.
+    It describes `tuple[X, ...]` as a list of X or of anything, what may be absent as one of one, and forgets the
+    limits of what may be null; msgspec, which reads requests, says what it refuses.
     """
     for name, schema in schemas.items():
         schemas[name] = _without_empty_choices(schema)
-    waiting: list[type] = [Request]
+    requests = [each for each in _kinds_of(Request) if each.__name__ in schemas]
+    _, components = msgspec.json.schema_components(
+        requests, ref_template="#/components/schemas/{name}"
+    )
+    for known in requests:
+        read = components[known.__name__]
+        schemas[known.__name__] = {**read, "additionalProperties": False}
+
+
+def _kinds_of(known: type) -> list[type]:
+    """All classes that are of a kind."""
+    found, waiting = [known], [known]
     while waiting:
-        known = waiting.pop()
-        waiting += known.__subclasses__()
-        if known.__name__ in schemas:
-            schemas[known.__name__]["additionalProperties"] = False
+        further: list[type] = waiting.pop().__subclasses__()
+        found += further
+        waiting += further
+    return found
 
 
 def _without_empty_choices(value: Any) -> Any:  # noqa: ANN401 - any JSON value
@@ -317,6 +329,8 @@ def _complete(operation: Document, opt: Mapping[str, Any]) -> None:
 
 def _without_null(schema: Document) -> Document:
     """A parameter that may be absent cannot be null: it is text."""
+    if None in schema.get("enum", ()):
+        return {**schema, "type": "string", "enum": [each for each in schema["enum"] if each]}
     left = [each for each in schema.get("oneOf", ()) if each.get("type") != "null"]
     if len(left) != 1:
         return schema
@@ -387,6 +401,7 @@ def form_body(required: Sequence[str], *, without: Sequence[str] = ()) -> Docume
             "type": "string",
             "description": about,
             **({"format": kind} if kind else {"maxLength": 4096}),
+            **({"minLength": 1} if name in required else {}),
         }
         for name, (about, kind) in FORM_FIELDS.items()
         if name not in without

@@ -265,7 +265,7 @@ def wait_seconds(given: str | None, *, most: float) -> float:
         return 0.0
     found = WAIT.fullmatch(given)
     if found is None or float(found[1]) > most:
-        raise Refusal("invalid-request", f"wait takes seconds, as in 20s, up to {most:g}s")
+        raise Refusal("unprocessable", f"wait takes seconds, as in 20s, up to {most:g}s")
     return float(found[1])
 
 

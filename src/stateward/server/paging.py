@@ -42,10 +42,10 @@ def read_cursor(text: str | None, *, of: str) -> Cursor | None:
             raise ValueError(text[:9])
         cursor = _decoder.decode(base64.urlsafe_b64decode(text.encode("ascii")))
     except (ValueError, binascii.Error, msgspec.MsgspecError):
-        raise Refusal("invalid-request", "the cursor is invalid; start the list again") from None
+        raise Refusal("unprocessable", "the cursor is invalid; start the list again") from None
     if cursor.of != of:
         raise Refusal(
-            "invalid-request",
+            "unprocessable",
             "the cursor belongs to another list; send it with the same parameters",
         )
     return cursor

@@ -21,6 +21,7 @@ IfMatch: TypeAlias = Annotated[
     str | None,
     HeaderParameter(
         name="If-Match",
+        min_length=1,
         pattern=r'^(\*|"[0-9]{1,18}")$',
         description="The ETag that the change is meant for; if it is another by now, nothing is done (412).",
         required=False,

@@ -55,7 +55,7 @@ _KINDS = (
         "invalid-request",
         400,
         "Invalid request",
-        "A value, a query, a cursor or a document is malformed.",
+        "It does not fit its description here: a name, a type, a form or a limit is another.",
     ),
     Kind(
         "missing-fields",
@@ -170,6 +170,12 @@ _KINDS = (
         422,
         "The step failed, and a retry cannot cure it",
         "`error_code` says why; `retryable` is false.",
+    ),
+    Kind(
+        "unprocessable",
+        422,
+        "Cannot be processed",
+        "It fits its description and cannot be meant so: a query, a cursor, an address or a choice of fields.",
     ),
     Kind(
         "unknown-value",
@@ -322,6 +328,6 @@ def _unavailable(error: StoreError) -> Refusal:
 
 def _invalid(error: InvalidRequest) -> Refusal:
     if not isinstance(error, MissingLabels):
-        return Refusal("invalid-request", str(error))
+        return Refusal("unprocessable", str(error))
     faults = [FieldFault(field=f"label.{name}", sentence=why) for name, why in error.labels.items()]
     return Refusal("missing-fields", str(error), errors=faults)

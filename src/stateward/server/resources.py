@@ -60,6 +60,7 @@ OnDuplicate = Annotated[
 ]
 OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why it is asked for.")]
 KIND_CHARS_MAX = 100
+EDITION_MAX = 10**9
 StageName = Annotated[
     str | None,
     QueryParameter(
@@ -74,6 +75,8 @@ EditionNumber = Annotated[
     QueryParameter(
         name="edition",
         ge=0,
+        le=EDITION_MAX,
+        schema_extra={"minimum": 0, "maximum": EDITION_MAX},  # forgotten of what may be absent
         description="As they were before a rebuild: 0 is as the stage made them; otherwise the newest.",
         required=False,
     ),

@@ -10,6 +10,7 @@ Answers of the API are not stored by anyone on the way, and no browser guesses t
 import json
 import re
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from stateward.server.problems import Refusal
 from stateward.settings.server import ApiSettings
 
 DEPTH_MAX = 64
+INTEGER_END = 2.0**63
 SHOWN_CHARS_MAX = 80
 YEAR_S = 31_536_000
 
@@ -37,7 +39,9 @@ def strict_json(body: bytes) -> Any:  # noqa: ANN401 - it is JSON
     except UnicodeDecodeError as error:
         raise _bad(f"byte {error.start} is no UTF-8") from error
     try:
-        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        found = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_number
+        )
         # Half of a character can be escaped, and can be stored nowhere.
         json.dumps(found, ensure_ascii=False).encode()
     except RecursionError as error:
@@ -57,6 +61,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"it names {twice[:SHOWN_CHARS_MAX]!r} twice in one object")
     return found
+
+
+def _number(text: str) -> float | int:
+    """A number with a point or an exponent; in JSON `5.0` is the whole number 5, and infinity is none."""
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"{text[:SHOWN_CHARS_MAX]} is too large a number")
+    return int(value) if value.is_integer() and abs(value) < INTEGER_END else value
 
 
 def _no_constant(name: str) -> None:

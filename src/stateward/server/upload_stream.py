@@ -288,7 +288,7 @@ class UploadReceiver:
             raise self._too_large()
         if not size:
             fault = FieldFault(field=FILE, sentence="the document is empty")
-            raise Refusal("invalid-request", "the document is empty", errors=[fault])
+            raise Refusal("unprocessable", "the document is empty", errors=[fault])
 
     @property
     def _pipeline(self) -> str:
@@ -442,7 +442,7 @@ def _keep_member(app: App, member: archives.Member, document: _Document) -> Form
                 raise Refusal("too-large", f"it has more than {limit} bytes, which is the limit")
             incoming.write(piece)
         if not size:
-            raise Refusal("invalid-request", "it is empty")
+            raise Refusal("unprocessable", "it is empty")
         incoming.flush()
         form = _kept(app, incoming, document)
     if form.other is not None:

@@ -157,7 +157,7 @@ async def ingest(
     service, caller = service_of(request), caller_of(request)
     form = await _form(service, caller, request)
     if form.machine != CONTRACT:
-        raise Refusal("invalid-request", "a workflow is of the pipeline contract; see /records")
+        raise Refusal("unprocessable", "a workflow is of the pipeline contract; see /records")
     way = sequencing or OUTSIDE
 
     def opened(app: App) -> Submitted:
@@ -610,7 +610,7 @@ def _read(body: bytes) -> schemas.IngestRequest:
 
 def _refused_field(field: str, sentence: str) -> Refusal:
     fault = FieldFault(field=field, sentence=sentence)
-    return Refusal("invalid-request", f"{field}: {sentence}", errors=[fault])
+    return Refusal("unprocessable", f"{field}: {sentence}", errors=[fault])
 
 
 async def _body(service: Service, caller: Caller, request: Asked) -> bytes:
