@@ -83,6 +83,19 @@ from stateward.async_client import AsyncClient
         heading="AsyncExperimentClient(AsyncClient)",
         sources=(("pipelines/experiments/client.py", "ExperimentOperations"),),
     ),
+    Stub(
+        module="pipelines/literature/async_client",
+        imports="""from collections.abc import Sequence
+from typing import Any, Literal
+
+from stateward.async_client import AsyncClient
+from stateward.pipelines.literature.lists import ListedPaper
+from stateward.pipelines.literature.papers import AddedPaper, Citations, SamePaper
+from stateward.pipelines.literature.progress import Progress
+""",
+        heading="AsyncLiteratureClient(AsyncClient)",
+        sources=(("pipelines/literature/client.py", "LiteratureOperations"),),
+    ),
 )
 
 

@@ -20,6 +20,8 @@ from stateward.pipelines.contracts.async_client import AsyncWorkflowClient
 from stateward.pipelines.contracts.client import WorkflowClient, WorkflowOperations
 from stateward.pipelines.experiments.async_client import AsyncExperimentClient
 from stateward.pipelines.experiments.client import ExperimentClient, ExperimentOperations
+from stateward.pipelines.literature.async_client import AsyncLiteratureClient
+from stateward.pipelines.literature.client import LiteratureClient, LiteratureOperations
 from stateward.server.asgi import described
 from stateward.server.pages import operations
 
@@ -39,7 +41,7 @@ class Sent(NamedTuple):
     headers: Mapping[str, str]
 
 
-class Recorder(WorkflowOperations, ExperimentOperations):
+class Recorder(WorkflowOperations, ExperimentOperations, LiteratureOperations):
     """Notes what would be sent, and sends nothing."""
 
     def __init__(self) -> None:
@@ -186,6 +188,7 @@ def test_every_answer_has_the_type_that_the_document_says() -> None:
         (Client, AsyncClient, Operations),
         (WorkflowClient, AsyncWorkflowClient, WorkflowOperations),
         (ExperimentClient, AsyncExperimentClient, ExperimentOperations),
+        (LiteratureClient, AsyncLiteratureClient, LiteratureOperations),
     ],
 )
 def test_both_kinds_of_client_share_one_definition(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # the engines take ten times as long to import as the command
 PROFILES = ("personal", "business", "enterprise")
 PROGRESS_EVERY_S = 0.1
 T = TypeVar("T")
+C = TypeVar("C", bound="Client")
 
 
 class CliContext:
@@ -83,19 +84,15 @@ class CliContext:
                 yield RemoteApp(client)
 
     @contextmanager
-    def client(self) -> Iterator["Client | None"]:
-        """The client of the server that --server names, for routes of a plug-in; None where there is no server.
+    def client(self, kind: type[C]) -> Iterator[C]:
+        """The client of a plug-in to the server that --server names.
 
         What the server refuses is raised as the error that a local app would have raised.
         """
-        settings = self.settings()
-        if settings.server.url is None:
-            yield None
-            return
         from stateward.cli.remote import translated
-        from stateward.client import Client
 
-        with Client(settings.server.url, key=settings.server.key) as client, translated():
+        server = self.settings().server
+        with kind(server.url or "", key=server.key) as client, translated():
             yield client
 
     @contextmanager

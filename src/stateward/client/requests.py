@@ -59,16 +59,6 @@ class Requests:
     def _iterate(self, steps: Listing) -> Iterator[Any]:
         """Do the steps; the rows on the way."""
 
-    def plugin_get(
-        self, path: str, type_: type[T], *, params: Mapping[str, Any] | None = None
-    ) -> T:
-        """What a route of a plug-in answers, as a type of the plug-in."""
-        return self._get(path, type_, params=params)
-
-    def plugin_post(self, path: str, document: object, type_: type[T]) -> T:
-        """Send a document to a route of a plug-in; what it answers, as a type of the plug-in."""
-        return self._post(path, document, type_)
-
     def _answered(self, call: Call) -> Steps[httpx2.Response]:
         return patiently(call, tries=self._tries, url=self._url)
 
@@ -112,16 +102,29 @@ class Requests:
         method: Literal["POST", "PUT"] = "POST",
     ) -> T:
         """Send a document; with a version, only for a record that is still that one."""
+        return self._run(
+            self._posted(
+                path, document, type_, params=params, version=version, key=key, method=method
+            )
+        )
+
+    def _posted(
+        self,
+        path: str,
+        document: object,
+        type_: type[T],
+        *,
+        params: Mapping[str, Any] | None = None,
+        version: int | None = None,
+        key: str | None = None,
+        method: Literal["POST", "PUT"] = "POST",
+    ) -> Steps[T]:
         sent = {"Idempotency-Key": key or new_key(), "Content-Type": "application/json"}
         if version is not None:
             sent["If-Match"] = f'"{version}"'
         content = b"" if document is None else msgspec.json.encode(document)
-
-        def steps() -> Steps[T]:
-            call = Call(method, path, params or None, sent, content)
-            return read((yield from self._answered(call)), type_)
-
-        return self._run(steps())
+        call = Call(method, path, params or None, sent, content)
+        return read((yield from self._answered(call)), type_)
 
     def _send(
         self,

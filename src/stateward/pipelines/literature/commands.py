@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stateward.pipelines.literature.lists import ListedPaper
     from stateward.pipelines.literature.papers import AddedPaper
     from stateward.pipelines.literature.progress import Progress
-    from stateward.pipelines.literature.reach import Papers
+    from stateward.pipelines.literature.reach import CitationFormat, Papers
 
 HEAD_BYTES = 64 * 1024
 SHOWN_MAX = 20
@@ -146,10 +146,12 @@ def _service(context: CliContext) -> "Iterator[Papers]":
     """The papers of the database itself, or of a server."""
     from stateward.pipelines.literature.reach import LocalPapers, RemotePapers
 
-    with context.client() as client:
-        if client is not None:
+    if context.settings().server.url is not None:
+        from stateward.pipelines.literature.client import LiteratureClient
+
+        with context.client(LiteratureClient) as client:
             yield RemotePapers(client, lambda given: context.whole_id(client, given))
-            return
+        return
     with context.local_app() as app:
         yield LocalPapers(app, actor(), lambda given: context.whole_id(app, given))
 
@@ -220,7 +222,7 @@ def _pace(found: "Progress") -> str:
     help="The format of the citations.",
 )  # fmt: skip
 @pass_context
-def cite(context: CliContext, *, ids: tuple[str, ...], format_: str) -> Exit:
+def cite(context: CliContext, *, ids: tuple[str, ...], format_: "CitationFormat") -> Exit:
     """Print papers as citations."""
     with _service(context) as service:
         found = service.citations(ids, format_)

@@ -55,6 +55,18 @@ class AddedPaper(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class AddedPapers(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the entries of a list, in their order."""
+
+    items: list[AddedPaper]
+
+
+class SamePapers(msgspec.Struct, frozen=True, kw_only=True):
+    """Papers that have several records."""
+
+    items: list[SamePaper]
+
+
 class StoredPapers:
     """The papers of an App, which a plug-in knows by what it asks of it; `actor` is who adds and skips."""
 

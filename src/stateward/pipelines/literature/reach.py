@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from stateward.core.model import Fields
 from stateward.pipelines.literature import MACHINE
@@ -17,13 +15,18 @@ from stateward.pipelines.literature.papers import (
 )
 from stateward.pipelines.literature.progress import Progress
 
+if TYPE_CHECKING:
+    from stateward.pipelines.literature.client import LiteratureClient
+
+CitationFormat: TypeAlias = Literal["bibtex", "ris", "csl-json"]
+
 
 class Papers(Protocol):
     """What commands ask of papers, wherever they are."""
 
     def status(self) -> Progress: ...
 
-    def citations(self, ids: Iterable[str], format_: str) -> Citations: ...
+    def citations(self, ids: Iterable[str], format_: CitationFormat) -> Citations: ...
 
     def duplicates(self) -> list[SamePaper]: ...
 
@@ -56,7 +59,7 @@ class LocalPapers:
     def status(self) -> Progress:
         return self._papers.status()
 
-    def citations(self, ids: Iterable[str], format_: str) -> Citations:
+    def citations(self, ids: Iterable[str], format_: CitationFormat) -> Citations:
         return self._papers.citations(map(self._whole_id, ids), format_)
 
     def duplicates(self) -> list[SamePaper]:
@@ -78,50 +81,29 @@ class LocalPapers:
         return found.record.id, found.is_duplicate
 
 
-class _Added(msgspec.Struct):
-    items: list[AddedPaper]
-
-
-class _Same(msgspec.Struct):
-    items: list[SamePaper]
-
-
 class RemotePapers:
     """The papers of a server; ids may be given by their beginning."""
 
-    def __init__(
-        self,
-        client: Any,  # noqa: ANN401 - the client of a server
-        whole_id: Callable[[str], str],
-    ) -> None:
+    def __init__(self, client: "LiteratureClient", whole_id: Callable[[str], str]) -> None:
         self._client = client
         self._whole_id = whole_id
 
     def status(self) -> Progress:
-        found: Progress = self._client.plugin_get("/literature/status", Progress)
-        return found
+        return self._client.literature_status()
 
-    def citations(self, ids: Iterable[str], format_: str) -> Citations:
-        asked = {"id": [*map(self._whole_id, ids)], "format": format_}
-        found: Citations = self._client.plugin_get("/literature/citations", Citations, params=asked)
-        return found
+    def citations(self, ids: Iterable[str], format_: CitationFormat) -> Citations:
+        return self._client.citations([*map(self._whole_id, ids)], format_=format_)
 
     def duplicates(self) -> list[SamePaper]:
-        found: _Same = self._client.plugin_get("/literature/duplicates", _Same)
-        return found.items
+        return self._client.same_papers()
 
     def ir(self, record_id: str) -> Fields:
-        found: Fields = self._client.plugin_get(
-            f"/literature/{self._whole_id(record_id)}/ir", dict[str, Any]
-        )
-        return found
+        return self._client.intermediate_form(self._whole_id(record_id))
 
     def add(
         self, papers: Sequence[ListedPaper], *, reason: str | None, is_filtered: bool = True
     ) -> Iterator[AddedPaper]:
-        asked = {"papers": papers, "reason": reason, "is_filtered": is_filtered}
-        found: _Added = self._client.plugin_post("/literature/papers", asked, _Added)
-        return iter(found.items)
+        return iter(self._client.add_papers(papers, reason=reason, is_filtered=is_filtered))
 
     def submit_file(
         self, source: bytes | Path, *, name: str, reason: str | None

@@ -10,7 +10,13 @@ from stateward.core.model import Fields
 from stateward.pipelines.literature import MACHINE
 from stateward.pipelines.literature.intake import BATCH
 from stateward.pipelines.literature.lists import ListedPaper
-from stateward.pipelines.literature.papers import AddedPaper, Citations, SamePaper, StoredPapers
+from stateward.pipelines.literature.papers import (
+    AddedPaper,
+    AddedPapers,
+    Citations,
+    SamePapers,
+    StoredPapers,
+)
 from stateward.pipelines.literature.progress import Progress
 from stateward.server.plugin_api import (
     Answer,
@@ -47,18 +53,6 @@ class PapersRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     papers: Annotated[list[ListedPaper], msgspec.Meta(min_length=1, max_length=BATCH)]
     reason: Annotated[str, msgspec.Meta(max_length=2000)] | None = None
     is_filtered: bool = True
-
-
-class AddedPapers(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the entries, in their order."""
-
-    items: list[AddedPaper]
-
-
-class SamePapers(msgspec.Struct, frozen=True, kw_only=True):
-    """Papers that have several records."""
-
-    items: list[SamePaper]
 
 
 GivenPapers = Annotated[PapersRequest, Body(description="The entries of a list.")]
