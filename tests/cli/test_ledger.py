@@ -236,7 +236,11 @@ def test_old_names_of_commands_and_flags_work_and_name_the_new_ones(
     help_text = shell("ledger", "--help").stdout
 
     assert (validated.exit_code, as_json.exit_code, executed.exit_code) == (0, 0, 0)
-    assert "write `stateward ledger verify --replay`" in validated.stderr
+    assert (
+        f"`stateward ledger validate` is deprecated, write `stateward verify {folder}`"
+        in validated.stderr
+    )
+    assert validated.stderr.count("deprecated") == 1
     assert json.loads(as_json.stdout)["is_valid"] is True
     assert json.loads(as_json.stderr)["warning"]["code"] == "deprecated"
     assert "`--execute` is deprecated, write `--yes`" in executed.stderr

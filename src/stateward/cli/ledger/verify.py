@@ -1,11 +1,11 @@
 """Checking a ledger: what `stateward verify` does with one, `stateward ledger repair`, `prove` and `export`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, context_of, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
     RENAMED_FLAGS,
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 FINDINGS_SHOWN_MAX = 1000
 
 
-@click.command("verify", cls=Command, hidden=True, examples=[])
+class _MovedCommand(Command):
+    """Names `stateward verify` in place of the old name that was typed, be it that of this command or `validate`."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what the command returns
+        context = context_of(ctx)
+        typed = context.renamed[0][0] if context.renamed else ctx.command_path
+        context.renamed = [(typed, f"stateward verify {ctx.params['ledger_path']}")]
+        return super().invoke(ctx)
+
+
+@click.command("verify", cls=_MovedCommand, hidden=True, examples=[])
 @click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
 @click.option(
     "--checkpoint",
@@ -51,9 +61,6 @@ def verify(
     replay: bool,
 ) -> Exit:
     """Verify a ledger, for one version; `stateward verify` does that too."""
-    if not context.is_for_programs:
-        new = f"stateward verify {ledger_path}"
-        context.say(f"warning: `stateward ledger verify` is deprecated, write `{new}`")
     return verify_ledger(
         context, ledger_path, checkpoint=checkpoint, signed_by=signed_by, replay=replay
     )
