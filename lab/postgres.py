@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import LiteralString
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
@@ -162,6 +163,64 @@ class Cluster(Server):
         _wait_until(lambda: not any(_is_alive(pid) for pid in family), what=f"{family} to die")
         self._forget_locks()
 
+    # Continuous archiving
+
+    def archive(self) -> None:
+        """From now on every finished piece of its log is copied to `archive` in its folder."""
+        folder = self._own_folder("archive")
+        self._configure(
+            f"archive_mode = on\narchive_command = 'cp %p {folder}/%f'\nfull_page_writes = on\n"
+        )
+        self.stop()
+        self.start()
+
+    def base_backup(self) -> None:
+        """Copy it while it runs, to `base` in its folder."""
+        base = str(self._own_folder("base"))
+        self._run(
+            "pg_basebackup", "-h", str(self.folder), "-U", "postgres", "-D", base, "-X", "none",
+            "-c", "fast", "--no-sync",
+        )  # fmt: skip
+
+    def end_archive(self) -> None:
+        """See to it that all that was committed is in the archive."""
+        with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
+            ((last,),) = connection.execute(
+                "SELECT pg_walfile_name(pg_current_wal_insert_lsn())"
+            ).fetchall()
+            connection.execute("SELECT pg_switch_wal()")
+        archived = self.folder / "archive" / str(last)
+        _wait_until(archived.exists, what=f"{archived} to be archived")
+
+    def recover(self, *, until: str) -> None:
+        """Put the base backup in the place of what is there, and replay the archive up to a moment."""
+        if self._pid_file.exists():
+            self.stop()
+        shutil.rmtree(self._data.resolve())
+        self._data.unlink(missing_ok=True)  # a link, where the data were in memory
+        (self.folder / "base").rename(self._data)
+        self._configure(
+            f"restore_command = 'cp {self.folder}/archive/%f %p'\nrecovery_target_time = '{until}'\n"
+            "recovery_target_action = promote\narchive_mode = off\n"
+        )
+        (self._data / "recovery.signal").touch()
+        self.start()
+        with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
+            _wait_until(
+                lambda: not _value(connection, "SELECT pg_is_in_recovery()"), what="the recovery"
+            )
+
+    def _own_folder(self, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir(mode=0o700)
+        if self._account:
+            os.chown(folder, self._account.pw_uid, self._account.pw_gid)
+        return folder
+
+    def _configure(self, text: str) -> None:
+        with (self._data / "postgresql.conf").open("a") as configuration:
+            configuration.write(text)
+
     def remove(self) -> None:
         """End it, if it runs, and remove every trace of it."""
         if self._pid_file.exists():
@@ -176,9 +235,8 @@ class Cluster(Server):
             self._data.symlink_to(_new_folder(MEMORY))
         options = ["-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
         self._run("initdb", "-D", str(self._data), "-U", "postgres", *options)
-        with (self._data / "postgresql.conf").open("a") as configuration:
-            configuration.write(CONFIGURATION.format(folder=self.folder))
-            configuration.write("" if is_durable else CARELESS)
+        self._configure(CONFIGURATION.format(folder=self.folder))
+        self._configure("" if is_durable else CARELESS)
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str((self.folder / "programs").resolve() / program), *arguments]
@@ -203,6 +261,11 @@ class Cluster(Server):
         """
         for path in (self._pid_file, *self.folder.glob(".s.PGSQL.*")):
             path.unlink(missing_ok=True)
+
+
+def _value(connection: psycopg.Connection[tuple[object, ...]], query: LiteralString) -> object:
+    ((value,),) = connection.execute(query).fetchall()
+    return value
 
 
 @contextmanager
