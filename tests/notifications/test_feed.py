@@ -176,6 +176,22 @@ def test_a_replay_sends_again_and_is_in_the_audit_log(app: App) -> None:
         replay_feed(app, 8, actor="person:ann")
 
 
+def test_consumers_are_told_of_an_erasure_and_are_sent_nothing_of_it_again(app: App) -> None:
+    (record_id,) = make_history(app, 1)
+    target = Collected()
+    drained(feed_of(app), target)
+    before = target.events[1]["data"]["facts"]
+
+    app.eraser.erase([record_id], actor="person:ann", reason="request 17")
+    replay_feed(app, 1, actor="person:ann")
+    drained(feed_of(app), target)
+
+    *_, last = target.events
+    assert (last["type"], last["data"]["trigger"]) == ("stateward.steps.erased", "record.erased")
+    again = [each["data"] for each in target.events[2:-1]]
+    assert (bool(before), [each["facts"] for each in again]) == (True, [{}, {}])
+
+
 def test_the_doctor_and_the_metric_say_how_late_it_is(app: App) -> None:
     make_history(app, 1)
     check = next(each for each in checks(app) if each.name == "feed")

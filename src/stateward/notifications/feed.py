@@ -17,11 +17,12 @@ from pathlib import Path
 
 import msgspec
 
+from stateward.core.erasure import RECORD_ERASED
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Fields, Micros, Transition, to_iso
 from stateward.core.query import parse_query
 from stateward.notifications.feed_targets import FeedMessage, FeedTarget
-from stateward.notifications.messages import exposed_facts, is_subscribed
+from stateward.notifications.messages import ERASED, exposed_facts, is_subscribed
 from stateward.settings.feed import FeedSettings
 from stateward.storage.database import Database
 from stateward.storage.search import where
@@ -110,7 +111,9 @@ class Feed:
         wanted = [
             each
             for each in batch
+            # Who was told of a status is told of the erasure of what came with it.
             if is_subscribed(self._settings.events, each.machine, each.target)
+            or is_subscribed(self._settings.events, each.machine, _news(each))
         ]
         matching, labels = self._of_records({each.record_id for each in wanted})
         return [
@@ -173,7 +176,7 @@ class Feed:
             "specversion": "1.0",
             "id": f"{made.record_id}.{made.version}",
             "source": self._source,
-            "type": f"{TYPE_PREFIX}.{made.machine}.{made.target}",
+            "type": f"{TYPE_PREFIX}.{made.machine}.{_news(made)}",
             "subject": made.record_id,
             "time": to_iso(made.at),
             "datacontenttype": "application/json",
@@ -219,6 +222,11 @@ class Feed:
             return
         with _locked(self._lock_folder / LOCK_FILE, must_wait=must_wait) as is_own:
             yield is_own
+
+
+def _news(made: Transition) -> str:
+    """The status that a record came into; an erasure brings it into none, and is no second end."""
+    return ERASED if made.trigger == RECORD_ERASED else made.target
 
 
 def _locked(path: Path, *, must_wait: bool) -> AbstractContextManager[bool]:
