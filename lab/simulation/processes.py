@@ -46,7 +46,8 @@ from stateward.storage.database import (
 )
 from stateward.storage.lanes import LANES
 from stateward.storage.outputs import Outputs, result_event
-from stateward.storage.sqlite import MEMORY, PipeWakeup, SqliteDatabase
+from stateward.storage.pipe_wakeups import PipeWakeup
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo

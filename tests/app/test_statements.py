@@ -12,7 +12,7 @@ from stateward.storage.libpq import Param, Queued, Session
 from stateward.testing.bench.product import INLINE, LAST, submit_records
 
 ROUND_TRIPS_MAX = 10
-STATEMENTS_MAX = 32
+STATEMENTS_MAX = 31
 COMMITS_MAX = 3  # submit and first stage out, first stage in and second out, second stage in
 
 
@@ -87,6 +87,8 @@ def test_one_record_alone_costs_few_statements_and_commits(
             while node.turn():
                 pass
             monkeypatch.setattr(node, "_recover_at", float("inf"))
+            for role in ("_indexer", "_confirmation"):
+                monkeypatch.setattr(node, role, None)
             for beat in ("_beat_at", "_next_beat_at"):
                 monkeypatch.setattr(node._worker, beat, float("inf"))
             counter.is_on = is_counted

@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from stateward.core.errors import StoreFull, StoreMismatch, StoreUnreachable
+from stateward.storage import pipe_wakeups
 from stateward.storage.database import TOPIC_WORK
 from stateward.storage.migrations import migrations
 from stateward.storage.sqlite import SqliteDatabase
@@ -95,6 +96,28 @@ def test_the_pipe_of_a_listener_that_died_is_swept_away(tmp_path: Path) -> None:
 
         assert wakeup.wait(WAIT_S)
         assert not left_behind.exists()
+
+
+def test_listeners_that_come_and_die_while_the_pipes_are_kept_open_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipe_wakeups, "TICK_S", -1.0)  # kept open from the first notification on
+    with closing(SqliteDatabase(tmp_path / "store.db")) as database:
+        first = database.wakeup(TOPIC_WORK)
+        folder = tmp_path / "store.db-wake" / TOPIC_WORK
+        os.utime(folder, (0, 0))
+        database.notify([TOPIC_WORK])
+        os.mkfifo(folder / "another")
+        another = os.open(folder / "another", os.O_RDWR | os.O_NONBLOCK)
+
+        database.notify([TOPIC_WORK])
+        assert os.read(another, 10)
+        os.close(another)
+        first.clear()
+        database.notify([TOPIC_WORK])
+
+        assert first.clear() == {TOPIC_WORK}
+        assert not (folder / "another").exists()
 
 
 def test_a_file_that_another_process_is_just_making_is_not_taken_for_a_strangers(

@@ -9,6 +9,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from operator import attrgetter
 from typing import Protocol, TypeVar
 
@@ -54,7 +55,7 @@ from stateward.definition.plugin import AutomaticMove
 from stateward.engine.earlier_items import EarlierIndex, Found
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.database import Asked
-from stateward.storage.store import DeadLetter, Store, open_stages, records_of
+from stateward.storage.store import DeadLetter, Store, records_of
 from stateward.transport import (
     NO_WORKER,
     Bus,
@@ -212,18 +213,20 @@ class Coordinator:
         if not self._config.hands_over or self._ticks() < self._hand_over_at:
             return
         asked = self._bus.ask_workers_and_load()
-        stages = self._store.ask_open_stages(tuple(self._stages()))
-        batch.epoch = self._store.ask_epoch()
+        batch.epoch, paused, waiting = self._store.ask_epoch_and_queue()
         capacity, load = self._capacity(asked)
-        is_waited_for = open_stages(stages)
         is_free = capacity.is_available and not _has_orphans(load)
-        if not is_free or any(is_waited_for.values()):
+        if not is_free or (waiting.rows() and self._is_waited_for()):
             self._hand_over_at = self._ticks() + HAND_OVER_PAUSE_S
             return
-        arrived = batch.arrived()
+        arrived = _not_paused(batch.arrived(), paused)
         self._assign(
-            [arrived[place] for place in is_waited_for if place in arrived], capacity, batch
+            [arrived[place] for place in self._stages if place in arrived], capacity, batch
         )
+
+    def _is_waited_for(self) -> bool:
+        """Whether a record waits for a stage that workers do and that is not paused."""
+        return any(self._store.open_stages(tuple(self._stages)).values())
 
     def _send_new(self, batch: "Batch", written: Sequence[Change | None]) -> None:
         """Send the work of new records, but for those that existed already."""
@@ -565,11 +568,8 @@ class Coordinator:
         if not arrived or self.local_worker is None:
             return
         capacity = Capacity([self.local_worker.info], self.local_worker.load())
-        paused = {*(batch.paused or self._store.ask_paused()).rows()}
-        is_open = [
-            place for place in arrived if place not in paused and (place[0], "") not in paused
-        ]
-        self._assign([arrived[place] for place in is_open], capacity, batch)
+        is_open = _not_paused(arrived, batch.paused or self._store.ask_paused())
+        self._assign(is_open.values(), capacity, batch)
 
     def _hand_out(self, batch: "Batch") -> None:
         self.has_waiting = True  # until the stages were asked
@@ -636,6 +636,7 @@ class Coordinator:
         """Inline work runs in no process of its own, so that its owner does not matter."""
         return self._config.tells_owners and not work.is_inline
 
+    @cached_property
     def _stages(self) -> dict[tuple[str, str], Stage]:
         """The stages of all machines that workers do, by machine and stage; later ones first."""
         return {
@@ -654,7 +655,7 @@ class Coordinator:
         """
         arrived = batch.arrived()
         count = sum(map(len, arrived.values()))
-        stages = self._stages()
+        stages = self._stages
         is_waited_for = self._store.open_stages(tuple(stages))
         # Until its line is read to the end.
         self._waited_for = {place for place, is_waiting in is_waited_for.items() if is_waiting}
@@ -933,6 +934,18 @@ class Capacity:
         *_, worker = max(able)
         self._free[worker, is_inline] -= 1
         return worker
+
+
+def _not_paused(
+    arrived: Mapping[tuple[str, str], list[Record]], paused: Asked
+) -> dict[tuple[str, str], list[Record]]:
+    """The records by machine and stage, without those of paused stages and machines."""
+    closed = {*paused.rows()}
+    return {
+        place: records
+        for place, records in arrived.items()
+        if place not in closed and (place[0], "") not in closed
+    }
 
 
 def _has_orphans(load: Mapping[tuple[str, bool], int]) -> bool:

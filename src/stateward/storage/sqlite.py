@@ -6,9 +6,7 @@ other through named pipes in a folder beside the file. After a failed write or f
 what the disk holds is then unknown until the file is reopened.
 """
 
-import errno
 import os
-import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -38,6 +36,7 @@ from stateward.storage.database import (
 )
 from stateward.storage.lanes import append_now
 from stateward.storage.migrations import migrations
+from stateward.storage.pipe_wakeups import PipeWakeup, TopicPipes
 
 MEMORY = ":memory:"
 APPLICATION_ID = 0x53_74_57_64  # "StWd" in the file header: tells our files from other SQLite files
@@ -49,10 +48,6 @@ PAGE_CACHE_KIB = 65_536  # the indexes of live records stay in memory; SQLite's 
 STATEMENT_CACHE = 200  # more than the distinct statements of a process
 DAMAGE_MAX = 100  # sentences of a check of the file; the first ones show what happened
 SNAPSHOT_PAGES = 2000  # 8 MB between two reports of progress
-# Which topic a byte in a pipe stands for. Bytes that stand for none are those of another version: they mean any.
-TOPIC_OF = dict(enumerate(TOPICS, ord("a")))
-BYTE_OF = {topic: bytes([number]) for number, topic in TOPIC_OF.items()}
-PIPE_BYTES = 65_536  # the capacity of a pipe
 BATCH_MIN = 4  # below this, counting changes row by row is as quick as a savepoint
 FULL = "the disk that holds {path} is full; nothing was half-written: free some space and try again"
 # The shared-memory index of the WAL could not grow. It holds no data (it is rebuilt from the WAL), so unlike any
@@ -87,6 +82,7 @@ class SqliteDatabase:
         self._broken: str | None = None
         self._wakeup_folder = None if self._path == MEMORY else Path(f"{self._path}-wake")
         self._wakeups: list[PipeWakeup] = []
+        self._pipes: dict[str, TopicPipes] = {}
         if is_read_only:
             self._open_read_only()
             return
@@ -260,8 +256,13 @@ class SqliteDatabase:
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Write new rows."""
+        sql = _insert_sql(table.name, tuple(table.columns))
+        with self._lock:
+            if self._depth:
+                self._try_all(sql, rows)
+                return
         with self.transaction():
-            self._try_all(_insert_sql(table.name, tuple(table.columns)), rows)
+            self._try_all(sql, rows)
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
         """Write the rows that violate no unique constraint."""
@@ -294,6 +295,11 @@ class SqliteDatabase:
         Nearly always every row does, and one `executemany` finds that out three times as fast as asking after each
         row. If one does not, the savepoint undoes that pass, and the rows are executed one by one.
         """
+        with self._lock:
+            if (
+                self._depth and len(rows) < BATCH_MIN
+            ):  # a statement that fails dooms the transaction
+                return [self._changed(sql, row) for row in rows]
         with self.transaction():
             if len(rows) < BATCH_MIN:
                 return [self._changed(sql, row) for row in rows]
@@ -343,7 +349,9 @@ class SqliteDatabase:
                 wakeup.notify(topics)
             return
         for topic in topics:
-            notify_pipes(f"{self._wakeup_folder}/{topic}", BYTE_OF[topic])
+            if topic not in self._pipes:
+                self._pipes[topic] = TopicPipes(self._wakeup_folder, topic)
+            self._pipes[topic].notify()
 
     def wakeup(self, *topics: str) -> "PipeWakeup":
         """A wake-up for these topics."""
@@ -457,6 +465,8 @@ class SqliteDatabase:
         """Close the file."""
         for wakeup in list(self._wakeups):
             wakeup.close()
+        for pipes in self._pipes.values():
+            pipes.close()
         # Closing checkpoints, which a full or failed disk refuses. What is committed is in the WAL even so.
         with suppress(apsw.IOError, apsw.FullError):
             self._connection.close()
@@ -481,101 +491,21 @@ class SqliteTransaction:
 
 
 class SqliteAsked:
-    """A query that is executed when its rows are read."""
+    """A query that is executed when its rows are first read."""
 
-    __slots__ = ("_database", "_params", "_sql")
+    __slots__ = ("_database", "_params", "_rows", "_sql")
 
     def __init__(self, database: SqliteDatabase, sql: str, params: dict[str, object]) -> None:
         self._database = database
         self._sql = sql
         self._params = params
+        self._rows: list[Row] | None = None
 
     def rows(self) -> list[Row]:
-        """The rows as they are now."""
-        return self._database.rows(self._sql, **self._params)
-
-
-class PipeWakeup:
-    """A wake-up made of one named pipe per listener; notifiers write a byte to the pipes of all listeners.
-
-    SQLite has no LISTEN/NOTIFY. Pipes need no server, work between unrelated processes, can be put into a selector,
-    and disappear with their reader. In memory (`folder` None) an anonymous pipe does the same between threads.
-    """
-
-    def __init__(
-        self,
-        folder: Path | None,
-        topics: Sequence[str],
-        *,
-        on_close: Callable[["PipeWakeup"], None],
-    ) -> None:
-        self._topics = frozenset(topics)
-        self._on_close = on_close
-        self._names: list[Path] = []
-        if folder is None:
-            self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        else:
-            self._reader = self._writer = self._listen(folder)
-
-    def _listen(self, folder: Path) -> int:
-        # One pipe with a name in the folder of each topic: notifications of all topics arrive at one descriptor. It
-        # is opened under a hidden name first, or a notifier could take it for the pipe of a dead listener and remove
-        # it.
-        folder.mkdir(parents=True, exist_ok=True)
-        own = f"{os.getpid()}-{id(self):x}"
-        hidden = folder / f".{own}"
-        hidden.unlink(missing_ok=True)
-        os.mkfifo(hidden, 0o600)
-        # O_RDWR, although it only reads: with a writer of its own the pipe never reaches end-of-file between
-        # notifications, which a selector would report as readable for ever.
-        reader = os.open(hidden, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        for topic in sorted(self._topics):
-            (folder / topic).mkdir(exist_ok=True)
-            name = folder / topic / own
-            name.unlink(missing_ok=True)
-            os.link(hidden, name)
-            self._names.append(name)
-        hidden.unlink()
-        return reader
-
-    def notify(self, topics: Iterable[str]) -> None:
-        """Wake this listener from inside the process."""
-        for topic in self._topics.intersection(topics):
-            with suppress(BlockingIOError):  # the pipe is full of notifications already
-                os.write(self._writer, BYTE_OF[topic])
-
-    def fileno(self) -> int:
-        """The reading end."""
-        return self._reader
-
-    def clear(self) -> frozenset[str]:
-        """Forget past notifications; the topics that there were any of."""
-        told: set[int] = set()
-        is_flooded = False
-        with suppress(BlockingIOError):
-            while data := os.read(self._reader, PIPE_BYTES):
-                told.update(data)
-                if len(data) < PIPE_BYTES:
-                    break
-                is_flooded = True
-        if is_flooded or not told <= TOPIC_OF.keys():
-            return self._topics  # a full pipe takes no byte of another topic
-        return frozenset([TOPIC_OF[number] for number in told])
-
-    def wait(self, timeout_s: float) -> bool:
-        """Sleep until a notification; False when the time was up first."""
-        return bool(select.select([self._reader], [], [], max(timeout_s, 0.0))[0])
-
-    def close(self) -> None:
-        """Stop listening and remove the pipe."""
-        for name in self._names:
-            name.unlink(missing_ok=True)
-        if self._reader >= 0:
-            os.close(self._reader)
-            if self._writer != self._reader:
-                os.close(self._writer)
-            self._reader = self._writer = -1
-            self._on_close(self)
+        """The rows, as they were when they were first read."""
+        if self._rows is None:
+            self._rows = self._database.rows(self._sql, **self._params)
+        return self._rows
 
 
 def read_only_connection(path: Path) -> apsw.Connection:
@@ -632,29 +562,6 @@ def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
             time.sleep(WAL_RETRY_S)
         else:
             return
-
-
-def notify_pipes(folder: str, byte: bytes) -> None:
-    """Write this byte to every pipe in the folder; pipes whose listener died are removed."""
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - twice as fast, and this is the hot path
-    except FileNotFoundError:
-        return
-    for name in names:
-        path = f"{folder}/{name}"
-        try:
-            pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            if error.errno == errno.ENXIO:  # no process has it open for reading any more
-                with suppress(OSError):
-                    os.unlink(path)  # noqa: PTH108
-            continue
-        try:
-            os.write(pipe, byte)
-        except (BlockingIOError, BrokenPipeError):
-            pass  # full of notifications already, or its listener has just died
-        finally:
-            os.close(pipe)
 
 
 @lru_cache

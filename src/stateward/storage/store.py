@@ -319,6 +319,16 @@ class Store:
         )
         return AskedEpoch(asked), AskedPaused(asked)
 
+    def ask_epoch_and_queue(self) -> tuple[Asked, Asked, Asked]:
+        """`ask_epoch_and_paused`, and whether a record waits for any stage at all, in one statement."""
+        # In the order of the index: without it PostgreSQL may prefer to look through all records, if many waited when
+        # it last counted.
+        asked = self._database.ask(
+            "SELECT epoch, machine, stage, (SELECT machine FROM records WHERE waiting IS NOT NULL"
+            " ORDER BY machine, waiting, rank LIMIT 1) FROM current_epoch LEFT JOIN pauses ON TRUE"
+        )
+        return AskedEpoch(asked), AskedPaused(asked), AskedWaiting(asked)
+
     def _epoch(self, changes: Sequence[Change], asked: Asked | None) -> int:
         if not any(change.transition for change in changes):
             return 0
@@ -418,12 +428,11 @@ class Store:
 
     def open_stages(self, stages: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bool]:
         """Which of these (machine, stage) are not paused, and for each whether records wait for it."""
-        return open_stages(self.ask_open_stages(stages)) if stages else {}
-
-    def ask_open_stages(self, stages: Sequence[tuple[str, str]]) -> Asked:
-        """Ask for what `open_stages` tells, of at least one stage."""
+        if not stages:
+            return {}
         given = {f"p{n}": name for n, name in enumerate(name for pair in stages for name in pair)}
-        return self._database.ask(_open_stages_sql(len(stages)), **given)
+        found = self._database.rows(_open_stages_sql(len(stages)), **given)
+        return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in found}
 
     def ask_paused(self) -> Asked:
         """Ask for the (machine, stage) that are paused; stage '' is the whole machine."""
@@ -910,7 +919,7 @@ def records_of(rows: Iterable[Row]) -> dict[str, Record]:
 
 
 class AskedEpoch:
-    """The epoch, of `Store.ask_epoch_and_paused`."""
+    """The epoch, of `Store.ask_epoch_and_paused` and `Store.ask_epoch_and_queue`."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -921,19 +930,25 @@ class AskedEpoch:
 
 
 class AskedPaused:
-    """What is paused, of `Store.ask_epoch_and_paused`."""
+    """What is paused, of `Store.ask_epoch_and_paused` and `Store.ask_epoch_and_queue`."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
 
     def rows(self) -> list[Row]:
         """A row for each."""
-        return [row[1:] for row in self._asked.rows() if row[1] is not None]
+        return [row[1:3] for row in self._asked.rows() if row[1] is not None]
 
 
-def open_stages(asked: Asked) -> dict[tuple[str, str], bool]:
-    """The answer to `Store.ask_open_stages`."""
-    return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in asked.rows()}
+class AskedWaiting:
+    """The machine of a record that waits, of `Store.ask_epoch_and_queue`."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+
+    def rows(self) -> list[Row]:
+        """One row, or none."""
+        return [row[3:] for row in self._asked.rows()[:1] if row[3] is not None]
 
 
 # One statement for all stages, asked at every turn; a short list of machines makes few distinct counts.
