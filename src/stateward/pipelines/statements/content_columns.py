@@ -11,7 +11,7 @@ from itertools import combinations, pairwise, permutations
 from typing import Any, cast
 
 from stateward.pipelines.kit import dates, money
-from stateward.pipelines.statements import booking
+from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.layout import Cells, ColumnLayout
 
 PROOF_ROWS = 200
@@ -66,7 +66,7 @@ def _layout_by(
     # A row of another width may stand first: it is reported where it is read.
     first = at + 1 if summary else min(first, at)
     body = body[1:] if summary else body
-    roles = _roles_by_content(_columns_of(body)) or roles
+    roles = _dates_by_name(_roles_by_content(_columns_of(body)) or roles, names)
     found = ", ".join(f"column {i + 1} is {role}" for role, i in roles.items())
     return ColumnLayout(
         width=width,
@@ -77,6 +77,16 @@ def _layout_by(
         summary=summary,
         **cast("dict[str, Any]", roles),
     )
+
+
+def _dates_by_name(roles: dict[str, int], names: Sequence[str]) -> dict[str, int]:
+    """The roles with two dates in the order of their names: the other names are unknown, but these may be known."""
+    if "value_date" not in roles:
+        return roles
+    first, second = (headings.role_of(names[roles[role]]) for role in ("date", "value_date"))
+    if (first == "value_date" and second != first) or (second == "date" and first != second):
+        roles["date"], roles["value_date"] = roles["value_date"], roles["date"]
+    return roles
 
 
 def _columns_of(body: Sequence[Cells]) -> list[Cells]:

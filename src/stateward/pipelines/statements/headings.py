@@ -15,10 +15,12 @@ HEADING_CHARS_MAX = 60
 NEAR_SCORE = 88.0  # of 100: one wrong letter in eight
 NEAR_CHARS_MIN = 6  # in shorter words one letter makes another word
 _SIGNS = re.compile(r"[\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # dateOp, amountEur
 _IN_BRACKETS = re.compile(r"[(\[（].*?[)\]）]")
 # What a heading says of the currency of its column.
 _CURRENCY = re.compile(
-    r"(?i)\b(?:in |en )?(?:eur|euros?|usd|gbp|chf|sek|nok|dkk|pln|czk|huf|jpy|inr|cad|aud|brl|rub|sgd|zar)\b|[€$£¥円元]"
+    r"(?i)\b(?:in |en )?(?:eur|euro[sa]?|usd|gbp|chf|sek|nok|dkk|pln|czk|huf|jpy|inr|cad|aud|brl|rub|sgd|zar)\b"
+    r"|[€$£¥円元]"
 )
 # What it says of the unit: whole numbers of cents.
 _MINOR = re.compile(r"(?i)[ _]?(?:in[ _])?(?:pence|cents?|centimes?|minor(?:[ _]units?)?)$")
@@ -90,6 +92,7 @@ def role_of(heading: str) -> str:
         heading.rstrip("0123456789- "),
         _CURRENCY.sub(" ", _IN_BRACKETS.sub(" ", heading)),
         _MINOR.sub(" ", heading),
+        _CAMEL.sub(" ", heading),
     ):
         if (found := table.get(simplify(text))) is not None:
             return found

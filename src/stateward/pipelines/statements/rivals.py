@@ -42,7 +42,7 @@ def rival_problems(
     if side := _lone_side(layout, booked, terms):
         message = f"only {side} have a column that is known, and some of them are nothing: the others may be missing"
         yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
-    if not layout.is_headed and layout.value_date >= 0 and _do_days_differ(layout, booked):
+    if _are_days_open(layout) and _do_days_differ(layout, booked):
         message = "two columns without a name have different dates; the first was taken"
         yield StatementProblem(code="DATE_UNPROVEN", message=message)
     if word := _unbooked_word(layout, booked):
@@ -60,6 +60,14 @@ def _lone_side(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerm
     place, name = (layout.debit, "debits") if layout.debit >= 0 else (layout.credit, "credits")
     values = (money.amount(cells[place], terms.decimal) for cells in booked)
     return name if any(not value for value in values) else ""
+
+
+def _are_days_open(layout: ColumnLayout) -> bool:
+    """Whether two columns of dates have no names that say which of them is the booking."""
+    if layout.is_headed or layout.value_date < 0:
+        return False
+    names = [headings.role_of(layout.headings[i]) for i in (layout.date, layout.value_date)]
+    return names[0] != "date" and names[1] != "value_date"
 
 
 def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells]) -> bool:
@@ -188,7 +196,8 @@ def heading_currency(heading: str) -> str:
 
 def row_fact(layout: ColumnLayout, cells: Cells) -> str:
     """What a row is called with the whole text of one of its columns of words: a total, a balance; "" for a booking."""
-    texts = (cells[i] for i in (layout.description, *layout.texts) if i >= 0)
+    places = [i for i in (layout.description, *layout.texts) if i >= 0 and cells[i].strip()]
+    texts = (cells[i] for i in places or layout.kinds)
     return next((fact for text in texts if (fact := headings.whole_fact(text))), "")
 
 

@@ -52,10 +52,12 @@ from stateward.pipelines.statements.signs import (
     section_title,
 )
 from stateward.pipelines.statements.source import Source
+from stateward.pipelines.statements.table_facts import labelled_facts
 
 HEAD_ROWS = 1000
 LOGGED_ROWS_MAX = 20
 RAW_CHARS_MAX = 500
+STILL_ROWS_MIN = 3  # rows with the same balance, before it is none that runs
 CURRENCY_ROWS = 20  # rows that are searched for a currency beside an amount
 
 StartRecords = Callable[[], Iterator[Record]]
@@ -112,6 +114,7 @@ class StatementTable:
             self._reading.decisions.append(said)
         self._prove_encoding(layout)
         layout = self._own_currency(layout, body)
+        layout = self._running_balance(layout, body)
         terms = self._terms(layout, body, before, is_whole=is_whole)
         facts = dict(zip(("opening", "closing"), layout.summary, strict=False))
         if layout.summary:
@@ -139,6 +142,9 @@ class StatementTable:
             or _only(body, layout.currency)
         )
         self._doubt_columns(layout, terms, body, currency)
+        if is_whole and self._is_sign_proven(layout, terms, body, facts):
+            problems = [each for each in self._reading.problems if each.code != "SIGN_UNPROVEN"]
+            self._reading.problems[:] = problems
         return StatementSection(
             account=hints.account or facts.get("account", "") or _only(body, layout.account),
             currency=currency,
@@ -149,6 +155,24 @@ class StatementTable:
             terms=terms,
             rows=rows,
         )
+
+    def _is_sign_proven(
+        self,
+        layout: ColumnLayout,
+        terms: ReadingTerms,
+        body: Sequence[Record],
+        facts: dict[str, str],
+    ) -> bool:
+        """Whether printed signs lead from the opening to the closing balance of a deposit; turned, they would not."""
+        ends = [money.amount(facts.get(name, ""), terms.decimal) for name in ("opening", "closing")]
+        if terms.sign != "printed" or None in ends or self._source.hints.is_card:
+            return False
+        if headings.is_card(layout.headings) or self._profile is not None:
+            return False
+        rows = [each.row for each in booked_rows(layout, [cells for _, cells in body])]
+        values = [money.amount(row.amount, terms.decimal) for row in rows if row.date.strip()]
+        total = sum(value for value in values if value is not None)
+        return bool(total) and ends[0] + total == ends[1] and min(ends) >= 0  # type: ignore[operator, type-var]
 
     def _prove_encoding(self, layout: ColumnLayout) -> None:
         """A heading that is known, with letters beyond ASCII, shows which encoding they are in."""
@@ -242,7 +266,7 @@ class StatementTable:
             found = labelled_facts(cells)
             for name, text in found.items():
                 facts.setdefault(name, text)
-            if not found and _is_dated_amount(cells):
+            if not found and _is_dated_amount(cells) and not _is_about(layout, cells):
                 message = "the row has a date and an amount, but stands above the table"
                 self._problem("ROW_UNREADABLE", message, line, cells)
             elif any(cell.strip() for cell in cells):
@@ -294,6 +318,19 @@ class StatementTable:
         self._reading.decisions.append(f"{own!r} is in {named}: {other!r} is that of other amounts")
         return msgspec.structs.replace(layout, currency=-1)
 
+    def _running_balance(self, layout: ColumnLayout, body: Sequence[Record]) -> ColumnLayout:
+        """The layout without a column of balances that stays the same while money moves: it tells today's balance."""
+        if layout.balance < 0:
+            return layout
+        texts = [cells[layout.balance].strip() for _, cells in body if len(cells) == layout.width]
+        if len(texts) < STILL_ROWS_MIN or len(set(texts)) > 1:
+            return layout
+        name = layout.headings[layout.balance]
+        self._reading.decisions.append(
+            f"{name!r} is the same on every row: it is no running balance"
+        )
+        return msgspec.structs.replace(layout, balance=-1)
+
     def _doubt_columns(
         self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record], currency: str
     ) -> None:
@@ -321,12 +358,13 @@ class StatementTable:
         width, date, make = layout.width, layout.date, layout.maker()
         amount, debit, credit = layout.amount, layout.debit, layout.credit
         text, is_plain = layout.description, not self._is_by_titles
-        may_be_fact = headings.may_be_fact
+        may_be_fact, has_kinds = headings.may_be_fact, bool(layout.kinds)
         statuses: set[str] = set()
         for line, cells in lines:
             if layout.status >= 0 and len(cells) == width:
                 statuses.add(cells[layout.status])
-            if len(cells) == width and is_plain and not may_be_fact(cells[text]):
+            is_usual = len(cells) == width and is_plain and not may_be_fact(cells[text])
+            if is_usual and (cells[text] or not has_kinds):  # else a kind may call it a balance
                 cells.append("")  # what a role without a column reads
                 day = cells[date]
                 if day in known and (cells[amount] or cells[debit] or cells[credit]):
@@ -539,48 +577,15 @@ def _is_dated_amount(cells: Sequence[str]) -> bool:
     )
 
 
+def _is_about(layout: ColumnLayout, cells: Sequence[str]) -> bool:
+    """Whether a line above headings tells of the whole statement: it has more dates than a row can have."""
+    days = sum(map(dates.is_date, cells))
+    return layout.is_headed and days > max(2, len(layout.dates) + (layout.other_date >= 0))
+
+
 def _has_text(layout: ColumnLayout, cells: Sequence[str]) -> bool:
     """Whether a row says what it is for: a lone amount below the rows is a total."""
     return any(cells[i].strip() for i in (layout.description, layout.counterparty, *layout.texts))
-
-
-def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
-    """The facts in a row of labels and values; a value is "" where it is not beside its label."""
-    found: dict[str, str] = {}
-    texts = [cell.strip() for cell in cells]
-    for place, text in enumerate(texts):
-        name = headings.fact_of(text) if text and not money.is_amount(text) else ""
-        if not name:
-            continue
-        after = next((each for each in texts[place + 1 :] if each), "")
-        value = _value_of(text.partition(":")[2].strip() or after, name)
-        if name == "period":
-            found |= _period(
-                text.partition(":")[2].strip() or " - ".join(t for t in texts[place + 1 :] if t)
-            )
-        elif value or name in ("opening", "closing", "debits", "credits", "total"):
-            found.setdefault(name, value)
-    return found
-
-
-def _value_of(text: str, name: str) -> str:
-    """The value of a label, if it is of the right kind."""
-    text = text.strip("=\"' ")
-    if name in ("opening", "closing", "debits", "credits", "total"):
-        return text if money.is_amount(text) else ""
-    if name in ("period_from", "period_to"):
-        return text if dates.is_date(text) else ""
-    if name == "currency":
-        return text.upper() if len(text) == 3 and text.isalpha() else ""
-    return text if any(c.isdigit() for c in text) and len(text) < 60 else ""
-
-
-def _period(text: str) -> dict[str, str]:
-    for sign in (" - ", " – ", " bis ", " to ", " au ", " al ", " a ", " tot ", "–", " / ", ".."):
-        start, cut, end = text.partition(sign)
-        if cut and dates.is_date(start) and dates.is_date(end):
-            return {"period_from": start.strip(), "period_to": end.strip()}
-    return {}
 
 
 def _only(body: Sequence[Record], index: int) -> str:

@@ -288,7 +288,8 @@ class _Assembler:
             self._start_section_if_new(table, context)
             titles = [title_text(line.text) for line in context]
             named = table.heading.columns[0].text
-            builder.begin_table(direction_of(named) or direction_of(*reversed(titles)))
+            side = direction_of(named) or direction_of(*reversed(titles))
+            builder.begin_table(side or (vocab.DEBIT if _lists_checks(table) else ""))
             for part, parsed in table.parts:
                 builder.add(part, parsed, table.row_layout)
             if len(table.parts) > 1:
@@ -490,7 +491,11 @@ class _Assembler:
             self._problems.append(problem)
         is_open = any(table.heading.has_open_dates for table in self._tables)
         is_open = is_open and any(row.value_date not in ("", row.date) for row in tried.rows)
-        if is_open or _begin_with_days(tried):
+        is_unread = any(table.heading.has_unread_dates for table in self._tables)
+        if is_unread and tried.rows:
+            message = "only value dates have a name, and the numbers before them may be the days of booking"
+            self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
+        elif is_open or _begin_with_days(tried):
             message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         for entry in missing_dates(tried.drafts):
@@ -544,6 +549,13 @@ def _below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:
         yield line
         if printed.account_of([line]):
             return
+
+
+def _lists_checks(table: PdfTable) -> bool:
+    """Whether a table has numbers of checks, dates and amounts and no texts: such checks were paid."""
+    first = vocab.simplify(table.heading.columns[0].text)
+    is_check = table.heading.columns[0].role == vocab.CHECK or first.startswith(("check", "cheque"))
+    return is_check and not table.heading.has({vocab.TEXT, vocab.PARTY, vocab.BALANCE})
 
 
 def _below_rows(lines: Sequence[StatementLine]) -> list[StatementLine]:

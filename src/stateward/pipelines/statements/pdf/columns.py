@@ -45,6 +45,9 @@ TEXT_GAP = 0.75  # of the height: a number this close behind a word is part of t
 
 
 _GLUED = re.compile(r"([^\W\d_]{2,}\.)([^\W\d_]{3,})")
+TWO_NAMES_CHARS_MIN = 6
+SIDES = frozenset({vocab.DEBIT, vocab.CREDIT, vocab.AMOUNT})
+BALANCE_WORDS = frozenset({"account", "running", "closing", "ledger", "available", "book"})
 NO_FIGURES = vocab.DATE_ROLES | {vocab.MARK, vocab.CURRENCY}
 
 
@@ -72,6 +75,7 @@ class TableHeading(msgspec.Struct):
     has_open_dates: bool = (
         False  # beside its dates stand others, of which no name says what they are
     )
+    has_unread_dates: bool = False  # rows begin with numbers that may be dates of another kind
     has_day_lines: bool = False  # dates stand on lines of their own, above the rows of their day
 
     @property
@@ -121,6 +125,7 @@ def parts_of(heading: TableHeading) -> list[TableHeading]:
                     heading.has_day_months,
                     heading.is_inferred,
                     heading.has_open_dates,
+                    heading.has_unread_dates,
                     heading.has_day_lines,
                 )
                 for part in range(count)
@@ -371,13 +376,31 @@ def _split_cells(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
 def _unglued(word: PdfWord) -> Iterator[PdfWord]:
     """A word that is two, because narrow columns print their names without a gap: `Amt.Closing`."""
     found = _GLUED.fullmatch(word.text)
-    if found is None:
+    parts = (found[1], found[2]) if found is not None else _two_names(word.text)
+    if parts is None:
         yield word
         return
-    at = word.x0 + (word.x1 - word.x0) * len(found[1]) / len(word.text)
+    at = word.x0 + (word.x1 - word.x0) * len(parts[0]) / len(word.text)
     gap = SPLIT_GAP * (word.bottom - word.top)
-    yield msgspec.structs.replace(word, text=found[1], x1=at - gap)
-    yield msgspec.structs.replace(word, text=found[2], x0=at)
+    yield msgspec.structs.replace(word, text=parts[0], x1=at - gap)
+    yield msgspec.structs.replace(word, text=parts[1], x0=at)
+
+
+def _two_names(text: str) -> tuple[str, str] | None:
+    """A word in capitals that begins with the name of an amount: `OUTBALANCE`, `OUTACCOUNT` before `BALANCE`."""
+    if not text.isupper() or vocab.is_exact_heading(text) or len(text) < TWO_NAMES_CHARS_MIN:
+        return None
+    cuts = range(2, len(text) - 2)
+    names = ((text[:at], text[at:]) for at in cuts if vocab.heading_role(text[:at]) in SIDES)
+    return next(
+        (
+            pair
+            for pair in names
+            if vocab.is_exact_heading(pair[0])
+            and (vocab.is_exact_heading(pair[1]) or pair[1].casefold() in BALANCE_WORDS)
+        ),
+        None,
+    )
 
 
 def _known_names(words: Sequence[PdfWord]) -> list[PdfCell]:

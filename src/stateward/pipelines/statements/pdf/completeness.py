@@ -32,12 +32,21 @@ def is_accounted(
     left_out = [entry for entry in draft.rows if id(entry) not in taken]
     if not all(_is_total(entry, tried) for entry in left_out):
         return False
-    if not has_printed_signs(draft, tried) or _lacks_texts(tried):
+    tables = list(tables)
+    if not has_printed_signs(draft, tried) or _lacks_texts(tried) or _is_one_sided(tried, tables):
         return False
     lines = {(line.page, line.number): line for table in tables for line in table.lines}
     if any(_has_left_amounts(entry, lines) for entry in tried.drafts):
         return False
     return not left_lines(tables, known)
+
+
+def _is_one_sided(tried: TriedReading, tables: Iterable[PdfTable]) -> bool:
+    """Whether rows have a side, and no heading names the other side: then the name may mean something else."""
+    has_sides = any({vocab.DEBIT, vocab.CREDIT} & entry.money.keys() for entry in tried.drafts)
+    return has_sides and not any(
+        {vocab.DEBIT, vocab.CREDIT} <= {*table.heading.roles} for table in tables
+    )
 
 
 def _lacks_texts(tried: TriedReading) -> bool:

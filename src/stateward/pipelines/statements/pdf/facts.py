@@ -130,6 +130,8 @@ def _label_of(text: str, date: str) -> tuple[str, str, str]:
     """The kind of fact that a simplified text labels, the phrase, and the date."""
     if _NO_BALANCE.search(text) or vocab.NOT_BOOKED.find(text):
         return "", "", ""
+    if all(vocab.BALANCE_LABELS[kind].find(text) for kind in (vocab.OPENING, vocab.CLOSING)):
+        return "", "", ""  # a sentence of how they follow from one another
     # "Total payments and credits" is what came in, though "total payments" alone went out.
     totals = [(labels.find(text), kind) for kind, labels in vocab.TOTAL_LABELS.items()]
     phrase, total = max(totals, key=lambda each: len(each[0]))

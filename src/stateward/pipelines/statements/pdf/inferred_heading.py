@@ -7,6 +7,7 @@ from which of them are filled together, and accepted only if the statement adds 
 from collections import Counter
 from collections.abc import Sequence
 
+from stateward.pipelines.kit import dates
 from stateward.pipelines.kit.pdf.lines import cells_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import (
@@ -37,7 +38,7 @@ def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
     ]
     rows = [row for row in rows if row[2]]
     if len(rows) < ROWS_MIN:
-        return None
+        return _below_days(lines)
     edges = _edges([figures for _, _, figures in rows])
     if not edges:
         return None
@@ -48,6 +49,36 @@ def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
     text_x0 = float(start.most_common(1)[0][0]) if start else edges[0] - 100
     columns = [
         TableColumn(vocab.DATE, rows[0][1].x0, rows[0][1].x1, ""),
+        TableColumn(vocab.TEXT, text_x0, text_x0 + 1, ""),
+    ]
+    for role, edge in zip(_roles(rows, edges), edges, strict=True):
+        columns.append(TableColumn(role, edge - 20, edge, "", edge))
+    return TableHeading(first.page, first.number - 1, first.number - 1, columns, is_inferred=True)
+
+
+def _below_days(lines: Sequence[StatementLine]) -> TableHeading | None:
+    """A heading for rows below lines that print a date and nothing else."""
+    days = [
+        (at, token)
+        for at, line in enumerate(lines)
+        if (token := date_at(line.words, 0)) is not None
+        and token.end == len(line.words)
+        and dates.has_year(token.text)
+    ]
+    if not days:
+        return None
+    x0 = Counter(round(token.x0) for _, token in days).most_common(1)[0][0]
+    days = [(at, token) for at, token in days if abs(token.x0 - x0) <= 1]
+    below = [line for line in lines[days[0][0] + 1 :] if line.words[0].text[0].isalpha()]
+    rows = [(line, days[0][1], _figures(line, None)) for line in below]
+    rows = [row for row in rows if row[2] and row[2][-1].end == len(row[0].words)]
+    edges = _edges([figures for _, _, figures in rows])
+    if len(rows) < ROWS_MIN or not edges:
+        return None
+    first, token = lines[days[0][0]], days[0][1]
+    text_x0 = float(Counter(round(line.words[0].x0) for line, _, _ in rows).most_common(1)[0][0])
+    columns = [
+        TableColumn(vocab.DATE, token.x0, token.x1, ""),
         TableColumn(vocab.TEXT, text_x0, text_x0 + 1, ""),
     ]
     for role, edge in zip(_roles(rows, edges), edges, strict=True):
@@ -106,12 +137,12 @@ def unnamed_amounts(heading: TableHeading, lines: Sequence[StatementLine]) -> li
     ]
 
 
-def _figures(line: StatementLine, token: WordSpan) -> list[WordSpan]:
+def _figures(line: StatementLine, token: WordSpan | None) -> list[WordSpan]:
     """Amounts with decimals behind the date of a line, outside of its text."""
     return [
         found
         for found in line.money
-        if found.start >= token.end
+        if found.start >= (token.end if token else 1)
         and has_decimals(found.text)
         and not is_in_text(found, line.words)
     ]

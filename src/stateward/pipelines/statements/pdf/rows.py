@@ -159,6 +159,10 @@ class RowBuilder:
         self._begin(one, is_dated=True)
 
     def _undated(self, heading: TableHeading, one: ParsedLine) -> None:
+        is_list = heading.has(vocab.NUMBER_ROLES) and not heading.has(vocab.WORD_ROLES)
+        if is_list and has_letters(one.text):
+            self._end_row(one.line)  # a list of checks has no texts: this is its total
+            return
         opened = self._open
         if (
             opened is not None
@@ -348,6 +352,8 @@ class RowBuilder:
         is_label = _is_label(text, phrase)
         if one.has_amount and one.fills_row and self._date and not is_label:
             return False
+        if one.date and not is_label and not one.money:
+            return False  # the first line of a row, whose amount follows below
         is_label = is_label or (not one.date and " " in phrase)
         if one.has_amount and not is_label and (one.date or self._is_in_table(one)):
             return False  # the name of a shop: TRANSPORT FOR LONDON

@@ -118,19 +118,22 @@ def _amount_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignR
         yield SignReading(why, sign, "owed" if draft.card else "printed", as_printed)
         if draft.card:
             yield SignReading(why, "marks", "printed", as_printed)
-    if not draft.card and _marks_credits_alone(drafts, terms.decimal):
-        why = "credits are marked, so what has no mark is a debit"
-        yield SignReading(why, "marks_else_debit", "printed", as_printed)
     is_card = draft.card == 2 or (draft.card == 1 and is_mostly_positive and not draft.is_bank)
+    if not is_card and _marks_credits_alone(drafts, terms.decimal):
+        why = "credits are marked, so what has no mark is a debit"
+        for balances in ("owed", "printed") if draft.card else ("printed",):
+            yield SignReading(why, "marks_else_debit", balances, as_printed)
     if is_titled and not is_marked:
         yield from (owed_titles, titled) if is_card else (titled, owed_titles)
     if is_card:
         yield from (card, negative, printed, chain)
         return
     yield printed
-    if not is_marked:
-        yield chain
+    if not all(_is_marked(entry, terms.decimal) for entry in drafts):
+        yield chain  # marks may be missing from some rows
     if is_titled and is_marked:
+        why = "signs are as printed; where a table prints none, its title tells them"
+        yield SignReading(why, "printed", "printed", by_title_where_unsigned)
         yield titled
     # Only arithmetic or words distinguish these.
     yield negative if not is_mostly_positive else debt
@@ -181,6 +184,21 @@ def swapped(drafts: Sequence[DraftRow]) -> list[StatementRow]:
 def by_title(drafts: Sequence[DraftRow]) -> list[StatementRow]:
     """Rows whose amounts are debits or credits by the title of their table."""
     return [_as_role(entry, entry.direction or vocab.DEBIT) for entry in drafts]
+
+
+def by_title_where_unsigned(drafts: Sequence[DraftRow]) -> list[StatementRow]:
+    """Rows as printed, but those of a table of debits that prints no sign at all as debits."""
+    signed = {entry.group for entry in drafts if _has_sign(entry.money.get(vocab.AMOUNT, ""))}
+    return [
+        msgspec.structs.replace(row, amount=f"-{row.amount}")
+        if entry.direction == vocab.DEBIT and entry.group not in signed and row.amount
+        else row
+        for entry, row in zip(drafts, as_printed(drafts), strict=True)
+    ]
+
+
+def _has_sign(text: str) -> bool:
+    return any(letter in money.MINUS or letter in "(+" or letter.isalpha() for letter in text)
 
 
 def by_balance(

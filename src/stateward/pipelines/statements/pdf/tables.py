@@ -23,8 +23,12 @@ from stateward.pipelines.statements.pdf.inferred_heading import (
     unnamed_dates,
 )
 from stateward.pipelines.statements.pdf.row_layout import RowLayout, row_layout_of
-from stateward.pipelines.statements.pdf.tokens import StatementLine, is_date
+from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals, is_date
 
+TWO_DIGITS = re.compile(r"[0-9]{2}", re.ASCII)
+ROWS_ABOVE_MIN = 2  # rows without a heading that make a table of their own
+JOINED_MIN = 2  # rows with two numbers in the place of a date
+OPEN_SHARE = 0.6  # of the rows begin with a number where no name says what it is
 FOUR_DIGITS = re.compile(r"[0-9]{4}", re.ASCII)
 SAME_PLACE = 4.0  # points: how much the headings of one table may differ from page to page
 
@@ -42,6 +46,9 @@ class PdfTable(msgspec.Struct):
 def tables_of(pages: list[list[StatementLine]]) -> list[PdfTable]:
     """Every table of a file with its lines in columns; inferred from rows if no heading is known."""
     tables = _tables(pages) or _table_without_heading([line for page in pages for line in page])
+    if tables and (first := _table_above(tables[0].above)):
+        tables[0].above = []
+        tables.insert(0, first)
     _measure_alike(tables)
     return tables
 
@@ -71,6 +78,28 @@ def _table_without_heading(lines: list[StatementLine]) -> list[PdfTable]:
     start = (heading.page, heading.start)
     at = next(number for number, line in enumerate(lines) if (line.page, line.number) > start)
     return [PdfTable(heading, lines[at:], lines[:at])]
+
+
+def _table_above(lines: list[StatementLine]) -> PdfTable | None:
+    """Rows without a heading above the first table that has one: some banks name only the columns of checks."""
+    if sum(map(_is_bare_row, lines)) < ROWS_ABOVE_MIN:
+        return None
+    first = next(at for at, line in enumerate(lines) if _is_bare_row(line))
+    heading = infer_heading(lines[first:])
+    # The lines right above the first row may be its title.
+    return PdfTable(heading, lines[first:], lines[:first]) if heading is not None else None
+
+
+def _is_bare_row(line: StatementLine) -> bool:
+    """Whether a line begins with a date, ends with an amount, and is no balance."""
+    token = date_at(line.words, 0)
+    amounts = [found for found in line.money if has_decimals(found.text)]
+    if token is None or not amounts or amounts[-1].end != len(line.words):
+        return False
+    text = vocab.simplify(" ".join(word.text for word in line.words[token.end :]))
+    return amounts[-1].start > token.end and not any(
+        labels.find(text) for labels in vocab.BALANCE_LABELS.values()
+    )
 
 
 def _heading(lines: list[StatementLine], at: int) -> TableHeading | None:
@@ -112,6 +141,7 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
     for group in groups:
         heading = group[0].heading
         lines = [line for table in group for line in table.lines]
+        _join_days(heading, lines)
         _spell_out_days(heading, lines)
         heading.has_day_lines = vocab.DATE not in heading.roles and any(map(labelled_day, lines))
         measure_columns(heading, lines)
@@ -119,6 +149,7 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
             named = [column.x0 for column in heading.columns if column.role == vocab.DATE]
             heading.has_open_dates = any(day.x0 < x0 for day in days for x0 in named)
             heading.columns = sorted([*heading.columns, *days], key=lambda column: column.x0)
+        heading.has_unread_dates = _has_unread_dates(heading, lines)
         if not heading.has(vocab.AMOUNT_ROLES) and heading.has({vocab.DATE}):
             found = unnamed_amounts(heading, lines)
             heading.columns = sorted([*heading.columns, *found], key=lambda column: column.x0)
@@ -128,6 +159,7 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
             table.heading.is_inferred = heading.is_inferred
             table.heading.has_day_lines = heading.has_day_lines
             table.heading.has_open_dates = heading.has_open_dates
+            table.heading.has_unread_dates = heading.has_unread_dates
             table.heading.has_cents = heading.has_cents
             table.heading.has_day_months = heading.has_day_months
             table.parts = [
@@ -138,6 +170,25 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         row_layout = row_layout_of(everything)
         for table in group:
             table.row_layout = row_layout
+
+
+def _join_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
+    """Write days that are printed as two numbers in a column of dates as dates: `02 01` is `02/01`."""
+    places = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
+    found = [
+        (line, at)
+        for line in lines
+        for at in range(len(line.words) - 1)
+        if TWO_DIGITS.fullmatch(line.words[at].text)
+        and TWO_DIGITS.fullmatch(line.words[at + 1].text)
+        and any(abs(line.words[at].x0 - column.x0) < SAME_PLACE for column in places)
+    ]
+    texts = [f"{line.words[at].text}/{line.words[at + 1].text}" for line, at in found]
+    if len(texts) < JOINED_MIN or not all(map(is_date, texts)):
+        return
+    for (line, at), text in zip(found, texts, strict=True):
+        line.words[at : at + 2] = [replace(line.words[at], text=text, x1=line.words[at + 1].x1)]
+        line.forget_amounts()
 
 
 def _spell_out_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
@@ -157,6 +208,17 @@ def _spell_out_days(heading: TableHeading, lines: Sequence[StatementLine]) -> No
         word = line.words[at]
         line.words[at] = replace(word, text=f"{word.text[:2]}/{word.text[2:]}")
         line.forget_amounts()
+
+
+def _has_unread_dates(heading: TableHeading, lines: Sequence[StatementLine]) -> bool:
+    """Whether only value dates have a name, and most rows begin with a number left of them that is no date here."""
+    values = [column.x0 for column in heading.columns if column.role == vocab.VALUE_DATE]
+    if not values or heading.has({vocab.DATE}) or heading.has_day_lines:
+        return False
+    rows = [line for line in lines if any(has_decimals(token.text) for token in line.money)]
+    first = [line.words[0] for line in rows if line.words[0].x0 < min(values) - SAME_PLACE]
+    count = sum(word.text[0].isdigit() and not has_decimals(word.text) for word in first)
+    return count >= max(JOINED_MIN, OPEN_SHARE * len(rows))
 
 
 def _is_below(word: PdfWord, column: TableColumn) -> bool:

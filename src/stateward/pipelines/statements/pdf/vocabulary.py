@@ -8,6 +8,7 @@ import re
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 
 import msgspec
 
@@ -28,6 +29,8 @@ AMOUNT_ROLES = frozenset({DEBIT, CREDIT, AMOUNT})
 TEXT_ROLES = frozenset({TEXT, PARTY, KIND, REFERENCE, CHECK})
 DATE_ROLES = frozenset({DATE, VALUE_DATE})
 # What a line can print that is not a row.
+WORD_ROLES = frozenset({TEXT, PARTY, KIND})  # columns with words, which rows of all but checks have
+NUMBER_ROLES = frozenset({CHECK, REFERENCE})
 OPENING, CLOSING, CARRIED = "opening", "closing", "carried"
 COUNT, DEBIT_COUNT, CREDIT_COUNT = "count", "debit_count", "credit_count"
 
@@ -167,6 +170,11 @@ def heading_roles(text: str) -> tuple[str, ...]:
     words = bare_text.split()
     bare = [word for word in words if word not in _CURRENCY_WORDS and not set(word) <= set("+-/#")]
     if not 0 < len(bare) <= HEADING_WORDS_MAX:
+        return ()
+    if any(a == "in" and b in _CURRENCY_WORDS for a, b in pairwise(words)):
+        # `Amount in euro` says in what, not that money comes in.
+        bare = [word for word in bare if word != "in"]
+    if not bare:
         return ()
     unbroken = simplify(text.replace("- ", ""))  # `Beleg-` over `datum`
     for tried in (" ".join(words), unbroken, " ".join(bare), " ".join(_without_fillers(bare))):

@@ -1,0 +1,45 @@
+"""Facts in the lines above and below a table: balances, totals, the account, the period, by their labels."""
+
+from collections.abc import Sequence
+
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements import headings
+
+
+def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
+    """The facts in a row of labels and values; a value is "" where it is not beside its label."""
+    found: dict[str, str] = {}
+    texts = [cell.strip() for cell in cells]
+    for place, text in enumerate(texts):
+        name = headings.fact_of(text) if text and not money.is_amount(text) else ""
+        if not name:
+            continue
+        after = next((each for each in texts[place + 1 :] if each), "")
+        value = _value_of(text.partition(":")[2].strip() or after, name)
+        if name == "period":
+            found |= _period(
+                text.partition(":")[2].strip() or " - ".join(t for t in texts[place + 1 :] if t)
+            )
+        elif value or name in ("opening", "closing", "debits", "credits", "total"):
+            found.setdefault(name, value)
+    return found
+
+
+def _value_of(text: str, name: str) -> str:
+    """The value of a label, if it is of the right kind."""
+    text = text.strip("=\"' ")
+    if name in ("opening", "closing", "debits", "credits", "total"):
+        return text if money.is_amount(text) else ""
+    if name in ("period_from", "period_to"):
+        return text if dates.is_date(text) else ""
+    if name == "currency":
+        return text.upper() if len(text) == 3 and text.isalpha() else ""
+    return text if any(c.isdigit() for c in text) and len(text) < 60 else ""
+
+
+def _period(text: str) -> dict[str, str]:
+    for sign in (" - ", " – ", " bis ", " to ", " au ", " al ", " a ", " tot ", "–", " / ", ".."):
+        start, cut, end = text.partition(sign)
+        if cut and dates.is_date(start) and dates.is_date(end):
+            return {"period_from": start.strip(), "period_to": end.strip()}
+    return {}
