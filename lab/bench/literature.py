@@ -1,10 +1,12 @@
-"""What the literature pipeline costs: `python -m lab.bench.literature vectors|jats|abstracts`.
+"""What the literature pipeline costs: `python -m lab.bench.literature vectors|jats|abstracts|embedding|hybrid`.
 
 Every figure is CPU time of all processes that take part, so that a busy machine changes little.
 
 - `vectors`: one hybrid search's part in 100,000 vectors, with the lookup of their records, without embedding the query.
 - `jats FOLDER`: the reader of JATS over the articles of a folder, in MB a second.
 - `abstracts COUNT`: citations of PubMed from file to `completed`, without an embedder, and the memory of the process.
+- `embedding MODEL COUNT`: abstracts a minute of one core by the model of a folder (`stateward models install minilm`).
+- `hybrid FOLDER MODEL`: nDCG@10 of hybrid search on the collection of a folder, queries 1 to 112.
 """
 
 import resource
@@ -17,13 +19,20 @@ from pathlib import Path
 import numpy as np
 
 from stateward.app import App
+from stateward.app.ranked_search import FEEDBACK_DOCUMENTS, fused
 from stateward.app.vectors import VectorSearch
+from stateward.core.ranking import RankedQuery, TermSource, best_of, ndcg, segment, source_of
+from stateward.core.stemming import terms_of
+from stateward.pipelines.literature.embedding.model import SentenceModel
 from stateward.pipelines.literature.embedding.stage import packed
+from stateward.pipelines.literature.finding import RANKING
 from stateward.pipelines.literature.jats import read_jats
+from stateward.pipelines.literature.retrieval import documents_of, queries_of, relevance_of
 from stateward.settings import Settings
 from stateward.storage.vectors import ItemVector, Vectors
 
 VECTORS, SIZE, DIRECTIONS = 100_000, 384, 96
+JUDGED = 112  # the other queries of the collection are for judging what was tuned on these
 WORDS = [
     f"{a}{b}{c}"
     for a in "bdfglmprst"
@@ -42,6 +51,10 @@ def main() -> None:
             jats(Path(rest[0]))
         case "abstracts":
             abstracts(int(rest[0]) if rest else 2000)
+        case "embedding" if rest:
+            embedding(Path(rest[0]), int(rest[1]) if len(rest) > 1 else 40)
+        case "hybrid" if len(rest) == 2:
+            hybrid(Path(rest[0]), Path(rest[1]))
         case _:
             sys.exit(__doc__)
 
@@ -117,15 +130,72 @@ def abstracts(count: int) -> None:
             )
 
 
+def embedding(folder: Path, count: int) -> None:
+    """Abstracts of some 210 made-up words, which are cut where the model cuts them."""
+    model = SentenceModel(folder)
+    texts = [" ".join(words(number)) for number in range(count)]
+    used = cpu_ms(lambda: model.vectors(texts), times=1) / 1000
+    print(f"embedding: {count / used * 60:.0f} abstracts a minute of one core")
+
+
+def hybrid(folder: Path, model_folder: Path) -> None:
+    """As the service ranks: words and meaning, each asked again with what the best of a first answer have in common."""
+    model, documents = SentenceModel(model_folder), documents_of(folder)
+    asked, relevant = queries_of(folder)[:JUDGED], relevance_of(folder)
+    source = source_of(segment((fields for _, fields in documents), RANKING, first=0))
+    texts = [f"{fields['title']} {fields['abstract']}" for _, fields in documents]
+    query_vectors = model.vectors(asked)
+    with tempfile.TemporaryDirectory() as data, App.embedded(Path(data) / "data") as app:
+        stored = Vectors(app.database)
+        rows = [
+            ItemVector(record_id=str(number), item=0, model="m", vector=packed(row))
+            for number, row in enumerate(model.vectors(texts))
+        ]
+        with app.database.transaction():
+            stored.replace("literature", "all", "embed", rows)
+        found = {text: row.tolist() for text, row in zip(asked, query_vectors, strict=True)}
+        search = VectorSearch(Path(data), stored, embed=lambda _, text: ("m", found[text]))
+        scores = [
+            ndcg(
+                [documents[at][0] for at in hybrid_order(source, search, text)],
+                relevant.get(number, {}),
+                depth=10,
+            )
+            for number, text in enumerate(asked, start=1)
+        ]
+    print(f"hybrid: nDCG@10 {sum(scores) / len(scores):.4f} over {len(scores)} queries")
+
+
+def hybrid_order(source: TermSource, search: VectorSearch, text: str) -> list[int]:
+    """The documents of one query by their places, the best first."""
+    terms, ranked = terms_of(text), RankedQuery(source, RANKING)
+    candidates = dict(best_of(ranked.first(terms), RANKING.reordered))
+    meaning = search.query("literature", text)
+
+    def alike(near: dict[str, float]) -> dict[int, float]:
+        return {int(record_id): score for record_id, score in near.items()}
+
+    first = fused(ranked.reordered(terms, candidates), alike(meaning.find()))
+    by_number = {hit.number: hit.score for hit in first}
+    nearest = [str(hit.number) for hit in first[:FEEDBACK_DOCUMENTS]]
+    again = ranked.reordered(terms, {number: by_number[number] for number in candidates})
+    return [hit.number for hit in fused(again, alike(meaning.towards(nearest)))]
+
+
+def words(number: int) -> list[str]:
+    """The words of an abstract that never was."""
+    chance = np.random.default_rng(number)
+    return [WORDS[each] for each in chance.zipf(1.3, size=210) % len(WORDS)]
+
+
 def citation(number: int) -> bytes:
     """A citation like those of PubMed: an abstract of some 200 words."""
-    chance = np.random.default_rng(number)
-    words = [WORDS[each] for each in chance.zipf(1.3, size=210) % len(WORDS)]
-    text = " ".join(words)
+    own = words(number)
+    text = " ".join(own)
     return (
         f"<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>{number + 1}</PMID><Article><Journal><Title>J"
         f"</Title><JournalIssue><PubDate><Year>{1990 + number % 30}</Year></PubDate></JournalIssue></Journal>"
-        f"<ArticleTitle>{' '.join(words[:10])} {number}</ArticleTitle><Abstract><AbstractText>{text}"
+        f"<ArticleTitle>{' '.join(own[:10])} {number}</ArticleTitle><Abstract><AbstractText>{text}"
         "</AbstractText></Abstract><AuthorList><Author><LastName>Roe</LastName><ForeName>A</ForeName></Author>"
         "</AuthorList></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>"
     ).encode()

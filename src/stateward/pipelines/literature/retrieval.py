@@ -45,10 +45,9 @@ def judge(folder: Path, *, queries: str = TUNED_ON) -> RetrievalScore:
     found = re.fullmatch(r"([0-9]{1,6})-([0-9]{1,6})", queries)
     if found is None or int(found[1]) < 1:
         raise InvalidRequest(f"{queries!r} is no range of queries; write it as {TUNED_ON}")
-    documents = list(_documents(read_text(folder / DOCUMENTS)))
+    documents = documents_of(folder)
     source = source_of(segment((fields for _, fields in documents), RANKING, first=0))
-    asked = [html.unescape(text) for text in _TITLE.findall(read_text(folder / QUERIES))]
-    relevant = _relevance(read_text(folder / RELEVANCE))
+    asked, relevant = queries_of(folder), relevance_of(folder)
     wanted = range(int(found[1]), min(int(found[2]), len(asked)) + 1)
     scores = [
         ndcg(
@@ -60,6 +59,16 @@ def judge(folder: Path, *, queries: str = TUNED_ON) -> RetrievalScore:
     ]
     mean = sum(scores) / len(scores) if scores else 0.0
     return RetrievalScore(documents=len(documents), queries=len(scores), ndcg_at_10=round(mean, 4))
+
+
+def queries_of(folder: Path) -> list[str]:
+    """The queries of a collection; the first one has the number 1."""
+    return [html.unescape(text) for text in _TITLE.findall(read_text(folder / QUERIES))]
+
+
+def documents_of(folder: Path) -> list[tuple[str, dict[str, str]]]:
+    """The documents of a collection: the number of each, its title and its abstract."""
+    return list(_documents(read_text(folder / DOCUMENTS)))
 
 
 def _documents(text: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -74,10 +83,10 @@ def _part(document: str, name: str) -> str:
     return html.unescape(found[1]).strip() if found else ""
 
 
-def _relevance(text: str) -> dict[int, dict[str, float]]:
+def relevance_of(folder: Path) -> dict[int, dict[str, float]]:
     """By query, the relevant documents; any degree of relevance counts as one."""
     found: dict[int, dict[str, float]] = {}
-    for line in text.splitlines():
+    for line in read_text(folder / RELEVANCE).splitlines():
         parts = line.split()
         if len(parts) == 4 and parts[0].isdecimal() and float(parts[3]) > 0:
             found.setdefault(int(parts[0]), {})[parts[2]] = 1.0
