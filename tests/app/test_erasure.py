@@ -7,6 +7,7 @@ import pytest
 
 from stateward.app import App
 from stateward.core import chain
+from stateward.core.erasure import KINDS
 from stateward.core.errors import ConcurrentModification, InvalidRequest, StoreError, UnknownName
 from stateward.core.model import Disposition, Record, Transition
 from stateward.engine.coordinator import Submission
@@ -17,6 +18,7 @@ from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.notifications import outbox
 from stateward.settings import Settings
 from stateward.storage import store
+from stateward.storage.erasure import Erasures
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.ranked import RankedIndex
 from stateward.storage.store import DeadLetter
@@ -256,6 +258,9 @@ def test_what_a_lost_attempt_stored_is_erased_with_its_record_or_soon_after(
     done = app.eraser.erase([first.id], actor=ANNA, reason="request 17")
 
     assert done.documents == 2  # its document is the other one
+    erasures = Erasures(app.database)
+    assert list(erasures.erased()) == [(first.id, set(KINDS))]
+    assert erasures.not_erased([first.id, other.id, "UL_none"]) == [other.id]
     assert [app.artifacts.holds(each) for each in (before, shared)] == [False, True]
 
     after = late_files(app, first, at=long_ago).store(b"after").sha256

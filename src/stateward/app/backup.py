@@ -3,6 +3,7 @@
     <place>/sets/<time>/backup.json      what the set holds
                        /stateward.db     the database (PostgreSQL: stateward.pgdump)
                        /documents.txt    the documents that the set needs, one SHA-256 a line
+                       /erased.txt       the records of which something was erased by then, with the kinds
                        /ledger/          the mirrored ledger, if there is one
                        /settings.yaml    the settings file, if there is one
 
@@ -24,6 +25,7 @@ from stateward import __version__
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup_places import (
     DOCUMENTS_FILE,
+    ERASED_FILE,
     FORMAT,
     BackupPlace,
     BackupSet,
@@ -38,6 +40,7 @@ from stateward.core.errors import ArtifactError, InvalidRequest
 from stateward.core.model import Micros, to_iso
 from stateward.settings import Settings
 from stateward.storage.database import Database
+from stateward.storage.erasure import Erasures
 from stateward.storage.last_backup import LAST_BACKUP, LastBackup
 
 SQLITE_FILE = "stateward.db"
@@ -88,6 +91,7 @@ class Backup:
             _snapshot(self._settings.store_path, database, progress)
             with _opened(database) as copy:  # what the snapshot names, not what came after it
                 listed = write_listing(place / DOCUMENTS_FILE, document_digests(copy))
+                _write_erased(place / ERASED_FILE, copy)
                 records, transitions = _size(copy)
         else:
             database = place / POSTGRES_FILE
@@ -95,6 +99,7 @@ class Backup:
             before = place / f"{DOCUMENTS_FILE}.before"
             write_listing(before, document_digests(self._database))
             records, transitions = _size(self._database)
+            _write_erased(place / ERASED_FILE, self._database)
             dump_postgres(self._settings.store.url, database)
             both = unique(merge(read_listing(before), document_digests(self._database)))
             listed = write_listing(place / DOCUMENTS_FILE, both)
@@ -173,6 +178,12 @@ def document_digests(database: Database) -> Iterator[str]:
     ):
         yield from (str(digest) for (digest,) in found)
         after = str(found[-1][0])
+
+
+def _write_erased(path: Path, database: Database) -> None:
+    """Each record with the kinds, a line each; only ids, which stay in the history as well."""
+    lines = (f"{id_} {','.join(sorted(kinds))}" for id_, kinds in Erasures(database).erased())
+    write_listing(path, lines)
 
 
 def file_digest(path: Path) -> str:

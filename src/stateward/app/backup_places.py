@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 MANIFEST = "backup.json"
 DOCUMENTS_FILE = "documents.txt"
+ERASED_FILE = "erased.txt"
 DOCUMENTS, SETS = "documents", "sets"
 CHECKPOINTS = "checkpoints"  # of the history, where it is an anchor as well (`anchors`)
 UNFINISHED = ".unfinished-"
@@ -94,6 +95,9 @@ class BackupPlace(Protocol):
 
     def fetched(self, name: str) -> AbstractContextManager[Path]:
         """The files of a set, in a folder of this machine."""
+
+    def erased(self, name: str) -> str:
+        """What was erased when a set was made, as its file says; empty where it has none."""
 
     def document(self, digest: str) -> Iterator[bytes] | None:
         """The bytes of a document; None if it is not here."""
@@ -163,6 +167,11 @@ class FolderPlace:
         """The documents in the order of their names, one folder of 256 after the other."""
         for folder in sorted(self._folder.glob(f"{DOCUMENTS}/??")):
             yield from sorted(folder.iterdir())
+
+    def erased(self, name: str) -> str:
+        """From the folder of the set."""
+        file = self._sets / name / ERASED_FILE
+        return file.read_text("utf-8") if file.exists() else ""
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
@@ -288,6 +297,11 @@ class BucketPlace:
             for digest in set(self._pool.digests()) - needed:
                 self._pool.remove(digest)
         return gone
+
+    def erased(self, name: str) -> str:
+        """From the bucket."""
+        file = f"{SETS}/{name}/{ERASED_FILE}"
+        return self._bucket.read_named(file).decode() if self._bucket.names(file) else ""
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:

@@ -19,8 +19,10 @@ from stateward.app.databases import open_database
 from stateward.core.errors import InvalidRequest, StatewardError
 from stateward.settings import Settings
 from stateward.settings.storage import BUCKETS
+from stateward.storage.erasure import Erasures
 
 SHOWN_MAX = 50
+AT_ONCE = 1000
 LOOKED_AT_MAX = 20
 """Files of a bucket that are read: the first one that is a checkpoint covers most, and others may lie beside it."""
 _COVERED = re.compile(r"-(\d+)-[0-9a-f]{8}\.txt")
@@ -43,6 +45,8 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     """How many transitions it covers beyond it."""
     newer_sets: tuple[str, ...] = ()
     """Backup sets of the same place that hold more transitions."""
+    erased_since: tuple[str, ...] = ()
+    """Records that are whole here, and of which something was erased by the newest set, with the kinds."""
     unread: tuple[str, ...] = ()
     """Places that could not be asked, and why."""
 
@@ -54,6 +58,7 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
             or self.ledger_ahead
             or self.checkpoint_ahead
             or self.newer_sets
+            or self.erased_since
             or self.unread
         )
 
@@ -77,6 +82,8 @@ def compare_elsewhere(
         named = set(document_digests(database))
         ((newest,),) = database.rows("SELECT coalesce(max(seq), 0) FROM transitions")
         ((count,),) = database.rows("SELECT coalesce(sum(count), 0) FROM lanes")
+        sets = _sets_of(place, unread)
+        erased = list(_erased_since(place, sets, Erasures(database)))
     stored = set(open_artifacts(settings).digests())
     ahead, records = _ledger_ahead(settings, int(str(newest)))
     found.look_through(settings, () if place is None else (place.location,))
@@ -88,7 +95,8 @@ def compare_elsewhere(
         ledger_records=tuple(records),
         checkpoint=found.newest if beyond else None,
         checkpoint_ahead=beyond,
-        newer_sets=tuple(each.name for each in _larger(place, int(str(count)), unread)),
+        newer_sets=tuple(each.name for each in sets if each.transitions > int(str(count))),
+        erased_since=tuple(erased),
         unread=tuple(unread),
     )
 
@@ -174,15 +182,26 @@ def _covered_by_name(name: str) -> int:
     return int(found[1]) if found else -1
 
 
-def _larger(place: BackupPlace | None, count: int, unread: list[str]) -> Iterator[BackupSet]:
+def _sets_of(place: BackupPlace | None, unread: list[str]) -> list[BackupSet]:
     if place is None:
-        return
+        return []
     try:
-        sets = place.sets()
+        return place.sets()
     except (StatewardError, OSError) as error:
         unread.append(f"{place.location}: {error}")
+        return []
+
+
+def _erased_since(
+    place: BackupPlace | None, sets: Sequence[BackupSet], here: Erasures
+) -> Iterator[str]:
+    """What the newest set says was erased, and is here: an older copy would bring it back without a word."""
+    if place is None or not sets:
         return
-    yield from (each for each in sets if each.transitions > count)
+    said = dict(line.split(" ", 1) for line in place.erased(sets[-1].name).splitlines())
+    for start in range(0, len(said), AT_ONCE):
+        part = sorted(said)[start : start + AT_ONCE]
+        yield from (f"{record_id} {said[record_id]}" for record_id in here.not_erased(part))
 
 
 def _ledger_ahead(settings: Settings, newest: int) -> tuple[int, list[str]]:
@@ -207,6 +226,12 @@ def way_on(found: Elsewhere, settings: Settings, *, place: str | None) -> list[s
     if found.newer_sets:
         steps.append(
             f"a newer set holds more: stateward --data OTHER-FOLDER restore {place}/sets/{found.newer_sets[-1]}"
+        )
+    if found.erased_since:
+        first = found.erased_since[0].partition(" ")[0]
+        steps.append(
+            "erase again what was erased on request (rules of retention delete theirs again by themselves): "
+            f"stateward erase {first} --reason 'again after a restore' --yes"
         )
     if found.unread:
         steps.append(

@@ -189,6 +189,10 @@ def _show_sets(context: CliContext, sets: "list[BackupSet]") -> Exit:
 def _tell(context: CliContext, found: "Elsewhere", steps: list[str]) -> None:
     if found.newer_sets:
         write(f"{plural(len(found.newer_sets), 'set')} of the same place hold more")
+    _list(
+        f"{plural(len(found.erased_since), 'record')} came back that were erased since",
+        found.erased_since,
+    )
     _list(f"{plural(len(found.missing), 'document')} of these records are not here", found.missing)
     _list(
         f"{plural(len(found.unknown_documents), 'document')} came later, and no record names them",

@@ -1,11 +1,11 @@
 """Deletes what records held, and holds that forbid it. Who may do it, and the transition that says so, is not here."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
 from stateward.core.chain import ERASED, commitment
-from stateward.core.erasure import CONTENTS, DOCUMENTS, ITEMS, LOGS
+from stateward.core.erasure import CONTENTS, DOCUMENTS, ITEMS, LOGS, RECORD_ERASED
 from stateward.core.model import ERASED_REST, Fields, Micros
 from stateward.storage.database import Database, Row, Table
 from stateward.storage.mentions import ANSWERS, DEAD_LETTERS, rows_naming
@@ -42,6 +42,9 @@ _METADATA = Table(
 
 _decode = msgspec.json.Decoder(Fields).decode
 _encode = msgspec.json.encode
+
+
+ERASED_AT_ONCE = 1000
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,6 +187,42 @@ class Erasures:
             **params,
         )
         return {str(digest) for (digest,) in found}
+
+    # What was erased, for copies of this database that are older
+
+    def erased(self) -> Iterator[tuple[str, set[str]]]:
+        """Every record of which anything was erased, with the kinds, by id."""
+        after = ""
+        while found := self._database.rows(
+            "SELECT id FROM records WHERE rest = :rest AND id > :after ORDER BY id LIMIT :limit",
+            rest=ERASED_REST,
+            after=after,
+            limit=ERASED_AT_ONCE,
+        ):
+            ids = [str(record_id) for (record_id,) in found]
+            condition, params = self._database.among("record_id", ids)
+            kinds: dict[str, set[str]] = {each: set() for each in ids}
+            for record_id, metadata in self._database.rows(
+                f"SELECT record_id, metadata FROM transitions WHERE {condition} AND trigger = :trigger",
+                trigger=RECORD_ERASED,
+                **params,
+            ):
+                said = _decode(str(metadata)).get(
+                    "kinds"
+                )  # a later erasure may have taken the words of this one
+                kinds[str(record_id)] |= set(map(str, said)) if isinstance(said, list) else set()
+            yield from kinds.items()
+            after = ids[-1]
+
+    def not_erased(self, record_ids: Sequence[str]) -> list[str]:
+        """Those of these records that are here, and nothing of them was erased."""
+        condition, params = self._database.among("id", list(record_ids))
+        found = self._database.rows(
+            f"SELECT id FROM records WHERE {condition} AND coalesce(rest, '') <> :rest ORDER BY id",
+            rest=ERASED_REST,
+            **params,
+        )
+        return [str(record_id) for (record_id,) in found]
 
     # What is old
 
