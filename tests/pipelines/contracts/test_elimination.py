@@ -114,3 +114,33 @@ def test_a_vertical_may_have_plain_words_of_its_own() -> None:
     values = by_rules(text_document(text), rules.vertical("telco"), rules).found
 
     assert next(each for each in values if each.field == "monthly_rate").confidence >= ACCEPTED_MIN
+
+
+def test_a_pair_of_label_and_value_in_another_column_says_nothing_of_a_price() -> None:
+    beside = "Ort: 80339 München                 Monatlicher Preis: 39,99 €"
+    assert found(TELCO, "monthly_rate", monthly_rate=beside).confidence >= ACCEPTED_MIN
+    remark = "nur für Studierende                Monatlicher Preis: 39,99 €"
+    assert found(TELCO, "monthly_rate", monthly_rate=remark).confidence < ACCEPTED_MIN
+
+
+def test_a_date_alone_on_a_line_without_a_label_is_that_of_the_letter() -> None:
+    text = TELCO["head"] + "\n\n19.04.2025\n"
+    assert found(TELCO, "contract_start", head=text).confidence >= ACCEPTED_MIN
+    other = TELCO["head"] + "\n\nNeu ab 19.04.2025\n"
+    assert found(TELCO, "contract_start", head=other).confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("printed", "is_sure"),
+    [
+        ("Vodafone GmbH", True),
+        ("Vodafone Deutschland GmbH", True),
+        ("Vodafone Kabel Hinterland GmbH", False),
+    ],
+)
+def test_a_known_name_within_a_longer_one_may_be_another_company(
+    printed: str, *, is_sure: bool
+) -> None:
+    provider = found(TELCO, "provider", head=f"Anbieter: {printed}\n\nVertragszusammenfassung")
+    assert (provider.confidence >= ACCEPTED_MIN) is is_sure
+    assert ("its name goes on" in provider.why) is not is_sure

@@ -65,6 +65,8 @@ def test_a_canonical_amount_reads_back_equal(amount: object) -> None:
         ("energy", "kwh_price", "32,45 ct/kWh", "0.3245"),
         ("energy", "monthly_rate", "89", "89.00"),
         ("telco", "data_volume", "0.5 GB", "500 MB"),
+        ("insurance", "provider", "Aviva Insurance Ireland DAC", "Aviva"),
+        ("insurance", "provider", "Allianz p.l.c.", "Allianz"),
         ("telco", "provider", "Deutsche Telekom AG", "Telekom Deutschland GmbH"),
         ("energy", "tariff_name", "ÖkoStrom Plus", "Ökostrom plus"),
     ],

@@ -21,9 +21,15 @@ INDEXES_MAX = 8
 LEGAL = (
     r"GmbH\s*&\s*Co\.?\s*(?:KG(?:aA)?|OHG)|gGmbH|GmbH|mbH|AG\s*&\s*Co\.?\s*KG(?:aA)?|AG|Aktiengesellschaft|SE|"
     r"KGaA|KG|"
-    r"OHG|eG|e\.\s?G\.|e\.\s?V\.|VVaG|V\.?V\.?a\.?G\.?|a\.\s?G\.|UG|Ltd\.?|Limited|plc|PLC|Inc\.?|LLC|LLP|"
+    r"OHG|eG|e\.\s?G\.|e\.\s?V\.|VVaG|V\.?V\.?a\.?G\.?|a\.\s?G\.|UG|Ltd\.?|Limited|plc|PLC|Inc\.?|LLC|LLP|DAC|p\.\s?l\.\s?c\.|"
     r"Corp\.?|S\.?A\.?|B\.?V\.?|AöR|"
     r"Co\.\s*KG|Company|Mutual"
+)
+# Words of a company's name that tell no one brand from another: what it sells and where.
+GENERAL_WORDS = frozenset(
+    "versicherung versicherungen versicherungs insurance assurance energie energy strom gas telekom telecom "
+    "telekommunikation mobilfunk deutschland germany uk ireland österreich austria schweiz group gruppe "
+    "service services kundenservice vertrieb vertriebs holding allgemeine".split()
 )
 _LEGAL_END = re.compile(rf"[\s,]+(?:{LEGAL})(?=[\s,.;:)]|$)")
 _ARTICLES = r"(?:The|Die|Der|Das|Bei|Von|Zwischen|Between|And|Und)\s"
@@ -76,6 +82,19 @@ def without_legal_form(name: str) -> str:
             break
         name = shorter
     return name
+
+
+def brand(name: str) -> str:
+    """A name without its legal form and its last general words: `Aviva Insurance Ireland DAC` is Aviva."""
+    first, *rest = without_legal_form(name).split() or [""]
+    while rest and is_general(rest[-1]):
+        rest.pop()
+    return " ".join([first, *rest])
+
+
+def is_general(word: str) -> bool:
+    """Whether a word of a company's name is one that many have."""
+    return word.strip("-.,&()").casefold() in GENERAL_WORDS
 
 
 def _is_spelled_like(text: str, alias: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from datetime import date
 
 from stateward.pipelines.contracts import candidates
-from stateward.pipelines.contracts.providers import provider_index, without_legal_form
+from stateward.pipelines.contracts.providers import brand, provider_index, without_legal_form
 from stateward.pipelines.contracts.rules import ContractRules, FieldRule
 from stateward.pipelines.contracts.words import Phrases, skeleton
 
@@ -83,7 +83,9 @@ def same(field: FieldRule, first: str, second: str, rules: ContractRules) -> boo
     if one is None or other is None:
         return one == other
     match field.kind:
-        case "provider" | "party":
+        case "provider":
+            return skeleton(brand(one)) == skeleton(brand(other))
+        case "party":
             return skeleton(without_legal_form(one)) == skeleton(without_legal_form(other))
         case "text" | "law":
             return skeleton(one) == skeleton(other)

@@ -265,13 +265,14 @@ class _Reader:
         return ""
 
     def is_letter_date(self, each: LinkedValue) -> bool:
-        """Whether a line is a place and a date, as at the head of a letter or over a signature."""
+        """Whether a line is a date, with or without a place, as at the head of a letter or over a signature."""
         page = self.reading.pages[each.page]
         cell = page.cell(each.candidate.start)
         if cell is None:
             return False
         text = page.text[cell.start : each.candidate.start]
-        return each.candidate.end >= cell.end - 1 and bool(_PLACE.fullmatch(text))
+        is_alone = not each.links and not text.strip() and len(page.grid.rows[cell.row]) == 1
+        return each.candidate.end >= cell.end - 1 and (is_alone or bool(_PLACE.fullmatch(text)))
 
 
 def _phrases(words: Iterable[str]) -> re.Pattern[str]:
@@ -302,10 +303,18 @@ def _statement(page: AnalyzedPage, start: int, end: int) -> Iterator[tuple[int, 
         yield _sentence(page, cell, start, end)
         return
     yield cell.start, cell.end
+    is_labelled = ":" in page.text[cell.start : start]
     for other in row:
-        if other.column < cell.column or _is_remark(page, other):
+        is_before = other.column < cell.column and not (is_labelled and _is_pair(page, other))
+        if is_before or _is_remark(page, other):
             yield other.start, other.end
     yield from _head(page, cell)
+
+
+def _is_pair(page: AnalyzedPage, cell: GridCell) -> bool:
+    """Whether a cell has a label and its value, so that it speaks of no other cell."""
+    label, colon, value = page.grid.words(cell).partition(":")
+    return bool(label.strip() and colon and value.strip())
 
 
 def _is_remark(page: AnalyzedPage, cell: GridCell) -> bool:

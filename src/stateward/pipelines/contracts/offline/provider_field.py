@@ -12,7 +12,12 @@ from stateward.pipelines.contracts.offline.linking import links
 from stateward.pipelines.contracts.offline.number_fields import TERMS, FieldCandidate
 from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
 from stateward.pipelines.contracts.offline.text_fields import is_label, tidy
-from stateward.pipelines.contracts.providers import COMPANY, ProviderIndex
+from stateward.pipelines.contracts.providers import (
+    COMPANY,
+    ProviderIndex,
+    is_general,
+    without_legal_form,
+)
 from stateward.pipelines.contracts.rules import FieldRule
 
 HEAD_ROWS = 8
@@ -22,6 +27,9 @@ OTHERWISE = 0.12  # score of a name that has the label of another role
 HEAD, BETWEEN, CLOSING, ANYWHERE, UNKNOWN_HEAD = 0.84, 0.92, 0.7, 0.45, 0.62
 LETTERHEAD = "in the letterhead"
 NAME_CHARS_MAX = 80
+LONGER_NAME_CAP = (
+    78  # confidence of a known name that is part of a longer one: it may be another company
+)
 CALLED, CALLED_CHARS = 0.95, 160
 
 _ARTICLE = re.compile(r"\s*(?:(?:ist|is|die|der|das|the|dem|den)\s+)*", re.IGNORECASE)
@@ -77,7 +85,9 @@ def _on_page(
         taken.append((hit.start, hit.end))
         score, why = _score(rule, page, at, hit.start, hit.end)
         score -= 0.04 if hit.slip else 0
-        yield FieldCandidate(rule.name, hit.what, 1.0, at, hit.start, hit.end, score, why)
+        rest = _rest_of_name(page.text, hit.start, hit.end)
+        why, cap = (f"{why}; its name goes on: {rest!r}", LONGER_NAME_CAP) if rest else (why, 100)
+        yield FieldCandidate(rule.name, hit.what, 1.0, at, hit.start, hit.end, score, why, cap)
     for start, end in _companies(rule, page):
         if any(start < last and first < end for first, last in taken):
             continue
@@ -93,6 +103,15 @@ def _on_page(
         yield FieldCandidate(
             rule.name, value, 1.0 if known else 0.0, at, start, end, score * near, why
         )
+
+
+def _rest_of_name(text: str, start: int, end: int) -> str:
+    """What stands between a known name and the legal form behind it, if it may make it another company."""
+    found = COMPANY.search(text, start, min(len(text), end + NAME_CHARS_MAX))
+    if found is None or found.start("name") != start or found.end("name") <= end:
+        return ""
+    rest = without_legal_form(found["name"])[end - start :].strip(" ,-")
+    return "" if all(map(is_general, rest.split())) else rest
 
 
 def _companies(rule: FieldRule, page: AnalyzedPage) -> Iterator[tuple[int, int]]:
