@@ -141,6 +141,7 @@ class OrderVote(NamedTuple):
 _WHOLE_LETTERS = str.maketrans({".": "", "ı": "i", "ø": "o", "ł": "l", "đ": "d", "æ": "ae"})
 
 
+@lru_cache(maxsize=CACHE_MAX)
 def fold(text: str) -> str:
     """A name without case, dots and Latin accents."""
     bare = unicodedata.normalize("NFD", text.casefold().translate(_WHOLE_LETTERS))

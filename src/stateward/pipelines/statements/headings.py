@@ -114,7 +114,7 @@ def fact_of(text: str) -> str:
     return ""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def whole_fact(text: str) -> str:
     """The fact that a text names with nothing else beside it but a date: a shop called "Total Wine" names none."""
     label = simplify(_LABEL_TAIL.sub("", text[:HEADING_CHARS_MAX].strip(" *=:")))
@@ -126,9 +126,9 @@ def whole_fact(text: str) -> str:
     return words().facts.get(" ".join(w for w in label.split() if w not in MONTHS), "")
 
 
-def may_be_fact(text: str) -> bool:
-    """Whether a text starts as a label does; quick, because it is asked of every row."""
-    return bool(text) and _is_fact_start(text[:3])
+def may_be_fact(text: str, *, is_whole: bool = False) -> bool:
+    """Whether a text starts as a label does, or (`is_whole`) is one; quick, because it is asked of every row."""
+    return bool(text) and _is_fact_start(text[:3]) and (not is_whole or bool(whole_fact(text)))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -78,6 +78,7 @@ class StatementTable:
         self._totals: set[int] = (
             set()
         )  # lines of dated rows that are proven to be totals of the others
+        self._make: Callable[[int, list[str]], StatementRow]
         self._do_dates_differ = False  # of bookings and of the column that stands in for them
 
     def section(self) -> StatementSection:
@@ -359,11 +360,15 @@ class StatementTable:
         amount, debit, credit = layout.amount, layout.debit, layout.credit
         text, is_plain = layout.description, not self._is_by_titles
         may_be_fact, has_kinds = headings.may_be_fact, bool(layout.kinds)
+        alone = not layout.texts  # then only a text that is a label as a whole can be no booking
+        self._make = make
         statuses: set[str] = set()
         for line, cells in lines:
             if layout.status >= 0 and len(cells) == width:
                 statuses.add(cells[layout.status])
-            is_usual = len(cells) == width and is_plain and not may_be_fact(cells[text])
+            is_usual = (
+                len(cells) == width and is_plain and not may_be_fact(cells[text], is_whole=alone)
+            )
             if is_usual and (cells[text] or not has_kinds):  # else a kind may call it a balance
                 cells.append("")  # what a role without a column reads
                 day = cells[date]
@@ -430,7 +435,7 @@ class StatementTable:
         is_dated = dates.is_date(cells[layout.date])
         self._is_after_gap = self._is_after_gap and not is_dated
         if is_dated and is_filled and not self._is_balance(layout, line, cells):
-            row = msgspec.structs.replace(layout.maker()(line, cells), note=note)
+            row = msgspec.structs.replace(self._make(line, cells), note=note)
             return msgspec.structs.replace(row, mark=self._title) if self._is_by_titles else row
         if is_dated and is_filled:
             return None
@@ -452,9 +457,9 @@ class StatementTable:
             note = f"the date is from the column {heading!r}: no other is printed"
             self._problem("DATE_UNPROVEN", note, line, cells)
             cells[layout.date] = cells[at]
-            return msgspec.structs.replace(layout.maker()(line, cells), note=note)
+            return msgspec.structs.replace(self._make(line, cells), note=note)
         if not cells[layout.date].strip() and is_filled and held and _has_text(layout, cells):
-            row = layout.maker()(line, cells)
+            row = self._make(line, cells)
             note = "no date is printed: the date of the row above was taken"
             if self._is_after_gap:  # then it is of another group than the row above
                 self._problem("DATE_UNPROVEN", note, line, cells)
@@ -531,7 +536,7 @@ class StatementTable:
         if layout.is_headed or len(cells) < layout.width:
             return None
         # Without headings the width is only the usual one: the row is kept, and the statement is flagged.
-        row = layout.maker()(line, [*cells[: layout.width], ""])
+        row = self._make(line, [*cells[: layout.width], ""])
         return msgspec.structs.replace(row, note=message)
 
     def _add_late_facts(

@@ -8,6 +8,7 @@ are not.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import lru_cache
 
 import msgspec
 
@@ -386,6 +387,7 @@ def _unglued(word: PdfWord) -> Iterator[PdfWord]:
     yield msgspec.structs.replace(word, text=parts[1], x0=at)
 
 
+@lru_cache(maxsize=4096)
 def _two_names(text: str) -> tuple[str, str] | None:
     """A word in capitals that begins with the name of an amount: `OUTBALANCE`, `OUTACCOUNT` before `BALANCE`."""
     if not text.isupper() or vocab.is_exact_heading(text) or len(text) < TWO_NAMES_CHARS_MIN:
