@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from stateward.console import console
 from tests.console.conftest import WAIT_MS
 from tests.console.scene import BROKEN, Scene, contract_pdf, statement
 
@@ -15,10 +16,22 @@ AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 PAGES = (
     "", "/records", "/records/{failed}", "/errors", "/review", "/reviews/statistics", "/flags", "/ledger",
     "/operations", "/login", "/records/{done}", "/records/{failed}/correct", "/records/{asked}/correct",
-    "/review/{asked}", "/search?q=shop", "/no/such/page", "/enter/a-link", "/docs",
+    "/review/{asked}", "/search?q=shop", "/no/such/page", "/enter/a-link", "/docs", "/flags/{flagged}",
+    "/approve/{token}",
 )  # fmt: skip
 # They follow the theme of the system without a script.
-BARE = ("/login", "/no/such/page", "/enter/a-link", "/docs")
+BARE = ("/login", "/no/such/page", "/enter/a-link", "/docs", "/approve/{token}")
+# Routes that are no pages of their own: parts that a page loads into itself, and files.
+PARTS = (
+    "/badges", "/board/live", "/records/rows", "/records/count", "/batches/{}", "/records/{}/live",
+    "/records/{}/timeline", "/records/{}/ask/{}", "/records/{}/items", "/records/{}/log/{}", "/records/{}/document",
+    "/errors/live", "/review/{}/work", "/review-queue", "/ledger/verified", "/operations/live",
+    "/operations/deliveries/{}/{}",
+)  # fmt: skip
+FILES = (
+    "/favicon.ico", "/static/{}/{}", "/records/{}/export/{}", "/records/{}/content", "/ledger/export",
+    "/search/export/{}",
+)  # fmt: skip
 # At its widest: every number of the menu is shown, the page was refreshed a while ago, and all took long.
 BUSY = """() => {
     for (const badge of document.querySelectorAll("[data-badge]")) {
@@ -31,6 +44,7 @@ BUSY = """() => {
     fresh.textContent = "live · 30 s old";
     for (const took of document.querySelectorAll(".took")) took.textContent = "waited 12 min 30 s";
 }"""
+AMBIGUOUS = b"Date,Description,Amount\n01/02/2026,Shop,-1.00\n03/04/2026,Salary,2.00\n"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -41,10 +55,14 @@ def filled(scene: Scene) -> dict[str, str]:
         "done": scene.submit(statement(2000), name="done.csv"),
         "failed": scene.submit(BROKEN + b"axe", name="failed.csv"),
         "asked": scene.submit(contract_pdf("64,20"), name="asked.pdf", machine="contract"),
+        "flagged": scene.submit(AMBIGUOUS, name="flagged.csv"),
     }
     for each in ids.values():
         scene.rested(each)
-    return ids
+    _, token = scene.app.approver_links.create(
+        ids["asked"], "anna@example.org", actor="person:anonymous@local", is_administrator=True
+    )
+    return {**ids, "token": token}
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +80,20 @@ def windows(browser: Browser) -> Iterator[dict[str, Page]]:
     yield {name: context.new_page() for name, context in made.items()}
     for each in made.values():
         each.close()
+
+
+def test_every_route_of_the_console_is_tried_here_or_is_no_page() -> None:
+    routes = {
+        re.sub(r"\{[^}]*\}", "{}", path)
+        for handler in console()
+        for route in getattr(handler, "routes", ())
+        for path in (route.path.removeprefix("/console").rstrip("/"),)
+        if "GET" in route.methods
+    }
+    pages = {re.sub(r"\{[^}]*\}", "{}", path.partition("?")[0]) for path in PAGES}
+    tried = {*pages, "/enter/{}", "/{}", *PARTS, *FILES}
+
+    assert routes - tried == set()
 
 
 def address(scene: Scene, path: str) -> str:
@@ -116,13 +148,13 @@ def test_axe_finds_nothing_in_the_dialog(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", ["", "/records", "/records/{failed}", "/errors", "/review"])
+@pytest.mark.parametrize("path", PAGES)
 def test_a_phone_shows_it_without_scrolling_sideways(
     scene: Scene, filled: dict[str, str], windows: dict[str, Page], path: str
 ) -> None:
     page = windows["phone"]
 
-    page.goto(scene.page(path.format(**filled)))
+    page.goto(address(scene, path.format(**filled)))
     expect(page.get_by_text("loading…")).to_have_count(0)
 
     widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
@@ -187,22 +219,8 @@ def test_a_narrow_or_zoomed_window_needs_no_scrolling_sideways(
 ) -> None:
     page.set_viewport_size({"width": width, "height": 700})  # 640: 1280 px at 200 %
 
-    for path in (
-        "",
-        "/records",
-        f"/records/{filled['failed']}",
-        "/errors",
-        "/review",
-        "/reviews/statistics",
-        "/operations",
-        f"/records/{filled['done']}",
-        f"/records/{filled['asked']}/correct",
-        f"/review/{filled['asked']}",
-        "/search?q=shop",
-        "/ledger",
-        *BARE,
-    ):
-        page.goto(address(scene, path))
+    for path in PAGES:
+        page.goto(address(scene, path.format(**filled)))
         expect(page.get_by_text("loading…")).to_have_count(0)
         if path not in BARE:
             page.evaluate(BUSY)

@@ -18,6 +18,14 @@ from stateward.storage.keys import RIGHTS, ROLES
 
 NOTICE = "<!-- Made by `python -m stateward.server.reference docs/reference`; do not edit. -->"
 CODE = re.compile(r"`([^`]+)`")
+PARAMETER = re.compile(r"\{(\w+)\}")
+LETTER = r"Dear Anna,\n\nthe meeting is on Monday at ten.\n"
+# Values by the names of fields and parameters, with which an example means something.
+SAMPLES: dict[str, Any] = {
+    "q": "coffee", "source_type": "auto", "name": "upload", "stage": "parse", "event": "retry", "action": "retry",
+    "url": "https://example.org/hook", "events": ["*"], "reason": "tried out", "to": "anna",
+    "person": "anna@example.org", "role": "viewer", "pdfBase64": "JVBERi0xLjcK",
+}  # fmt: skip
 METHODS = ("get", "post", "put", "patch", "delete")
 STYLE = (
     ":root{color-scheme:light dark;--line:#ccd3df;--raised:#f3f5f8;--link:#0b5f55;--ink:#1c2430;--ground:#fff}"
@@ -194,6 +202,7 @@ def docs(document: Document) -> str:
         'models: <a href="/llms.txt">/llms.txt</a></p>'
         '<label>API key, to try operations out; it stays on this page<input id="key" type="password" '
         'autocomplete="off"></label>'
+        + _html_variables(document)
         + _html_index(document)
         + "".join(_html_section(*each, document) for each in operations(document))
         + "<h1>Documents</h1>"
@@ -234,24 +243,43 @@ def _html_schema(name: str, schema: Document, document: Document) -> str:
 
 
 def curl(path: str, method: str, operation: Document, document: Document) -> str:
-    """The operation as a command that can be typed, with the values that are needed left to fill in."""
+    """The operation as a command that works when it is pasted after `variables`."""
+    place = PARAMETER.sub(lambda found: "$" + found[1].upper(), path)
     needed = [
         each["name"]
         for each in operation.get("parameters", ())
         if each["in"] == "query" and each.get("required")
     ]
-    query = "?" + "&".join(f"{name}=…" for name in needed) if needed else ""
-    lines = [f'curl -X {method} "$STATEWARD_SERVER{path}{query}"']
+    query = "?" + "&".join(f"{name}={SAMPLES.get(name, 1)}" for name in needed) if needed else ""
+    lines = [f'curl -X {method} "$STATEWARD_SERVER{place}{query}"']
     lines.append('-H "Authorization: Bearer $STATEWARD_KEY"')
     content = operation.get("requestBody", {}).get("content", {})
-    for media_type, each in content.items():
-        if media_type == "multipart/form-data":
-            lines.append("-F file=@document.pdf")
-        elif media_type == "application/json":
-            lines.append(
-                f"-H 'Content-Type: application/json' -d '{_sample(each['schema'], document)}'"
-            )
+    if form := content.get("multipart/form-data"):
+        others = [name for name in form["schema"].get("required", ()) if name != "file"]
+        lines += [f"-F {name}={SAMPLES[name]}" for name in others]
+        lines.append("-F 'file=@-;filename=letter.txt'")
+        return f"printf '{LETTER}' | " + " \\\n  ".join(lines)
+    if found := content.get("application/json"):
+        body = _sample(found["schema"], document)
+        lines.append(f"-H 'Content-Type: application/json' -d '{body}'")
     return " \\\n  ".join(lines)
+
+
+def variables(document: Document) -> list[str]:
+    """What stands for the ids and names in paths, each with a value that `try_out.js` makes a real one."""
+    names = {name for path, _, _ in operations(document) for name in PARAMETER.findall(path)}
+    return sorted(name.upper() for name in names)
+
+
+def _html_variables(document: Document) -> str:
+    lines = ["export STATEWARD_SERVER=http://127.0.0.1:8000", "export STATEWARD_KEY=sw_…"]
+    lines += [f"export {name}={SAMPLES.get(name.lower(), 'x')}" for name in variables(document)]
+    said = (
+        "The examples below work when they are pasted after these lines. With a key above, this page puts real ids "
+        "into them."
+    )
+    shell = _text("\n".join(lines))
+    return f'<h2 id="variables">Variables</h2><p>{said}</p><pre id="shell">{shell}</pre>'
 
 
 def _sample(schema: Document, document: Document) -> str:
@@ -260,7 +288,7 @@ def _sample(schema: Document, document: Document) -> str:
 
 
 def _value(schema: Document, document: Document) -> Any:  # noqa: ANN401 - whatever the schema allows
-    for key in ("oneOf", "anyOf"):
+    for key in ("allOf", "oneOf", "anyOf"):
         schema = next((each for each in schema.get(key, ()) if each.get("type") != "null"), schema)
     if "$ref" in schema:
         schema = _schemas(document).get(schema["$ref"].rpartition("/")[2], {})
@@ -273,7 +301,12 @@ def _value(schema: Document, document: Document) -> Any:  # noqa: ANN401 - whate
     match kind:
         case "object":
             known = schema.get("properties", {})
-            return {name: _value(known[name], document) for name in schema.get("required", ())}
+            return {
+                name: SAMPLES[name]
+                if name in SAMPLES and "enum" not in known[name]
+                else _value(known[name], document)
+                for name in schema.get("required", ())
+            }
         case "array":
             items = schema.get("items", {})
             return [_value(items, document)] if schema.get("minItems") else []
@@ -281,7 +314,7 @@ def _value(schema: Document, document: Document) -> Any:  # noqa: ANN401 - whate
             return max(1, schema.get("minimum", 1))
         case "boolean":
             return False
-    return "…"
+    return "x"
 
 
 def llms(document: Document) -> str:

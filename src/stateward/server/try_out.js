@@ -53,5 +53,27 @@ async function send(form, { path, method, body, answer }) {
     answer.textContent = `${got.status} ${got.statusText}\n${[...got.headers].map(([name, value]) => `${name}: ${value}`).join("\n")}\n\n${shown.slice(0, 100_000)}`;
   } catch (error) { answer.textContent = `no answer: ${error.message}`; }
 }
+// The variables of the examples: where this page is, the key that was typed, and the newest thing of each kind.
+const shell = document.getElementById("shell");
+const LISTS = { "/records?limit=1": ["RECORD_ID"], "/uploads?limit=1": ["UPLOAD_ID"], "/webhooks": ["WEBHOOK_ID"],
+  "/batches?limit=1": ["BATCH_ID"] };
+function put(name, value) {
+  shell.textContent = shell.textContent.split("\n")
+    .map((line) => line.startsWith(`export ${name}=`) ? `export ${name}=${value}` : line).join("\n");
+}
+async function fill() {
+  put("STATEWARD_SERVER", location.origin);
+  const typed = key.value.trim();
+  if (/^[\w-]+$/.test(typed)) put("STATEWARD_KEY", typed);
+  const headers = typed ? { Authorization: `Bearer ${typed}` } : {};
+  for (const [path, names] of Object.entries(LISTS)) {
+    const got = await fetch(path, { headers }).catch(() => null);
+    const first = got?.ok ? (await got.json()).items?.[0] : null;
+    const id = first && (first.id || first.upload_id);
+    if (id && /^[\w-]+$/.test(id)) for (const name of names) put(name, id);
+  }
+}
+key.addEventListener("change", fill);
+fill();
 for (const place of document.querySelectorAll("details[data-try]"))
   place.addEventListener("toggle", () => { if (place.open && place.childElementCount === 1) build(place); });
