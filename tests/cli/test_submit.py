@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exit_codes import Exit
-from stateward.cli.submit import _told
+from stateward.cli.submit import _summary_line
 from tests.archives import zipped
 from tests.cli.shell import Shell
 
@@ -168,7 +168,7 @@ def test_a_line_of_the_summary_says_what_was_found() -> None:
     row = {"file": "a", "status": "completed", "outcome": "new", "error": None}
     facts = {"provider": "Kellerfunk", "final_confidence": 97}
 
-    told = _told({**row, "facts": facts, "notes": ["MISSING: a", "MISSING: b"]})
+    told = _summary_line({**row, "facts": facts, "notes": ["MISSING: a", "MISSING: b"]})
 
     assert told == ("a", "completed", "Kellerfunk, 97", "MISSING (2)")
 

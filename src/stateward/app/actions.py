@@ -108,7 +108,7 @@ class Actions:
             decisions = self._coordinator.handle(events) if events else []
             for place, decision in zip(sound, decisions, strict=True):
                 answers[place] = (
-                    self._ignored(commands[place], decision)
+                    self._ignored_error(commands[place], decision)
                     if isinstance(decision, Ignored)
                     else decision.change.record
                 )
@@ -144,7 +144,7 @@ class Actions:
             trace=trace,
         )
 
-    def _ignored(self, command: Command, ignored: Ignored) -> StatewardError:
+    def _ignored_error(self, command: Command, ignored: Ignored) -> StatewardError:
         # Read again: an earlier command of the same batch may have moved it.
         record = self._store.load([command.record_id])[command.record_id]
         if ignored.reason in ("stale", "ahead", "duplicate"):
@@ -332,11 +332,11 @@ class Actions:
             for record, each in zip(batch, decisions, strict=True):
                 counter.note(record, each.reason if isinstance(each, Ignored) else None)
             if taken and not is_dry_run:
-                self._audit.add([self._advanced(each, actor, reason) for each in taken])
+                self._audit.add([self._advance_entry(each, actor, reason) for each in taken])
             progress(counter.matched)
         return counter.result(is_dry_run=is_dry_run)
 
-    def _advanced(self, record: Record, actor: str, reason: str | None) -> AuditEntry:
+    def _advance_entry(self, record: Record, actor: str, reason: str | None) -> AuditEntry:
         return AuditEntry(
             at=self._clock(),
             actor=actor,

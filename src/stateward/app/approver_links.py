@@ -177,7 +177,7 @@ class ApproverLinks:
         """A sentence for the person who holds a link that is over."""
         if state != "decided":
             return SAID[state]
-        return f"{SAID[state]}: {_ended(self._end(link))}"
+        return f"{SAID[state]}: {_end_reason(self._end(link))}"
 
     def view(self, link: ReviewLink) -> schemas.ReviewLink:
         """A link as the document of the HTTP API, which commands print too."""
@@ -248,6 +248,6 @@ def _check_person(person: str) -> str:
     return named
 
 
-def _ended(transition: Transition) -> str:
+def _end_reason(transition: Transition) -> str:
     answer = transition.trigger.partition(".")[2].replace("_", " ") or transition.trigger
     return f"{answer} by {plain_actor(transition.actor)}, {to_iso(transition.at)[:16].replace('T', ' ')} UTC"

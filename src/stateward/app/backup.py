@@ -89,7 +89,7 @@ class Backup:
         if self._settings.store_path is not None:
             database = place / SQLITE_FILE
             _snapshot(self._settings.store_path, database, progress)
-            with _opened(database) as copy:  # what the snapshot names, not what came after it
+            with _open(database) as copy:  # what the snapshot names, not what came after it
                 listed = write_listing(place / DOCUMENTS_FILE, document_digests(copy))
                 _write_erased(place / ERASED_FILE, copy)
                 records, transitions = _size(copy)
@@ -195,7 +195,7 @@ def file_digest(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Database]:
+def _open(path: Path) -> Iterator[Database]:
     from stateward.storage.sqlite import SqliteDatabase
 
     database = SqliteDatabase(path)

@@ -159,11 +159,11 @@ class FolderPlace:
                 shutil.rmtree(self._sets / name)
             if gone:
                 needed = unique(merge(*map(read_listing, self._sets.glob(f"*/{DOCUMENTS_FILE}"))))
-                for file in _not_among(needed, self._pooled()):
+                for file in _not_among(needed, self._pool_documents()):
                     file.unlink()
         return gone
 
-    def _pooled(self) -> Iterator[Path]:
+    def _pool_documents(self) -> Iterator[Path]:
         """The documents in the order of their names, one folder of 256 after the other."""
         for folder in sorted(self._folder.glob(f"{DOCUMENTS}/??")):
             yield from sorted(folder.iterdir())
@@ -197,13 +197,13 @@ class BucketPlace:
 
     @cached_property
     def _bucket(self) -> "Bucket":
-        return self._connected("")
+        return self._connect("")
 
     @cached_property
     def _pool(self) -> "Bucket":
-        return self._connected(f"/{DOCUMENTS}")
+        return self._connect(f"/{DOCUMENTS}")
 
-    def _connected(self, below: str) -> "Bucket":
+    def _connect(self, below: str) -> "Bucket":
         from stateward.blobs.bucket import Bucket
         from stateward.blobs.objects import ObjectOptions
 

@@ -244,7 +244,7 @@ class Editions:
             return Reading(record=record, hints=hints, results={}, found=found)
         if self.begins_anew(record):
             return self._anew(record, hints, secrets)
-        stages = self._finished(record)
+        stages = self._finished_stages(record)
         if not stages:
             raise InvalidRequest(f"{record.id} has not been read yet; wait for that")
         before = record.labels | self.hints_of(record)
@@ -280,7 +280,7 @@ class Editions:
         return Reading(
             record=record,
             hints=lasting,
-            changed=_changed(
+            changed=_changed_options(
                 before, labels, {*before, *hints} & {*self._plugins.hints(record.machine)}
             ),
             results=results,
@@ -301,7 +301,7 @@ class Editions:
 
     def _anew(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
         """What can be done about a document that no edition can mend: other labels, or it without its lock."""
-        changed = _changed(record.labels, hints, hints)
+        changed = _changed_options(record.labels, hints, hints)
         if not changed and not secrets:
             raise InvalidRequest(f"nothing would change for {record.id}: give another option")
         unlocked = None
@@ -339,7 +339,7 @@ class Editions:
         if reading.unlocked is not None:
             artifact = self._artifacts.put([reading.unlocked], bytes_max=UNLOCKED_BYTES_MAX).sha256
             labels = {**labels, "unlocked_from": record.artifact}
-        said = _said(reading.changed)
+        said = _describe_changes(reading.changed)
         made = self._driver.reprocess(
             record.id,
             actor=actor,
@@ -386,7 +386,7 @@ class Editions:
                         record_id=record.id,
                         action=REJECT,
                         actor=actor,
-                        notes=f"processed again as {made.record.id}: {_said(reading.changed)}",
+                        notes=f"processed again as {made.record.id}: {_describe_changes(reading.changed)}",
                         version=record.version,
                         reason_code=reason_code,
                         is_administrator=is_administrator,
@@ -466,7 +466,7 @@ class Editions:
     def read_other(self, other: OtherHints) -> Reading | None:
         """A known document read with the hints that it came with this time; None if that cannot be done now."""
         kind = self._registry.of(other.record).kind[other.record.status]
-        is_read = kind == "terminal" and self._finished(other.record)
+        is_read = kind == "terminal" and self._finished_stages(other.record)
         if not is_read and kind != "failed":
             return None
         return self.read(other.record.id, hints=other.hints, secrets={})
@@ -507,7 +507,7 @@ class Editions:
 
     def _newest(self, record: Record) -> AttemptResult | None:
         """The newest edition of the last finished stage."""
-        stages = self._finished(record)
+        stages = self._finished_stages(record)
         if not stages:
             return None
         last = stages[-1].name
@@ -518,7 +518,7 @@ class Editions:
         ]
         return found[-1] if found else None
 
-    def _finished(self, record: Record) -> list[Stage]:
+    def _finished_stages(self, record: Record) -> list[Stage]:
         return [
             each
             for each in self._registry.of(record).stages
@@ -668,7 +668,7 @@ class Editions:
                 options=options,
                 saved_values=saved,
                 files=files,
-                earlier=self._given(record, stage),
+                earlier=self._earlier_items(record, stage),
             )
             return run_runner(runner, job, limits=self._limits, sleep=time.sleep, now=self._clock)
         order = JobOrder(
@@ -682,7 +682,7 @@ class Editions:
             artifact_path=None if path is None else str(path),
             items=inputs,
             options=options,
-            earlier=self._given(record, stage),
+            earlier=self._earlier_items(record, stage),
         )
         return self._jobs.run(
             order,
@@ -693,7 +693,7 @@ class Editions:
             files=files,
         )
 
-    def _given(self, record: Record, stage: Stage) -> EarlierItems | None:
+    def _earlier_items(self, record: Record, stage: Stage) -> EarlierItems | None:
         """What the attempt was given of other records, as far as it is still there."""
         if stage.earlier is None:
             return None
@@ -715,13 +715,15 @@ def _is_branching(machine: Machine) -> bool:
     )
 
 
-def _changed(before: Fields, after: Fields, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+def _changed_options(
+    before: Fields, after: Fields, names: Iterable[str]
+) -> dict[str, tuple[str, str]]:
     """What these options were, and what they are now, where that differs."""
     pairs = {name: (str(before.get(name) or ""), str(after.get(name) or "")) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _said(changed: dict[str, tuple[str, str]]) -> str:
+def _describe_changes(changed: dict[str, tuple[str, str]]) -> str:
     """What was changed, in a sentence."""
     return ", ".join(
         f"{name} {new or 'none'} instead of {old or 'none'}"

@@ -50,12 +50,12 @@ def target_of(own: FeedSettings) -> FeedTarget:
 
 def feed_status(app: App) -> FeedStatus:
     """How far the feed has come."""
-    return _configured(app).status()
+    return _configured_feed(app).status()
 
 
 def replay_feed(app: App, seq: int, *, actor: str) -> FeedStatus:
     """Have everything from a transition on sent again by the process that sends; who wanted it is in the audit log."""
-    feed = _configured(app)
+    feed = _configured_feed(app)
     feed.replay(seq)
     detail: Fields = {"from": seq}
     app.audit.add([AuditEntry(at=app.clock(), actor=actor, verb=REPLAYED, detail=detail)])
@@ -75,7 +75,7 @@ def feed_view(app: App, found: FeedStatus) -> schemas.FeedDocument:
     )
 
 
-def _configured(app: App) -> Feed:
+def _configured_feed(app: App) -> Feed:
     if app.settings.feed.url is None:
         raise InvalidRequest("no change feed is configured: name its target in feed.url")
     return feed_of(app)

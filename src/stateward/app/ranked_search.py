@@ -155,14 +155,14 @@ class _Search:
         if len(asked.filters) > FILTERS_MAX:
             raise InvalidRequest(f"a search may have at most {FILTERS_MAX} filters")
         self._tests: list[Test] = [fact_test(each, ranked.filters) for each in asked.filters]
-        self._terms = [*terms_of(asked.words.text), *self._begun(asked.words.prefixes)]
+        self._terms = [*terms_of(asked.words.text), *self._index_if_begun(asked.words.prefixes)]
         if not self._terms:
             raise InvalidRequest(
                 "all of these words are too frequent to search for; name what the documents are about"
             )
         self._known: dict[int, IndexedDocument] = {}
 
-    def _begun(self, prefixes: Sequence[str]) -> Iterator[str]:
+    def _index_if_begun(self, prefixes: Sequence[str]) -> Iterator[str]:
         for prefix in prefixes:
             yield from self._index.terms_beginning(self._ranked.machine, prefix)
 
@@ -172,7 +172,7 @@ class _Search:
         """Documents, the best first."""
         source = self._index.source(self._ranked.machine, self._terms_of)
         search = RankedQuery(source, self._ranking)
-        candidates = self._wanted(search.first(self._terms))
+        candidates = self._best_wanted(search.first(self._terms))
         hits = search.reordered(self._terms, candidates)
         if self._vectors is not None:
             hits = self._hybrid(self._vectors, search, candidates, hits)
@@ -215,7 +215,7 @@ class _Search:
                 self._known[document.number] = document
         return alike
 
-    def _wanted(self, scores: Mapping[int, float]) -> dict[int, float]:
+    def _best_wanted(self, scores: Mapping[int, float]) -> dict[int, float]:
         """The best of those that are there, belong to the wanted records and pass the filters."""
         wanted: dict[int, float] = {}
         order = iter(sorted(scores, key=lambda number: (-scores[number], number)))
@@ -263,7 +263,7 @@ class _Search:
         texts = self._texts(output)
         if not self._is_as_asked([text for _, _, text in texts]):
             return None
-        return self._shown(hit, document, record, self._passages(hit, texts))
+        return self._search_hit(hit, document, record, self._passages(hit, texts))
 
     def _texts(self, output: OutputAt) -> list[tuple[int, Fields, str]]:
         """The items of a document with their number and text."""
@@ -302,7 +302,7 @@ class _Search:
             if lacking or len(best) == 1
         ]
 
-    def _shown(
+    def _search_hit(
         self,
         hit: RankedHit,
         document: IndexedDocument,

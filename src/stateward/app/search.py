@@ -62,7 +62,7 @@ class Search:
         query: Callable[[str, Micros | None], Query],
         ranked: RankedSearch | None = None,
     ) -> None:
-        self._ranked = ranked
+        self._rank = ranked
         self._index = index
         self._store = store
         self._registry = registry
@@ -90,11 +90,11 @@ class Search:
         for own in (named if pipeline else (), machines):
             if own:
                 query = replace(query, terms=(*query.terms, Term(key="machine", values=(*own,))))
-        ranked = None if self._ranked is None else self._ranked.of(named)
-        if self._ranked is not None and ranked is not None:
+        ranked = None if self._rank is None else self._rank.of(named)
+        if self._rank is not None and ranked is not None:
             offset = 0 if after is None else after.offset
-            asked = replace(self._asked(text, wanted, query, filters), is_hybrid=is_hybrid)
-            hits, has_more = self._ranked.find(ranked, asked, offset=offset, limit=limit)
+            asked = replace(self._query_of(text, wanted, query, filters), is_hybrid=is_hybrid)
+            hits, has_more = self._rank.find(ranked, asked, offset=offset, limit=limit)
             following = SearchPlace(below=0, offset=offset + limit, now=query.now)
             return SearchResults(hits=hits, next=following if has_more else None)
         if filters or is_hybrid:
@@ -103,7 +103,9 @@ class Search:
             )
         return self._find_passages(wanted, query, after, limit)
 
-    def _asked(self, text: str, wanted: TextQuery, query: Query, filters: Sequence[str]) -> Asked:
+    def _query_of(
+        self, text: str, wanted: TextQuery, query: Query, filters: Sequence[str]
+    ) -> Asked:
         names = self._registry.query_names
         condition, params = where(query, kinds=names.kinds, running=names.running)
         return Asked(
@@ -118,7 +120,7 @@ class Search:
         self, wanted: TextQuery, query: Query, after: SearchPlace | None, limit: int
     ) -> SearchResults:
         found = self._candidates(wanted, query, below=None if after is None else after.below)
-        ranked = _ranked(wanted, found)
+        ranked = _rank(wanted, found)
         offset = 0 if after is None else after.offset
         shown = ranked[offset : offset + limit]
         return SearchResults(
@@ -131,18 +133,18 @@ class Search:
     ) -> tuple[str, str]:
         """Results in a format that their pipeline offers, and its media type."""
         of = {hit.machine for hit in hits} or {pipeline}
-        ranked = None if self._ranked is None else self._ranked.of([*of])
-        if self._ranked is None or ranked is None:
+        ranked = None if self._rank is None else self._rank.of([*of])
+        if self._rank is None or ranked is None:
             raise InvalidRequest(
                 f"only results of one pipeline that ranks can be written as {name}"
             )
-        made = self._ranked.format(ranked, name)
-        text = self._ranked.formatted(ranked, made, [hit.record_id for hit in hits])
+        made = self._rank.format(ranked, name)
+        text = self._rank.formatted(ranked, made, [hit.record_id for hit in hits])
         return text, made.media_type
 
     def same_documents(self, machine: str) -> list[list[str]]:
         """Groups of records of a machine whose documents are the same; in each, the canonical one first."""
-        return [] if self._ranked is None else self._ranked.same_documents(machine)
+        return [] if self._rank is None else self._rank.same_documents(machine)
 
     def _candidates(
         self, wanted: TextQuery, query: Query, *, below: int | None
@@ -178,7 +180,7 @@ def _tags(query: Query) -> list[list[str]]:
     ]
 
 
-def _ranked(wanted: TextQuery, found: Sequence[FoundPassage]) -> list[tuple[float, FoundPassage]]:
+def _rank(wanted: TextQuery, found: Sequence[FoundPassage]) -> list[tuple[float, FoundPassage]]:
     """The best first, newer ones before older ones that are as good; each item once."""
     scored = [(score(each.text, wanted.wanted), each) for each in found]
     scored.sort(key=lambda pair: (-pair[0], -pair[1].id))

@@ -33,11 +33,11 @@ class SearchProbe:
         """What the search says of a record's document."""
         ranked = self._declared[record.machine]
         try:
-            return self._probed(ranked, record)
+            return self._probe(ranked, record)
         except InvalidRequest as error:  # a search that is refused finds nothing
             return Probed(missing=f"the search was refused: {error}")
 
-    def _probed(self, ranked: RankedText, record: Record) -> Probed:
+    def _probe(self, ranked: RankedText, record: Record) -> Probed:
         made = record.outputs.get(ranked.stage)
         if made is None:
             return Probed(missing=f"there is no output of {ranked.stage} to search in")

@@ -91,7 +91,7 @@ class VectorFile:
         """The rows that are most alike."""
         import numpy as np
 
-        rows, coarse = self._mapped()
+        rows, coarse = self._map_files()
         if rows is None or rows.shape[1] != len(asked):
             return NearRows(np.empty(0, np.intp), np.empty((0, len(asked)), np.float32))
         wanted = np.asarray(asked, np.float32)
@@ -99,7 +99,7 @@ class VectorFile:
         numbers = _highest(scores, min(limit, len(scores)))
         return NearRows(numbers, rows[numbers])
 
-    def _mapped(self) -> "tuple[Floats | None, tuple[Floats, Floats] | None]":
+    def _map_files(self) -> "tuple[Floats | None, tuple[Floats, Floats] | None]":
         import numpy as np
 
         note = self._up_to_date()
@@ -121,7 +121,7 @@ class VectorFile:
         is_whole = self._is_of_this_index(note) and (note.coarse == note.rows or not _needs_coarse(note))  # fmt: skip
         if is_whole and not self._vectors.after(self._machine, note.rows - 1, limit=1):
             return note
-        with self._locked():
+        with self._hold_lock():
             note = self._read()  # another process may have done it
             size = self._vectors.newest_size(self._machine)
             # Vectors of another size are of another model: those of the newest one are searched.
@@ -191,7 +191,7 @@ class VectorFile:
             yield self._basis, note.dimensions * COARSE_SIZE * _BYTES
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_lock(self) -> Iterator[None]:
         self._lock.parent.mkdir(parents=True, exist_ok=True)
         with self._lock.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

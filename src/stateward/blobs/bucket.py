@@ -48,7 +48,7 @@ class Bucket(ObjectStorage):
         if size is None:
             raise ArtifactError(f"there is no {name} in {self.location}")
         for start in range(0, size, part):
-            yield self._repeated(
+            yield self._repeat(
                 partial(self._read_part, name, start=start, end=min(start + part, size))
             )
 

@@ -260,12 +260,12 @@ class ObjectStorage(Receiving):
                 ) from error
             size = int(found.meta["size"])
         if size <= part:
-            yield self._repeated(
+            yield self._repeat(
                 lambda: bytes(found.bytes()), lambda: bytes(obstore.get(self._store, key).bytes())
             )
             return
         for start in range(0, size, part):
-            yield self._repeated(
+            yield self._repeat(
                 partial(self._read_part, key, start=start, end=min(start + part, size))
             )
 
@@ -274,7 +274,7 @@ class ObjectStorage(Receiving):
 
         return bytes(obstore.get_range(self._store, key, start=start, end=end))
 
-    def _repeated(self, *ways: Callable[[], bytes]) -> bytes:
+    def _repeat(self, *ways: Callable[[], bytes]) -> bytes:
         """Ask the first way, and then the last one again where an answer was cut off in the middle."""
         from obstore.exceptions import GenericError
 

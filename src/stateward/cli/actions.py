@@ -246,7 +246,9 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
     """
     with context.app() as app:
         app.pause(machine, stage, reason=reason)
-    _told(context, machine, stage, is_paused=True, sentence=f"{_named(machine, stage)} is paused")
+    _print_outcome(
+        context, machine, stage, is_paused=True, sentence=f"{_name_of(machine, stage)} is paused"
+    )
 
 
 @click.command(
@@ -270,21 +272,21 @@ def resume(context: CliContext, *, machine: str, stage: str) -> None:
     with context.app() as app:
         was_paused = app.resume(machine, stage)
     words = "goes on" if was_paused else "was not paused"
-    _told(
+    _print_outcome(
         context,
         machine,
         stage,
         is_paused=False,
-        sentence=f"{_named(machine, stage)} {words}",
+        sentence=f"{_name_of(machine, stage)} {words}",
         was=was_paused,
     )
 
 
-def _named(machine: str, stage: str) -> str:
+def _name_of(machine: str, stage: str) -> str:
     return f"stage {stage} of {machine}" if stage else machine
 
 
-def _told(
+def _print_outcome(
     context: CliContext,
     machine: str,
     stage: str,

@@ -391,11 +391,11 @@ def status_query(
             if name not in there:
                 raise UnknownName(what, name, there)
     terms = [
-        *(f"status:{_quoted(name)}" for name in statuses),
-        *(f"machine:{_quoted(name)}" for name in machines),
+        *(f"status:{_quote(name)}" for name in statuses),
+        *(f"machine:{_quote(name)}" for name in machines),
     ]
     return " ".join([query, *terms]).strip()
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -58,7 +58,7 @@ def backup(context: CliContext, where: str, *, keep: int | None, is_list: bool) 
     else:
         for digest in made.missing:
             write(f"missing: {digest}")
-        context.say(_told(made, place.location))
+        context.say(_describe_set(made, place.location))
         if gone:
             context.say(f"removed {plural(len(gone), 'older set')}")
     return Exit.FOUND_PROBLEMS if made.missing else Exit.OK
@@ -156,7 +156,7 @@ def _plain(value: "BackupSet | Elsewhere") -> dict[str, object]:
     return plain
 
 
-def _told(made: "BackupSet", location: str) -> str:
+def _describe_set(made: "BackupSet", location: str) -> str:
     size = f"{made.new_bytes / 1e6:,.1f} MB"
     return (
         f"{plural(made.records, 'record')}, {plural(made.transitions, 'transition')} and "

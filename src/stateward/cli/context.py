@@ -122,7 +122,7 @@ class CliContext:
                 )
         telemetry.set_up(level="warning", stream=sys.stderr)
         with (
-            self._untouched(settings) as used,
+            self._settings_for_reading(settings) as used,
             App(used, is_runner=is_runner, is_read_only=is_read_only) as app,
         ):
             yield app
@@ -140,7 +140,7 @@ class CliContext:
         return LocalApp(app).whole(given)
 
     @contextmanager
-    def _untouched(self, settings: "Settings") -> Iterator["Settings"]:
+    def _settings_for_reading(self, settings: "Settings") -> Iterator["Settings"]:
         """The settings; for a command that only reads and finds no data folder, with an empty one that goes again.
 
         It then answers as it would of an installation without records, and leaves nothing behind: a mistyped --data

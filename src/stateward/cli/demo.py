@@ -45,7 +45,7 @@ def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
     from pathlib import Path
 
     context.data = context.data or FOLDER
-    plugins = _chosen(only)
+    plugins = _choose(only)
     folder = Path(context.data)
     with context.local_app(_settings(context, plugins, folder)) as app:
         shows = [_Show(app, plugin) for plugin in plugins]
@@ -65,7 +65,7 @@ def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
         _tell_next(context, shows)
 
 
-def _chosen(only: Sequence[str]) -> list["Plugin"]:
+def _choose(only: Sequence[str]) -> list["Plugin"]:
     from stateward.core.errors import UnknownName
 
     known = {plugin.name: plugin for plugin in installed_plugins() if plugin.demo.samples}
@@ -206,7 +206,7 @@ class _Show:
         shown = record_fields(self._app.records.view(record))
         notes = shown.get("notes")
         codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
-        result = record.error_code or self._result(record) or _counted(shown)
+        result = record.error_code or self._result(record) or _count_text(shown)
         name = record.labels.get("filename")
         return (name, came, record.id, record.status, result, ", ".join(codes))
 
@@ -267,7 +267,7 @@ def _head(text: str) -> None:
     write()
 
 
-def _counted(view: "Fields") -> str:
+def _count_text(view: "Fields") -> str:
     ours = {"retry_count"}
     found = [key for key in view if key.endswith("_count") and key not in ours]
     return ", ".join(f"{view[key]} {key.removesuffix('_count')}" for key in found)

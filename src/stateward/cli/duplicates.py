@@ -34,7 +34,7 @@ def duplicates(context: CliContext, words: tuple[str, ...]) -> None:
     items --unique` writes each of them once. Without a QUERY all records are looked at.
     """
     with context.app() as app:
-        found = _found(context, app, " ".join(words))
+        found = _find_duplicates(context, app, " ".join(words))
         if context.is_for_programs:
             context.emit_rows(found)
             return
@@ -54,7 +54,9 @@ def duplicates(context: CliContext, words: tuple[str, ...]) -> None:
 COLUMNS = ("item", "first", "again", "date", "amount", "description")
 
 
-def _found(context: CliContext, app: "AppProtocol", query: str) -> Iterator[dict[str, object]]:
+def _find_duplicates(
+    context: CliContext, app: "AppProtocol", query: str
+) -> Iterator[dict[str, object]]:
     """Every item that an earlier record holds already; the oldest record is where it belongs."""
     first: dict[object, str] = {}
     records = [record.id for record in app.find(query)][::-1]

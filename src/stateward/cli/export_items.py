@@ -158,7 +158,7 @@ class _Gathered:
                 self._rejected += 1
                 continue
             doubts = record.flags if decision is None else []
-            for row in flagged_rows(self._dated(record), doubts):
+            for row in flagged_rows(self._items_of_period(record), doubts):
                 identity = row.get("id")
                 if is_unique and identity is not None and identity in seen:
                     self._again += 1
@@ -169,7 +169,7 @@ class _Gathered:
             if doubts:
                 self.flagged.append(doubt_of(record.id, doubts))
 
-    def _dated(self, record: "Record") -> "Iterator[Fields]":
+    def _items_of_period(self, record: "Record") -> "Iterator[Fields]":
         """The items of a record that are of the period."""
         found = self._app.items(record.id, stage=self._stage)
         if found.stage is None:

@@ -39,7 +39,7 @@ def machine() -> None:
 @pass_context
 def list_(context: CliContext) -> None:
     """List the machines that these settings load."""
-    machines = _declared(context)
+    machines = _declared_machines(context)
     if context.is_for_programs:
         context.emit_rows(_summary(each) for each in machines)
     else:
@@ -50,7 +50,7 @@ def list_(context: CliContext) -> None:
         write_table(("name", "version", "prefix", "stages", "about"), rows)
 
 
-def _declared(context: CliContext) -> list["Machine"]:
+def _declared_machines(context: CliContext) -> list["Machine"]:
     from stateward.app.machines import declared_machines
 
     return declared_machines(context.settings())
@@ -82,7 +82,7 @@ def show(context: CliContext, name: str) -> None:
     """Show the states and transitions of a machine."""
     from stateward.definition.draw import machine_json
 
-    found = _named(context, name)
+    found = _machine_named(context, name)
     if context.json:
         context.emit(machine_json(found))
         return
@@ -99,10 +99,10 @@ def show(context: CliContext, name: str) -> None:
     )
 
 
-def _named(context: CliContext, name: str) -> "Machine":
+def _machine_named(context: CliContext, name: str) -> "Machine":
     from stateward.core.errors import UnknownName
 
-    machines = {each.name: each for each in _declared(context)}
+    machines = {each.name: each for each in _declared_machines(context)}
     if name not in machines:
         raise UnknownName("machine", name, machines)
     return machines[name]
@@ -188,8 +188,8 @@ def graph(context: CliContext, *, name: str, format_: str, out: Path | None) -> 
     Pictures are Mermaid, Graphviz DOT or SVG. A flow calls the service step by step, in Windmill's order; it needs a
     machine whose stages have gates.
     """
-    own = _named(context, name)
-    text = _flow(own, out) if format_ == OPENFLOW else _drawn(own, format_, out)
+    own = _machine_named(context, name)
+    text = _flow(own, out) if format_ == OPENFLOW else _draw(own, format_, out)
     if out is not None:
         context.say(f"{name} is {'written' if format_ == OPENFLOW else 'drawn'} in {out}")
     if context.json:
@@ -199,7 +199,7 @@ def graph(context: CliContext, *, name: str, format_: str, out: Path | None) -> 
         write_text(text)
 
 
-def _drawn(own: "Machine", format_: str, out: Path | None) -> str:
+def _draw(own: "Machine", format_: str, out: Path | None) -> str:
     from stateward.definition import draw
 
     text = {"mermaid": draw.to_mermaid, "dot": draw.to_dot, "svg": draw.to_svg}[format_](own)

@@ -366,7 +366,7 @@ def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int
         found = app.attempts(record_id)
         if stage is not None and stage not in (stages := app.stages(record_id)):
             raise UnknownName("stage", stage, stages)
-    numbered = _numbered(found)
+    numbered = _number(found)
     numbers = {str(number) for number, _ in numbered}
     if attempt is not None and str(attempt) not in numbers:
         raise UnknownName("attempt", str(attempt), numbers)
@@ -387,7 +387,7 @@ def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int
         _write_logs(context, numbered)
 
 
-def _numbered(attempts: Sequence["Attempt"]) -> "list[tuple[int, Attempt]]":
+def _number(attempts: Sequence["Attempt"]) -> "list[tuple[int, Attempt]]":
     """Attempts with their number among those at the same stage; later editions have that of the edition."""
     counted: Counter[str] = Counter()
     numbered: list[tuple[int, Attempt]] = []

@@ -115,7 +115,7 @@ def reparse(
 
     if bool(ids) == bool(query or outdated):
         raise click.UsageError("name records, or give a --query or --outdated; one of the two")
-    hints, secrets = _said(given)
+    hints, secrets = _given_hints(given)
     asked = RereadRequest(
         hints=hints,
         secrets=secrets,
@@ -142,7 +142,9 @@ def reparse(
     return worst
 
 
-def _said(given: dict[str, str | Path | bool | None]) -> tuple[dict[str, str], dict[str, str]]:
+def _given_hints(
+    given: dict[str, str | Path | bool | None],
+) -> tuple[dict[str, str], dict[str, str]]:
     """The hints that were given, and the secrets among them, which are read from files or asked for."""
     known = {hint.name: hint for hint in _hints()}
     hints: dict[str, str] = {}

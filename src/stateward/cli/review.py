@@ -637,14 +637,14 @@ def _show_people(task: "ReviewDetail") -> None:
 
 def _all_said(problems: "Sequence[Fields]") -> str:
     """What all checks say of one field, or of the whole document."""
-    return "; ".join(text for each in problems if (text := _said(each)))
+    return "; ".join(text for each in problems if (text := _check_text(each)))
 
 
-def _said(problem: "Fields") -> str:
+def _check_text(problem: "Fields") -> str:
     """What a check says of a field, whichever way it is written."""
     if isinstance(sentence := problem.get("sentence"), str):
         return sentence
     inner = problem.get("problems")
     if isinstance(inner, list):
-        return "; ".join(_said(each) for each in inner if isinstance(each, dict))
+        return "; ".join(_check_text(each) for each in inner if isinstance(each, dict))
     return ""

@@ -132,9 +132,9 @@ def _write(hits: Sequence["SearchHit"]) -> None:
         kind = f", {hit.kind}" if hit.kind else ""
         write(f"{hit.title}  {hit.record_id}  {hit.machine}, {hit.status}{kind}{_where(hit.where)}")
         if not hit.passages:
-            write(f"  {_marked(hit.snippet)}")
+            write(f"  {_mark(hit.snippet)}")
         for passage in hit.passages:
-            write(f"  {passage.id}{_where(passage.where)}: {_marked(passage.snippet)}")
+            write(f"  {passage.id}{_where(passage.where)}: {_mark(passage.snippet)}")
         if hit.why:
             write(f"  why: {', '.join(f'{each.term} {each.share:.3f}' for each in hit.why)}")
         if hit.same_as:
@@ -143,7 +143,7 @@ def _write(hits: Sequence["SearchHit"]) -> None:
             write(f"  {', '.join(f'{name} {value}' for name, value in hit.facts.items())}")
 
 
-def _marked(snippet: "Sequence[SnippetSegment]") -> str:
+def _mark(snippet: "Sequence[SnippetSegment]") -> str:
     return "".join(each.text.join(MARKS) if each.is_match else each.text for each in snippet)
 
 

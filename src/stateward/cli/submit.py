@@ -278,7 +278,9 @@ class _Sending:
         for record in self._records:
             code = max(code, self._judge(self._app.record(record.id)), key=SEVERITY.index)
         if not self._context.is_for_programs and self._records:
-            write_table(("file", "status", "result", "notes"), [_told(row) for row in self._rows])
+            write_table(
+                ("file", "status", "result", "notes"), [_summary_line(row) for row in self._rows]
+            )
         return code
 
     def _judge(self, record: "Record") -> Exit:
@@ -371,7 +373,7 @@ class _Waiting:
         return bool(self._left)
 
 
-def _told(row: dict[str, object]) -> tuple[object, ...]:
+def _summary_line(row: dict[str, object]) -> tuple[object, ...]:
     """A line of the summary."""
     from stateward.core.view import note_codes
 

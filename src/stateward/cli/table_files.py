@@ -116,14 +116,14 @@ def write_parquet(path: Path, rows: "Iterator[Fields]", view: View) -> None:
                 "nullstr='', auto_detect=false, delim=',', new_line='\\r\\n', max_line_size=33554432)",
                 [str(plain), names],
             )
-            shown = ", ".join(_typed(database, column) for column in columns)
+            shown = ", ".join(_typed_column(database, column) for column in columns)
             target = str(path).replace("'", "''")
             # Names are quoted, and so is the path: COPY takes no parameters.
             copy = f"COPY (SELECT {shown} FROM items) TO '{target}' (FORMAT parquet)"  # noqa: S608
             database.execute(copy)
 
 
-def _typed(database: "duckdb.DuckDBPyConnection", column: Column) -> str:
+def _typed_column(database: "duckdb.DuckDBPyConnection", column: Column) -> str:
     """A column as SQL: with the type of its format where every value has it."""
     name = '"' + column.name.replace('"', '""') + '"'
     types = {"date": "DATE", "money": f"DECIMAL(38,{DECIMALS})", "number": "DOUBLE"}

@@ -165,7 +165,7 @@ def verify(
     if place is not None:
         _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
-    verdict, mirrored = _verified(
+    verdict, mirrored = _verify(
         context, kept, folder, with_documents=with_documents, is_read_only=read_only
     )
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
@@ -214,7 +214,7 @@ def _tell(
         context.say(sentence)
 
 
-def _verified(
+def _verify(
     context: CliContext,
     kept: Path | None,
     folder: Path | None,
@@ -243,7 +243,7 @@ def _verified(
             faults = own.admin.verify_documents(progress=progress)
             found = replace(found, findings=(*found.findings, *faults))
         verdict = verification_view(found)
-        return verdict, None if folder is None else _mirrored(context, own, folder)
+        return verdict, None if folder is None else _mirror_findings(context, own, folder)
 
 
 def _consistency(
@@ -324,7 +324,7 @@ def _read_kept(path: Path, signed_by: str | None) -> "HistoryCheckpoint":
     return read_checkpoint(text)
 
 
-def _mirrored(context: CliContext, app: "App", folder: Path) -> dict[str, object]:
+def _mirror_findings(context: CliContext, app: "App", folder: Path) -> dict[str, object]:
     """What is wrong with the ledger by itself, and where it differs first from the history."""
     from stateward.ledger import LedgerError
     from stateward.ledger import verify as verify_ledger

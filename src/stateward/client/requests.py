@@ -59,33 +59,35 @@ class Requests:
     def _iterate(self, steps: Listing) -> Iterator[Any]:
         """Do the steps; the rows on the way."""
 
-    def _answered(self, call: Call) -> Steps[httpx2.Response]:
+    def _ask(self, call: Call) -> Steps[httpx2.Response]:
         return patiently(call, tries=self._tries, url=self._url)
 
     def _get(self, path: str, type_: type[T], *, params: Mapping[str, Any] | None = None) -> T:
-        return self._run(self._got(path, type_, params))
+        return self._run(self._get_value(path, type_, params))
 
-    def _got(self, path: str, type_: type[T], params: Mapping[str, Any] | None = None) -> Steps[T]:
-        return read((yield from self._answered(Call("GET", path, params or {}))), type_)
+    def _get_value(
+        self, path: str, type_: type[T], params: Mapping[str, Any] | None = None
+    ) -> Steps[T]:
+        return read((yield from self._ask(Call("GET", path, params or {}))), type_)
 
     def _list(
         self, path: str, type_: type[Listed[T]], params: Mapping[str, Any] | None = None
     ) -> list[T]:
         def steps() -> Steps[list[T]]:
-            return list((yield from self._got(path, type_, params)).items)
+            return list((yield from self._get_value(path, type_, params)).items)
 
         return self._run(steps())
 
     def _text(self, path: str, *, params: Mapping[str, Any] | None = None) -> str:
         def steps() -> Steps[str]:
             call = Call("GET", path, params or {}, ANYTHING)
-            return (yield from self._answered(call)).text
+            return (yield from self._ask(call)).text
 
         return self._run(steps())
 
     def _delete(self, path: str, type_: type[T]) -> T:
         def steps() -> Steps[T]:
-            answer = yield from self._answered(Call("DELETE", path))
+            answer = yield from self._ask(Call("DELETE", path))
             return read(answer, type_) if answer.content else msgspec.convert(None, type_)
 
         return self._run(steps())
@@ -103,12 +105,12 @@ class Requests:
     ) -> T:
         """Send a document; with a version, only for a record that is still that one."""
         return self._run(
-            self._posted(
+            self._post_value(
                 path, document, type_, params=params, version=version, key=key, method=method
             )
         )
 
-    def _posted(
+    def _post_value(
         self,
         path: str,
         document: object,
@@ -124,7 +126,7 @@ class Requests:
             sent["If-Match"] = f'"{version}"'
         content = b"" if document is None else msgspec.json.encode(document)
         call = Call(method, path, params or None, sent, content)
-        return read((yield from self._answered(call)), type_)
+        return read((yield from self._ask(call)), type_)
 
     def _send(
         self,
@@ -137,9 +139,11 @@ class Requests:
         key: str | None = None,
     ) -> T:
         """Upload a document with the fields of a form."""
-        return self._run(self._sent(path, source, type_, fields=fields, params=params, key=key))
+        return self._run(
+            self._send_source(path, source, type_, fields=fields, params=params, key=key)
+        )
 
-    def _sent(
+    def _send_source(
         self,
         path: str,
         source: Source,
@@ -172,7 +176,7 @@ class Requests:
         def steps() -> Listing:
             cursor: str | None = None
             while True:
-                page = yield from self._got(path, type_, {**query, **said(cursor=cursor)})
+                page = yield from self._get_value(path, type_, {**query, **said(cursor=cursor)})
                 yield Rows(page.items)
                 cursor = page.next
                 if cursor is None:

@@ -90,16 +90,16 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 @get("/", opt={"right": "read"})
 async def board(request: Asked) -> Response[bytes]:
     """The whole page."""
-    return await page(request, "board.html", {"board": await _looked(request)}, here="board")
+    return await page(request, "board.html", {"board": await _look_up(request)}, here="board")
 
 
 @get("/board/live", opt={"right": "read"})
 async def live(request: Asked) -> Response[bytes]:
     """What changes on it."""
-    return fragment(request, "board_live.html", {"board": await _looked(request)})
+    return fragment(request, "board_live.html", {"board": await _look_up(request)})
 
 
-async def _looked(request: Asked) -> Board:
+async def _look_up(request: Asked) -> Board:
     service, caller = service_of(request), caller_of(request)
     service.catch_up()
     return await service.broad.ask(lambda app: look(app, caller))
@@ -110,7 +110,7 @@ def look(app: App, caller: Caller) -> Board:
     counts = app.dashboard.counts()
     minutes, since = app.dashboard.activity()
     queues = app.dashboard.queues()
-    cancelled = _cancelled(app)
+    cancelled = _count_cancelled(app)
     flagged = app.flags.counts()
     paused = [(each.machine, each.stage) for each in app.store.pauses()]
     machines = [each for each in app.registry.newest.values() if caller.covers(each.name)]
@@ -139,7 +139,7 @@ def look(app: App, caller: Caller) -> Board:
     )
 
 
-def _cancelled(app: App) -> dict[tuple[str, str], int]:
+def _count_cancelled(app: App) -> dict[tuple[str, str], int]:
     """How many records a person stopped, by machine and status; an index has them."""
     query = app.records.query("is:cancelled")
     names = app.registry.query_names

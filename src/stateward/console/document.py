@@ -87,7 +87,7 @@ def pictures_of(record: Record, files: Sequence[SavedFile]) -> Mapping[str, str]
 def shown_file(app: App, record: Record, base: str, *, file: str = "") -> ShownFile | None:
     """What is shown of a record: its document, or a derived file; None where there is no document."""
     if file:
-        return _derived(app, record, file)
+        return _derived_file(app, record, file)
     content = content_of(app, record)
     if content is None:
         return None
@@ -102,7 +102,7 @@ def shown_file(app: App, record: Record, base: str, *, file: str = "") -> ShownF
     )
 
 
-def _derived(app: App, record: Record, path: str) -> ShownFile:
+def _derived_file(app: App, record: Record, path: str) -> ShownFile:
     files = app.records.files(record)
     found = next((each for each in files if each.path == path), None)
     if found is None:

@@ -46,13 +46,13 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 @get("/errors", opt={"right": "read"})
 async def errors(request: Asked) -> Response[bytes]:
     """The whole page."""
-    return await page(request, "errors.html", {"causes": await _looked(request)}, here="errors")
+    return await page(request, "errors.html", {"causes": await _look_up(request)}, here="errors")
 
 
 @get("/errors/live", opt={"right": "read"})
 async def live(request: Asked) -> Response[bytes]:
     """What changes on it."""
-    return fragment(request, "errors_live.html", {"causes": await _looked(request)})
+    return fragment(request, "errors_live.html", {"causes": await _look_up(request)})
 
 
 @post("/errors/acknowledge", opt={"right": "act"}, status_code=200)
@@ -91,10 +91,10 @@ async def acknowledge(request: Asked) -> Response[bytes]:
 
     await service.writer.ask(act)
     console_of(request).forget_badges()
-    return fragment(request, "errors_live.html", {"causes": await _looked(request)})
+    return fragment(request, "errors_live.html", {"causes": await _look_up(request)})
 
 
-async def _looked(request: Asked) -> list[Shown]:
+async def _look_up(request: Asked) -> list[Shown]:
     caller = caller_of(request)
     return await service_of(request).broad.ask(lambda app: look(app, caller))
 
@@ -104,12 +104,13 @@ def look(app: App, caller: Caller) -> list[Shown]:
     seen = app.audit.acknowledgements()
     causes = [each for each in app.dashboard.causes() if caller.covers(each.machine)]
     shown = [
-        _shown(app, cause, seen.get((cause.machine, key_of(cause)))) for cause in causes[:SHOWN_MAX]
+        _error_row(app, cause, seen.get((cause.machine, key_of(cause))))
+        for cause in causes[:SHOWN_MAX]
     ]
     return sorted(shown, key=lambda each: not each.is_open)
 
 
-def _shown(app: App, cause: ErrorCause, seen: Acknowledgement | None) -> Shown:
+def _error_row(app: App, cause: ErrorCause, seen: Acknowledgement | None) -> Shown:
     query = query_of(cause)
     found = app.records.find(app.records.query(query), limit=EXAMPLES)
     machine = app.registry.newest.get(cause.machine)

@@ -106,7 +106,7 @@ async def ledger(
         "asked": asked,
         "address": urlencode(asked),
         "is_asked": any(asked.values()),
-        "verified": _verified(request),
+        "verified": _verification(request),
         "kinds": await service.quick.ask(lambda app: app.registry.query_names.kinds),
     }
     return await page(request, "ledger.html", facts, here="ledger")
@@ -163,23 +163,23 @@ def _files(folder: Path) -> list[Path]:
 async def verify(request: Asked) -> Response[bytes]:
     """Read and check the whole history, in a thread of its own; the page asks how far it is."""
     state = request.app.state
-    if not _verified(request).is_running:
+    if not _verification(request).is_running:
         state.console_verified = Verified(is_running=True)
         task = asyncio.create_task(
             _verify(request.app.state, service_of(request), caller_of(request))
         )
         console_of(request).tasks.add(task)
         task.add_done_callback(console_of(request).tasks.discard)
-    return fragment(request, "verified.html", {"verified": _verified(request)})
+    return fragment(request, "verified.html", {"verified": _verification(request)})
 
 
 @get("/ledger/verified", opt={"right": "read"})
 async def verified(request: Asked) -> Response[bytes]:
     """How far it is, or what it found."""
-    return fragment(request, "verified.html", {"verified": _verified(request)})
+    return fragment(request, "verified.html", {"verified": _verification(request)})
 
 
-def _verified(request: Asked) -> Verified:
+def _verification(request: Asked) -> Verified:
     state = request.app.state
     found: Verified = (
         state.console_verified if "console_verified" in state else Verified(is_running=False)

@@ -210,17 +210,17 @@ async def replay(request: Asked) -> Response[bytes]:
     )
     answer = await webhooks.replay.fn(request, wanted, None)
     count = msgspec.json.decode(answer.content, type=schemas.Replayed).replayed
-    return _said(f"{count} will be delivered again.")
+    return _message_line(f"{count} will be delivered again.")
 
 
 @post("/operations/ping/{webhook_id:str}", opt={"right": "act"}, status_code=200)
 async def ping(request: Asked, webhook_id: FromPath[str]) -> Response[bytes]:
     """Send a test."""
     await webhooks.ping.fn(request, webhook_id, None)
-    return _said("A test message was queued; see the deliveries.")
+    return _message_line("A test message was queued; see the deliveries.")
 
 
-def _said(text: str) -> Response[bytes]:
+def _message_line(text: str) -> Response[bytes]:
     """A line that the page shows for a moment; what it shows besides is asked for anew."""
     trigger = {"stateward:toast": {"value": text}, "stateward:refresh": {}}
     headers = {**HEADERS, "HX-Trigger": msgspec.json.encode(trigger).decode()}

@@ -134,17 +134,17 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
 @get("/records/{record_id:str}", opt={"right": "read"})
 async def record(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     """The whole page."""
-    looked = await _looked(request, record_id)
+    looked = await _look_up(request, record_id)
     return await page(request, "record.html", {"it": looked}, here="records")
 
 
 @get("/records/{record_id:str}/live", opt={"right": "read"})
 async def live(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     """What changes on it."""
-    return fragment(request, "record_live.html", {"it": await _looked(request, record_id)})
+    return fragment(request, "record_live.html", {"it": await _look_up(request, record_id)})
 
 
-async def _looked(request: Asked, record_id: str) -> Looked:
+async def _look_up(request: Asked, record_id: str) -> Looked:
     caller = caller_of(request)
     return await service_of(request).broad.ask(lambda app: look(app, caller, record_id))
 
@@ -176,7 +176,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         ),
         entries=entries,
         older=older,
-        attempts=_numbered(app.dashboard.attempts(record_id, limit=ATTEMPTS_SHOWN)),
+        attempts=_number(app.dashboard.attempts(record_id, limit=ATTEMPTS_SHOWN)),
         acts=app.audit.entries(record_id=record_id, limit=ACTS_SHOWN),
         can_retry=(found.status, RETRY_REQUESTED) in machine.rules,
         can_cancel=(found.status, CANCEL_REQUESTED) in machine.rules,
@@ -190,7 +190,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
             if each.source == found.status and each.on not in (RETRY_REQUESTED, CANCEL_REQUESTED)
         ],
         max_retries=machine.retry_of(found).max_retries,
-        stages=_made(machine, found),
+        stages=_made_by_stage(machine, found),
         pictures=pictures_of(found, app.records.files(found)),
         now=app.clock(),
     )
@@ -212,14 +212,14 @@ def _following(machine: Machine, record: Record) -> tuple[str, ...]:
     return machine.allowed_from(record.status) if stage is None else (stage.resume,)
 
 
-def _made(machine: Machine, record: Record) -> list[tuple[str, str, int]]:
+def _made_by_stage(machine: Machine, record: Record) -> list[tuple[str, str, int]]:
     """What there are items of: (stage, what it made, attempt), the newest first."""
     kinds = {stage.name: stage.produces or stage.name for stage in machine.stages}
     made = sorted(record.outputs.items(), key=lambda pair: -pair[1])
     return [(name, kinds.get(name, name), attempt) for name, attempt in made]
 
 
-def _numbered(attempts: list[AttemptSummary]) -> list[tuple[int, AttemptSummary]]:
+def _number(attempts: list[AttemptSummary]) -> list[tuple[int, AttemptSummary]]:
     """Attempts, newest first, each with its number among those at the same stage."""
     counted: Counter[str] = Counter()
     numbered = []
@@ -261,7 +261,7 @@ def timeline(
             kind=_entry_kind(machine, each),
             took_s=seconds_between(each.at, end),
             is_present=each.version == record.version,
-            said=_said(each),
+            said=_stated_fields(each),
         )
         for each, end in zip(shown, ends, strict=False)
     ]
@@ -274,7 +274,7 @@ def _entry_kind(machine: Machine, transition: Transition) -> str:
     return CANCELLED_NAME if is_cancelled else machine.kind.get(transition.target, "ready")
 
 
-def _said(transition: Transition) -> list[tuple[str, object]]:
+def _stated_fields(transition: Transition) -> list[tuple[str, object]]:
     metadata = transition.metadata
     return [
         (name, metadata[name])
@@ -321,7 +321,7 @@ async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
         wanted = schemas.PriorityRequest(priority=int(number), reason=reason)
         answer = await operations.set_priority(request, record_id, wanted, key=None, if_match="*")
     elif verb in ("retry", "cancel"):
-        answer = await _moved(request, "retry" if verb == "retry" else "cancel", record_id, reason)
+        answer = await _act(request, "retry" if verb == "retry" else "cancel", record_id, reason)
     else:
         wish = schemas.Ask(reason=reason)
         answer = await operations.move_record(
@@ -342,7 +342,7 @@ async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
     return Response(content=b"", headers=headers, media_type="text/html")
 
 
-async def _moved(
+async def _act(
     request: Asked, verb: Literal["retry", "cancel"], record_id: str, reason: str | None
 ) -> Answer:
     return await operations.act_on_record(
@@ -380,9 +380,9 @@ async def items(
         return {
             "record": found,
             "stage": name,
-            "stages": _made(app.registry.of(found), found),
+            "stages": _made_by_stage(app.registry.of(found), found),
             "rows": rows[:ITEM_ROWS],
-            "columns": _ordered(columns_of(view, rows[:ITEM_ROWS])),
+            "columns": _order_columns(columns_of(view, rows[:ITEM_ROWS])),
             "places": places if any(places) else [],
             "pictures": pictures_of(found, app.records.files(found)),
             "place": place,
@@ -397,7 +397,7 @@ async def items(
     return fragment(request, "items.html", await service_of(request).broad.ask(look_))
 
 
-def _ordered(columns: Sequence[Column]) -> list[Column]:
+def _order_columns(columns: Sequence[Column]) -> list[Column]:
     """What people read first; identifiers, which programs need, last."""
     return sorted(columns, key=lambda column: column.format == "code")
 
@@ -412,7 +412,7 @@ def _headline(app: App, record: Record) -> str:
 
 
 def _stage(machine: Machine, record: Record, name: str) -> str:
-    made = [stage for stage, _, _ in _made(machine, record)]
+    made = [stage for stage, _, _ in _made_by_stage(machine, record)]
     if name and name not in made:
         raise UnknownName("stage", clean_text(name, chars_max=80), made)
     return name or (made[0] if made else "")

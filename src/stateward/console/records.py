@@ -255,13 +255,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 @post("/records/bulk", opt={"right": "act"}, status_code=200)
 async def bulk_form(request: Asked) -> Response[bytes]:
     """What to do, with which of them, and why."""
-    return fragment(request, "bulk.html", {"wanted": await _wanted(request), "said": ""})
+    return fragment(request, "bulk.html", {"wanted": await _selection(request), "said": ""})
 
 
 @post("/records/bulk/check", opt={"right": "act"}, status_code=200)
 async def bulk_check(request: Asked) -> Response[bytes]:
     """What would happen: nothing does. What was checked is stored, and confirmed by its id alone."""
-    wanted, caller = await _wanted(request), caller_of(request)
+    wanted, caller = await _selection(request), caller_of(request)
 
     def check(app: App) -> tuple[Batch, bulk.Foreseen]:
         return bulk.check(
@@ -307,17 +307,17 @@ async def bulk_progress(request: Asked, batch_id: FromPath[str]) -> Response[byt
     return fragment(request, "bulk_progress.html", {"batch": views.batch_view(batch)})
 
 
-async def _wanted(request: Asked) -> Wanted:
+async def _selection(request: Asked) -> Wanted:
     form = await request.form()
     facts: dict[str, Any] = {name: str(form.get(name, "")) for name in ("q", "reason")}
     for name in ("action", "scope", "priority"):
         if form.get(name):
             facts[name] = str(form.get(name))
     facts["ids"] = [each for each in str(form.get("ids", "")).split(",") if each][:PAGE_IDS_MAX]
-    return _converted(facts)
+    return _convert_selection(facts)
 
 
-def _converted(facts: Mapping[str, Any]) -> Wanted:
+def _convert_selection(facts: Mapping[str, Any]) -> Wanted:
     try:
         return msgspec.convert(facts, Wanted, strict=False)
     except msgspec.ValidationError as error:

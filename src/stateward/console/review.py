@@ -165,7 +165,7 @@ def look(app: App, caller: Caller, record_id: str) -> Work:
         fields=fields,
         rows=rows,
         columns=columns_of(view, rows),
-        problems=[_said(each) for each in problems if not each.get("field")],
+        problems=[_reason_text(each) for each in problems if not each.get("field")],
         shown=shown_file(app, task.record, BASE),
         marks=msgspec.json.encode(marks).decode(),
         can_correct=can_correct(app, task.record),
@@ -186,7 +186,7 @@ def flat(verdicts: Iterable[Fields]) -> list[Fields]:
         nested = each.get("problems")
         if isinstance(nested, list):
             problems += [one for one in nested if isinstance(one, dict)]
-        elif _said(each):
+        elif _reason_text(each):
             problems.append(each)
     return problems
 
@@ -197,10 +197,10 @@ def fields_of(
     """The form: every value that was found, and empty ones for fields that only a problem speaks of."""
     notes: dict[str, list[str]] = {}
     for each in problems:
-        if said := _said(each):
+        if said := _reason_text(each):
             notes.setdefault(str(each.get("field") or ""), []).append(said)
     fields: list[Field] = []
-    for name, number, item in _numbered(items):
+    for name, number, item in _number(items):
         place = place_of(view, item)
         sure = item.get("confidence")
         fields.append(
@@ -230,7 +230,7 @@ def fields_of(
 
 def marks_of(items: Sequence[Fields], view: ItemView | None) -> list[dict[str, Json]]:
     """Where the values of a form stand in the document."""
-    named = [(f"{name}-{number}", place_of(view, item)) for name, number, item in _numbered(items)]
+    named = [(f"{name}-{number}", place_of(view, item)) for name, number, item in _number(items)]
     return [mark_of(name, place) for name, place in named if place is not None]
 
 
@@ -240,7 +240,7 @@ def row_marks(rows: Sequence[Fields], view: ItemView | None) -> list[dict[str, J
     return [mark_of(name, place) for name, place in numbered if place is not None]
 
 
-def _numbered(items: Iterable[Fields]) -> list[tuple[str, int, Fields]]:
+def _number(items: Iterable[Fields]) -> list[tuple[str, int, Fields]]:
     """Items with their field and their number among those of the same field."""
     seen: dict[str, int] = {}
     numbered: list[tuple[str, int, Fields]] = []
@@ -258,7 +258,7 @@ def _level(sure: Json) -> str:
     return "low" if sure < LOW else "mid" if sure < MIDDLE else "high"
 
 
-def _said(problem: Fields) -> str:
+def _reason_text(problem: Fields) -> str:
     return shown(problem.get("sentence") or problem.get("message") or problem.get("code"))
 
 

@@ -131,7 +131,7 @@ def look(app: App, caller: Caller, asked: SearchRequest, cursor: str) -> Found:
 
 def _result(app: App, hit: schemas.SearchHit) -> Result:
     stage = app.registry.named(hit.machine).stage.get(hit.stage)
-    address, place = _opened(hit.where)
+    address, place = _document_link(hit.where)
     return Result(
         hit=hit,
         kind=hit.kind or (stage.produces if stage is not None else None) or hit.stage,
@@ -144,11 +144,11 @@ def _result(app: App, hit: schemas.SearchHit) -> Result:
 
 
 def _passage(snippet: list[schemas.SnippetSegment], where: Fields | None) -> PassageLink:
-    address, place = _opened(where)
+    address, place = _document_link(where)
     return PassageLink(snippet=snippet, address=address, place=place)
 
 
-def _opened(where: Fields | None) -> tuple[str, str]:
+def _document_link(where: Fields | None) -> tuple[str, str]:
     """The end of the address that opens a document at a place, and the place for people."""
     place = Where.read(where)
     told = "" if where is None else msgspec.json.encode(where).decode()

@@ -112,7 +112,7 @@ def endorse(
     outputs = record.outputs
     if event.count is not None:
         outputs = outputs | {review.name: record.version}
-    endorsed = replace(record, fields=_answered(record) | {APPROVALS: listed}, outputs=outputs)
+    endorsed = replace(record, fields=_with_answer(record) | {APPROVALS: listed}, outputs=outputs)
     told: Fields = {APPROVALS: listed, "approvals_needed": review.approvals}
     return _stay(machine, endorsed, record, event, f"{review.name}.{ENDORSED}", told, now=now)
 
@@ -140,11 +140,11 @@ def without_answers(record: Record) -> Record:
     """The record without what belongs to a review that is over."""
     if APPROVALS not in record.fields and REFERRAL not in record.fields:
         return record
-    left = {name: value for name, value in _answered(record).items() if name != APPROVALS}
+    left = {name: value for name, value in _with_answer(record).items() if name != APPROVALS}
     return replace(record, fields=left)
 
 
-def _answered(record: Record) -> Fields:
+def _with_answer(record: Record) -> Fields:
     """The fields once the person who was asked for an opinion has given it."""
     return {name: value for name, value in record.fields.items() if name != REFERRAL}
 

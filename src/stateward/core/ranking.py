@@ -204,7 +204,7 @@ class RankedQuery:
         hits = []
         for number in candidates:
             parts = [
-                (term, factors[term] / whole * self._saturated(number, counts))
+                (term, factors[term] / whole * self._saturation(number, counts))
                 for term, of_term in found.items()
                 if (counts := sum(part.of(number) for part in of_term))
             ]
@@ -237,7 +237,7 @@ class RankedQuery:
                 at += 1
             scores[number] = scores.get(number, 0.0) + factor * total / (saturation + total)
 
-    def _saturated(self, number: int, counts: int) -> float:
+    def _saturation(self, number: int, counts: int) -> float:
         """How much of a term a document has, from 0 to 1."""
         lengths, at = _Places(self._source.lengths).of(number)
         total = 0.0

@@ -47,16 +47,16 @@ def terms_of(text: str) -> list[str]:
 def term_spans(text: str) -> Iterator[tuple[str, int, int]]:
     """The stems of the words of a text, each with where its word begins and ends."""
     for found in WORD.finditer(text):
-        yield stem(_unaccented(found[0]).lower()), found.start(), found.end()
+        yield stem(_remove_accents(found[0]).lower()), found.start(), found.end()
 
 
 def words_of(text: str) -> Iterator[str]:
     """The words of a text in small letters, without accents."""
-    folded = text if text.isascii() else _unaccented(text)
+    folded = text if text.isascii() else _remove_accents(text)
     return (found[0].lower() for found in WORD.finditer(folded))
 
 
-def _unaccented(text: str) -> str:
+def _remove_accents(text: str) -> str:
     parts = unicodedata.normalize("NFKD", text)
     return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
@@ -68,8 +68,8 @@ def stem(word: str) -> str:
     if len(word) <= 2 or not (word.isascii() and word.isalpha()):
         return word
     word = _step_1(word)
-    word = _replaced(word, _STEP_2)
-    word = _replaced(word, _STEP_3)
+    word = _replace(word, _STEP_2)
+    word = _replace(word, _STEP_3)
     return _step_5(_step_4(word))
 
 
@@ -84,12 +84,12 @@ def _step_1(word: str) -> str:
     else:
         for ending in ("ed", "ing"):
             if word.endswith(ending) and _has_vowel(word[: -len(ending)]):
-                word = _mended(word[: -len(ending)])
+                word = _repair_stem(word[: -len(ending)])
                 break
     return f"{word[:-1]}i" if word.endswith("y") and _has_vowel(word[:-1]) else word
 
 
-def _mended(base: str) -> str:
+def _repair_stem(base: str) -> str:
     """What is left after -ed or -ing, as a word: hop, not hopp; file, not fil."""
     if base.endswith(("at", "bl", "iz")):
         return f"{base}e"
@@ -103,7 +103,7 @@ def _mended(base: str) -> str:
     return f"{base}e" if _measure(base) == 1 and _ends_short(base) else base
 
 
-def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
+def _replace(word: str, endings: tuple[tuple[str, str], ...]) -> str:
     for ending, new in endings:
         if word.endswith(ending):
             base = word[: -len(ending)]

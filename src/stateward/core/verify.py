@@ -181,7 +181,7 @@ def check_link(
         yield _finding("version", where, f"version {version} was expected here")
     if transition.prev_hash != (before.hash if before else GENESIS):
         yield _finding("chain", where, "does not follow the entry before it")
-    if not _is_unprovable(transition) and transition.hash != _computed(transition_hash, transition):
+    if not _is_unprovable(transition) and transition.hash != _compute(transition_hash, transition):
         yield _finding("hash", where, "was changed after it was written")
     if transition.authority != AUTHORITY:
         yield _finding("authority", where, f"written by {transition.authority!r}")
@@ -232,7 +232,7 @@ def _check_end(record: Record, last: Transition, machines: Machines) -> Iterator
         yield _finding("status", record.id, sentence)
     if record.head != last.hash:
         yield _finding("chain", record.id, "its head is not the hash of its last transition")
-    if _computed(lambda own: record_hash(own, last.salt), record) != last.record_hash:
+    if _compute(lambda own: record_hash(own, last.salt), record) != last.record_hash:
         yield _finding("record", record.id, "a field was changed without a transition")
     machine = machines.get((record.machine, record.machine_version))
     if machine is not None and record.status in machine.kind:
@@ -340,7 +340,7 @@ def by_record(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:
         yield run
 
 
-def _computed(hash_of: Callable[[T], str], value: T) -> str | None:
+def _compute(hash_of: Callable[[T], str], value: T) -> str | None:
     """The hash of a value; None where a damaged value has none, like a time in the year 40000."""
     try:
         return hash_of(value)

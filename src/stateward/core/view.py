@@ -113,7 +113,7 @@ def note_codes(notes: object) -> str:
 def explain(machine: Machine, record: Record, around: WaitContext) -> Explanation:
     """Why the record is where it is, and what a person can do about it."""
     if is_held(record):
-        return _held(machine, record)
+        return _explain_held(machine, record)
     if record.rest == ERASED_REST:
         return Explanation(
             code="erased",
@@ -145,12 +145,12 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
                 until=_iso(record.due_at),
             )
         case "failed":
-            return _failed(machine, record, around)
+            return _explain_failure(machine, record, around)
         case _:
             return Explanation(code="ended", sentence=f"finished: {record.status}")
 
 
-def _held(machine: Machine, record: Record) -> Explanation:
+def _explain_held(machine: Machine, record: Record) -> Explanation:
     stage = machine.stage_of(record.status)
     name = "its next stage" if stage is None else f"stage {stage.name}"
     return Explanation(
@@ -235,7 +235,7 @@ def _running(record: Record, around: WaitContext) -> Explanation:
     )
 
 
-def _failed(machine: Machine, record: Record, around: WaitContext) -> Explanation:
+def _explain_failure(machine: Machine, record: Record, around: WaitContext) -> Explanation:
     if record.error_code is None:
         return Explanation(
             code="reopened",

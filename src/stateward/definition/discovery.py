@@ -47,7 +47,7 @@ def plugins(
         for each in loaded(name):
             found[each.plugin.name] = each
     for value in given:
-        for plugin in _offered(value, "<python>"):
+        for plugin in _offered_plugins(value, "<python>"):
             imports = tuple(each for each in plugin.runners if each != MAIN)
             found[plugin.name] = LoadedPlugin(plugin=plugin, origin="<python>", imports=imports)
     return tuple(found.values())
@@ -59,7 +59,7 @@ def installed() -> tuple[LoadedPlugin, ...]:
     return tuple(
         LoadedPlugin(plugin=plugin, origin=entry.origin, imports=plugin.runners or (entry.module,))
         for entry in sorted(entry_points(ENTRY_POINTS), key=lambda each: each.name)
-        for plugin in _offered(_entry_object(entry), entry.module)
+        for plugin in _offered_plugins(_entry_object(entry), entry.module)
     )
 
 
@@ -72,7 +72,7 @@ def loaded(name: str) -> list[LoadedPlugin]:
     module = _file_module(path) if path.suffix == ".py" else _module(name)
     return [
         LoadedPlugin(plugin=plugin, origin=name, imports=_imports(plugin, module, name))
-        for plugin in _offered(module, module.__name__)
+        for plugin in _offered_plugins(module, module.__name__)
     ]
 
 
@@ -106,16 +106,16 @@ def load_runners(found: Sequence[LoadedPlugin]) -> None:
             _file_module(Path(name)) if name.endswith(".py") else _module(name)
 
 
-def _offered(value: object, module: str) -> list[Plugin]:
+def _offered_plugins(value: object, module: str) -> list[Plugin]:
     """The plug-ins that an object stands for; of a module, those at its top level."""
     if isinstance(value, Plugin):
-        return [_checked(value)]
+        return [_check(value)]
     if isinstance(value, Machine):
         return [_bare(value)]
     if isinstance(getattr(value, "plugin", None), Plugin):
-        return [_checked(value.plugin)]  # type: ignore[attr-defined]
+        return [_check(value.plugin)]  # type: ignore[attr-defined]
     if not isinstance(value, ModuleType):
-        raise _refused(module, f"offers a {type(value).__name__}, which is no plug-in")
+        raise _refusal(module, f"offers a {type(value).__name__}, which is no plug-in")
     found = [each for name in vars(value) for each in _offered_as(vars(value)[name], value)]
     known = {machine.name for plugin in found if plugin.package for machine in machines(plugin)}
     # A machine that stands beside the plug-in that names it is no pipeline of its own.
@@ -127,7 +127,9 @@ def _offered_as(value: object, module: ModuleType) -> list[Plugin]:
         getattr(value, "plugin", None), Plugin
     )
     return (
-        _offered(value, module.__name__) if is_offer and not isinstance(value, ModuleType) else []
+        _offered_plugins(value, module.__name__)
+        if is_offer and not isinstance(value, ModuleType)
+        else []
     )
 
 
@@ -136,9 +138,9 @@ def _bare(machine: Machine) -> Plugin:
     return Plugin(name=machine.name, doc=machine.doc, machines=(machine,))
 
 
-def _checked(plugin: Plugin) -> Plugin:
+def _check(plugin: Plugin) -> Plugin:
     if not NAME.fullmatch(plugin.name):
-        raise _refused(
+        raise _refusal(
             plugin.package or plugin.name,
             f"has the name {plugin.name!r}; it must match {NAME.pattern}",
         )
@@ -146,7 +148,7 @@ def _checked(plugin: Plugin) -> Plugin:
         any(isinstance(each, str) and each.endswith(YAML) for each in plugin.machines)
         and not plugin.package
     ):
-        raise _refused(plugin.name, "names files, so it must say in which `package` they are")
+        raise _refusal(plugin.name, "names files, so it must say in which `package` they are")
     return plugin
 
 
@@ -162,7 +164,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _refused(str(path), f"cannot be read: {error}") from error
+        raise _refusal(str(path), f"cannot be read: {error}") from error
 
 
 def _entry_object(entry: EntryPoint) -> object:
@@ -174,14 +176,14 @@ def _entry_object(entry: EntryPoint) -> object:
         said = (
             f"cannot be loaded: {type(error).__name__}: {error}; mend or uninstall {entry.origin}"
         )
-        raise _refused(f"{ENTRY_POINTS}: {entry.name}", said) from error
+        raise _refusal(f"{ENTRY_POINTS}: {entry.name}", said) from error
 
 
 def _module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise _refused(name, f"cannot be imported: {error}") from error
+        raise _refusal(name, f"cannot be imported: {error}") from error
 
 
 def _file_module(path: Path) -> ModuleType:
@@ -190,7 +192,7 @@ def _file_module(path: Path) -> ModuleType:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise _refused(str(path), "there is no such Python file")
+        raise _refusal(str(path), "there is no such Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -201,7 +203,7 @@ def _file_module(path: Path) -> ModuleType:
     except Exception as error:  # foreign code: whatever it raises is a fault of that file
         del sys.modules[name]
         what = f"cannot be loaded: {type(error).__name__}: {error}"
-        raise _refused(str(path), what, line=_line_of(error, f"{spec.origin}")) from error
+        raise _refusal(str(path), what, line=_line_of(error, f"{spec.origin}")) from error
     return module
 
 
@@ -215,5 +217,5 @@ def _line_of(error: Exception, file: str) -> int:
     return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == file), 0)
 
 
-def _refused(source: str, sentence: str, *, line: int = 0) -> DeclarationError:
+def _refusal(source: str, sentence: str, *, line: int = 0) -> DeclarationError:
     return DeclarationError([Fault(source=source, line=line, path="pipelines", sentence=sentence)])

@@ -40,14 +40,14 @@ def entry_points(group: str, paths: Iterable[str] | None = None) -> list[EntryPo
     seen: set[str] = set()
     for path in sys.path if paths is None else paths:
         is_archive = Path(path).is_file()
-        for name, points in (_archived if is_archive else _installed)(path, group):
+        for name, points in (_of_archive if is_archive else _of_installed)(path, group):
             if name not in seen:
                 seen.add(name)
                 found.extend(points)
     return found
 
 
-def _installed(folder: str, group: str) -> Iterator[tuple[str, list[EntryPoint]]]:
+def _of_installed(folder: str, group: str) -> Iterator[tuple[str, list[EntryPoint]]]:
     # No `Path` for each: an environment has hundreds of distributions, and every command looks at all of them.
     try:
         with os.scandir(folder or ".") as entries:
@@ -73,7 +73,7 @@ def _text(place: str) -> str:
         return ""
 
 
-def _archived(path: str, group: str) -> Iterator[tuple[str, list[EntryPoint]]]:
+def _of_archive(path: str, group: str) -> Iterator[tuple[str, list[EntryPoint]]]:
     from importlib.metadata import distributions  # see above: slow to import
 
     for each in distributions(path=[path]):

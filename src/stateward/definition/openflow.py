@@ -279,7 +279,7 @@ def _gate(stage: Stage, review: Review) -> Fields:
                     "expr": f"results.{stage.name}.needsReview",
                     "modules": [
                         _ask(stage, review),
-                        _decided(review),
+                        _decision_step(review),
                         _again(stage, review),
                     ],
                 }
@@ -307,7 +307,7 @@ def _again(stage: Stage, review: Review) -> Fields:
                     "expr": f"Boolean(results.{review.name}.refused)",
                     "modules": [
                         _ask(stage, review, is_again=True),
-                        _decided(review, is_again=True),
+                        _decision_step(review, is_again=True),
                     ],
                 }
             ],
@@ -333,7 +333,7 @@ def _ask(stage: Stage, review: Review, *, is_again: bool = False) -> Fields:
     }
 
 
-def _decided(review: Review, *, is_again: bool = False) -> Fields:
+def _decision_step(review: Review, *, is_again: bool = False) -> Fields:
     given = {**CALLED, "resume": "resume", "approvers": "approvers"}
     given["is_last"] = "true" if is_again else "false"
     return {

@@ -460,7 +460,7 @@ class ProvidesPlugin(Protocol):
 
 
 @lru_cache(maxsize=1024)
-def _imported(reference: str) -> object:
+def _import_object(reference: str) -> object:
     module, colon, path = reference.partition(":")
     found: object = import_module(module)
     for name in path.split(".") if colon else ():
@@ -470,7 +470,7 @@ def _imported(reference: str) -> object:
 
 def resolve(value: T | Reference) -> T:
     """The object itself, imported if it was given by name."""
-    return _imported(value) if isinstance(value, str) else value  # type: ignore[return-value]
+    return _import_object(value) if isinstance(value, str) else value  # type: ignore[return-value]
 
 
 def reference_of(value: Callable[..., object] | Reference) -> Reference:

@@ -90,11 +90,11 @@ def decision_in(
     for transition in reversed(history):
         name, _, answer = transition.trigger.partition(".")
         if name in names and not is_stay(transition.trigger):
-            return name, _decided(transition, answer)
+            return name, _recorded_decision(transition, answer)
     return None
 
 
-def _decided(transition: Transition, answer: str) -> RecordedDecision:
+def _recorded_decision(transition: Transition, answer: str) -> RecordedDecision:
     metadata: Mapping[str, object] = transition.metadata
     notes, reviewer = metadata.get("reason"), metadata.get("reviewer")
     code, approvals = metadata.get("reason_code"), metadata.get(APPROVALS)

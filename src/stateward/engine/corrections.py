@@ -29,18 +29,18 @@ def corrected_items(items: Iterable[Fields], values: Values) -> list[Fields]:
     for item in items:
         name = str(item.get("field"))
         if name in values and name not in found:
-            kept += _replaced(name, values, item)
+            kept += _replace(name, values, item)
         if name in values:
             found.setdefault(name, []).append(item)
         else:
             kept.append({**item, "is_corrected": False})
     for name in values:
         if name not in found:
-            kept += _replaced(name, values, {})
+            kept += _replace(name, values, {})
     return kept
 
 
-def _replaced(name: str, values: Values, item: Fields) -> list[Fields]:
+def _replace(name: str, values: Values, item: Fields) -> list[Fields]:
     return [
         {
             "field": name,

@@ -133,7 +133,7 @@ class EarlierIndex:
             if read >= ITEMS_READ_MAX:
                 break
         found.sort(key=itemgetter(0, 1, 2))
-        rows = _bounded([row for *_, row in found])
+        rows = _bound([row for *_, row in found])
         return tuple(rows), len(rows) < len(found) or read >= ITEMS_READ_MAX
 
 
@@ -151,7 +151,7 @@ def _counts(machine: Machine, earlier: Earlier, record: Record) -> bool:
     return machine.kind.get(record.status) != "failed"
 
 
-def _bounded(rows: list[Fields]) -> list[Fields]:
+def _bound(rows: list[Fields]) -> list[Fields]:
     """The newest of these rows that fit into one message."""
     size = 0
     for count, row in enumerate(reversed(rows)):

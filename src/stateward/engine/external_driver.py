@@ -85,7 +85,7 @@ def step_state(machine: Machine, record: Record, step: str) -> StepState:
     places = list(steps_of(machine))
     if kind == "terminal":
         return _step_state_at_end(machine, record, step)
-    here = step_at(machine, _reached(machine, record))
+    here = step_at(machine, _reached_state(machine, record))
     if here is None:
         return "early"
     if here != step:
@@ -102,11 +102,11 @@ def _step_state_at_end(machine: Machine, record: Record, step: str) -> StepState
     # The status no longer says how far it came; outputs do. A step is done when its last stage has one.
     if steps_of(machine)[step][-1] in record.outputs:
         return "done"
-    is_here = step_at(machine, _reached(machine, record)) == step
+    is_here = step_at(machine, _reached_state(machine, record)) == step
     return "failed" if is_here and record.error_code is not None else "over"
 
 
-def _reached(machine: Machine, record: Record) -> str:
+def _reached_state(machine: Machine, record: Record) -> str:
     """The state that tells the step: for a failed record, where it failed, by its present name after an upgrade."""
     if record.error_code is not None and record.failed_from is not None:
         return machine.current_name(record.failed_from, record)
@@ -119,7 +119,7 @@ def retried_step(machine: Machine, record: Record) -> str | None:
         return None
     if machine.kind[record.status] == "terminal" and record.error_code is None:
         return list(steps_of(machine))[-1]
-    return step_at(machine, _reached(machine, record))
+    return step_at(machine, _reached_state(machine, record))
 
 
 def next_calls(machine: Machine, record: Record) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def next_calls(machine: Machine, record: Record) -> tuple[str, ...]:
         case "failed" if machine.is_exhausted(record):
             return ()
         case "failed":
-            step = step_at(machine, _reached(machine, record))
+            step = step_at(machine, _reached_state(machine, record))
             return (RETRY,) if step is None else (step, RETRY)
         case "terminal":
             return (REPROCESS,)
@@ -190,9 +190,9 @@ class ExternalDriver:
             record = self._record(step)
             match self.step_state(record, step.stage):
                 case "held":
-                    return self._told(record, f"{step.stage}.requested", step)
+                    return self._report_step(record, f"{step.stage}.requested", step)
                 case "failed" if self.is_retryable(record):
-                    return self._told(record, RETRY_REQUESTED, step)
+                    return self._report_step(record, RETRY_REQUESTED, step)
             return record
 
     def retry(self, step: Step) -> Record:
@@ -202,7 +202,7 @@ class ExternalDriver:
             machine = self._registry.of(record)
             if machine.kind[record.status] != "failed" or machine.is_exhausted(record):
                 return record
-            return self._told(record, RETRY_REQUESTED, step)
+            return self._report_step(record, RETRY_REQUESTED, step)
 
     def advance(self, record_id: str, *, actor: str, reason: str | None = None) -> Record:
         """Release a held record by hand: a driver that went away leaves its records held."""
@@ -212,7 +212,7 @@ class ExternalDriver:
             if stage is None or not is_held(record):
                 raise InvalidRequest(f"{record_id} is not held; only a held record can be advanced")
             step = Step(record_id=record_id, stage=stage, actor=actor, reason=reason)
-            return self._told(record, f"{stage}.requested", step)
+            return self._report_step(record, f"{stage}.requested", step)
 
     def reprocess(
         self,
@@ -276,7 +276,7 @@ class ExternalDriver:
             raise ConcurrentModification(record.id, expected=step.version)
         return record
 
-    def _told(self, record: Record, type_: str, step: Step) -> Record:
+    def _report_step(self, record: Record, type_: str, step: Step) -> Record:
         event = Event(
             id=event_id(record.id, makes=record.version + 1, type_=type_),
             type=type_,

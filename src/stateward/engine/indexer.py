@@ -166,7 +166,7 @@ class Indexer:
                 and self._ranked is not None
                 and self._ranked.has_vectors(each.machine, each.stage)
             ):
-                whole.append((each.machine, self._placed(each, cursor)))
+                whole.append((each.machine, self._cursor_at(each, cursor)))
                 continue
             if not each.stage or not self._searchable.of(each):
                 continue
@@ -187,9 +187,9 @@ class Indexer:
 
     def _begin(self, output: IndexedTransition, cursor: IndexCursor) -> IndexCursor:
         self._index.remove(output.record_id, output.stage)
-        return self._placed(output, cursor)
+        return self._cursor_at(output, cursor)
 
-    def _placed(self, output: IndexedTransition, cursor: IndexCursor) -> IndexCursor:
+    def _cursor_at(self, output: IndexedTransition, cursor: IndexCursor) -> IndexCursor:
         """The cursor at the beginning of an output, in its newest edition."""
         version = self._outputs.newest_edition(
             output.record_id, stage=output.stage, made=output.version
@@ -206,7 +206,7 @@ class Indexer:
     def _continue(self, cursor: IndexCursor) -> IndexCursor:
         output = self._index.output(cursor.record_id, cursor.version, cursor.stage)
         if output is None:
-            return _ended(cursor)
+            return _end_cursor(cursor)
         found, after = self._read(output, cursor)
         self._index.add(found)
         if not after.record_id:
@@ -235,7 +235,7 @@ class Indexer:
             if len(found) >= PASSAGES_MAX:
                 return found, replace(cursor, chunk=chunk, item=number)
         if len(chunks) < CHUNKS_MAX:
-            return found, _ended(cursor)
+            return found, _end_cursor(cursor)
         return found, replace(cursor, chunk=cursor.chunk + CHUNKS_MAX, item=number)
 
     # By command
@@ -250,7 +250,7 @@ class Indexer:
         with self._index.transaction():
             self._index.lock(is_patient=True)
             if has_vectors:
-                self._rank([(output.machine, self._placed(output, IndexCursor(seq=0)))])
+                self._rank([(output.machine, self._cursor_at(output, IndexCursor(seq=0)))])
                 return
             begun = cursor = self._begin(output, IndexCursor(seq=0))
             while cursor.record_id:
@@ -290,7 +290,7 @@ def label_text(value: Json) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _ended(cursor: IndexCursor) -> IndexCursor:
+def _end_cursor(cursor: IndexCursor) -> IndexCursor:
     return IndexCursor(seq=cursor.seq, declared=cursor.declared)
 
 
@@ -302,10 +302,10 @@ def _passages(
     tags: tuple[str, ...],
 ) -> Iterator[Passage]:
     for each in declared:
-        text = _joined(_text(item.get(name)) for name in each.fields)
+        text = _join(_text(item.get(name)) for name in each.fields)
         where = Where.read(item.get(each.where))
         for start, piece in passages(text) if text else ():
-            place = _moved(where, start, whole=len(text))
+            place = _place_within(where, start, whole=len(text))
             yield Passage(
                 record_id=output.record_id,
                 stage=output.stage,
@@ -317,7 +317,7 @@ def _passages(
             )
 
 
-def _joined(texts: Iterable[str]) -> str:
+def _join(texts: Iterable[str]) -> str:
     """The texts of several fields as one; what another one says already is left out."""
     found: list[str] = []
     for text in texts:
@@ -332,7 +332,7 @@ def _text(value: Json) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-def _moved(where: Where | None, start: int, *, whole: int) -> Where | None:
+def _place_within(where: Where | None, start: int, *, whole: int) -> Where | None:
     """The place of a piece of an item's text, where that is the same text as in the document."""
     if where is None or where.start is None or where.end is None or not start:
         return where

@@ -155,7 +155,7 @@ class Mirror:
             self._again_at = self._ticks() + LOCKED_S
             return 0
         except (StatewardError, OSError) as error:
-            self._failed(error)
+            self._note_failure(error)
             return 0
         if self._failures:
             self._warn(f"the mirror in {self._folder} goes on")
@@ -163,7 +163,7 @@ class Mirror:
         return count
 
     def _step(self) -> int:
-        ledger = self._opened()
+        ledger = self._open()
         fresh = self._store.log(after=self._seq, limit=self.batch_max)
         if not fresh:
             return 0
@@ -172,7 +172,7 @@ class Mirror:
         self._seq = fresh[-1].seq
         return len(fresh)
 
-    def _opened(self) -> "Ledger":
+    def _open(self) -> "Ledger":
         from stateward.ledger import Ledger
 
         if self._ledger is None:
@@ -196,7 +196,7 @@ class Mirror:
             self._ledger = opened
         return self._ledger
 
-    def _failed(self, error: Exception) -> None:
+    def _note_failure(self, error: Exception) -> None:
         wait_s = min(RETRY_S * 2.0 ** min(self._failures, DOUBLINGS_MAX), RETRY_S_MAX)
         self._failures += 1
         self._again_at = self._ticks() + wait_s

@@ -438,12 +438,12 @@ class Node:
         return self._notifier is None or self._notifier.is_done()
 
     def _sleep(self, *, at_most_s: float = math.inf) -> None:
-        _wait(self._watched(), max(0.0, min(self._patience(), at_most_s)))
+        _wait(self._watch(), max(0.0, min(self._patience(), at_most_s)))
         # Drained, or the pipe would end every later sleep at once. Many wake-ups count as one.
         with suppress(BlockingIOError):
             os.read(self._wake_reader, 4096)
 
-    def _watched(self) -> Iterator[tuple[int, int]]:
+    def _watch(self) -> Iterator[tuple[int, int]]:
         """The descriptors that end a sleep, each with the events of `selectors`."""
         yield self._wake_reader, selectors.EVENT_READ
         if self._wakeup is not None:

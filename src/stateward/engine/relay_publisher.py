@@ -169,7 +169,7 @@ class Publisher:
         return True
 
     def _envelopes(self, work: Sequence[Work]) -> list[Envelope]:
-        stored = self._stored([each for each in work if not self._is_known(each)])
+        stored = self._store([each for each in work if not self._is_known(each)])
         return [
             self._envelope(each, stored.get(each.record_id) or self._fresh_inputs(each))
             for each in work
@@ -198,7 +198,7 @@ class Publisher:
             saved=fresh.saved.get(work.stage),
         )
 
-    def _stored(self, work: Sequence[Work]) -> dict[str, WorkMessage]:
+    def _store(self, work: Sequence[Work]) -> dict[str, WorkMessage]:
         """What the store has for attempts, read for all of them at once."""
         if not work:
             return {}

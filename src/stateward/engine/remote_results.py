@@ -53,7 +53,7 @@ class ResultChecker:
 
     def output(self, work: Work, message: ResultMessage) -> Output:
         """What is stored: the result as it came, or a failed attempt that says what is wrong with it."""
-        result = self._checked(work, message)
+        result = self._check(work, message)
         worker = clean_text(message.worker, chars_max=CODE_CHARS_MAX)
         log = clean_text(message.log, chars_max=self._limits.log_bytes_max)
         mark = AttemptResult(
@@ -92,9 +92,9 @@ class ResultChecker:
             )
         )
 
-    def _checked(self, work: Work, message: ResultMessage) -> Result:
+    def _check(self, work: Work, message: ResultMessage) -> Result:
         if message.error_code is not None:
-            return self._failed(message)
+            return self._failure(message)
         try:
             files = self._files(work, message)
         except ArtifactsUnreachable:
@@ -173,7 +173,7 @@ class ResultChecker:
             )
         return file
 
-    def _failed(self, message: ResultMessage) -> Failed:
+    def _failure(self, message: ResultMessage) -> Failed:
         return Failed(
             code=clean_text(message.error_code or "", chars_max=CODE_CHARS_MAX) or BAD_RESULT,
             message=clean_text(

@@ -81,7 +81,7 @@ def statistics_of(steps: Sequence[ReviewStep], *, is_complete: bool = True) -> S
     overturned = Counter(
         person
         for _, group in groupby(steps, key=lambda step: step.record_id)
-        for person in _overturned(list(group))
+        for person in _overturned_by(list(group))
     )
     by_person: dict[str, list[ReviewStep]] = {}
     for step in steps:
@@ -99,7 +99,7 @@ def statistics_of(steps: Sequence[ReviewStep], *, is_complete: bool = True) -> S
     )
 
 
-def _overturned(steps: Sequence[ReviewStep]) -> Iterator[str]:
+def _overturned_by(steps: Sequence[ReviewStep]) -> Iterator[str]:
     """Who accepted values of a record that another person then changed or refused."""
     accepted: list[str] = []
     for step in steps:

@@ -187,7 +187,7 @@ class Reviews(ReviewTasks):
         """
         with self._store.transaction():
             deciding = self._with_moves(deciding)
-            record, review, answer = self._checked(deciding)
+            record, review, answer = self._check_decision(deciding)
             event = self._event(record, review, deciding, answer)
             (decision,) = self._coordinator().handle([event])
             if isinstance(decision, Ignored):
@@ -218,7 +218,7 @@ class Reviews(ReviewTasks):
         made = record.outputs.get(name)
         stored = [] if made is None else list(self._outputs.items(record.id, made))
         try:
-            after = self._judged(record, deciding)[1] if deciding.corrected else []
+            after = self._check_corrections(record, deciding)[1] if deciding.corrected else []
         except InvalidCorrection:
             return False
         return values_of(after) == values_of(stored)
@@ -259,9 +259,9 @@ class Reviews(ReviewTasks):
     def _holdable(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
         """What a decision is about; refused if it may not be made. Nothing is written."""
         deciding = self._with_moves(deciding)
-        record, review, answer = self._checked(deciding)
+        record, review, answer = self._check_decision(deciding)
         if deciding.corrected:
-            self._judged(record, deciding)
+            self._check_corrections(record, deciding)
         return record, review, answer
 
     def _hold(self, deciding: DecisionRequest, record: Record, review: Review, answer: str) -> Task:
@@ -461,7 +461,7 @@ class Reviews(ReviewTasks):
         entry = AuditEntry(at=now, actor=actor, verb=verb, record_id=record.id, detail=detail)
         self._audit.add([entry])
 
-    def _checked(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
+    def _check_decision(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
         """The record, locked, its review, and the answer; refused if the decision may not be made."""
         record, review = self._open(
             deciding.record_id, deciding.machines, deciding.actor, deciding.action
@@ -492,7 +492,7 @@ class Reviews(ReviewTasks):
         machine = self._registry.of(record)
         review = machine.review_in.get(record.status)
         if review is None:
-            raise self._closed(record, machine, action)
+            raise self._closed_error(record, machine, action)
         claim = self._live(record, self._claim_on(record))
         if claim is not None and claim.actor != actor and action != TIMEOUT:
             until = to_iso(claim.until)
@@ -508,7 +508,7 @@ class Reviews(ReviewTasks):
             raise ReviewTaken(record.id, by=pending.actor, sentence=said, until=until)
         return record, review
 
-    def _closed(
+    def _closed_error(
         self, record: Record, machine: Machine, action: str
     ) -> ReviewTaken | InvalidTransition:
         found = decision_in(machine, self._store.history(record.id))
@@ -648,7 +648,7 @@ class Reviews(ReviewTasks):
         They are stored under the suspended record's version, which no attempt of a stage can have. The items that were
         found keep theirs, so both can be compared later.
         """
-        before, after = self._judged(record, deciding)
+        before, after = self._check_corrections(record, deciding)
         digest = self._write_items(record, review, after, actor=deciding.actor, now=now)
         return len(after), changed(before, deciding.corrected), digest
 
@@ -672,7 +672,7 @@ class Reviews(ReviewTasks):
         self._outputs.write([Output(mark, chunks)])
         return self._outputs.seal(record.id, record.version).output
 
-    def _judged(
+    def _check_corrections(
         self, record: Record, deciding: DecisionRequest
     ) -> tuple[Sequence[Fields], Sequence[Fields]]:
         """The items as they were found and as they are corrected; refused if the pipeline finds a fault."""

@@ -71,7 +71,7 @@ class Delta:
         try:
             self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
-            raise self._damaged("the manifest names it, but it is not there") from error
+            raise self._damage_error("the manifest names it, but it is not there") from error
         self._reset()
         indexed_seq = self._load_index()
         self.refresh()
@@ -88,7 +88,7 @@ class Delta:
         self.chain = self.info.chain.encode()
         self.seq = self.info.first_seq - 1
 
-    def _damaged(
+    def _damage_error(
         self, sentence: str, byte: int | None = None, seq: int | None = None
     ) -> LedgerDamaged:
         return LedgerDamaged.at(self.path.name, sentence, byte=byte, seq=seq)
@@ -118,7 +118,7 @@ class Delta:
         info, size = self.info, os.fstat(self.fd).st_size
         if info.last_seq is not None:
             if size != info.bytes or self.seq != info.last_seq:
-                raise self._damaged(
+                raise self._damage_error(
                     f"it should end after seq {info.last_seq} at byte {info.bytes}, but is good only up to "
                     f"seq {self.seq} of {size} bytes",
                     self.end,
@@ -126,7 +126,7 @@ class Delta:
                 )
             if self.chain.decode() != info.head:
                 sentence = "its lines are sealed, but are not those that the manifest recorded"
-                raise self._damaged(sentence, 0, info.first_seq)
+                raise self._damage_error(sentence, 0, info.first_seq)
         elif durable_seq > self.seq or size > self.end:
             self.torn_bytes(durable_seq)
 
@@ -143,7 +143,7 @@ class Delta:
             # A writer at work may have added good lines since we looked. They prove nothing about damage.
             self.refresh()
             if self.seq == seq:
-                raise self._damaged(proof, self.end, self.seq + 1)
+                raise self._damage_error(proof, self.end, self.seq + 1)
 
     def _proof_of_another_writer(self, tail: bytes) -> str | None:
         if not tail:
@@ -163,7 +163,7 @@ class Delta:
         limit = self.info.last_seq
         while limit is None or self.seq < limit:
             texts = chain.valid_prefix(self._next_chunk(), self.chain)
-            lines = self._decoded(texts)
+            lines = self._decode(texts)
             if [line.seq for line in lines] != list(range(self.seq + 1, self.seq + 1 + len(lines))):
                 numbered = zip(lines, count(self.seq + 1))
                 lines = [
@@ -182,14 +182,14 @@ class Delta:
                 self.index_tail(None)
         return control
 
-    def _decoded(self, texts: list[bytes]) -> list[LedgerLine]:
+    def _decode(self, texts: list[bytes]) -> list[LedgerLine]:
         """The lines; one that is sealed but holds what no line can hold is damage too."""
         try:
             return decode_lines(b"".join(texts))
         except msgspec.MsgspecError as error:
             at, why = unreadable(texts) or (0, str(error))
             byte = self.end + sum(map(len, texts[:at]))
-            raise self._damaged(why, byte, self.seq + 1 + at) from error
+            raise self._damage_error(why, byte, self.seq + 1 + at) from error
 
     def _next_chunk(self) -> bytes:
         """What follows, up to the padding: at least one whole line, however long that is."""
@@ -288,7 +288,7 @@ class Delta:
         self._reset()
         self.refresh()
         if self.seq < seq:
-            raise self._damaged("the line is not as it was sealed", self.end, self.seq + 1)
+            raise self._damage_error("the line is not as it was sealed", self.end, self.seq + 1)
 
     # Look-ups
 
@@ -331,7 +331,7 @@ class Delta:
         line = data[before:end]
         previous = data[: before - len(chain.SEAL_END)] if before else self.info.chain.encode()
         if chain.check(line, previous) is None:
-            raise self._damaged("the line is not as it was sealed", offset)
+            raise self._damage_error("the line is not as it was sealed", offset)
         return line
 
     def lines(self, *, after: int = 0) -> Iterator[bytes]:

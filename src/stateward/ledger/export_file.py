@@ -69,7 +69,7 @@ def export(ledger: Ledger, path: Path, *, progress: Progress = no_progress) -> E
     try:
         for text in ledger.lines():
             if (chain.position_of(text) or (-1,))[0] != span.end + 1:
-                raise _removed(span.end)
+                raise _removed_error(span.end)
             span.add(leaf_hash(text))
             head = chain.head_of(text)
             group.append(text)
@@ -78,7 +78,7 @@ def export(ledger: Ledger, path: Path, *, progress: Progress = no_progress) -> E
                 group.clear()
                 progress("export", span.end)
         if span.end < last_seq:
-            raise _removed(span.end)
+            raise _removed_error(span.end)
         anchor = ExportAnchor(count=span.end, head=head.decode(), root=span.root().hex())
         disk.write(fd, b"".join(group) + msgspec.json.encode(_AnchorLine(anchor)) + b"\n")
         disk.fsync(fd)
@@ -91,7 +91,7 @@ def export(ledger: Ledger, path: Path, *, progress: Progress = no_progress) -> E
     return anchor
 
 
-def _removed(seq: int) -> InvalidRequest:
+def _removed_error(seq: int) -> InvalidRequest:
     return InvalidRequest(
         f"the lines after seq {seq} were removed on purpose; the log cannot be exported as a whole"
     )
@@ -146,7 +146,7 @@ class _LogFileCheck:
         self.count = 0
         self.rollbacks: list[tuple[int, int]] = []
         self._head_seq = read_head(path.parent)  # before the lines are read: a writer may go on
-        self._info = _listed(path)
+        self._info = _manifest_entry(path)
         self.head = self._info.chain if self._info else chain.GENESIS.decode()
         self.first_seq = self._info.first_seq if self._info else 1
         self.span = MerkleSpan(self.first_seq - 1)
@@ -169,22 +169,22 @@ class _LogFileCheck:
         """Every line, checked. Raises `LedgerDamaged` at the first bad one."""
         info = self._info
         if info is None:
-            yield from self._checked(_chunks_before_anchor(self._path))
+            yield from self._check_lines(_chunks_before_anchor(self._path))
             self._check_anchor()
         elif info.last_seq is None:
             text = b"".join(read_chunks(self._path))
             lines = before_padding(text)
             whole = lines.rfind(b"\n") + 1
-            yield from self._checked(iter([lines[:whole]]))
+            yield from self._check_lines(iter([lines[:whole]]))
             self._check_tail(without_padding(text[whole:]))
         else:
-            yield from self._checked(read_chunks(self._path))
+            yield from self._check_lines(read_chunks(self._path))
             last = self.first_seq + self.count - 1
             if (last, self.head) != (info.last_seq, info.head):
                 sentence = f"it should end after seq {info.last_seq}, but ends after {last}"
                 self._report(sentence, seq=last + 1)
 
-    def _checked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _check_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """The lines of these chunks against the chain; what is known of them grows with each one."""
         name, before = self._path.name, self.head.encode()
         for text in checked_lines(chunks, previous=before, name=name, seq=self.first_seq):
@@ -221,7 +221,7 @@ class _LogFileCheck:
         self.findings.append(Damage(file=self._path.name, seq=seq, sentence=sentence))
 
 
-def _listed(path: Path) -> DeltaInfo | None:
+def _manifest_entry(path: Path) -> DeltaInfo | None:
     """The file as the manifest beside it names it."""
     manifest = read_manifest(path.parent)
     if manifest is None:

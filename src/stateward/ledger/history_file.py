@@ -161,16 +161,16 @@ class HistoryFileCheck:
                 except (
                     msgspec.DecodeError, ValueError, OverflowError, OSError, RecursionError,
                 ) as error:  # fmt: skip
-                    raise self._damaged(f"the line cannot be read: {error}", at) from error
+                    raise self._damage_error(f"the line cannot be read: {error}", at) from error
                 if written != (text, line.at):
-                    raise self._damaged("the line is not as the export wrote it", at)
+                    raise self._damage_error("the line is not as the export wrote it", at)
                 yield line, found
                 at += len(text)
                 self.count += 1
                 if self.count % PROGRESS_LINES == 0:
                     self._progress(self._path.name, self.count)
 
-    def _damaged(self, sentence: str, at: int) -> LedgerDamaged:
+    def _damage_error(self, sentence: str, at: int) -> LedgerDamaged:
         return LedgerDamaged.at(self._path.name, sentence, byte=at, seq=self.count + 1)
 
     def _read_anchor(self) -> list[Lane] | None:

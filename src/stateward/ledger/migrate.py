@@ -512,7 +512,7 @@ def undo(
     is_there = source.is_file()
     is_restored = not is_there or _digest(source) != backup.sha256
     label = date_label(clock())
-    changed = _unused(source.with_name(f"{source.name}.replaced-{label}"))
+    changed = _unused_path(source.with_name(f"{source.name}.replaced-{label}"))
     done = MigrationUndo(
         source=str(source), target=str(target), backup=str(backup.path),
         aside=str(_aside(target, label, in_place=in_place)), later_records=later, is_restored=is_restored,
@@ -558,10 +558,10 @@ def _origin_of(source: Path, target: Path) -> tuple[LedgerBackup, int]:
 
 def _aside(target: Path, label: str, *, in_place: bool) -> Path:
     name = f"{SET_ASIDE}{label}"
-    return _unused(target / name if in_place else target.with_name(target.name + name))
+    return _unused_path(target / name if in_place else target.with_name(target.name + name))
 
 
-def _unused(path: Path) -> Path:
+def _unused_path(path: Path) -> Path:
     """The path, or the same with a number if there is such a file already."""
     for number in range(1, SET_ASIDE_MAX):
         found = path if number == 1 else path.with_name(f"{path.name}.{number}")

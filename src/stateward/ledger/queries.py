@@ -101,7 +101,7 @@ class LedgerQueries:
     def state(self, doc_id: str) -> str | None:
         """The document's state (a `LedgerState` for the default machine), or None if it is unknown."""
         line = self._latest_line(doc_id)
-        return None if line is None else self._typed(line.new_state)
+        return None if line is None else self._state_value(line.new_state)
 
     def document(self, doc_id: str) -> LedgerDocument | None:
         """The document's present state and its details."""
@@ -115,7 +115,7 @@ class LedgerQueries:
         if table is None:
             return ()
         names = table.next(line) if line else (table.machine.initial,)
-        return tuple(map(self._typed, names))
+        return tuple(map(self._state_value, names))
 
     def _table_of(self, adapter: str) -> TransitionTable | None:
         """The transitions of a document: those of the ledger's machine, or in a mirror of the machine it names."""
@@ -126,13 +126,13 @@ class LedgerQueries:
         with self._current_view() as view:
             return view.latest_line(doc_id)
 
-    def _typed(self, state: str) -> str:
+    def _state_value(self, state: str) -> str:
         return self._table.typed(state) if self._table is not None else state
 
     def _document(self, line: LedgerLine) -> LedgerDocument:
         return LedgerDocument(
             doc_id=line.doc_id,
-            state=self._typed(line.new_state),
+            state=self._state_value(line.new_state),
             updated_at=line.timestamp,
             adapter=line.adapter,
             seq=line.seq,
@@ -182,11 +182,13 @@ class LedgerQueries:
 
     def counts(self) -> dict[str, int]:
         """How many documents are in each state that has any."""
-        return {self._typed(name): count for name, count in self.summary().counts.items() if count}
+        return {
+            self._state_value(name): count for name, count in self.summary().counts.items() if count
+        }
 
     def durations(self) -> dict[str, Durations]:
         """How long documents stayed in each state before they left it."""
-        return {self._typed(name): found for name, found in self.summary().durations.items()}
+        return {self._state_value(name): found for name, found in self.summary().durations.items()}
 
     # The log
 

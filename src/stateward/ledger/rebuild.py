@@ -58,7 +58,7 @@ def rebuild_manifest(folder: Path) -> Manifest:
     found = _snapshots(folder)
     snapshots = [info for info, _ in found]
     on_disk, empty = _deltas(folder)
-    deltas, rollbacks = _chained(on_disk, read_tombstones(folder), snapshots)
+    deltas, rollbacks = _chain(on_disk, read_tombstones(folder), snapshots)
     heads = {info.last_seq: info.head for info in deltas}
     first_seq = deltas[0].first_seq if deltas else 1
     kept = [
@@ -169,7 +169,7 @@ def _decode_or_none(text: bytes) -> LedgerLine | None:
         return None
 
 
-def _chained(
+def _chain(
     on_disk: list[_DeltaOnDisk], tombstones: list[DeltaInfo], snapshots: list[SnapshotInfo]
 ) -> tuple[list[DeltaInfo], list[tuple[int, int]]]:
     """The deltas and tombstones in order, each with the head of the chain before it; and the rollbacks."""

@@ -96,7 +96,9 @@ class _Repair:
         verifier.check_log(manifest)
         if verifier.listed is None:
             self._rebuild(manifest, [verifier.findings.pop(0)])
-        elif verifier.findings and (mended := self._mended(manifest, progress)) is not None:
+        elif (
+            verifier.findings and (mended := self._rebuild_manifest(manifest, progress)) is not None
+        ):
             manifest, checked = mended
             self._rebuild(manifest, verifier.findings)
             verifier = checked
@@ -120,7 +122,7 @@ class _Repair:
 
     # The manifest
 
-    def _mended(
+    def _rebuild_manifest(
         self, listed: Manifest, progress: Progress
     ) -> tuple[Manifest, LedgerVerifier] | None:
         """The manifest that the files imply, if the whole log is sound with it: nothing is lost then."""

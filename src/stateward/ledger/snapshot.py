@@ -172,7 +172,7 @@ class Snapshot:
         try:
             self.size = os.fstat(fd).st_size
             if not self.size:
-                raise self._damaged("the file is empty")
+                raise self._damage_error("the file is empty")
             self._text = mmap.mmap(fd, self.size, prot=mmap.PROT_READ)
             self._advise(mmap.MADV_RANDOM)
         finally:
@@ -199,30 +199,34 @@ class Snapshot:
         self.start = header_end + len(STATES_START)
         foot = self._text.rfind(FOOTER_START, max(0, self.size - FOOTER_BYTES_MAX))
         if header_end < 0 or foot < 0:
-            raise self._damaged("it has no header or no checksum; it was not written to its end")
+            raise self._damage_error(
+                "it has no header or no checksum; it was not written to its end"
+            )
         try:
             self.header = _decode_header(self._text[:header_end] + b"}")
             self.checksum = check = _decode_checksum(
                 self._text[foot + len(FOOTER_START) : self.size].rstrip(b"\n")[:-1]
             )
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self._damaged(f"its header or its checksum cannot be read: {error}") from error
+            raise self._damage_error(
+                f"its header or its checksum cannot be read: {error}"
+            ) from error
         self.end = foot + 2
         self.last_line_end = foot
         if (check.algorithm, check.block_size, check.fanout) != (
             self.header.algorithm, BLOCK, FANOUT,
         ):  # fmt: skip
-            raise self._damaged("its checksum is of a kind that this version does not know")
+            raise self._damage_error("its checksum is of a kind that this version does not know")
         footer = _footer(check.algorithm, self.end, check.root)
         if check.bytes != self.end or self.size != self.end + len(footer):
-            raise self._damaged("its length is not the one that its checksum names")
+            raise self._damage_error("its length is not the one that its checksum names")
         # No block covers the footer, so it must be, byte for byte, what would be written.
         if self._text[self.end : self.size] != footer:
-            raise self._damaged("its last line is not as it was written")
+            raise self._damage_error("its last line is not as it was written")
         if root is not None and check.root != root:
-            raise self._damaged("its checksum is not the one that the manifest names")
+            raise self._damage_error("its checksum is not the one that the manifest names")
 
-    def _damaged(self, sentence: str, byte: int | None = None) -> LedgerDamaged:
+    def _damage_error(self, sentence: str, byte: int | None = None) -> LedgerDamaged:
         return LedgerDamaged.at(self.path.name, sentence, byte=byte)
 
     # Look-ups
@@ -232,7 +236,7 @@ class Snapshot:
         stride = self._stride_of(key)
         if stride is None:
             if self.start < self.last_line_end and self._key_at(self.start) <= key:
-                raise self._damaged(_BAD_INDEX)
+                raise self._damage_error(_BAD_INDEX)
             return None
         start, limit = stride
         first, last = (start - 1) // BLOCK, limit // BLOCK
@@ -247,7 +251,7 @@ class Snapshot:
             if self._key_at(start) > key or (
                 limit < self.last_line_end and self._key_at(limit) <= key
             ):
-                raise self._damaged(_BAD_INDEX, start)
+                raise self._damage_error(_BAD_INDEX, start)
             return None
         at += len(key) + 2
         end = text.find(b"\n", at)
@@ -290,7 +294,7 @@ class Snapshot:
         first = at + _NODE.size
         body = bytes(index[first : first + digests * DIGEST + 8 * (keys + 1) + length])
         if zlib.crc32(body, zlib.crc32(index[at + 4 : first])) != crc:
-            raise self._damaged("its index is damaged; delete the .idx file", at)
+            raise self._damage_error("its index is damaged; delete the .idx file", at)
         if len(self._nodes) >= NODES_CACHED_MAX:
             self._nodes.clear()
         node = self._nodes[at] = _IndexNode(body, digests, keys)
@@ -318,7 +322,7 @@ class Snapshot:
             found = sha256(part).digest()[:DIGEST]
         digest_at = block % FANOUT * DIGEST
         if found != leaf[digest_at : digest_at + DIGEST]:
-            raise self._damaged("the text is not as it was written", at)
+            raise self._damage_error("the text is not as it was written", at)
         self._checked[block] = 1
 
     def _leaf_digests(self, leaf: int) -> bytes:
@@ -327,7 +331,7 @@ class Snapshot:
             return self._leaf_checked
         digests = self._node(self._top_at).digests
         if sha256(digests).hexdigest() != self.checksum.root:
-            raise self._damaged(_FOREIGN_INDEX)
+            raise self._damage_error(_FOREIGN_INDEX)
         at = self._top_at
         for level in range(self._height, 0, -1):
             child = leaf // FANOUT ** (level - 1) % FANOUT
@@ -335,7 +339,7 @@ class Snapshot:
             expected = digests[child * DIGEST : (child + 1) * DIGEST]
             digests = self._node(at).digests
             if sha256(digests).digest()[:DIGEST] != expected:
-                raise self._damaged(_FOREIGN_INDEX, at)
+                raise self._damage_error(_FOREIGN_INDEX, at)
         self._leaf_checked, self._leaf = digests, leaf
         return digests
 
@@ -347,7 +351,7 @@ class Snapshot:
                 sha256(text[at : at + BLOCK]).digest()[:DIGEST] for at in range(0, self.end, BLOCK)
             ]
         if _root(b"".join(digests)) != self.checksum.root:
-            raise self._damaged("its text does not match its checksum")
+            raise self._damage_error("its text does not match its checksum")
 
     # Everything
 

@@ -48,21 +48,21 @@ def valid_next_states(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> tup
     From `retrying` a document can really go only to the running state of the step that failed; `Ledger.next_states`
     knows which one that is.
     """
-    names = machine.allowed_from(_known(state, machine))
+    names = machine.allowed_from(_require_known(state, machine))
     return tuple(LedgerState(name) for name in names) if machine is DOCUMENT_MACHINE else names
 
 
 def is_terminal(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> bool:
     """Whether no further work follows (a person may still reopen a failed document)."""
-    return machine.kind[_known(state, machine)] == "terminal"
+    return machine.kind[_require_known(state, machine)] == "terminal"
 
 
 def is_retryable(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> bool:
     """Whether a retry can be asked for in this state."""
-    return (_known(state, machine), RETRY_REQUESTED) in machine.rules
+    return (_require_known(state, machine), RETRY_REQUESTED) in machine.rules
 
 
-def _known(state: str, machine: Machine) -> str:
+def _require_known(state: str, machine: Machine) -> str:
     if state not in machine.state:
         known = ", ".join(machine.state)
         raise InvalidRequest(f"{machine.name} has no state {state!r}; it has: {known}")

@@ -386,7 +386,7 @@ class LedgerView:
         hashed = key_hash(key, self._salt)
         found: list[bytes] = []
         for info in self.segments():
-            delta = self._opened(info)
+            delta = self._delta_of(info)
             if delta is not None:
                 found += delta.history(doc_id, key, hashed)
             elif not info.is_removed and self._may_hold(info, hashed):
@@ -420,7 +420,7 @@ class LedgerView:
 
     def segment_lines(self, info: DeltaInfo, *, after: int = 0) -> Iterator[bytes]:
         """The lines of one segment with a greater seq, checked."""
-        delta = self._opened(info)
+        delta = self._delta_of(info)
         if delta is not None:
             yield from delta.lines(after=after)
             return
@@ -474,7 +474,7 @@ class LedgerView:
             raise LedgerDamaged.at(info.file, sentence, seq=block.start + 1)
         return lines
 
-    def _opened(self, info: DeltaInfo) -> Delta | None:
+    def _delta_of(self, info: DeltaInfo) -> Delta | None:
         for delta in (*self.deltas, self.active):
             if delta.info.first_seq == info.first_seq:
                 return delta

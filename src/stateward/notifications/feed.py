@@ -220,7 +220,7 @@ class Feed:
                 )
                 yield True
             return
-        with _locked(self._lock_folder / LOCK_FILE, must_wait=must_wait) as is_own:
+        with _lock(self._lock_folder / LOCK_FILE, must_wait=must_wait) as is_own:
             yield is_own
 
 
@@ -229,7 +229,7 @@ def _news(made: Transition) -> str:
     return ERASED if made.trigger == RECORD_ERASED else made.target
 
 
-def _locked(path: Path, *, must_wait: bool) -> AbstractContextManager[bool]:
+def _lock(path: Path, *, must_wait: bool) -> AbstractContextManager[bool]:
     @contextmanager
     def locked() -> Iterator[bool]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -109,7 +109,9 @@ class Outbox:
             {change.record_id for change, _ in matches if change.machine in self._names}
         )
         made = [
-            self._delivery(self._named(_with_review(change, reviews), counts), webhook, now=now)
+            self._delivery(
+                self._with_names(_with_review(change, reviews), counts), webhook, now=now
+            )
             for change, webhook in matches
         ]
         return sum(self._database.insert_new(DELIVERIES, [delivery_row(each) for each in made]))
@@ -143,7 +145,7 @@ class Outbox:
                 found.setdefault(str(record_id), []).append(counted)
         return found
 
-    def _named(
+    def _with_names(
         self, change: StatusChange, counts: Mapping[str, list[tuple[int, str, int]]]
     ) -> StatusChange:
         """A change with its record under the names of its own path, if it has one."""
@@ -406,10 +408,10 @@ def _matches(
         if change is not None:
             yield from ((change, each) for each in receivers)
         if _FLAGS_KEY in str(row[8]):
-            yield from _flagged(change or change_of(row), webhooks)
+            yield from _flag_news(change or change_of(row), webhooks)
 
 
-def _flagged(
+def _flag_news(
     change: StatusChange, webhooks: Sequence[Webhook]
 ) -> Iterator[tuple[StatusChange, Webhook]]:
     """The news that a stage flagged its result, beside that of the change of status."""

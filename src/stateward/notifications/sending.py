@@ -91,10 +91,10 @@ class Sender:
         except (InvalidRequest, MissingExtra) as refused:
             response = WebhookResponse(error=str(refused))
         except InvalidResponse as error:
-            response = _failed(f"no valid HTTP response: {error}")
+            response = _failure(f"no valid HTTP response: {error}")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            response = _failed(f"no response: {reason}")
+            response = _failure(f"no response: {reason}")
         duration_ms = round((self._ticks() - began) * 1000)
         return msgspec.structs.replace(response, duration_ms=duration_ms)
 
@@ -123,7 +123,7 @@ class Sender:
         )
 
 
-def _failed(error: str) -> WebhookResponse:
+def _failure(error: str) -> WebhookResponse:
     return WebhookResponse(error=clean_text(error, chars_max=ERROR_CHARS_MAX))
 
 

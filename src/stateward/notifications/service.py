@@ -240,7 +240,7 @@ class NotificationService:
         """A notifier; the endpoints of the settings are applied now."""
         own = self._own
         self._endpoints.configure(
-            self._configured(), new_secret=self._new_secret, now=self._clock()
+            self._configured_endpoints(), new_secret=self._new_secret, now=self._clock()
         )
         sender = Sender(
             allowed=self._allowed,
@@ -273,7 +273,7 @@ class NotificationService:
             log=log,
         )
 
-    def _configured(self) -> list[ConfiguredEndpoint]:
+    def _configured_endpoints(self) -> list[ConfiguredEndpoint]:
         return [
             ConfiguredEndpoint(
                 machine=machine,

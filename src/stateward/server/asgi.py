@@ -78,7 +78,7 @@ def make_app(
     `page_of` is what a browser is shown at an address that leads nowhere.
     """
     plugins = tuple(each.plugin for each in discovery.plugins(settings.pipelines))
-    app = copy(_routed(plugins, tuple(extra_routes), settings.api.body_bytes_max))
+    app = copy(_with_routes(plugins, tuple(extra_routes), settings.api.body_bytes_max))
     app.state = State(
         {
             **app.state.dict(),
@@ -93,7 +93,7 @@ def make_app(
 
 # To register the routes takes 0.15 s of CPU and depends on no store: services of one process share the result.
 @lru_cache(maxsize=4)
-def _routed(
+def _with_routes(
     plugins: tuple[Plugin, ...],
     extra_routes: tuple[ControllerRouterHandler, ...],
     body_bytes_max: int,
@@ -104,7 +104,7 @@ def _routed(
         route_handlers=[*own, *extra_routes],
         request_class=ApiRequest,
         guards=[guard],
-        middleware=[_bounded],
+        middleware=[_limit_requests],
         openapi_config=None,
         logging_config=None,
         exception_handlers={Exception: _problem},
@@ -118,7 +118,7 @@ def _routed(
     return app
 
 
-def _bounded(app: ASGIApp) -> ASGIApp:
+def _limit_requests(app: ASGIApp) -> ASGIApp:
     """No more requests under way than the settings say."""
 
     async def bounded(scope: Scope, receive: Receive, send: Send) -> None:

@@ -89,7 +89,7 @@ def foreseen(
     """What a bulk action would do: one count, however many records it concerns. Ages count from `now`."""
     query = checked(app, text, ids, now=now)
     if query is None:
-        some = _named(app, ids, machines)
+        some = _records_named(app, ids, machines)
         pairs: Mapping[tuple[str, str], int] = Counter((each.machine, each.status) for each in some)
     else:
         pairs = app.records.count(within(query, machines))
@@ -137,7 +137,7 @@ def begin(
     """Store a new bulk action, whose steps come after; with what was `found`, one that waits to be confirmed."""
     query = checked(app, text, ids)
     expected = (
-        len(_named(app, ids, machines))
+        len(_records_named(app, ids, machines))
         if query is None
         else sum(app.records.count(within(query, machines)).values())
     )
@@ -221,13 +221,13 @@ def step(app: App, batch_id: str) -> Batch:
             ended = replace(batch, status="done", version=batch.version + 1, updated_at=app.clock())
             app.idempotency.save_batch(ended)
             return ended
-        moved = _counted(batch, records, _acted(app, batch, records))
+        moved = _count_batch(batch, records, _act_on(app, batch, records))
         moved = replace(moved, after=after, version=batch.version + 1, updated_at=app.clock())
         app.idempotency.save_batch(moved)
         return moved
 
 
-def _acted(app: App, batch: Batch, records: Sequence[Record]) -> Sequence[Record | StatewardError]:
+def _act_on(app: App, batch: Batch, records: Sequence[Record]) -> Sequence[Record | StatewardError]:
     if not records:
         return []
     if batch.verb.startswith(PRIORITY):
@@ -278,7 +278,7 @@ def _moment(batch: Batch) -> Micros:
     return batch.query_at
 
 
-def _counted(
+def _count_batch(
     batch: Batch, records: Sequence[Record], answers: Sequence[Record | StatewardError]
 ) -> Batch:
     refused = dict(batch.refused)
@@ -303,7 +303,7 @@ def _counted(
     )
 
 
-def _named(app: App, ids: Sequence[str], machines: Sequence[str]) -> list[Record]:
+def _records_named(app: App, ids: Sequence[str], machines: Sequence[str]) -> list[Record]:
     found = app.store.load(ids)
     for record_id in ids:
         record = found.get(record_id)

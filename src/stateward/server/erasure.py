@@ -44,7 +44,7 @@ async def erase(
     actor = caller_of(request).actor
 
     def act(app: App) -> Erased:
-        wanted = _wanted(app, data)
+        wanted = _ids_to_erase(app, data)
         return app.eraser.erase(wanted, actor=actor, reason=data.reason, is_dry_run=data.is_dry_run)
 
     def answer(app: App, done: Erased) -> Answer:
@@ -55,7 +55,7 @@ async def erase(
     return reply(await operations.write_once(request, once, Call(act), answer))
 
 
-def _wanted(app: App, data: schemas.ErasureRequest) -> list[str]:
+def _ids_to_erase(app: App, data: schemas.ErasureRequest) -> list[str]:
     if bool(data.record_ids) == (data.subject is not None):
         raise InvalidRequest("name record_ids, or a subject")
     wanted = data.record_ids if data.subject is None else records_of(app, data.subject)

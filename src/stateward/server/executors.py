@@ -255,7 +255,7 @@ def _parts(group: Sequence[Write]) -> list[list[Write]]:
 
 def _answers(app: App, group: Sequence[Write]) -> list[Any]:
     with app.database.transaction():
-        given = _given(app, [each.once for each in group if each.once is not None])
+        given = _earlier_answers(app, [each.once for each in group if each.once is not None])
         left = [each for each in group if each.once is None or each.once.name not in given]
         results = _results(app, [each.intent for each in left])
         made: dict[int, Any] = {}
@@ -273,7 +273,7 @@ def _name(write: Write) -> str:
     return "" if write.once is None else write.once.name
 
 
-def _given(app: App, wanted: Sequence[IdempotentRequest]) -> dict[str, Answer]:
+def _earlier_answers(app: App, wanted: Sequence[IdempotentRequest]) -> dict[str, Answer]:
     """The answers to what was done before, by name; another request under the same key is refused."""
     found = app.idempotency.answers(wanted)
     given: dict[str, Answer] = {}

@@ -51,7 +51,7 @@ async def show(request: Asked, name: FromPath[str]) -> Response[schemas.MachineD
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        machine = _seen(app, caller, name)
+        machine = _visible_machine(app, caller, name)
         return views.json_answer(views.machine_detail(app, machine))
 
     return reply(await service_of(request).quick.ask(look))
@@ -74,7 +74,9 @@ async def graph(request: Asked, name: FromPath[str]) -> Response[str]:
             "X-Content-Type-Options": "nosniff",
             "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
         }
-        return Answer(status=200, headers=headers, body=to_svg(_seen(app, caller, name)).encode())
+        return Answer(
+            status=200, headers=headers, body=to_svg(_visible_machine(app, caller, name)).encode()
+        )
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -90,7 +92,7 @@ async def pause(
     request: Asked, name: FromPath[str], data: OptionalPause = None, key: IdempotencyKey = None
 ) -> Response[schemas.Paused]:
     """Of a machine, or of one of its stages. What runs, runs on."""
-    return await _paused(request, name, data, key, is_paused=True)
+    return await _pause(request, name, data, key, is_paused=True)
 
 
 @post(
@@ -104,10 +106,10 @@ async def resume(
     request: Asked, name: FromPath[str], data: OptionalPause = None, key: IdempotencyKey = None
 ) -> Response[schemas.Paused]:
     """What was paused as a stage is resumed as a stage."""
-    return await _paused(request, name, data, key, is_paused=False)
+    return await _pause(request, name, data, key, is_paused=False)
 
 
-async def _paused(
+async def _pause(
     request: Asked,
     name: str,
     data: schemas.PauseRequest | None,
@@ -121,7 +123,7 @@ async def _paused(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> bool:
-        machine = _seen(app, caller, name).name
+        machine = _visible_machine(app, caller, name).name
         was = any(each.machine == machine and each.stage == stage for each in app.store.pauses())
         if is_paused:
             app.actions.pause(machine, stage, actor=caller.actor, reason=reason)
@@ -165,7 +167,7 @@ async def pauses(request: Asked) -> Response[schemas.Pauses]:
     return reply(await service_of(request).quick.ask(look))
 
 
-def _seen(app: App, caller: Caller, name: str) -> Machine:
+def _visible_machine(app: App, caller: Caller, name: str) -> Machine:
     machine = app.registry.newest.get(name)
     if machine is None or not caller.covers(name):
         raise UnknownName("machine", clean_text(name, chars_max=80))

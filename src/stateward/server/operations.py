@@ -307,13 +307,13 @@ async def list_records(
 def query_text(*, q: str | None, status: list[str] | None, source_type: list[str] | None) -> str:
     """The parameters of a list as one query."""
     terms = [
-        *(f"status:{_quoted(each)}" for each in status or ()),
-        *(f"source:{_quoted(each)}" for each in source_type or ()),
+        *(f"status:{_quote(each)}" for each in status or ()),
+        *(f"source:{_quote(each)}" for each in source_type or ()),
     ]
     return " ".join([q or "", *terms]).strip()
 
 
-def _quoted(values: str) -> str:
+def _quote(values: str) -> str:
     parts = [each for each in values.split(",") if each] or [values]
     return ",".join('"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in parts)
 

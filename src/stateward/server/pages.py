@@ -116,7 +116,7 @@ def _section(path: str, method: str, operation: Document) -> str:
         _table(
             ("answer", "headers", "meaning"),
             [
-                (status, _named(each.get("headers", {})), _meaning(each))
+                (status, _page_name(each.get("headers", {})), _meaning(each))
                 for status, each in sorted(operation["responses"].items())
             ],
         ),
@@ -177,7 +177,7 @@ def _type(schema: Document) -> str:
     return " or ".join(each for each in kinds if each != "null")
 
 
-def _named(headers: Document) -> str:
+def _page_name(headers: Document) -> str:
     return ", ".join(f"`{name}`" for name in headers)
 
 
@@ -234,7 +234,7 @@ def _html_index(document: Document) -> str:
 def _html_schema(name: str, schema: Document, document: Document) -> str:
     needed = schema.get("required", ())
     rows = "".join(
-        f"<tr><td><code>{_text(field)}</code></td><td>{_linked(_type(each), document)}</td>"
+        f"<tr><td><code>{_text(field)}</code></td><td>{_link(_type(each), document)}</td>"
         f"<td>{'always' if field in needed else ''}</td><td>{_prose(each.get('description', ''))}</td></tr>"
         for field, each in schema.get("properties", {}).items()
     )
@@ -349,7 +349,7 @@ def _html_section(path: str, method: str, operation: Document, document: Documen
         for each in operation.get("parameters", ())
     )
     answers = "".join(
-        f"<tr><td>{_text(status)}</td><td>{_linked(_meaning(each), document)}</td></tr>"
+        f"<tr><td>{_text(status)}</td><td>{_link(_meaning(each), document)}</td></tr>"
         for status, each in sorted(operation["responses"].items())
     )
     return (
@@ -374,7 +374,7 @@ def _prose(value: Any) -> str:  # noqa: ANN401 - whatever the document holds
     return CODE.sub(r"<code>\1</code>", _text(value))
 
 
-def _linked(said: str, document: Document) -> str:
+def _link(said: str, document: Document) -> str:
     """The same, with the names of documents as links to them."""
     known = _schemas(document)
 

@@ -161,7 +161,7 @@ async def claim(
     """For `reviews.claim_seconds` no other person may decide it; claiming again renews it."""
     caller = caller_of(request)
     return reply(
-        await _changed(
+        await _answer_change(
             request,
             key,
             lambda app: app.reviews.claim(
@@ -187,7 +187,7 @@ async def release(
     """A review without a claim stays as it is."""
     caller = caller_of(request)
     return reply(
-        await _changed(
+        await _answer_change(
             request,
             key,
             lambda app: app.reviews.unclaim(
@@ -326,7 +326,7 @@ def _deciding(
     )
 
 
-async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
+async def _answer_change(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
     caller = caller_of(request)
     return await operations.write_once(
         request, once_of(caller, request, key, ()), Call(act), _task_answer(caller.actor)

@@ -104,10 +104,10 @@ class ApiRequest(Request[Any, Any, Any]):
             return None
         declared = self.route_handler.parsed_fn_signature.parameters.get("data")
         found = strict_json(body)
-        return found if declared is None else _typed(found, declared.annotation)
+        return found if declared is None else _convert_type(found, declared.annotation)
 
 
-def _typed(found: object, declared: object) -> object:
+def _convert_type(found: object, declared: object) -> object:
     try:
         return msgspec.convert(found, declared)
     except msgspec.ValidationError as error:

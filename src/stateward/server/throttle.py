@@ -32,8 +32,8 @@ class Failures:
         """How long this address must wait before a key that it shows is looked at; 0: not at all."""
         account = account_of(shown)
         waits = [
-            self._left("both", f"{address} {account}"),
-            self._left("address", address),
+            self._tokens_left("both", f"{address} {account}"),
+            self._tokens_left("address", address),
         ]
         return max(waits)
 
@@ -43,13 +43,13 @@ class Failures:
         is_first = self._count("both", f"{address} {account}") == 1
         self._count("address", address)
         self._count("account", account)
-        return is_first, max(self.wait_s(address, shown), self._left("account", account))
+        return is_first, max(self.wait_s(address, shown), self._tokens_left("account", account))
 
     def clear(self, address: str, shown: str) -> None:
         """A right key: what was mistyped before is forgotten."""
         self._counts.pop(("both", f"{address} {account_of(shown)}"), None)
 
-    def _left(self, kind: Kind, name: str) -> float:
+    def _tokens_left(self, kind: Kind, name: str) -> float:
         count, since = self._counts.get((kind, name), (0, 0.0))
         left = since + WINDOW_S - self._ticks()
         return left if count >= LIMITS[kind] and left > 0 else 0.0

@@ -135,12 +135,12 @@ class UploadReceiver:
             await self._receive(self._parser())
             return await then()
         except Refusal as refusal:
-            raise await self._parted(refusal) from refusal.__cause__
+            raise await self._refusal_mid_body(refusal) from refusal.__cause__
         except StatewardError as error:
-            raise await self._parted(refusal_of(error)) from error
+            raise await self._refusal_mid_body(refusal_of(error)) from error
         except MultipartError as error:
             said = f"the form cannot be read: {error}"
-            raise await self._parted(Refusal("invalid-request", said)) from error
+            raise await self._refusal_mid_body(Refusal("invalid-request", said)) from error
 
     def _parser(self) -> PushMultipartParser:
         headers = self._request.headers
@@ -309,7 +309,7 @@ class UploadReceiver:
         if priority := self._fields.get("priority"):
             app.submissions.priority(machine, priority)
 
-    async def _parted(self, refusal: Refusal) -> Refusal:
+    async def _refusal_mid_body(self, refusal: Refusal) -> Refusal:
         """A refusal in the middle of a body ends the connection: what still comes is no request."""
         if not self._is_whole:
             refusal.headers["Connection"] = "close"
@@ -376,10 +376,10 @@ def _keep(
     incoming.flush()
     if is_opened and is_archive(incoming.path) and not _is_known(app, incoming.path, document):
         return _keep_members(app, incoming.path, document)
-    return _kept(app, incoming, document)
+    return _store_document(app, incoming, document)
 
 
-def _kept(app: App, incoming: Incoming, document: _Document) -> Form:
+def _store_document(app: App, incoming: Incoming, document: _Document) -> Form:
     """Store a document that is written: the machine that it goes to, and its labels with its source type.
 
     Last, the hints by which it was not read, where the document is known.
@@ -444,7 +444,7 @@ def _keep_member(app: App, member: archives.Member, document: _Document) -> Form
         if not size:
             raise Refusal("unprocessable", "it is empty")
         incoming.flush()
-        form = _kept(app, incoming, document)
+        form = _store_document(app, incoming, document)
     if form.other is not None:
         known = form.other.record.id
         sentence = f"it is stored as {known} and was read with other hints; send it by itself"

@@ -152,7 +152,7 @@ async def rotate(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.WebhookDocument]:
     """For `notifications.rotation_seconds` messages are signed with both."""
-    return await _changed(
+    return await _answer_change(
         request,
         webhook_id,
         key,
@@ -172,7 +172,7 @@ async def enable(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.WebhookDocument]:
     """Of what happens from now on; replay what it missed."""
-    return await _changed(
+    return await _answer_change(
         request, webhook_id, key, lambda app: app.notifications.enable(webhook_id)
     )
 
@@ -194,12 +194,12 @@ async def disable(
     given = data.reason if data is not None else None
     said = f"disabled by {plain_actor(caller_of(request).actor)}" + (f": {given}" if given else "")
     reason = clean_text(said, chars_max=schemas.REASON_CHARS_MAX)
-    return await _changed(
+    return await _answer_change(
         request, webhook_id, key, lambda app: app.notifications.disable(webhook_id, reason=reason)
     )
 
 
-async def _changed(
+async def _answer_change(
     request: Asked,
     webhook_id: str,
     key: str | None,

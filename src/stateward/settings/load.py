@@ -169,9 +169,9 @@ class Settings(Declared, frozen=True, kw_only=True):
             layers.append(plain_values.read_python({"profile": profile}, source="--profile"))
         # First each layer alone, so that a fault names the layer; then what they say together.
         _raise_any(chain.from_iterable(yaml_source.convert(each, type_)[1] for each in layers))
-        below = profile_layers(_declared(layers, type_).profile, plugins)
+        below = profile_layers(_declare(layers, type_).profile, plugins)
         type_ = _declared_type(_spoken_of(plugins, [*below, *raw], variables))
-        declared = asdict(_declared([*below, *layers], type_))
+        declared = asdict(_declare([*below, *layers], type_))
         own = Declared.__struct_fields__
         settings = cls(
             options={name: declared.pop(name) for name in list(declared) if name not in own},
@@ -316,10 +316,10 @@ def _declared_type(plugins: tuple[Plugin, ...]) -> type[Declared]:
     return cast("type[Declared]", made)
 
 
-def _declared(layers: Iterable[Document], type_: type[Declared]) -> Declared:
+def _declare(layers: Iterable[Document], type_: type[Declared]) -> Declared:
     value: object = {}
     for layer in layers:
-        value = _merged(value, layer.value)
+        value = _merge(value, layer.value)
     declared, faults = yaml_source.convert(
         plain_values.read_python(value, source="settings"), type_
     )
@@ -328,10 +328,10 @@ def _declared(layers: Iterable[Document], type_: type[Declared]) -> Declared:
     return declared
 
 
-def _merged(below: object, above: object) -> object:
+def _merge(below: object, above: object) -> object:
     """Mappings are merged key by key; anything else replaces what lies below it."""
     if isinstance(below, dict) and isinstance(above, dict):
-        return below | {key: _merged(below.get(key), each) for key, each in above.items()}
+        return below | {key: _merge(below.get(key), each) for key, each in above.items()}
     return above
 
 

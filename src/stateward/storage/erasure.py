@@ -115,7 +115,7 @@ class Erasures:
         )
         last = {row[3]: row[0] for row in found}  # the transition that says so itself stays
         rows: list[Row] = [
-            (seq, _erased(str(metadata), None if salt is None else str(salt)), None)
+            (seq, _erased_text(str(metadata), None if salt is None else str(salt)), None)
             for seq, metadata, salt, record_id, _ in found
             if last[record_id] != seq
         ]
@@ -291,5 +291,5 @@ class Erasures:
         }
 
 
-def _erased(metadata: str, salt: str | None) -> str:
+def _erased_text(metadata: str, salt: str | None) -> str:
     return _encode({ERASED: commitment(_decode(metadata), salt)}).decode()

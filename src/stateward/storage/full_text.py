@@ -272,7 +272,7 @@ class FullTextIndex:
                 floor=low,
                 limit=limit - len(found),
             )
-            found += [_found(row) for row in rows]
+            found += [_passage(row) for row in rows]
             if len(found) >= limit:
                 break
         return found
@@ -288,7 +288,7 @@ class FullTextIndex:
         return [(newest, below), (0, newest)]
 
 
-def _found(row: Row) -> FoundPassage:
+def _passage(row: Row) -> FoundPassage:
     id_, record_id, stage, item, title, place, text = row
     return FoundPassage(
         id=int(id_ or 0),

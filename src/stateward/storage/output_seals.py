@@ -43,7 +43,7 @@ def stored_editions(
     for record_id in record_ids:
         condition = f"{_EDITIONS} AND record_id = :record_id AND version >= :version"
         rows = _results(database, condition, record_id, -VERSION_MAX, limit=EDITIONS_MAX)
-        yield from _sealed(database, rows, _EDITIONS)
+        yield from _seal(database, rows, _EDITIONS)
 
 
 def _walk(database: Database, own: str) -> Iterator[tuple[Key, OutputSeal]]:
@@ -54,7 +54,7 @@ def _walk(database: Database, own: str) -> Iterator[tuple[Key, OutputSeal]]:
         *key,
         limit=RESULTS_AT_ONCE,
     ):
-        yield from _sealed(database, rows, own)
+        yield from _seal(database, rows, own)
         key = _key(rows[-1])
 
 
@@ -62,7 +62,7 @@ def stored_seal(database: Database, record_id: str, version: int) -> OutputSeal 
     """The seal of one output as it is stored now; None if there is none."""
     condition = "record_id = :record_id AND version = :version"
     rows = _results(database, condition, record_id, version, limit=1)
-    return next((seal for _, seal in _sealed(database, rows)), None)
+    return next((seal for _, seal in _seal(database, rows)), None)
 
 
 def _results(
@@ -77,7 +77,7 @@ def _results(
     )
 
 
-def _sealed(
+def _seal(
     database: Database, rows: list[Row], own: str = "TRUE"
 ) -> Iterator[tuple[Key, OutputSeal]]:
     if not rows:

@@ -452,7 +452,7 @@ class PostgresDatabase:
 
     def notify(self, topics: Iterable[str]) -> None:
         """Wake the listeners once the current transaction is durable."""
-        known = _known(topics)
+        known = _known_extensions(topics)
         with self._lock:
             if self._depth:
                 self._notified |= known
@@ -461,7 +461,7 @@ class PostgresDatabase:
 
     def wakeup(self, *topics: str) -> "PostgresWakeup":
         """A wake-up for these topics, with a connection of its own."""
-        known = _known(topics)
+        known = _known_extensions(topics)
         if not known:
             raise StoreError("a wake-up needs a topic")
         with self._translate_errors():
@@ -961,7 +961,7 @@ def _notify_calls(topics: frozenset[str]) -> list[str]:
     return [f"pg_notify('{SCHEMA}_{topic}', '')" for topic in sorted(topics)]
 
 
-def _known(topics: Iterable[str]) -> frozenset[str]:
+def _known_extensions(topics: Iterable[str]) -> frozenset[str]:
     given = frozenset(topics)
     unknown = given.difference(TOPICS)
     if unknown:

@@ -123,7 +123,7 @@ class RankedIndex:
         self._database.insert(
             POSTINGS,
             [
-                (machine, term, own.first, len(each.numbers), _packed(each))
+                (machine, term, own.first, len(each.numbers), _pack(each))
                 for term, each in sorted(made.terms.items())
             ],
         )
@@ -162,13 +162,13 @@ class RankedIndex:
             after=after,
         ):
             for term, postings in rows:
-                counts = _unpacked(str(postings))
+                counts = _unpack(str(postings))
                 if numbers.isdisjoint(counts.numbers):
                     continue
                 self._database.delete(POSTINGS, [(machine, term, first)])
                 left = _without(counts, numbers)
                 if left.numbers:
-                    row = (machine, term, first, len(left.numbers), _packed(left))
+                    row = (machine, term, first, len(left.numbers), _pack(left))
                     self._database.insert(POSTINGS, [row])
             after = str(rows[-1][0])
 
@@ -216,7 +216,7 @@ class RankedIndex:
         """In portions, so that the terms of many documents are never in memory at once."""
         after = ""
         while found := self._postings_from(machine, first, after):
-            rows = [_joined(machine, first, term, parts) for term, parts in found.items()]
+            rows = [_join_lists(machine, first, term, parts) for term, parts in found.items()]
             after = max(found)
             self._database.run(
                 "DELETE FROM search_postings WHERE machine = :machine AND first >= :first"
@@ -275,7 +275,7 @@ class RankedIndex:
             machine=machine,
             **params,
         ):
-            found.setdefault(str(term), []).append(_until(last, _unpacked(str(postings))))
+            found.setdefault(str(term), []).append(_until(last, _unpack(str(postings))))
         return {term: found[term] for term in terms if term in found}
 
     def frequencies(self, machine: str, terms: Sequence[str]) -> dict[str, int]:
@@ -362,13 +362,13 @@ def joinable(segments: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
     return ()
 
 
-def _joined(machine: str, first: int, term: str, parts: Sequence[str]) -> Row:
+def _join_lists(machine: str, first: int, term: str, parts: Sequence[str]) -> Row:
     """One list of several; numbers ascend from segment to segment."""
     each = TermCounts(array("I"), array("I"))
-    for part in map(_unpacked, parts):
+    for part in map(_unpack, parts):
         each.numbers.extend(part.numbers)
         each.counts.extend(part.counts)
-    return (machine, term, first, len(each.numbers), _packed(each))
+    return (machine, term, first, len(each.numbers), _pack(each))
 
 
 def _until(last: int, counts: TermCounts) -> TermCounts:
@@ -419,11 +419,11 @@ def _array(text: str) -> "array[int]":
     return numbers
 
 
-def _packed(counts: TermCounts) -> str:
+def _pack(counts: TermCounts) -> str:
     return _text(counts.numbers + counts.counts)
 
 
-def _unpacked(text: str) -> TermCounts:
+def _unpack(text: str) -> TermCounts:
     both = _array(text)
     half = len(both) // 2
     return TermCounts(both[:half], both[half:])

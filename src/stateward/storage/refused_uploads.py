@@ -51,7 +51,7 @@ class RefusedUploads:
             "WHERE owner = :owner ORDER BY at DESC, id DESC",
             owner=owner,
         )
-        return [_refused(row) for row in found]
+        return [_refused_upload(row) for row in found]
 
     def note(self, refused: RefusedUpload) -> None:
         """Store one; beyond the limit the oldest of its owner are dropped."""
@@ -78,6 +78,6 @@ class RefusedUploads:
         return len(own)
 
 
-def _refused(row: Row) -> RefusedUpload:
+def _refused_upload(row: Row) -> RefusedUpload:
     named = dict(zip(REFUSED_UPLOADS.columns, row, strict=True))
     return RefusedUpload(**named)  # type: ignore[arg-type]

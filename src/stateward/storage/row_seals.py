@@ -72,10 +72,10 @@ def digests_of(database: Database, record_ids: Sequence[str]) -> Counter[tuple[s
     """(kind, digest) of the rows that are about these records."""
     condition, params = database.among("record_id", list(record_ids))
     found = Counter(
-        (DISPOSITIONS, digest) for _, digest in _numbered(database, DISPOSITIONS, condition, params)
+        (DISPOSITIONS, digest) for _, digest in _number(database, DISPOSITIONS, condition, params)
     )
     for (number,) in rows_naming(database, mentions.DEAD_LETTERS, record_ids):
-        letters = _numbered(database, DEAD_LETTERS, "id = :id", {"id": number})
+        letters = _number(database, DEAD_LETTERS, "id = :id", {"id": number})
         found.update((DEAD_LETTERS, digest) for _, digest in letters)
     editions = stored_editions(database, record_ids)
     found.update((EDITIONS, edition_digest(seal)) for _, seal in editions)
@@ -116,12 +116,12 @@ def _is_sealed(database: Database) -> bool:
 
 def _digests(database: Database, kind: str) -> Iterator[tuple[int, str]]:
     after = 0
-    while found := _numbered(database, kind, "id > :after", {"after": after}, limit=_CHUNK):
+    while found := _number(database, kind, "id > :after", {"after": after}, limit=_CHUNK):
         yield from found
         after = found[-1][0]
 
 
-def _numbered(
+def _number(
     database: Database,
     kind: str,
     condition: str,

@@ -235,7 +235,7 @@ class _Condition:
 
     def _text(self, key: str, text: str) -> str:
         if key == "flag":
-            return f"{_FLAGS} IS NOT NULL AND {self._like(_FLAGS, _quoted(text))}"
+            return f"{_FLAGS} IS NOT NULL AND {self._like(_FLAGS, _quote_code(text))}"
         if key == "message":
             return self._like("error_message", _containing(text))
         return self._filename(text)
@@ -255,7 +255,7 @@ class _Condition:
             )
         for text in codes:
             if "*" in text:
-                yield self._like("error_code", _globbed(text))
+                yield self._like("error_code", _glob(text))
 
     def _ids(self, ids: Iterable[str]) -> Iterable[str]:
         whole = [text for text in ids if not text.endswith("*")]
@@ -350,13 +350,13 @@ def _any(conditions: Iterable[str]) -> str:
     return " OR ".join(f"({condition})" for condition in conditions) or "FALSE"
 
 
-def _globbed(text: str) -> str:
+def _glob(text: str) -> str:
     return _LIKE_SIGNS.sub(r"!\1", text).replace("*", "%")
 
 
-def _quoted(text: str) -> str:
+def _quote_code(text: str) -> str:
     """A code within a list of codes, whole or with a star for any end."""
-    return f'%"{_globbed(text)}"%'
+    return f'%"{_glob(text)}"%'
 
 
 def _containing(text: str) -> str:

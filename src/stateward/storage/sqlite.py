@@ -299,10 +299,10 @@ class SqliteDatabase:
             if (
                 self._depth and len(rows) < BATCH_MIN
             ):  # a statement that fails dooms the transaction
-                return [self._changed(sql, row) for row in rows]
+                return [self._has_changed(sql, row) for row in rows]
         with self.transaction():
             if len(rows) < BATCH_MIN:
-                return [self._changed(sql, row) for row in rows]
+                return [self._has_changed(sql, row) for row in rows]
             before = self._connection.total_changes()
             self._try("SAVEPOINT pass")
             self._try_all(sql, rows)
@@ -310,7 +310,7 @@ class SqliteDatabase:
             if not is_all:
                 self._try("ROLLBACK TO pass")
             self._try("RELEASE pass")
-            return [True] * len(rows) if is_all else [self._changed(sql, row) for row in rows]
+            return [True] * len(rows) if is_all else [self._has_changed(sql, row) for row in rows]
 
     def _try_all(self, sql: str, rows: Sequence[Row]) -> None:
         if self._broken is not None:
@@ -320,7 +320,7 @@ class SqliteDatabase:
         except (apsw.Error, OSError) as error:
             self._fail(error)
 
-    def _changed(self, sql: str, row: Row) -> bool:
+    def _has_changed(self, sql: str, row: Row) -> bool:
         self._try(sql, row)
         return self._connection.changes() > 0
 

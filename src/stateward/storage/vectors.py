@@ -82,7 +82,7 @@ class Vectors:
             f"SELECT {_COLUMNS} FROM search_vectors WHERE machine = :machine ORDER BY id DESC LIMIT 1",
             machine=machine,
         )
-        return _stored(found[0]) if found else None
+        return _stored_vector(found[0]) if found else None
 
     def chain_at(self, machine: str, id_: int) -> str | None:
         """The chain of a row; None if there is no such row."""
@@ -101,7 +101,7 @@ class Vectors:
             machine=machine,
             id=id_,
         )
-        return [_stored(row) for row in found]
+        return [_stored_vector(row) for row in found]
 
     def records(self, machine: str, ids: Sequence[int], *, model: str) -> dict[int, str]:
         """The records of those of these rows that are of a model and not empty."""
@@ -152,7 +152,7 @@ def unpacked_vector(text: str) -> "npt.NDArray[np.float32]":
     return vector / (np.linalg.norm(vector) or 1)
 
 
-def _stored(row: Row) -> StoredVector:
+def _stored_vector(row: Row) -> StoredVector:
     id_, record_id, item, model, vector, chain = row
     return StoredVector(
         id=int(id_ or 0),

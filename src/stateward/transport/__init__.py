@@ -301,7 +301,7 @@ class Bus:
             f"SELECT seq, body FROM events ORDER BY seq LIMIT :limit{self._database.skip_locked}",
             limit=limit,
         )
-        return [_reported(int(seq or 0), str(body)) for seq, body in found]
+        return [_inbox_event(int(seq or 0), str(body)) for seq, body in found]
 
     def settle(self, seqs: Sequence[int]) -> None:
         """Delete events in the transaction that handled them, so that none is lost or handled twice."""
@@ -372,7 +372,7 @@ def _work_row(work: Work) -> Row:
     )
 
 
-def _reported(seq: int, body: str) -> InboxEvent:
+def _inbox_event(seq: int, body: str) -> InboxEvent:
     try:
         return InboxEvent(seq=seq, event=_decode_event(body), body=body)
     except msgspec.DecodeError:

@@ -90,11 +90,11 @@ class Channel:
 
     def publish(self, stream: str, envelopes: Sequence[Envelope]) -> None:
         """Send messages; on return the engine has acknowledged them. Raises `MessageTooLarge`, `TransportError`."""
-        parcels = [Parcel(each.subject, self._packed(each)) for each in envelopes]
+        parcels = [Parcel(each.subject, self._pack(each)) for each in envelopes]
         for part in _parts(parcels):
             self._engine.publish(stream, part)
 
-    def _packed(self, envelope: Envelope) -> bytes:
+    def _pack(self, envelope: Envelope) -> bytes:
         body = to_bytes(envelope)
         if len(body) <= self._bytes_max:
             return body
@@ -135,7 +135,7 @@ class Channel:
     def _read(self, delivery: Delivery) -> Received | None:
         """A message that was delivered; None if it was poison, which is buried."""
         try:
-            envelope = self._unpacked(from_bytes(delivery.body))
+            envelope = self._unpack(from_bytes(delivery.body))
         except (ValueError, InvalidRequest) as error:
             self.bury(delivery, f"not a message: {error}")
             return None
@@ -149,7 +149,7 @@ class Channel:
             return None
         return Received(delivery, envelope)
 
-    def _unpacked(self, envelope: Envelope) -> Envelope:
+    def _unpack(self, envelope: Envelope) -> Envelope:
         if envelope.type not in DATA:
             raise ValueError(f"type {envelope.type[:100]!r} is not known here")
         if envelope.dataref is None:

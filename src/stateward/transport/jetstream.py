@@ -143,7 +143,7 @@ class _Batch:
 
     def note_sent(self, sent: "Future[None]") -> None:
         """They were sent; if not, no answer will come."""
-        if _failed(sent):
+        if _failure(sent):
             self.end(sent.exception())
 
     def end(self, error: BaseException | None = None) -> None:
@@ -334,7 +334,7 @@ class JetStreamEngine:
         """
         if deliveries:
             said = asyncio.run_coroutine_threadsafe(self._each(deliveries, "ack"), self._loop)
-            said.add_done_callback(_failed)
+            said.add_done_callback(_failure)
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
         """Publish messages again and settle those that were leased: a refusal would count as another delivery."""
@@ -393,9 +393,9 @@ class JetStreamEngine:
 
     def buried(self, stream: str, *, limit: int) -> list[bytes]:
         """The newest dead letters, read by number: a stream of them has no consumer."""
-        return self._run(self._buried(stream, limit))
+        return self._run(self._read_dead_letters(stream, limit))
 
-    async def _buried(self, stream: str, limit: int) -> list[bytes]:
+    async def _read_dead_letters(self, stream: str, limit: int) -> list[bytes]:
         try:
             state = (await self._jetstream.stream_info(_name(stream))).state
         except NotFoundError:
@@ -516,7 +516,7 @@ class JetStreamEngine:
             self._loop.close()
 
 
-def _failed(future: "Future[None]") -> bool:
+def _failure(future: "Future[None]") -> bool:
     """Whether it has failed; the look takes note of the failure, which is logged otherwise."""
     return not future.cancelled() and future.exception() is not None
 

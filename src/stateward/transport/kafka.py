@@ -175,9 +175,9 @@ class KafkaEngine:
 
     def buried(self, stream: str, *, limit: int) -> list[bytes]:
         """The newest dead letters."""
-        return self._answer(lambda: self._buried(stream, limit))
+        return self._answer(lambda: self._read_dead_letters(stream, limit))
 
-    def _buried(self, stream: str, limit: int) -> list[bytes]:
+    def _read_dead_letters(self, stream: str, limit: int) -> list[bytes]:
         if stream not in self._admin.list_topics(timeout=ANSWER_S).topics:
             return []
         reader = self._reader(stream)
@@ -197,9 +197,9 @@ class KafkaEngine:
 
     def broadcasts(self, topic: str) -> list[bytes]:
         """What was appended since the last call."""
-        return self._answer(lambda: self._heard(topic))
+        return self._answer(lambda: self._receive_now(topic))
 
-    def _heard(self, topic: str) -> list[bytes]:
+    def _receive_now(self, topic: str) -> list[bytes]:
         reader = self._readers.get(topic)
         if reader is None:
             self._ensure([topic])

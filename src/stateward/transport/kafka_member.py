@@ -146,7 +146,7 @@ class Member:
         with self._changed:
             self._heard_at = time.monotonic()
             for token in tokens:
-                if (leased := self._leased(token)) is not None:
+                if (leased := self._find_lease(token)) is not None:
                     leased.until = self._heard_at + self._lease_s
 
     def settle(self, tokens: Iterable[object]) -> None:
@@ -425,7 +425,7 @@ class Member:
             own.is_dirty = True
             yield Delivery(topic, Token(topic, number, message.offset), message.body, count)
 
-    def _leased(self, token: object) -> _Leased | None:
+    def _find_lease(self, token: object) -> _Leased | None:
         if not isinstance(token, Token):
             return None
         own = self._partitions.get((token.topic, token.partition))

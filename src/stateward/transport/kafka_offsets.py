@@ -94,11 +94,11 @@ class PartitionOffsets:
             out |= 1 << offset - base
             if count > 1:
                 many[str(offset - base)] = count
-        text = _encoded(_Metadata(d=_text(self._settled), out=_text(out), n=many))
+        text = _encode(_Metadata(d=_text(self._settled), out=_text(out), n=many))
         if (
             len(text) > METADATA_BYTES_MAX
         ):  # counts of poison can wait; what is finished must not be forgotten
-            text = _encoded(_Metadata(d=_text(self._settled), out=_text(out)))
+            text = _encode(_Metadata(d=_text(self._settled), out=_text(out)))
         return text
 
     def _is_settled(self, offset: int) -> bool:
@@ -131,5 +131,5 @@ def _text(bits: int) -> str:
     return b64encode(bits.to_bytes((bits.bit_length() + 7) // 8, "little")).decode()
 
 
-def _encoded(found: _Metadata) -> str:
+def _encode(found: _Metadata) -> str:
     return msgspec.json.encode(found).decode()

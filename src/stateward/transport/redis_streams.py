@@ -143,7 +143,7 @@ class RedisEngine:
             b"XREADGROUP", b"GROUP", GROUP, self._consumer, b"COUNT", limit, *block, b"STREAMS", *streams,
             *([b">"] * len(streams)),
         )  # fmt: skip
-        (found,) = self._grouped(streams, lambda: self._reading.ask(command, is_repeated=True))
+        (found,) = self._ensure_group(streams, lambda: self._reading.ask(command, is_repeated=True))
         by_stream = found.items() if isinstance(found, dict) else found or ()  # RESP 3, RESP 2
         return [
             Delivery(name.decode(), token, _body(fields))
@@ -160,7 +160,7 @@ class RedisEngine:
             if now < self._claim_at.get(stream, 0.0):
                 continue
             self._claim_at[stream] = now + self._lease_ms / 4000
-            _, entries, *_ = self._grouped(
+            _, entries, *_ = self._ensure_group(
                 [stream],
                 lambda stream=stream: self._redis.xautoclaim(  # type: ignore[misc]
                     stream, GROUP, self._consumer, self._lease_ms, count=CLAIM_MAX
@@ -227,9 +227,9 @@ class RedisEngine:
 
     def broadcasts(self, topic: str) -> list[bytes]:
         """What came over the channel since the last call."""
-        return self._answer(lambda: self._heard(topic))
+        return self._answer(lambda: self._receive(topic))
 
-    def _heard(self, topic: str) -> list[bytes]:
+    def _receive(self, topic: str) -> list[bytes]:
         channel = self._channels.get(topic)
         if channel is None:
             channel = self._redis.pubsub(ignore_subscribe_messages=True)
@@ -257,7 +257,7 @@ class RedisEngine:
         self._writing.close()
         self._redis.close()
 
-    def _grouped(self, streams: Sequence[str], ask: Callable[[], T]) -> T:
+    def _ensure_group(self, streams: Sequence[str], ask: Callable[[], T]) -> T:
         """Ask streams that have their group; after a flush of the server they get it again."""
         missing = [each for each in streams if each not in self._groups]
         try:

@@ -120,7 +120,7 @@ def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[st
         return level, message, {}
     named = {f"{name}_" if name in RESERVED else name: value for name, value in facts.items()}
     try:
-        data = msgspec.json.encode(cleaned(named), enc_hook=_shown)
+        data = msgspec.json.encode(cleaned(named), enc_hook=_printable)
         if len(data) > LINE_BYTES_MAX:
             return level, message, {"cut": f"facts of {len(data)} bytes"}
         told: Fields = msgspec.json.decode(data)
@@ -129,7 +129,7 @@ def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[st
     return level, message, told
 
 
-def _shown(value: object) -> str:
+def _printable(value: object) -> str:
     try:
         text = f"{value}"
     except Exception:  # noqa: BLE001 - a foreign __str__

@@ -251,7 +251,7 @@ class ChildAttempt:
             self._add(reply)
             return None
         if isinstance(reply, inside.Done):
-            return self._completed(reply)
+            return self._complete(reply)
         return Failed(
             code=clean_text(reply.code, chars_max=CODE_CHARS_MAX),
             message=clean_text(reply.message, chars_max=self._limits.message_chars_max),
@@ -289,7 +289,7 @@ class ChildAttempt:
             raise ProtocolViolation("it sent a chunk that is too large")
         if self._count > self._limits.items_max or self._bytes_over():
             raise ProtocolViolation("it sent more items than the limits allow")
-        self._chunks.append(reply.count, _checked(raw, reply.count))
+        self._chunks.append(reply.count, _check(raw, reply.count))
 
     def _add_about(self, raw: bytes) -> None:
         """Take the object about the items as a whole; an attempt has at most one."""
@@ -314,7 +314,7 @@ class ChildAttempt:
         """
         return self._bytes > self._limits.items_bytes_max + len(self._chunks) + 1
 
-    def _completed(self, done: inside.Done) -> Result:
+    def _complete(self, done: inside.Done) -> Result:
         if done.count != self._count:
             raise ProtocolViolation(f"it counted {done.count} items and sent {self._count}")
         if done.facts or done.outcome != DONE:
@@ -425,7 +425,7 @@ def _check_outcome(done: inside.Done) -> None:
         raise ProtocolViolation("it sent facts that the SDK never sends")
 
 
-def _checked(raw: bytes, count: int) -> bytes:
+def _check(raw: bytes, count: int) -> bytes:
     """The chunk, if it is an array of so many JSON objects; stored as it came, not encoded again."""
     try:
         items = _items.decode(raw)

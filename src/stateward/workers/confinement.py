@@ -212,18 +212,18 @@ def drop_capabilities(*, is_inherited: bool = False) -> None:
     header = struct.pack("=Ii", CAPABILITIES_VERSION, 0)
     # Effective, permitted, inheritable; then the same for capabilities from 32 on.
     data = struct.pack("=6I", keep, keep, keep if is_inherited else 0, 0, 0, 0)
-    _checked(_libc.capset(header, data))
+    _check(_libc.capset(header, data))
     if is_inherited:
         zero = ctypes.c_ulong(0)
         number = ctypes.c_ulong(CAP_DAC_READ_SEARCH_NUMBER)
         raised = ctypes.c_ulong(PR_CAP_AMBIENT_RAISE)
-        _checked(_libc.prctl(PR_CAP_AMBIENT, raised, number, zero, zero))
+        _check(_libc.prctl(PR_CAP_AMBIENT, raised, number, zero, zero))
 
 
 def _has_capabilities() -> bool:
     header = struct.pack("=Ii", CAPABILITIES_VERSION, 0)
     data = ctypes.create_string_buffer(24)
-    _checked(_libc.capget(header, data))
+    _check(_libc.capget(header, data))
     permitted = struct.unpack("=6I", data.raw)
     return bool(permitted[1] or permitted[4])
 
@@ -483,7 +483,7 @@ def seccomp_code(calls: Calls, denied: Sequence[int], *, pretended: Sequence[int
 def prctl(option: int, value: int) -> None:
     """Call prctl. Some options demand zeros as unused arguments, and a plain int would be passed as 32 bits only."""
     unused = ctypes.c_ulong(0)
-    _checked(_libc.prctl(option, ctypes.c_ulong(value), unused, unused, unused))
+    _check(_libc.prctl(option, ctypes.c_ulong(value), unused, unused, unused))
 
 
 def die_with(parent: int, sign: signal.Signals) -> None:
@@ -498,10 +498,10 @@ def die_with(parent: int, sign: signal.Signals) -> None:
 
 def _call(number: int, *arguments: object) -> int:
     """A system call that libc has no function for."""
-    return _checked(int(_libc.syscall(ctypes.c_long(number), *arguments)))
+    return _check(int(_libc.syscall(ctypes.c_long(number), *arguments)))
 
 
-def _checked(answer: int) -> int:
+def _check(answer: int) -> int:
     if answer < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return answer

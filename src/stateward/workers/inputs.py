@@ -64,18 +64,18 @@ def scratch_size(scratch: Path, pids: Iterable[int], *, bytes_max: int) -> int:
     while folders and size <= bytes_max:
         with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
             for entry in entries:
-                size += _counted(entry.stat(follow_symlinks=False), seen)
+                size += _counted_bytes(entry.stat(follow_symlinks=False), seen)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
                 if size > bytes_max:
                     break
     device = scratch.stat().st_dev if scratch.exists() else -1
     for pid in pids:
-        size += _open(f"/proc/{pid}/fd", device, seen) + _mapped(pid, scratch, seen)
+        size += _open(f"/proc/{pid}/fd", device, seen) + _mapped_bytes(pid, scratch, seen)
     return size
 
 
-def _mapped(pid: int, scratch: Path, seen: set[tuple[int, int]]) -> int:
+def _mapped_bytes(pid: int, scratch: Path, seen: set[tuple[int, int]]) -> int:
     """The bytes of deleted files that a process has in its memory alone: where, device, inode and path of each."""
     try:
         maps = Path(f"/proc/{pid}/maps").read_bytes()
@@ -102,11 +102,11 @@ def _open(folder: str, device: int, seen: set[tuple[int, int]]) -> int:
             with contextlib.suppress(OSError):
                 found = entry.stat()
                 if found.st_nlink == 0 and found.st_dev == device and stat.S_ISREG(found.st_mode):
-                    size += _counted(found, seen)
+                    size += _counted_bytes(found, seen)
     return size
 
 
-def _counted(found: os.stat_result, seen: set[tuple[int, int]]) -> int:
+def _counted_bytes(found: os.stat_result, seen: set[tuple[int, int]]) -> int:
     key = (found.st_dev, found.st_ino)
     if key in seen:
         return 0

@@ -414,7 +414,7 @@ class Worker:
                 key in held for held in (queue, self._finished, self._lost)
             )
             if each.worker == self.name and is_new and not self._info.is_draining:
-                queue[key] = self._routed(each)
+                queue[key] = self._route(each)
 
     def tend(self) -> None:
         """Keep the children busy with work that was read before; no work is read from the database.
@@ -603,7 +603,7 @@ class Worker:
 
     # Inside
 
-    def _routed(self, work: Work) -> Work:
+    def _route(self, work: Work) -> Work:
         """The work with the runner that its source type selects."""
         route = route_of(self._config.routes, work.machine, work.stage, work.labels)
         if route is None:

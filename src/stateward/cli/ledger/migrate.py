@@ -149,7 +149,7 @@ def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> Non
         context.say(f"{done.target} was made of this file already; nothing was changed")
     elif done.is_dry_run:
         context.say(
-            f"a dry run: {plural(done.documents, 'document')} would be migrated{_expected(done)}; nothing was "
+            f"a dry run: {plural(done.documents, 'document')} would be migrated{_expected_duration(done)}; nothing was "
             "written, add --yes to do it"
         )
     else:
@@ -158,7 +158,7 @@ def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> Non
         )
 
 
-def _expected(done: "MigrationReport") -> str:
+def _expected_duration(done: "MigrationReport") -> str:
     """How long it will take, where that is worth saying."""
     if done.expected_s is None or done.expected_s < 1:
         return ""

@@ -44,13 +44,13 @@ def machine_of(context: CliContext, path: Path) -> "Machine | None":
         return None
     if name == DOCUMENT_MACHINE.name:
         return DOCUMENT_MACHINE
-    machines = {each.name: each for each in _installed(context)}
+    machines = {each.name: each for each in _installed_machines(context)}
     if name not in machines:
         raise UnknownName("machine", name, machines)
     return machines[name]
 
 
-def _installed(context: CliContext) -> "Iterable[Machine]":
+def _installed_machines(context: CliContext) -> "Iterable[Machine]":
     from stateward.app.machines import declared_machines
 
     return declared_machines(context.settings())
@@ -65,7 +65,7 @@ def reading(context: CliContext, path: Path, *, with_machines: bool = False) -> 
     from stateward.ledger import Ledger
 
     machine = machine_of(context, path)
-    machines = _installed(context) if machine is None and with_machines else ()
+    machines = _installed_machines(context) if machine is None and with_machines else ()
     with Ledger.open(path, read_only=True, machine=machine, machines=machines) as found:
         yield found
         _say_notes(context, found)

@@ -79,7 +79,7 @@ def append(
             count = _append_file(context, found, source)
         else:
             count = found.record_many(
-                [_move(found, {"doc_id": doc_id, "state": state, **_given(how)}, "")]
+                [_move(found, {"doc_id": doc_id, "state": state, **_given_fields(how)}, "")]
             )
         last = found.last_seq
     if context.json:
@@ -88,7 +88,7 @@ def append(
         context.say(f"{plural(count, 'record')} appended; the ledger ends at seq {last:,}")
 
 
-def _given(how: dict[str, str | None]) -> dict[str, object]:
+def _given_fields(how: dict[str, str | None]) -> dict[str, object]:
     from stateward.core.errors import InvalidRequest
 
     fields: dict[str, object] = {name: value for name, value in how.items() if value}
@@ -115,7 +115,7 @@ def _append_file(context: CliContext, found: "Ledger", source: Path) -> int:
                 group.append((where, _move(found, json_object(line), "")))
             except StatewardError as error:
                 count += _append_group(found, group, count)
-                raise _stopped(where, error, count) from error
+                raise _stop_error(where, error, count) from error
             if len(group) >= BATCH_LINES:
                 count += _append_group(found, group, count)
                 group = []
@@ -134,11 +134,11 @@ def _append_group(found: "Ledger", group: list[tuple[str, "LedgerEntry"]], befor
             try:
                 found.record_many([entry])
             except StatewardError as error:
-                raise _stopped(where, error, before + count) from error
+                raise _stop_error(where, error, before + count) from error
         return len(group)
 
 
-def _stopped(where: str, error: Exception, count: int) -> "InvalidRequest":
+def _stop_error(where: str, error: Exception, count: int) -> "InvalidRequest":
     from stateward.core.errors import InvalidRequest
 
     return InvalidRequest(f"{where}: {error}; appended before it: {plural(count, 'record')}")

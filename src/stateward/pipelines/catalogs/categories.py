@@ -68,12 +68,12 @@ class CategoryMapper:
         """The category of a printed one that is not empty."""
         found = self._known.get(printed)
         if found is None:
-            found = self._mapped(printed)
+            found = self._map(printed)
             if len(self._known) < CACHE_MAX:
                 self._known[printed] = found
         return found
 
-    def _mapped(self, printed: str) -> Mapped:
+    def _map(self, printed: str) -> Mapped:
         text = simplify(printed)
         is_number = text.isdigit()
         if text in self._unknown or not (_LETTER.search(text) or is_number):

@@ -69,9 +69,9 @@ def _spreadsheet(content: Content) -> Detected | None:
         if simplify(row[0]) in FOREIGN:
             return None
         if len(roles_in(row)) >= SURE_ROLES and _names_products(row):
-            return _found("xlsx", LIKELY)
+            return _detection("xlsx", LIKELY)
     is_sheet = bool(texts) or content.name.lower().endswith((".xlsx", ".ods"))
-    return _found("xlsx", BY_NAME) if is_sheet and NAMES.search(content.name) else None
+    return _detection("xlsx", BY_NAME) if is_sheet and NAMES.search(content.name) else None
 
 
 def _first_texts(path: Path) -> list[str]:
@@ -86,18 +86,18 @@ def _first_texts(path: Path) -> list[str]:
 
 def _xml(head: bytes) -> Detected | None:
     if _BMECAT.search(head):
-        return _found("bmecat", OWN_FORMAT)
+        return _detection("bmecat", OWN_FORMAT)
     if _GOOGLE in head:
-        return _found("google", OWN_FORMAT)
+        return _detection("google", OWN_FORMAT)
     is_list = _XML_ITEM.search(head) and len({*map(bytes.lower, _XML_FIELDS.findall(head))}) > 1
-    return _found("xml", LIKELY) if is_list else None
+    return _detection("xml", LIKELY) if is_list else None
 
 
 def _json(text: str) -> Detected | None:
     keys = {*_JSON_KEYS.findall(text[:SAMPLE_CHARS])}
     if {"variants", "handle"} <= keys or {"regular_price", "sku"} <= keys:
-        return _found("json", OWN_FORMAT)
-    return _found("json", LIKELY) if _names_products([*keys]) else None
+        return _detection("json", OWN_FORMAT)
+    return _detection("json", LIKELY) if _names_products([*keys]) else None
 
 
 def _table(text: str) -> Detected | None:
@@ -112,7 +112,7 @@ def _table(text: str) -> Detected | None:
         best = max([best, *rows], key=lambda row: len(roles_in(row)))
     if not _names_products(best):
         return None
-    return _found("csv", SURE if len(roles_in(best)) >= SURE_ROLES else LIKELY)
+    return _detection("csv", SURE if len(roles_in(best)) >= SURE_ROLES else LIKELY)
 
 
 def _names_products(names: list[str]) -> bool:
@@ -128,5 +128,5 @@ def _text(head: bytes) -> str:
     return head.decode("utf-8-sig", "replace")
 
 
-def _found(format_: str, confidence: int) -> Detected:
+def _detection(format_: str, confidence: int) -> Detected:
     return Detected(source_type="catalog", format=format_, confidence=confidence)

@@ -109,7 +109,7 @@ def judge(path: Path, *, name: str, cpu_s: Callable[[], float]) -> CatalogScore:
         return CatalogScore(
             file=name, rows=parsed.count, has_truth=truth is not None, failure=failure
         )
-    rejected = _rejected(normalized)
+    rejected = _rejections(normalized)
     return CatalogScore(
         file=name,
         format=str(parsed.facts.get("format")),
@@ -149,7 +149,7 @@ def _truth(path: Path) -> CatalogTruth | None:
         raise InvalidRequest(f"{told.source} is no truth of a catalogue: {error}") from error
 
 
-def _rejected(normalized: Completed) -> dict[int, str]:
+def _rejections(normalized: Completed) -> dict[int, str]:
     about = next(chunk.data for chunk in reversed(normalized.chunks) if not chunk.count)
     listed = msgspec.json.decode(about)["rejected"]
     return {each["where"]["row"]: each["code"] for each in listed}

@@ -38,7 +38,7 @@ def read_json(path: Path, *, is_lenient: bool = False) -> CatalogReading:
     text = path.read_bytes().decode(encoding.name, "replace").lstrip("\ufeff")
     damage = ""
     try:
-        decoded = _decoded(text)
+        decoded = _decode(text)
     except FatalFailure as error:
         if not is_lenient or error.code != CORRUPT_FILE:
             raise
@@ -112,7 +112,7 @@ def put_cell(cells: PrintedCells, key: str, text: str) -> None:
         cells[f"{key} ({number or SAME_NAME_MAX})"] = text
 
 
-def _decoded(text: str) -> JsonValue:
+def _decode(text: str) -> JsonValue:
     try:
         try:
             found: JsonValue = _loads(text)
@@ -154,7 +154,7 @@ def _products(value: JsonValue, depth: int) -> list[JsonObject]:
     if depth > DEPTH_MAX:
         return []
     if isinstance(value, list):
-        objects = [_unwrapped(each) for each in value if isinstance(each, dict)]
+        objects = [_unwrap(each) for each in value if isinstance(each, dict)]
         if any(map(_is_product, objects[:20])):
             return objects
         lists = [_products(each, depth + 1) for each in objects[:20]]
@@ -168,7 +168,7 @@ def _products(value: JsonValue, depth: int) -> list[JsonObject]:
     return found
 
 
-def _unwrapped(value: JsonObject) -> JsonObject:
+def _unwrap(value: JsonObject) -> JsonObject:
     """GraphQL wraps each object of a list: {"node": {...}}."""
     node = value.get("node")
     return node if isinstance(node, dict) and len(value) <= 2 else value
@@ -205,7 +205,7 @@ def _variants(product: JsonObject) -> list[JsonObject]:
     if isinstance(found, dict):
         found = found.get("edges") or found.get("nodes")
     return (
-        [_unwrapped(each) for each in found if isinstance(each, dict)]
+        [_unwrap(each) for each in found if isinstance(each, dict)]
         if isinstance(found, list)
         else []
     )

@@ -79,9 +79,9 @@ class PriceReader:
         prices = [self._single(part) for part in parts]
         if fault := next((each.fault for each in prices if each.fault), ""):
             return Price(fault=fault)
-        return self._joined(prices, is_from=from_ is not None)
+        return self._join(prices, is_from=from_ is not None)
 
-    def _joined(self, prices: list[Price], *, is_from: bool) -> Price:
+    def _join(self, prices: list[Price], *, is_from: bool) -> Price:
         currencies = {each.currency for each in prices if each.currency}
         low, high = prices[0], prices[-1]
         if len(currencies) > 1 or Decimal(low.amount) > Decimal(high.amount):

@@ -60,12 +60,12 @@ def sniff(path: Path, bounds: Bounds) -> str:
     if head.startswith(OLE):
         return "sheet"
     if is_pdf(head):
-        raise _unsupported("a PDF; export the catalogue as CSV, XLSX, JSON or XML")
+        raise _unsupported_error("a PDF; export the catalogue as CSV, XLSX, JSON or XML")
     if what := foreign_file(head):
-        raise _unsupported(what)
+        raise _unsupported_error(what)
     text = head.decode(find_encoding(path).name, "ignore").lstrip("\ufeff")
     if is_binary(text):
-        raise _unsupported("neither text nor a spreadsheet")
+        raise _unsupported_error("neither text nor a spreadsheet")
     start = text.lstrip()
     if start.startswith("<"):
         return "xml"
@@ -84,8 +84,8 @@ def _zip_format(path: Path, bounds: Bounds) -> str:
                 path, entries, bytes_max=bounds.inflated_bytes_max, setting=INFLATED_SETTING
             )
             return "sheet"
-    raise _unsupported("a zip archive; extract it and submit what is inside")
+    raise _unsupported_error("a zip archive; extract it and submit what is inside")
 
 
-def _unsupported(what: str) -> FatalFailure:
+def _unsupported_error(what: str) -> FatalFailure:
     return FatalFailure(f"the file is {what}", code=UNSUPPORTED_FORMAT)

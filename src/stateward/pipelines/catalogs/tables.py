@@ -83,7 +83,7 @@ class RowMaker:
 
     def _columns(self, batch: RowBatch) -> list[Observation]:
         """Whole columns at once: a row costs one call of the Struct and no Python code of its own."""
-        rows, places = self._filled(batch)
+        rows, places = self._non_blank(batch)
         if not rows:
             return []
         faults: Iterable[str] = repeat("")
@@ -91,7 +91,7 @@ class RowMaker:
         if {*map(len, rows)} != {self._width}:
             faults = [self._fault(cells) for cells in rows]
             surplus = [" | ".join(cells[self._width :]).strip(" |") for cells in rows]
-            rows = [self._fitted(cells) for cells in rows]
+            rows = [self._fit(cells) for cells in rows]
         columns = list(zip(*rows, strict=True))
         others = self._other_cells(columns, len(rows))
         for at, text in enumerate(surplus):
@@ -100,7 +100,7 @@ class RowMaker:
         roles = (repeat("") if at is None else columns[at] for at in self._places)
         return list(map(Observation, places, faults, *roles, others))
 
-    def _filled(self, batch: RowBatch) -> tuple[Sequence[list[str]], list[ProductPlace]]:
+    def _non_blank(self, batch: RowBatch) -> tuple[Sequence[list[str]], list[ProductPlace]]:
         """The rows that are not blank, and their places."""
         numbers = range(batch.first, batch.first + len(batch.rows))
         if batch.sheet is None and batch.lines == [*numbers]:
@@ -122,7 +122,7 @@ class RowMaker:
             return SHORT_ROW
         return LONG_ROW if any(cells[self._width :]) else ""
 
-    def _fitted(self, cells: list[str]) -> list[str]:
+    def _fit(self, cells: list[str]) -> list[str]:
         return [*cells[: self._width], *repeat("", self._width - len(cells))]
 
     def _other_cells(self, columns: Sequence[Sequence[str]], count: int) -> list[dict[str, str]]:

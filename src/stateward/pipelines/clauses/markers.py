@@ -148,17 +148,17 @@ class Numbering:
 
     def accept(self, candidates: Sequence[Marker]) -> tuple[Marker, list[Marker]] | None:
         """The first candidate that continues a list, else the first that begins one; with the markers around it."""
-        for fits in (self._continued, self._begun):
+        for fits in (self._depth_continued, self._depth_of_new):
             for marker in candidates:
                 depth = fits(marker)
                 if depth is not None and depth < DEPTH_MAX:
-                    if fits == self._continued and _step(self._open[depth], marker) > 1:
+                    if fits == self._depth_continued and _step(self._open[depth], marker) > 1:
                         self.gaps.append((self._open[depth].label.strip(), marker.label.strip()))
                     self._open[depth:] = [marker]
                     return marker, self._open[:depth]
         return None
 
-    def _continued(self, marker: Marker) -> int | None:
+    def _depth_continued(self, marker: Marker) -> int | None:
         """The depth at which a marker is the next of an open list."""
         for depth in range(len(self._open) - 1, -1, -1):
             last = self._open[depth]
@@ -166,7 +166,7 @@ class Numbering:
                 return depth
         return None
 
-    def _begun(self, marker: Marker) -> int | None:
+    def _depth_of_new(self, marker: Marker) -> int | None:
         """The depth at which a marker begins a list: below what is open, or again where its style was open."""
         if marker.style == "annex":
             return 0

@@ -68,7 +68,7 @@ class Typed(msgspec.Struct, frozen=True):
 
 def topics_of(text: str, *, besides: str) -> list[str]:
     """Other types that a clause speaks of in words of their own, such as the law in a clause of general provisions."""
-    bare = _folded(text[:TEXT_CHARS_MAX])
+    bare = _fold(text[:TEXT_CHARS_MAX])
     return [each.name for each in _types() if each.name != besides and each.strong.is_in(bare)]
 
 
@@ -99,9 +99,7 @@ def _by_heading(heading: str) -> Typed | None:
     table = _headings()
     if bare in table:
         return Typed(table[bare], HEADING, (heading,))
-    parts = [
-        part for part in re.split(r"\s(?:and|or|und|sowie)\s|[;,/&]", _folded(heading)) if part
-    ]
+    parts = [part for part in re.split(r"\s(?:and|or|und|sowie)\s|[;,/&]", _fold(heading)) if part]
     for part in parts:
         known = table.get(bare_text(part))
         if known is not None:
@@ -118,7 +116,7 @@ def _by_heading(heading: str) -> Typed | None:
 
 def _by_text(text: str) -> Typed | None:
     """The type that most phrases speak for."""
-    bare = _folded(text[:TEXT_CHARS_MAX])
+    bare = _fold(text[:TEXT_CHARS_MAX])
     scores: list[tuple[int, str, tuple[str, ...]]] = []
     for each in _types():
         strong = each.strong.all_in(bare)
@@ -138,11 +136,11 @@ def _by_text(text: str) -> Typed | None:
 
 def bare_text(text: str) -> str:
     """Words without case, accents and punctuation: the form in which headings are compared."""
-    return " ".join(re.findall(r"[a-z0-9]+", _folded(text)))
+    return " ".join(re.findall(r"[a-z0-9]+", _fold(text)))
 
 
 @lru_cache(maxsize=8)  # a clause is looked at for its type and for its topics
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.casefold().replace("ß", "ss"))
     return plain if plain.isascii() else _ACCENTS.sub("", plain)
 
@@ -174,12 +172,12 @@ def _pattern(phrases: Iterable[str]) -> Phrases:
     """Phrases as one expression; blanks match any blanks, a star the rest of a word, one alone up to three words."""
     found = [_expression(phrase) for phrase in phrases]
     pattern = re.compile(rf"(?<![a-z0-9])(?:{'|'.join(found)})(?![a-z0-9])")
-    words = (max(_folded(phrase).replace("*", " ").split(), key=len) for phrase in phrases)
+    words = (max(_fold(phrase).replace("*", " ").split(), key=len) for phrase in phrases)
     return Phrases(pattern, tuple(dict.fromkeys(words)))
 
 
 def _expression(phrase: str) -> str:
     return r"\s+".join(
         r"(?:\w+\s+){0,2}\w+" if word == "*" else re.escape(word).replace(r"\*", r"\w*")
-        for word in _folded(phrase).split()
+        for word in _fold(phrase).split()
     )

@@ -90,7 +90,7 @@ def cap_extraction(
 ) -> Extraction:
     """The extraction with capped confidences, and with the flags of the document."""
     text = document.text[:TEXT_CHARS_MAX]
-    caps = [each for each in _compiled(rules) if _is_for_some(each.rule, vertical)]
+    caps = [each for each in _compile_caps(rules) if _is_for_some(each.rule, vertical)]
     lowered_text = text.lower()
     in_document = {
         id(each.rule): each.is_in(text, lowered_text)
@@ -98,7 +98,7 @@ def cap_extraction(
         if each.rule.where == "document"
     }
     found = [
-        _capped(each, vertical.field(each.field), document, caps, in_document)
+        _cap(each, vertical.field(each.field), document, caps, in_document)
         for each in extraction.found
     ]
     found = _cap_parties(found, vertical)
@@ -111,7 +111,7 @@ def cap_extraction(
     return replace(extraction, found=found, about=about)
 
 
-def _capped(
+def _cap(
     found: FoundValue,
     field: FieldRule | None,
     document: TextDocument,
@@ -270,7 +270,7 @@ _DOCUMENTS: dict[str, tuple[CompiledDocumentRule, ...]] = {}
 VERSIONS_MAX = 8
 
 
-def _compiled(rules: ContractRules) -> tuple[CompiledCap, ...]:
+def _compile_caps(rules: ContractRules) -> tuple[CompiledCap, ...]:
     """The caps with their patterns, compiled once for each version of the rules."""
     if rules.version not in _BY_VERSION:
         if len(_BY_VERSION) >= VERSIONS_MAX:

@@ -113,7 +113,9 @@ def compare(
     `consumption` is given by a person; `text` is that of the contract, which may state it too.
     """
     if terms is None:
-        return _unanswered(vertical, today, currency, "no comparison terms are configured for it")
+        return _without_answer(
+            vertical, today, currency, "no comparison terms are configured for it"
+        )
     costs = _ContractCosts(values, terms, vertical=vertical, today=today, currency=currency)
     costs.determine_consumption(consumption, text)
     present = costs.present()
@@ -128,7 +130,7 @@ def compare(
         vertical=vertical,
         today=today,
         currency=currency,
-        present=None if present is None else _rounded(present),
+        present=None if present is None else _round(present),
         switch=switch,
         assumptions=costs.assumptions,
         offers=[*ranked, *others],
@@ -164,7 +166,7 @@ class _ContractCosts:
             (given, "as the label says"),
             (self._amount(wanted.field), "as the contract says"),
             (consumption_in(text, wanted), "as the contract says"),
-            (self._implied(), "by the instalment and the unit price"),
+            (self._implied_consumption(), "by the instalment and the unit price"),
             (typed_number(wanted.assumed), "assumed: it is not stated"),
         )
         amount, why = next((amount, why) for amount, why in sources if amount is not None)
@@ -216,8 +218,8 @@ class _ContractCosts:
             return ComparedOffer(**about, is_comparable=False, reason=reason)  # type: ignore[arg-type]
         assert offer.monthly is not None  # noqa: S101 - `_reason` refuses it
         units = (offer.unit_price or Decimal(0)) * self._consumption
-        cost = _rounded(_yearly(offer.monthly, units, bonus=offer.bonus or Decimal(0)))
-        mine = None if present is None else _rounded(present)
+        cost = _round(_yearly(offer.monthly, units, bonus=offer.bonus or Decimal(0)))
+        mine = None if present is None else _round(present)
         return ComparedOffer(
             **about,  # type: ignore[arg-type]
             is_comparable=True,
@@ -289,7 +291,7 @@ class _ContractCosts:
         price = self._unit_price()
         return price is None or monthly * MONTHS >= price * self._consumption * COVERED
 
-    def _implied(self) -> Decimal | None:
+    def _implied_consumption(self) -> Decimal | None:
         """The consumption that an instalment implies."""
         monthly, price = self._amount(self._terms.monthly), self._unit_price()
         least = self._terms.instalment
@@ -326,7 +328,7 @@ def _yearly(monthly: Decimal, units: Decimal, *, bonus: Decimal = Decimal(0)) ->
     )
 
 
-def _rounded(yearly: YearlyCost) -> YearlyCost:
+def _round(yearly: YearlyCost) -> YearlyCost:
     """To the cent, at the very end."""
     amounts = {name: getattr(yearly, name) for name in YearlyCost.__struct_fields__}
     return YearlyCost(
@@ -369,7 +371,7 @@ def _answer(
     return "better", said
 
 
-def _unanswered(vertical: str, today: date, currency: str, why: str) -> Comparison:
+def _without_answer(vertical: str, today: date, currency: str, why: str) -> Comparison:
     return Comparison(
         answer="no_offers",
         sentence=f"a contract of the vertical {vertical!r} is not compared: {why}",
@@ -394,9 +396,9 @@ def _worse(keep: KeepRule, mine: ContractValue, theirs: ContractValue) -> str:
         unread = mine if have is None else theirs
         return f"its {what} cannot be compared: {unread.text!r} is no quantity"
     if keep.want == "at_least" and get < have:
-        return f"less {what}: {theirs.text} instead of {_shown(mine)}"
+        return f"less {what}: {theirs.text} instead of {_amount_text(mine)}"
     if keep.want == "at_most" and get > have:
-        return f"more {what}: {theirs.text} instead of {_shown(mine)}"
+        return f"more {what}: {theirs.text} instead of {_amount_text(mine)}"
     return ""
 
 
@@ -438,5 +440,5 @@ def _words(field: str) -> str:
     return field.replace("_", " ")
 
 
-def _shown(value: ContractValue) -> str:
+def _amount_text(value: ContractValue) -> str:
     return f"{value.text} {value.unit}".strip()

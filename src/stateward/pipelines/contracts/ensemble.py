@@ -56,7 +56,7 @@ def _combine_field(
             alone.append(each)
         else:
             left.remove(like)
-            combined.append(_agreed(each, like))
+            combined.append(_agree(each, like))
     if len(alone) == 1 and len(left) == 1 and not combined:
         return [_different(alone[0], left[0])]
     combined += [_only(each, "only the rules found it") for each in alone]
@@ -64,7 +64,7 @@ def _combine_field(
     return combined or list(ours)
 
 
-def _agreed(ours: FoundValue, theirs: FoundValue) -> FoundValue:
+def _agree(ours: FoundValue, theirs: FoundValue) -> FoundValue:
     """Both agree; the place is that of the rules, which is the more precise one."""
     place = ours.place or theirs.place
     score = min(AGREED if place is not None else UNGROUNDED_MAX, ours.cap, theirs.cap)

@@ -209,7 +209,9 @@ def _count(
                     expected=true,
                     found=[one.value or "" for one in mine],
                     confidence=max((one.confidence for one in mine), default=0),
-                    is_printed=_is_printed(field, _missed(field, true, mine, rules), document),
+                    is_printed=_is_printed(
+                        field, _missing_values(field, true, mine, rules), document
+                    ),
                 )
             )
     known = {field.name for field in vertical.fields}
@@ -240,7 +242,7 @@ def matched(
     return right
 
 
-def _missed(
+def _missing_values(
     field: FieldRule, true: Sequence[str], found: Sequence[FoundValue], rules: ContractRules
 ) -> list[str]:
     """The true values that were not found."""

@@ -89,12 +89,12 @@ def catalogue_of(own: Mapping[str, str]) -> Catalogue:
 def read_catalogue(text: str, *, source: str) -> Catalogue:
     """A catalogue from its text; raises `DeclarationError` with every fault, each with its line."""
     if len(text) > CATALOGUE_CHARS_MAX:
-        raise _refused(source, f"a catalogue has at most {CATALOGUE_CHARS_MAX} characters")
+        raise _refusal(source, f"a catalogue has at most {CATALOGUE_CHARS_MAX} characters")
     text = text.removeprefix("\ufeff")
     is_json = text.lstrip().startswith(("[", "{"))
     rows = list(_json_rows(text, source) if is_json else _csv_rows(text, source))
     if len(rows) > OFFERS_MAX:
-        raise _refused(source, f"a catalogue has at most {OFFERS_MAX} offers, not {len(rows)}")
+        raise _refusal(source, f"a catalogue has at most {OFFERS_MAX} offers, not {len(rows)}")
     faults: list[Fault] = []
     offers: dict[tuple[str, str], Offer] = {}
     for line, row in rows:
@@ -116,12 +116,12 @@ def _csv_rows(text: str, source: str) -> Iterator[tuple[int, Mapping[str, str]]]
     try:
         for row in reader:
             if extra := row.pop("", None):
-                raise _refused(source, f"more cells than columns: {extra}", line=reader.line_num)
+                raise _refusal(source, f"more cells than columns: {extra}", line=reader.line_num)
             cells = {str(key).strip(): (value or "").strip() for key, value in row.items()}
             if any(cells.values()):
                 yield reader.line_num, cells
     except csv.Error as error:
-        raise _refused(source, f"is no CSV: {error}", line=reader.line_num) from error
+        raise _refusal(source, f"is no CSV: {error}", line=reader.line_num) from error
 
 
 def _json_rows(text: str, source: str) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -129,7 +129,7 @@ def _json_rows(text: str, source: str) -> Iterator[tuple[int, Mapping[str, str]]
         rows = msgspec.json.decode(text, type=list[dict[str, str | int | float | None]])
     except msgspec.DecodeError as error:
         said = "must be a JSON list of objects whose values are texts or numbers"
-        raise _refused(source, f"{said}: {error}") from error
+        raise _refusal(source, f"{said}: {error}") from error
     # Numbers as they are written: a float would not be the typed decimal.
     exact = msgspec.json.decode(text, type=list[dict[str, msgspec.Raw]])
     for number, (row, raw) in enumerate(zip(rows, exact, strict=True), start=1):
@@ -159,7 +159,7 @@ class _OfferRow:
         for column in self._cells:
             if len(self._cells[column]) > CELL_CHARS_MAX:
                 self.fault(column, f"a cell has at most {CELL_CHARS_MAX} characters")
-        texts = {column: self._required(column) for column in REQUIRED}
+        texts = {column: self._require(column) for column in REQUIRED}
         texts |= {name: self._cells[name] for name in OTHERS if self._cells.get(name)}
         amounts = {column: self._amount(column) for column in MONEY}
         days = {column: self._day(column) for column in DAYS}
@@ -168,7 +168,7 @@ class _OfferRow:
         }
         return Offer(**texts, **amounts, **days, traits=traits)  # type: ignore[arg-type]
 
-    def _required(self, column: str) -> str:
+    def _require(self, column: str) -> str:
         value = self._cells.get(column, "")
         if not value:
             self.fault(column, f"{column} is missing; every offer has one")
@@ -193,7 +193,7 @@ class _OfferRow:
         return day
 
 
-def _refused(source: str, sentence: str, *, line: int = 0) -> DeclarationError:
+def _refusal(source: str, sentence: str, *, line: int = 0) -> DeclarationError:
     return DeclarationError([Fault(source=source, line=line, path="", sentence=sentence)])
 
 

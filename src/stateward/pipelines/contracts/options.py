@@ -64,13 +64,13 @@ class Watched(Generic[T]):
         self._read = read
         self._warn = warn
         self._bytes_max = bytes_max
-        self._stamp = self._stamped()
+        self._stamp = self._stamp_files()
         self.texts = self._texts()
         self.value = None if path is None else read(self.texts)  # what ships needs no check
 
     def refresh(self) -> None:
         """Read what changed; what cannot be used is said once, and changes nothing."""
-        stamp = self._stamped()
+        stamp = self._stamp_files()
         if stamp == self._stamp:
             return
         self._stamp = stamp
@@ -90,10 +90,10 @@ class Watched(Generic[T]):
         found = sorted(each for each in self._path.iterdir() if each.suffix in SUFFIXES)
         if len(found) > FILES_MAX:
             said = f"a folder holds at most {FILES_MAX} files, not {len(found)}"
-            raise _refused(self._path, said)
+            raise _refusal(self._path, said)
         return found
 
-    def _stamped(self) -> Stamp:
+    def _stamp_files(self) -> Stamp:
         try:
             stats = [(path, path.stat()) for path in self._files()]
         except OSError:
@@ -104,17 +104,17 @@ class Watched(Generic[T]):
         try:
             return {str(path): self._text(path) for path in self._files()}
         except OSError as error:
-            raise _refused(self._path, f"cannot be read: {error.strerror}") from error
+            raise _refusal(self._path, f"cannot be read: {error.strerror}") from error
 
     def _text(self, path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(self._bytes_max + 1)
         if len(data) > self._bytes_max:
-            raise _refused(path, f"is larger than {self._bytes_max} bytes")
+            raise _refusal(path, f"is larger than {self._bytes_max} bytes")
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise _refused(path, "is not UTF-8; save it as UTF-8") from error
+            raise _refusal(path, "is not UTF-8; save it as UTF-8") from error
 
 
 class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
@@ -266,7 +266,7 @@ def _terms(own: Texts) -> int:
 def _key(own: Texts) -> str:
     key = "".join(own.values()).strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise _refused(Path(*own), "must hold the key alone, in plain letters, digits and signs")
+        raise _refusal(Path(*own), "must hold the key alone, in plain letters, digits and signs")
     return key
 
 
@@ -287,5 +287,5 @@ def _path(text: str | None) -> Path | None:
     return None if text is None else Path(text)
 
 
-def _refused(path: Path | None, sentence: str) -> DeclarationError:
+def _refusal(path: Path | None, sentence: str) -> DeclarationError:
     return DeclarationError([Fault(source=str(path), line=0, path="", sentence=sentence)])

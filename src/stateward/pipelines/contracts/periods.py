@@ -35,13 +35,13 @@ _COUNTED = re.compile(
 def converted(found: FoundValue, field: FieldRule, before: str, behind: str) -> FoundValue:
     """The value for the period or unit of its field, if the words around it name another that divides exactly."""
     if field.per == "kWh" and _MEGA.match(behind):
-        return _divided(found, 1000, PRICE, "EUR/MWh, which are 1000 kWh", is_capped=False)
+        return _divide(found, 1000, PRICE, "EUR/MWh, which are 1000 kWh", is_capped=False)
     if field.per != "month" or "computed" in found.why:
         return found
     around = f"{before} {behind}"
     for months, pattern in _PERIODS:
         if pattern.search(around) and not _is_yearly_apart(around, months):
-            return _divided(found, months, CENT, f"{months} months", is_capped=True)
+            return _divide(found, months, CENT, f"{months} months", is_capped=True)
     return found
 
 
@@ -51,9 +51,7 @@ def _is_yearly_apart(around: str, months: int) -> bool:
     return months > 0 and bool(_COUNTED.search(left))
 
 
-def _divided(
-    found: FoundValue, by: int, step: Decimal, what: str, *, is_capped: bool
-) -> FoundValue:
+def _divide(found: FoundValue, by: int, step: Decimal, what: str, *, is_capped: bool) -> FoundValue:
     printed = Decimal(found.value or "0")
     # A candidate may have been read as a price of its unit already; then there is nothing to divide.
     if by == 1000 and printed < 2:

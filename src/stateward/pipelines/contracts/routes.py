@@ -196,7 +196,7 @@ async def ingest(
         record = (await service.writer.ask(opened)).record
         if record.labels.get(SEQUENCING) != OUTSIDE:
             return await _document(service, record.id)
-        answer = await _stepped(request, _step(request, record.id, INGESTED))
+        answer = await _run_step(request, _step(request, record.id, INGESTED))
         return await _document(service, record.id, has_text=True) if return_text else answer
 
     return reply(await _once(request, once, run))
@@ -223,7 +223,7 @@ async def extract(
     if_match: IfMatch = None,
 ) -> Response[schemas.Workflow]:
     """`needsReview` says whether a person must look at it, `reviewTaskId` which review that is."""
-    return reply(await _called(request, workflow_id, EXTRACTED, key, if_match))
+    return reply(await _call_step(request, workflow_id, EXTRACTED, key, if_match))
 
 
 @post(
@@ -240,7 +240,7 @@ async def compare(
     if_match: IfMatch = None,
 ) -> Response[schemas.Workflow]:
     """The last step: `comparison` has the offers, ranked."""
-    return reply(await _called(request, workflow_id, COMPARED, key, if_match))
+    return reply(await _call_step(request, workflow_id, COMPARED, key, if_match))
 
 
 @post(
@@ -264,14 +264,14 @@ async def retry(
 
     async def run() -> Answer:
         record = await service.writer.ask(lambda app: app.external_driver.retry(step))
-        stage = await service.quick.ask(lambda app: _retried(app, record))
-        return await _waited(request, workflow_id, stage)
+        stage = await service.quick.ask(lambda app: _retry_step(app, record))
+        return await _await_step(request, workflow_id, stage)
 
     once = once_of(caller, request, key, (await request.body(), if_match or ""))
     return reply(await _once(request, once, run))
 
 
-def _retried(app: App, record: Record) -> str:
+def _retry_step(app: App, record: Record) -> str:
     """The step that is tried again; refused where there was nothing to retry."""
     stage = retried_step(app.registry.of(record), record)
     if stage is None:
@@ -382,7 +382,7 @@ async def reprocess(
         record = (await service.writer.ask(opened)).record
         if record.labels.get(SEQUENCING) != OUTSIDE:
             return await _document(service, record.id)
-        return await _stepped(request, _step(request, record.id, INGESTED))
+        return await _run_step(request, _step(request, record.id, INGESTED))
 
     once = once_of(caller, request, key, (await request.body(),))
     return reply(await _once(request, once, run))
@@ -413,22 +413,22 @@ async def show(
 # Steps
 
 
-async def _called(
+async def _call_step(
     request: Asked, workflow_id: str, stage: str, key: str | None, if_match: str | None
 ) -> Answer:
     service, caller = service_of(request), caller_of(request)
     step = _step(request, workflow_id, stage, expected_version(service, if_match))
     once = once_of(caller, request, key, (if_match or "",))
-    return await _once(request, once, lambda: _stepped(request, step))
+    return await _once(request, once, lambda: _run_step(request, step))
 
 
-async def _stepped(request: Asked, step: Step) -> Answer:
+async def _run_step(request: Asked, step: Step) -> Answer:
     """Have a step run and wait for it."""
     await service_of(request).writer.ask(lambda app: app.external_driver.request_step(step))
-    return await _waited(request, step.record_id, step.stage)
+    return await _await_step(request, step.record_id, step.stage)
 
 
-async def _waited(request: Asked, record_id: str, stage: str) -> Answer:
+async def _await_step(request: Asked, record_id: str, stage: str) -> Answer:
     """What became of a step, as soon as something did."""
     service = service_of(request)
     deadline = time.monotonic() + service.settings.api.step_seconds_max

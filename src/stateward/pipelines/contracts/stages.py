@@ -326,7 +326,7 @@ def _consumption_label(job: Job) -> Decimal | None:
 
 def _values(job: Job, extraction: Extraction) -> dict[str, ContractValue]:
     """The terms as corrected by a person; otherwise the value of each field with the highest confidence."""
-    corrected = _corrected(job)
+    corrected = _corrected_terms(job)
     if corrected is not None:
         return corrected
     values: dict[str, ContractValue] = {}
@@ -336,7 +336,7 @@ def _values(job: Job, extraction: Extraction) -> dict[str, ContractValue]:
     return values
 
 
-def _corrected(job: Job) -> dict[str, ContractValue] | None:
+def _corrected_terms(job: Job) -> dict[str, ContractValue] | None:
     """All terms after a correction, without those that the person removed; None if there was no correction."""
     try:
         items = list(job.items(REVIEW))

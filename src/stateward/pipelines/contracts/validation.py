@@ -67,12 +67,12 @@ def validate_extraction(extraction: Extraction, rules: ContractRules) -> Validat
     ):
         said = f"the text looks like {seen}, not like {vertical.slug}"
         problems.append(_wrong_vertical(said, vertical))
-    problems += _flagged(extraction.about.get(FLAGS))
+    problems += _flag_problems(extraction.about.get(FLAGS))
     problems += _doubts(extraction.found, best, vertical)
     return _result(min(_scores(extraction.found, best, vertical), default=0), problems, vertical)
 
 
-def _flagged(flags: Json) -> list[ValidationProblem]:
+def _flag_problems(flags: Json) -> list[ValidationProblem]:
     """A problem for each flag of the document as a whole: none of them says that a value is wrong, so none costs."""
     return [
         ValidationProblem(field="", code=str(each["code"]), sentence=str(each["sentence"]))
@@ -94,7 +94,7 @@ def _doubts(
             + (each.why or "there is little that speaks for it"),
             is_blocking=False,
         )
-        for each in _counted(found, best, vertical)
+        for each in _acceptable_values(found, best, vertical)
         if each.field in required and each.confidence < vertical.threshold
     ]
 
@@ -104,12 +104,12 @@ def _scores(
 ) -> Iterator[int]:
     """The confidence of each value that decides: an optional field that is not sure keeps no contract from going on."""
     required = {rule.name for rule in vertical.required}
-    for each in _counted(found, best, vertical):
+    for each in _acceptable_values(found, best, vertical):
         if each.field in required:
             yield each.confidence
 
 
-def _counted(
+def _acceptable_values(
     found: list[FoundValue], best: Mapping[str, FoundValue], vertical: Vertical
 ) -> Iterator[FoundValue]:
     """The values that would be accepted: the best of a field, and of one with several values all of them."""

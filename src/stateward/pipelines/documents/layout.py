@@ -61,7 +61,7 @@ def scanned_page(number: int, page: OcrPage, points: float, *, is_given: bool) -
             base=line.base * points,
             run=run,
             confidence=word.confidence,
-            given=_scaled(page.given_box(word.box), points) if page.turn and is_given else None,
+            given=_scale(page.given_box(word.box), points) if page.turn and is_given else None,
         )
         for run, line in enumerate(page.lines)
         for word in line.words
@@ -113,5 +113,5 @@ def _confidence(word: PdfWord) -> int:
     return getattr(word, "confidence", SURE)
 
 
-def _scaled(box: Box, points: float) -> Box:
+def _scale(box: Box, points: float) -> Box:
     return box[0] * points, box[1] * points, box[2] * points, box[3] * points

@@ -82,10 +82,10 @@ def _fault(page: PdfPage, document: "PdfDocument", uses_text: bool) -> str:
     if not uses_text:
         return "the settings say so"
     with closing(document[page.number - 1]) as opened:
-        return text_fault(page, _covered(opened))
+        return text_fault(page, _coverage(opened))
 
 
-def _covered(page: "OpenPage") -> float:
+def _coverage(page: "OpenPage") -> float:
     """The share of the page that its largest image covers."""
     import pypdfium2.raw as raw
 

@@ -61,7 +61,7 @@ class _Truncated(Exception):
 
 
 @contextmanager
-def _opened(path: Path, *, is_lenient: bool = False) -> Iterator["Image"]:
+def _open(path: Path, *, is_lenient: bool = False) -> Iterator["Image"]:
     """The picture; whatever is wrong with it inside this block is a `FatalFailure` or `_Truncated`."""
     from PIL import Image, ImageFile, UnidentifiedImageError
 
@@ -91,7 +91,7 @@ def _opened(path: Path, *, is_lenient: bool = False) -> Iterator["Image"]:
 def _page_count(path: Path, pages_max: int) -> int:
     """The pages of a TIFF, all of them; any other format has one, even if it moves."""
     try:
-        with _opened(path) as picture:
+        with _open(path) as picture:
             if picture.format != "TIFF":
                 return 1
             for number in range(pages_max + 1):
@@ -112,7 +112,7 @@ def _page(
 ) -> PageImage:
     from PIL import ImageOps
 
-    with _opened(path, is_lenient=is_lenient) as picture:
+    with _open(path, is_lenient=is_lenient) as picture:
         if number:
             picture.seek(number)
         width, height = picture.size

@@ -173,10 +173,10 @@ class _ReceiptReading:
     # The total
 
     def _total(self) -> ReceiptField | None:
-        labelled = self._labelled()
-        paid, paid_why = self._paid()
+        labelled = self._labelled_amount()
+        paid, paid_why = self._paid_amount()
         if labelled is None:
-            return self._unlabelled(paid, paid_why)
+            return self._unlabelled_total(paid, paid_why)
         chosen, why = labelled
         if chosen.is_whole and paid is not None and _same_digits(chosen.value, paid.value):
             chosen, why = paid, f"{why}; its decimal sign was lost, {paid_why} has it"
@@ -198,7 +198,7 @@ class _ReceiptReading:
         self._decisions.append(f"total {chosen.value}: {why}; {prints} times on the receipt")
         return self._total_field(chosen, 50 if flags else sure, flags)
 
-    def _unlabelled(self, paid: _Amount | None, why: str) -> ReceiptField | None:
+    def _unlabelled_total(self, paid: _Amount | None, why: str) -> ReceiptField | None:
         """No line says that it is the total: what was paid is, if the prices add up to it."""
         if paid is None:
             self._notes.append(f"{NOT_FOUND}: no line names a total; enter it by hand")
@@ -229,7 +229,7 @@ class _ReceiptReading:
             flags=tuple(flags),
         )
 
-    def _labelled(self) -> tuple[_Amount, str] | None:
+    def _labelled_amount(self) -> tuple[_Amount, str] | None:
         """The amount beside the strongest word; of several, the one that is printed most often, then the largest."""
         found: list[tuple[int, _Amount, str]] = []
         for index, (rank, _) in enumerate(self._ranks):
@@ -258,7 +258,7 @@ class _ReceiptReading:
             return below[-1] if below else None
         return None
 
-    def _paid(self) -> tuple[_Amount | None, str]:
+    def _paid_amount(self) -> tuple[_Amount | None, str]:
         """What was paid less the change; cash without change may be more than the total, so that it says nothing."""
         paid: list[tuple[_Amount, bool]] = []
         change: _Amount | None = None

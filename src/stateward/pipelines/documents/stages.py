@@ -109,7 +109,7 @@ def index_pages(job: Job) -> Generator[Fields, None, Outcome]:
     is_told = job.labels.get("source_type") == RECEIPT or settings.receipts == "always"
     if settings.receipts == "never" and not is_told:
         return Outcome()
-    printed = [_printed(line) for lines in pages.values() for line in lines]
+    printed = [_printed_line(line) for lines in pages.values() for line in lines]
     found = receipt_fields(
         printed, languages=settings.languages, date_order=settings.date_order, is_told=is_told
     )
@@ -147,7 +147,7 @@ class _Reading:
                 page = self._read(source)
                 yield from self._items(page, source)
                 if source.image is not None:
-                    pdf.add(page, _turned(source.image.picture, page.turn))
+                    pdf.add(page, _turn(source.image.picture, page.turn))
                     has_image = True
             pdf.close()
         if has_image:
@@ -202,7 +202,7 @@ class _Reading:
         image = source.image
         if image is None:
             raise ValueError(f"page {source.number} has neither text nor an image")
-        found = self._recognized(source.number, image)
+        found = self._recognize(source.number, image)
         page = scanned_page(source.number, found, image.points, is_given=self._is_pdf)
         why = f" ({source.why})" if source.why else ""
         turned = f", turned by {page.turn} degrees" if page.turn else ""
@@ -212,7 +212,7 @@ class _Reading:
         self._note(page, image)
         return page
 
-    def _recognized(self, number: int, image: PageImage) -> OcrPage:
+    def _recognize(self, number: int, image: PageImage) -> OcrPage:
         """What the image of a page says, from an earlier attempt where there was one."""
         size = "x".join(map(str, image.picture.size))
         name = f"page {number} {size} {' '.join(self._settings.languages)}"[:200]
@@ -272,7 +272,7 @@ def _path(job: Job) -> Path:
     return path
 
 
-def _turned(picture: "Image", turn: int) -> "Image":
+def _turn(picture: "Image", turn: int) -> "Image":
     return picture.rotate(-turn, expand=True) if turn else picture
 
 
@@ -285,7 +285,7 @@ def _middle(values: list[int]) -> int:
     return sorted(values)[len(values) // 2]
 
 
-def _printed(item: Fields) -> PrintedLine:
+def _printed_line(item: Fields) -> PrintedLine:
     return msgspec.convert(
         {"page": item["page"], "words": item["words"], "where": item["where"]}, PrintedLine
     )

@@ -70,20 +70,20 @@ def _citation(files: Mapping[str, bytes], publication: Fields) -> bytes:
         "cff-version: 1.2.0",
         "message: If you use these data, please cite them as below.",
         "type: dataset",
-        f"title: {_quoted(package.get('title') or package.get('name') or 'Research data')}",
+        f"title: {_quote(package.get('title') or package.get('name') or 'Research data')}",
         "authors:",
-        *(f"  - name: {_quoted(name)}" for name in names or ["Unknown"]),
-        f"date-released: {_quoted(str(publication.get('published_at', ''))[:10])}",
+        *(f"  - name: {_quote(name)}" for name in names or ["Unknown"]),
+        f"date-released: {_quote(str(publication.get('published_at', ''))[:10])}",
         "identifiers:",
         "  - type: other",
-        f"    value: {_quoted(publication.get('record_id'))}",
+        f"    value: {_quote(publication.get('record_id'))}",
         "  - type: other",
-        f"    value: {_quoted(provenance.get('document', ''))}",
+        f"    value: {_quote(provenance.get('document', ''))}",
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     return msgspec.json.encode(str(value)).decode()
 
 

@@ -192,14 +192,14 @@ def _plain(value: object) -> str:
 
 
 def _integer(field: Field, text: str) -> str:
-    bare = _ungrouped(field, text)
+    bare = _remove_grouping(field, text)
     if not _INTEGER.fullmatch(bare) or len(bare) > DIGITS_MAX:
         raise CellFault(BAD_VALUE, "it is no whole number")
     return str(int(bare))
 
 
 def _number(field: Field, text: str) -> str:
-    bare = _ungrouped(field, text)
+    bare = _remove_grouping(field, text)
     if field.decimal_char != ".":
         if "." in bare:
             raise CellFault(
@@ -219,7 +219,7 @@ def _number(field: Field, text: str) -> str:
     return f"{value:f}"
 
 
-def _ungrouped(field: Field, text: str) -> str:
+def _remove_grouping(field: Field, text: str) -> str:
     if field.group_char:
         text = text.replace(field.group_char, "")
     if not field.bare_number:
@@ -298,13 +298,13 @@ def infer(
     """A schema that nearly all cells fit; the few that do not are faults."""
     none = frozenset(missing)
     fields = tuple(
-        _inferred(heading, [cell.strip() for cell in cells if cell.strip() not in none])
+        _infer(heading, [cell.strip() for cell in cells if cell.strip() not in none])
         for heading, cells in zip(headings, columns, strict=True)
     )
     return TableSchema(fields=fields, missing_values=tuple(missing), is_inferred=True)
 
 
-def _inferred(heading: str, cells: Sequence[str]) -> Field:
+def _infer(heading: str, cells: Sequence[str]) -> Field:
     unit = heading_unit(heading)[1]
     candidates = [
         Field(name=heading, type="integer", unit=unit),

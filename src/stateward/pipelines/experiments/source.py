@@ -269,7 +269,7 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         notes.append(
             f"{NO_HEADER}: the first row of {plan.name} holds numbers; columns are numbered"
         )
-    headings = _headings(first, plan, settings) if has_header else _numbered(first, plan)
+    headings = _headings(first, plan, settings) if has_header else _numbered_names(first, plan)
     units: dict[str, str] = {}
     below = records[1:] if has_header else records
     if plan.schema is None and has_header and _is_units_row(below, settings):
@@ -449,7 +449,7 @@ def _check_names(headings: Sequence[str], plan: _Plan) -> None:
         )
 
 
-def _numbered(cells: Sequence[str], plan: _Plan) -> tuple[str, ...]:
+def _numbered_names(cells: Sequence[str], plan: _Plan) -> tuple[str, ...]:
     if plan.schema is not None:
         if len(plan.schema.fields) != len(cells):
             raise FatalFailure(

@@ -51,7 +51,7 @@ def summary(values: Sequence[Decimal]) -> Summary:
     """Everything about one column."""
     if not values:
         return Summary(count=0)
-    whole, scale = _scaled(values)
+    whole, scale = _scale(values)
     n, total = len(whole), sum(whole)
     # n times each deviation from the mean is a whole number too.
     deviations = [n * value - total for value in whole]
@@ -77,7 +77,7 @@ def summary(values: Sequence[Decimal]) -> Summary:
 def correlation(one: Sequence[Decimal], other: Sequence[Decimal]) -> str | None:
     """Pearson's coefficient of two columns of the same length; None if one of them never changes."""
     n = len(one)
-    a, b = (_scaled(each)[0] for each in (one, other))
+    a, b = (_scale(each)[0] for each in (one, other))
     first, second = ([n * value - sum(values) for value in values] for values in (a, b))
     norm = sum(x * x for x in first) * sum(y * y for y in second)
     if not norm:
@@ -150,7 +150,7 @@ def _text(value: Decimal) -> str:
     return f"{rounded:f}" if -7 <= exponent < 21 else f"{rounded:e}"
 
 
-def _scaled(values: Sequence[Decimal]) -> tuple[list[int], int]:
+def _scale(values: Sequence[Decimal]) -> tuple[list[int], int]:
     """Whole numbers in the proportion of these values, and by how much they are larger."""
     places = max(0, *(-int(value.as_tuple().exponent) for value in values))
     scale = 10**places

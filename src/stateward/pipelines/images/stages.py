@@ -38,7 +38,7 @@ def resize(job: Job) -> Outcome[DerivedPicture]:
     """A derived picture of each size."""
     settings = settings_of(job)
     picture = _read(job, settings, settings.sizes, is_lenient=job.retry_count > 0)
-    items = [_saved(job, picture, size, settings) for size in settings.sizes]
+    items = [_save_picture(job, picture, size, settings) for size in settings.sizes]
     for note in picture.notes:
         job.log(note, level="warning")
     facts: dict[str, object] = {"notes": list(picture.notes)} if picture.notes else {}
@@ -51,7 +51,7 @@ def thumbnail(job: Job) -> Outcome[DerivedPicture]:
     about = job.about("resize")
     is_partial = about.get("is_partial") is True
     picture = _read(job, settings, [settings.thumbnail], is_lenient=is_partial)
-    item = _saved(job, picture, settings.thumbnail, settings)
+    item = _save_picture(job, picture, settings.thumbnail, settings)
     facts: dict[str, object] = {"thumbnail_ref": item.ref}
     if picture.notes:
         facts["notes"] = list(picture.notes)
@@ -113,18 +113,18 @@ def _read(
             pixels_max=settings.pixels_max,
             setting="images.pixels_max",
             is_lenient=is_lenient,
-            wanted=_wanted(sizes),
+            wanted=_largest_size(sizes),
         )
 
 
-def _wanted(sizes: Sequence[SizeSettings]) -> tuple[int, int] | None:
+def _largest_size(sizes: Sequence[SizeSettings]) -> tuple[int, int] | None:
     """The largest size that will be drawn; None where that depends on what is cropped away."""
     if any(size.fit == "cover" for size in sizes):
         return None
     return max(size.width for size in sizes), max(size.height for size in sizes)
 
 
-def _saved(
+def _save_picture(
     job: Job, picture: Picture, size: SizeSettings, settings: ImageSettings
 ) -> DerivedPicture:
     image, box = drawn(picture.image, picture.facts.shown, size)

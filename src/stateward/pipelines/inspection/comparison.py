@@ -99,18 +99,18 @@ def differences(
     template: Gray, picture: Gray, *, thresholds: "Thresholds", is_seen: Mask
 ) -> Iterator[Region]:
     """The regions in which a picture, in its place and in the template's light, differs from the template."""
-    compared = is_seen & _compared(template.shape, thresholds)
+    compared = is_seen & _compare(template.shape, thresholds)
     r = thresholds.tolerance_px
     brighter = picture.astype(np.int16) - _spread(template, r, np.maximum)
     darker = _spread(template, r, np.minimum).astype(np.int16) - picture
     kinds = (EXTRA, MISSING) if thresholds.material == "bright" else (MISSING, EXTRA)
     for kind, difference in zip(kinds, (brighter, darker), strict=True):
         mask = (difference >= thresholds.difference_min) & compared
-        mask = _opened(mask, thresholds.thickness_min_px)
+        mask = _opening(mask, thresholds.thickness_min_px)
         yield from _regions(kind, mask, difference)
 
 
-def _compared(shape: tuple[int, ...], thresholds: "Thresholds") -> Mask:
+def _compare(shape: tuple[int, ...], thresholds: "Thresholds") -> Mask:
     mask = np.zeros(shape, dtype=bool)
     margin = thresholds.margin_px
     mask[margin : shape[0] - margin, margin : shape[1] - margin] = True
@@ -144,14 +144,16 @@ def _spread(gray: Gray, reach: int, pick: np.ufunc) -> Gray:
     return gray
 
 
-def _opened(mask: Mask, side: int) -> Mask:
+def _opening(mask: Mask, side: int) -> Mask:
     """The mask without what a square of that side does not fit into."""
-    kept = _moved(_moved(mask, range(side), np.logical_and, 0), range(side), np.logical_and, 1)
+    kept = _join_moved(
+        _join_moved(mask, range(side), np.logical_and, 0), range(side), np.logical_and, 1
+    )
     back = range(0, -side, -1)
-    return _moved(_moved(kept, back, np.logical_or, 0), back, np.logical_or, 1)
+    return _join_moved(_join_moved(kept, back, np.logical_or, 0), back, np.logical_or, 1)
 
 
-def _moved(mask: Mask, steps: Iterable[int], join: np.ufunc, axis: int) -> Mask:
+def _join_moved(mask: Mask, steps: Iterable[int], join: np.ufunc, axis: int) -> Mask:
     """The mask joined with itself, moved by each step; nothing comes in from outside."""
     result = mask.copy()
     for step in steps:
@@ -175,7 +177,7 @@ def _regions(kind: str, mask: Mask, difference: NDArray[np.int16]) -> Iterator[R
     reach = JOINED_PX
     near = np.pad(mask, reach)
     for axis in (0, 1):
-        near = _moved(near, range(-reach, reach + 1), np.logical_or, axis)
+        near = _join_moved(near, range(-reach, reach + 1), np.logical_or, axis)
     areas = _row_sums(np.pad(mask, reach).astype(np.int32))
     contrasts = _row_sums(np.pad(np.where(mask, difference, 0), reach).astype(np.int32))
     found: dict[int, _Growing] = {}

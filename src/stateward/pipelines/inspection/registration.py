@@ -42,18 +42,18 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
 
 def register(template: Gray, picture: Gray, *, shift_max_px: float) -> Registration:
     """How a picture must be moved to lie over its template. Both have the same size."""
-    starts = [_tried(template, picture, np.eye(3))]
-    starts.append(_tried(template, picture, _rough(template, picture, shift_max_px)))
+    starts = [_try_out(template, picture, np.eye(3))]
+    starts.append(_try_out(template, picture, _rough(template, picture, shift_max_px)))
     best = latest = min(starts, key=_difference)
     for reach in BLOCK_REACHES_PX:
         step = _refinement(template, latest.moved, reach)
         if step is None:
             break
-        latest = _tried(template, picture, latest.matrix @ step)
+        latest = _try_out(template, picture, latest.matrix @ step)
         best = min(best, latest, key=_difference)
         if _largest_move(step, template.shape) < SETTLED_PX:
             break
-    return _described(best.matrix, template.shape)
+    return _describe(best.matrix, template.shape)
 
 
 class _Try(NamedTuple):
@@ -64,7 +64,7 @@ class _Try(NamedTuple):
     difference: float
 
 
-def _tried(template: Gray, picture: Gray, matrix: Matrix) -> _Try:
+def _try_out(template: Gray, picture: Gray, matrix: Matrix) -> _Try:
     moved = warped(picture, matrix)
     difference = float(np.abs(template.astype(np.int16) - moved).mean())
     return _Try(matrix, moved, difference)
@@ -215,7 +215,7 @@ def _fraction(surface: NDArray[np.floating], peak: tuple[np.intp, ...], axis: in
     return 0.0 if bend == 0 else max(-0.5, min(0.5, (before - after) / (2 * bend)))
 
 
-def _described(matrix: Matrix, shape: tuple[int, ...]) -> Registration:
+def _describe(matrix: Matrix, shape: tuple[int, ...]) -> Registration:
     height, width = shape
     middle = np.array([width / 2, height / 2, 1])
     moved = matrix @ middle - middle

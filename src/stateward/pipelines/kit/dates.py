@@ -187,8 +187,8 @@ def split_date(text: str) -> DateParts | None:
     if _SHORT.fullmatch(text):
         return DateParts((int(text[:2]), int(text[2:4]), int(text[4:])), "", "", 2)
     if found := _GLUED.fullmatch(text):
-        return _named(f"{found[1]} {found[2]}")
-    return _named(text)
+        return _parse_named_month(f"{found[1]} {found[2]}")
+    return _parse_named_month(text)
 
 
 @lru_cache(maxsize=CACHE_MAX)
@@ -259,7 +259,7 @@ def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") ->
             open_count += 1
             dots += found.separator == "."
     if any(counts.values()):
-        return _elected(counts, sample, era)
+        return _elect(counts, sample, era)
     if not open_count:
         return OrderVote(usual or "ymd", era, "every date shows its own order")
     if dots == open_count:
@@ -269,7 +269,7 @@ def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") ->
     return OrderVote("", era, "every date could be day first or month first")
 
 
-def _elected(counts: dict[str, int], sample: dict[str, str], era: int) -> OrderVote:
+def _elect(counts: dict[str, int], sample: dict[str, str], era: int) -> OrderVote:
     won = max(ORDERS, key=lambda order: counts[order])
     against = sum(counts.values()) - counts[won]
     if against >= counts[won]:
@@ -325,7 +325,7 @@ def _compact(digits: str) -> DateParts | None:
     return DateParts((int(digits[:2]), int(digits[2:4]), int(digits[4:])), "", "")
 
 
-def _named(text: str) -> DateParts | None:
+def _parse_named_month(text: str) -> DateParts | None:
     """`5 janv. 2024`, `Jan 5, 2024`, `05-JAN-24`, `5. März`, `Mon 5 Jan`."""
     tokens = _TOKENS.findall(_TIME_TAIL.sub("", text))
     numbers: list[str] = []

@@ -67,7 +67,7 @@ def read_records(
             file.readline()
         taken: list[str] = []  # the lines of the record at hand
         reader = csv.reader(
-            _copied(file, taken),
+            _copy(file, taken),
             delimiter=dialect.delimiter,
             skipinitialspace=dialect.skips_blanks,
         )
@@ -79,11 +79,11 @@ def read_records(
                 return
             except csv.Error as error:
                 report(line + 1, f"the text cannot be split into cells: {error}")
-                yield from _unquoted(taken, line, dialect.delimiter)
+                yield from _unquote(taken, line, dialect.delimiter)
             else:
                 if len(taken) > 1 and _is_unclosed(cells, taken, width, looks_like_record):
                     report(line + 1, f"a quote is not closed over {len(taken)} lines")
-                    yield from _unquoted(taken, line, dialect.delimiter)
+                    yield from _unquote(taken, line, dialect.delimiter)
                 else:
                     width = len(cells)
                     yield line + 1, cells
@@ -110,7 +110,7 @@ def _score(
     return (*score(rows), max((widths.count(width) for width in set(widths)), default=0))
 
 
-def _copied(file: io.TextIOWrapper, taken: list[str]) -> Iterator[str]:
+def _copy(file: io.TextIOWrapper, taken: list[str]) -> Iterator[str]:
     for text in file:
         taken.append(text)
         yield text
@@ -128,7 +128,7 @@ def _is_unclosed(
     return any(map(looks_like_record, max(cells, key=len).split("\n")[1:]))
 
 
-def _unquoted(lines: list[str], before: int, delimiter: str) -> Iterator[Record]:
+def _unquote(lines: list[str], before: int, delimiter: str) -> Iterator[Record]:
     """Lines that were taken for one record, each by itself and without quotes."""
     for number, text in enumerate(lines, start=before + 1):
         cells = text.rstrip("\r\n").split(delimiter)

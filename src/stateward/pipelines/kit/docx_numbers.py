@@ -59,7 +59,7 @@ class ListNumbers:
         if level.format in ("bullet", "none"):
             return ""
         return _PLACE.sub(
-            lambda match: _printed(found, counts, int(match[1]) - 1, level), level.text
+            lambda match: _printed_number(found, counts, int(match[1]) - 1, level), level.text
         )
 
     def _place(self, paragraph: etree._Element) -> tuple[str, int]:
@@ -79,7 +79,7 @@ class ListNumbers:
         return list_id or "", min(max(depth or 0, 0), LEVELS - 1)
 
 
-def _printed(found: _List, counts: list[int], depth: int, level: _Level) -> str:
+def _printed_number(found: _List, counts: list[int], depth: int, level: _Level) -> str:
     own = found.levels.get(depth, _Level())
     return _number(counts[depth] or own.start, "decimal" if level.is_legal else own.format)
 

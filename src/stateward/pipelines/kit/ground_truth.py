@@ -51,7 +51,7 @@ class TruthFiles:
             if path.is_file() and path != document:
                 return Told(read_json(path, exact=self._exact), path.name)
         for folder in self._folders(document):
-            told = self._listed(folder)
+            told = self._listed_truth(folder)
             name = document.relative_to(folder)
             for key in (name.as_posix(), name.with_suffix("").as_posix()):
                 if key in told:
@@ -64,7 +64,7 @@ class TruthFiles:
             if folder == self._folder:
                 return
 
-    def _listed(self, folder: Path) -> Mapping[str, Told]:
+    def _listed_truth(self, folder: Path) -> Mapping[str, Told]:
         if folder not in self._lists:
             self._lists[folder] = dict(self._read_lists(folder))
         return self._lists[folder]
@@ -97,7 +97,7 @@ def documents_in(folder: Path, suffixes: Collection[str]) -> Iterator[Path]:
 
 def read_json(path: Path, *, exact: bool = False) -> object:
     """The JSON value of a truth file."""
-    return _decoded(read_text(path), path.name, exact=exact)
+    return _decode(read_text(path), path.name, exact=exact)
 
 
 def read_json_lines(path: Path, *, exact: bool = False) -> Iterator[dict[str, object]]:
@@ -105,7 +105,7 @@ def read_json_lines(path: Path, *, exact: bool = False) -> Iterator[dict[str, ob
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if line.strip():
             place = f"{path.name}, line {number}"
-            yield mapping(_decoded(line, place, exact=exact), place)
+            yield mapping(_decode(line, place, exact=exact), place)
 
 
 def read_text(path: Path) -> str:
@@ -127,7 +127,7 @@ def mapping(value: object, place: str) -> dict[str, object]:
     return value
 
 
-def _decoded(text: str, place: str, *, exact: bool) -> object:
+def _decode(text: str, place: str, *, exact: bool) -> object:
     try:
         return json.loads(text, parse_float=Decimal if exact else None)
     except (ValueError, RecursionError) as error:

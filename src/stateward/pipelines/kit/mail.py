@@ -54,7 +54,10 @@ def read_mail(path: Path, *, read: ReadDocument, pages_max: int) -> TextDocument
             f"the mail is damaged ({error}); save it again", code=CORRUPT_FILE
         ) from error
     damage: list[str] = []
-    parts = [*_attached(message, read, damage), *(MailPage(text) for text in _body(message))]
+    parts = [
+        *_attachment_pages(message, read, damage),
+        *(MailPage(text) for text in _body(message)),
+    ]
     if len(parts) > pages_max:
         raise FatalFailure(
             f"the mail has {len(parts)} pages with its attachments, and the limit is {pages_max}; submit the contract",
@@ -80,7 +83,9 @@ def read_mail(path: Path, *, read: ReadDocument, pages_max: int) -> TextDocument
     return TextDocument("eml", pages, damage="; ".join(damage))
 
 
-def _attached(message: "EmailMessage", read: ReadDocument, damage: list[str]) -> Iterator[MailPage]:
+def _attachment_pages(
+    message: "EmailMessage", read: ReadDocument, damage: list[str]
+) -> Iterator[MailPage]:
     """Each page of each attachment, without text for one that cannot be read; what is damaged is added to `damage`."""
     attachments = list(message.iter_attachments()) if message.is_multipart() else []
     if len(attachments) > ATTACHMENTS_MAX:

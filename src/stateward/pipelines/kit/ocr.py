@@ -155,7 +155,7 @@ class Recognizer:
         survey = self._survey(pixels)
         turn = self._turn(pixels, survey)
         if turn:
-            pixels = _turned(pixels, turn)
+            pixels = _turn_pixels(pixels, turn)
             survey = self._survey(pixels)
         quads = self._quads(pixels, survey)[:LINES_MAX]
         slope = median(map(_slope, quads)) if quads else 0.0
@@ -166,7 +166,7 @@ class Recognizer:
     def _survey(self, pixels: "Pixels") -> list[Quad]:
         """The lines of the whole page at a glance, reduced so that they cost no more than a band."""
         height, width = pixels.shape[:2]
-        return self._found(pixels, min(1.0, math.sqrt(SURVEY_PIXELS / (height * width))))
+        return self._detect(pixels, min(1.0, math.sqrt(SURVEY_PIXELS / (height * width))))
 
     def _turn(self, pixels: "Pixels", quads: Sequence[Quad]) -> int:
         """By how many degrees the page must be turned, by the majority of its lines."""
@@ -200,16 +200,16 @@ class Recognizer:
                 -1.0 if number == 0 else top + margin,
                 height + 1.0 if number == bands - 1 else bottom - margin,
             )
-            for quad in self._found(pixels[top:bottom], scale):
+            for quad in self._detect(pixels[top:bottom], scale):
                 moved = tuple((x, y + top) for x, y in quad)
                 middle = sum(y for _, y in moved) / 4
                 if core[0] <= middle < core[1] and not any(_covers(one, moved) for one in large):
                     found.append(moved)
         return found
 
-    def _found(self, pixels: "Pixels", scale: float) -> list[Quad]:
+    def _detect(self, pixels: "Pixels", scale: float) -> list[Quad]:
         """The text of a part of a page, in its own pixels."""
-        found = self._ask(_gridded(pixels, scale), use_det=True, use_cls=False, use_rec=False)
+        found = self._ask(_fit_to_grid(pixels, scale), use_det=True, use_cls=False, use_rec=False)
         if found.boxes is None:
             return []
         height, width = pixels.shape[:2]
@@ -330,13 +330,13 @@ def _pixels(picture: "Image") -> "Pixels":
     return np.ascontiguousarray(np.asarray(picture.convert("RGB"))[:, :, ::-1])
 
 
-def _turned(pixels: "Pixels", turn: int) -> "Pixels":
+def _turn_pixels(pixels: "Pixels", turn: int) -> "Pixels":
     import numpy as np
 
     return np.ascontiguousarray(np.rot90(pixels, -turn // 90))
 
 
-def _gridded(pixels: "Pixels", scale: float) -> "Pixels":
+def _fit_to_grid(pixels: "Pixels", scale: float) -> "Pixels":
     """Pixels in the size for detection, with a margin of paper up to the next multiple of the grid."""
     import cv2
     import numpy as np

@@ -116,12 +116,12 @@ def read_picture(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd metadata; what matters is raised
-        image = _opened(file)
+        image = _open(file)
         check_pixels(*image.size, pixels_max=pixels_max, setting=setting)
         facts = _facts(image)
         if wanted is not None:
             _scale_while_decoding(image, wanted)
-        image, is_partial = _loaded(image, file, is_lenient=is_lenient)
+        image, is_partial = _load(image, file, is_lenient=is_lenient)
         orientation = _orientation(image)  # after loading: a TIFF is turned while it is read
         facts = replace(
             facts,
@@ -131,7 +131,7 @@ def read_picture(
         )
         image, color_notes = _true_colors(image)
         return Picture(
-            image=_turned(image, orientation),
+            image=_turn(image, orientation),
             facts=facts,
             notes=(*_notes(facts), *color_notes),
         )
@@ -164,7 +164,7 @@ def encoded(image: "Image", format_: str, *, quality: int = 85) -> bytes:
 # Opening
 
 
-def _opened(file: BinaryIO) -> "Image":
+def _open(file: BinaryIO) -> "Image":
     from PIL import Image
 
     head = file.read(HEAD_BYTES)
@@ -181,7 +181,7 @@ def _opened(file: BinaryIO) -> "Image":
     except MemoryError:
         raise
     except Exception as error:
-        raise _unopened(head, size) from error
+        raise _open_error(head, size) from error
 
 
 @cache
@@ -192,7 +192,7 @@ def _formats() -> list[str]:
     return [name.upper() for name in FORMATS]
 
 
-def _unopened(head: bytes, size: int) -> FatalFailure:
+def _open_error(head: bytes, size: int) -> FatalFailure:
     kind = picture_kind(head)
     if kind == "heic":
         return FatalFailure(
@@ -269,7 +269,7 @@ def _scale_while_decoding(image: "Image", wanted: tuple[int, int]) -> None:
         image.draft("", (side, side))
 
 
-def _loaded(image: "Image", file: BinaryIO, *, is_lenient: bool) -> tuple["Image", bool]:
+def _load(image: "Image", file: BinaryIO, *, is_lenient: bool) -> tuple["Image", bool]:
     """The picture with its pixels, and whether some of them are missing."""
     try:
         image.seek(0)
@@ -294,7 +294,7 @@ def _partly_loaded(file: BinaryIO) -> "Image":
         before = ImageFile.LOAD_TRUNCATED_IMAGES
         ImageFile.LOAD_TRUNCATED_IMAGES = True
         try:
-            image = _opened(file)
+            image = _open(file)
             image.load()
         except (MemoryError, StageFailure):
             raise
@@ -330,7 +330,7 @@ def _orientation(image: "Image") -> int:
     return found if isinstance(found, int) and found in range(1, 9) else UPRIGHT
 
 
-def _turned(image: "Image", orientation: int) -> "Image":
+def _turn(image: "Image", orientation: int) -> "Image":
     from PIL.Image import Transpose
 
     turns = {
@@ -372,7 +372,7 @@ def _has_alpha(image: "Image") -> bool:
 def _eight_bits(image: "Image") -> tuple["Image", list[str]]:
     """Grey values of 16 bits as those of 8; values of any other range are stretched from black to white."""
     if image.mode.startswith("I;16"):
-        return _stretched(image.convert("I"), 0, DEEP_LEVELS), []
+        return _stretch(image.convert("I"), 0, DEEP_LEVELS), []
     lowest, highest = (float(str(value)) for value in image.getextrema())
     if not (isfinite(lowest) and isfinite(highest)):
         raise FatalFailure(
@@ -380,12 +380,12 @@ def _eight_bits(image: "Image") -> tuple["Image", list[str]]:
             code=IMAGE_UNSUPPORTED,
         )
     if image.mode == "I" and lowest >= 0 and LEVELS < highest <= DEEP_LEVELS:
-        return _stretched(image, 0, DEEP_LEVELS), []
+        return _stretch(image, 0, DEEP_LEVELS), []
     note = f"{VALUES_RESCALED}: its values from {lowest:g} to {highest:g} are shown from black to white"
-    return _stretched(image, lowest, highest), [note]
+    return _stretch(image, lowest, highest), [note]
 
 
-def _stretched(image: "Image", lowest: float, highest: float) -> "Image":
+def _stretch(image: "Image", lowest: float, highest: float) -> "Image":
     scale = LEVELS / (highest - lowest) if highest > lowest else 0.0
     # A half is added because the conversion to whole numbers cuts off.
     return (

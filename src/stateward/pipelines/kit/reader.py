@@ -179,7 +179,7 @@ def _office_text(path: Path, *, is_numbered: bool) -> tuple[str, str]:
         return "docx", read_docx(path, is_numbered=is_numbered)
     if is_odt(path):
         return "odt", read_odt(path)
-    raise _unsupported("a zip archive; extract it and submit what is inside")
+    raise _unsupported_error("a zip archive; extract it and submit what is inside")
 
 
 def _text(path: Path, head: bytes) -> str:
@@ -191,15 +191,15 @@ def _text(path: Path, head: bytes) -> str:
             raise FatalFailure(
                 "the document is encrypted with a password; save it without one", code=ENCRYPTED
             )
-        raise _unsupported("an old Word or Excel document; save it as DOCX or PDF")
+        raise _unsupported_error("an old Word or Excel document; save it as DOCX or PDF")
     if what := foreign_file(head):
-        raise _unsupported(what)
+        raise _unsupported_error(what)
     _check_size(path, TEXT_BYTES_MAX)
     text = path.read_bytes().decode(find_encoding(path).name, "replace").lstrip("\ufeff")
     if is_binary(text):
-        raise _unsupported("neither a PDF nor a DOCX nor a text")
+        raise _unsupported_error("neither a PDF nor a DOCX nor a text")
     if _MARKUP.match(text):
-        raise _unsupported("a web page or other markup; save it as PDF")
+        raise _unsupported_error("a web page or other markup; save it as PDF")
     return text
 
 
@@ -211,7 +211,7 @@ def _check_size(path: Path, bytes_max: int) -> None:
         )
 
 
-def _unsupported(what: str) -> FatalFailure:
+def _unsupported_error(what: str) -> FatalFailure:
     return FatalFailure(f"the file is {what}", code=UNSUPPORTED_FORMAT)
 
 

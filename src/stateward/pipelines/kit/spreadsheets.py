@@ -28,7 +28,7 @@ def read_sheets(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
             code=ENCRYPTED,
         ) from error
     except (CalamineError, OSError, ValueError) as error:
-        raise _damaged("the spreadsheet", error) from error
+        raise _damage_error("the spreadsheet", error) from error
     for name in book.sheet_names:
         yield name, _rows(book, name)
 
@@ -43,7 +43,7 @@ def _rows(book: CalamineWorkbook, name: str) -> list[list[str]]:
         first = sheet.start[0] if sheet.start else 0
         rows = sheet.to_python(skip_empty_area=True)
     except (CalamineError, OSError, ValueError) as error:
-        raise _damaged(f"the sheet {name!r}", error) from error
+        raise _damage_error(f"the sheet {name!r}", error) from error
     return [[] for _ in range(first)] + [[cell_text(cell) for cell in row] for row in rows]
 
 
@@ -69,5 +69,5 @@ def cell_text(cell: object) -> str:
     return ""
 
 
-def _damaged(what: str, error: Exception) -> FatalFailure:
+def _damage_error(what: str, error: Exception) -> FatalFailure:
     return FatalFailure(f"{what} is damaged ({error}); download it again", code=CORRUPT_FILE)

@@ -43,12 +43,12 @@ def analyze_results(
     previous = _previous_results(told, list(earlier))
     names = _field_names(told)
     return [
-        _analyzed(each, names[at], previous.get(at), critical, delta_percent)
+        _analyze(each, names[at], previous.get(at), critical, delta_percent)
         for at, each in enumerate(told)
     ]
 
 
-def _analyzed(
+def _analyze(
     result: LabResult,
     field: str,
     previous: LabResult | None,

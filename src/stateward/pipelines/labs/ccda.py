@@ -122,7 +122,7 @@ def _observation(element: Element, narrative: dict[str, str], patient: str) -> O
     )
     status = _attribute(_child(element, "statusCode"), "code")
     return Observation(
-        test=name or _referenced(element, narrative) or code or local,
+        test=name or _referenced_text(element, narrative) or code or local,
         value=value,
         unit=unit,
         range=_range(element, unit, narrative),
@@ -163,7 +163,7 @@ def _identity(
             local = local or found
     names = (each.get("displayName", "") for each in (code, *_children(code, "translation")))
     text = _child(code, "originalText")
-    shown = "" if text is None else _plain(text) or _referenced(code, narrative)
+    shown = "" if text is None else _plain(text) or _referenced_text(code, narrative)
     return loinc, next(filter(None, names), "").replace("\u200b", "") or shown, local, problems
 
 
@@ -182,10 +182,10 @@ def _value(value: Element | None, narrative: dict[str, str]) -> tuple[str, str, 
             return f"{first}:{_attribute(_child(value, 'denominator'), 'value')}", "", True
         case "CD" | "CE" | "CO" | "CV" | "CS":
             text = _child(value, "originalText")
-            shown = "" if text is None else _plain(text) or _referenced(value, narrative)
+            shown = "" if text is None else _plain(text) or _referenced_text(value, narrative)
             return value.get("displayName", "") or shown or value.get("code", ""), "", True
         case "ST" | "ED" | "":
-            return _plain(value) or _referenced(value, narrative), "", True
+            return _plain(value) or _referenced_text(value, narrative), "", True
         case "BL":
             return (
                 {"true": "positive", "false": "negative"}.get(value.get("value", ""), ""),
@@ -224,7 +224,7 @@ def _range(element: Element, unit: str, narrative: dict[str, str]) -> str:
         value = _child(inner, "value")
         interval, own = ("", "") if value is None else _interval(value)
         text = _child(inner, "text")
-        shown = "" if text is None else _plain(text) or _referenced(inner, narrative)
+        shown = "" if text is None else _plain(text) or _referenced_text(inner, narrative)
         tail = f" {own}" if own and own != unit else ""
         texts.append(f"{interval}{tail}" if interval else shown)
     told_texts = list(filter(None, texts))
@@ -258,7 +258,7 @@ def _comment(element: Element, narrative: dict[str, str]) -> str:
         act = _child(related, "act")
         text = None if act is None else _child(act, "text")
         if text is not None:
-            texts.append(_plain(text) or _referenced(act, narrative))
+            texts.append(_plain(text) or _referenced_text(act, narrative))
     return "\n".join(filter(None, texts))
 
 
@@ -286,7 +286,7 @@ def _narrative(root: Element) -> dict[str, str]:
     }
 
 
-def _referenced(element: Element, narrative: dict[str, str]) -> str:
+def _referenced_text(element: Element, narrative: dict[str, str]) -> str:
     for each in element.iter():
         if local_name(each) == "reference" and each.get("value", "").startswith("#"):
             return narrative.get(each.get("value", "")[1:], "")

@@ -182,7 +182,7 @@ def _partner(row: Mapping[str, Any], found: Sequence[Fields]) -> Fields | None:
     value, date = str(row.get("value_printed", "")), str(row.get("collected", ""))
     best = [
         each for each in same
-        if _printed(each, "value") == _squeezed(value) and str(each.get("collected", "")).startswith(date)
+        if _printed_value(each, "value") == _squeeze(value) and str(each.get("collected", "")).startswith(date)
     ]  # fmt: skip
     return next(iter(best or same), None)
 
@@ -193,7 +193,7 @@ def _faults(found: Fields, row: Mapping[str, Any], collected: str) -> list[str]:
         "value": _is_value(found, row),
         "unit": _is_unit(found, row),
         "range": "ref" not in row or _same_range(found, str(row["ref"])),
-        "flag": "flag" not in row or _printed(found, "flag") == _squeezed(str(row["flag"])),
+        "flag": "flag" not in row or _printed_value(found, "flag") == _squeeze(str(row["flag"])),
         "code": not row.get("loinc") or found.get("code") == row["loinc"],
         "date": _is_date(
             str(found.get("collected", "")), str(row.get("collected") or ""), collected
@@ -208,7 +208,7 @@ def _is_date(found: str, of_row: str, of_report: str) -> bool:
 
 
 def _is_value(found: Fields, row: Mapping[str, Any]) -> bool:
-    is_printed = "value_printed" not in row or _printed(found, "value") == _squeezed(
+    is_printed = "value_printed" not in row or _printed_value(found, "value") == _squeeze(
         str(row["value_printed"])
     )
     if row.get("canonical_value") is None:
@@ -223,12 +223,12 @@ def _is_value(found: Fields, row: Mapping[str, Any]) -> bool:
 
 
 def _is_unit(found: Fields, row: Mapping[str, Any]) -> bool:
-    printed = _printed(found, "unit")
-    told = _squeezed(str(row.get("unit_printed", "")))
+    printed = _printed_value(found, "unit")
+    told = _squeeze(str(row.get("unit_printed", "")))
     is_printed = (
         "unit_printed" not in row
         or printed == told
-        or (not printed and told in _printed(found, "range"))
+        or (not printed and told in _printed_value(found, "range"))
     )
     return is_printed and (
         "canonical_unit" not in row or found.get("unit") == row["canonical_unit"]
@@ -236,16 +236,16 @@ def _is_unit(found: Fields, row: Mapping[str, Any]) -> bool:
 
 
 def _same_range(found: Fields, told: str) -> bool:
-    return _squeezed(told) in (
-        _printed(found, "range"),
-        _squeezed(str(found.get("range_text", ""))),
+    return _squeeze(told) in (
+        _printed_value(found, "range"),
+        _squeeze(str(found.get("range_text", ""))),
     )
 
 
-def _printed(found: Fields, name: str) -> str:
+def _printed_value(found: Fields, name: str) -> str:
     printed = found.get("printed")
-    return _squeezed(str(printed.get(name, ""))) if isinstance(printed, dict) else ""
+    return _squeeze(str(printed.get(name, ""))) if isinstance(printed, dict) else ""
 
 
-def _squeezed(text: str) -> str:
+def _squeeze(text: str) -> str:
     return re.sub(r"\s+", "", text)

@@ -49,7 +49,7 @@ Object = dict[str, Any]
 
 def read_fhir(source: ReportSource) -> LabReading:
     """Every laboratory observation of a document."""
-    resources = list(_resources(_decoded(source.data())))
+    resources = list(_resources(_decode(source.data())))
     index = _index(resources)
     reading = LabReading(format="fhir", observations=[], decisions=[], skipped={})
     grouped = _reports(resources, index)
@@ -76,7 +76,7 @@ def read_fhir(source: ReportSource) -> LabReading:
     return reading
 
 
-def _decoded(data: bytes) -> Json:
+def _decode(data: bytes) -> Json:
     text = data.decode("utf-8-sig")
     spans = _object_spans(text)
     try:
@@ -89,11 +89,11 @@ def _decoded(data: bytes) -> Json:
             object_pairs_hook=lambda pairs: {**dict(pairs), SPAN: next(spans, (0, 0))},
         )
     except RecursionError:
-        raise _damaged("is nested too deeply") from None
+        raise _damage_error("is nested too deeply") from None
     except ValueError:
-        raise _damaged("is no valid JSON") from None
+        raise _damage_error("is no valid JSON") from None
     if not isinstance(found, dict | list):
-        raise _damaged("is no FHIR resource")
+        raise _damage_error("is no FHIR resource")
     return found
 
 
@@ -111,14 +111,14 @@ def _refuse_constant(_: str) -> Json:
     raise ValueError
 
 
-def _damaged(how: str) -> FatalFailure:
+def _damage_error(how: str) -> FatalFailure:
     return FatalFailure(f"the FHIR document {how}; export it again", code=CORRUPT_FILE)
 
 
 def _resources(node: Json, depth: int = 0) -> Iterator[Object]:
     """Every resource of a document: entries of bundles, contained ones, and lists of resources."""
     if depth > DEPTH_MAX:
-        raise _damaged("is nested too deeply")
+        raise _damage_error("is nested too deeply")
     if isinstance(node, list):
         for each in node:
             yield from _resources(each, depth + 1)

@@ -90,9 +90,9 @@ class Segment:
         if not signs.escape or signs.escape not in text:
             return text.strip()
         mark = re.escape(signs.escape)
-        return re.sub(rf"{mark}([^{mark}]*){mark}", self._unescaped, text).strip()
+        return re.sub(rf"{mark}([^{mark}]*){mark}", self._unescape, text).strip()
 
-    def _unescaped(self, found: re.Match[str]) -> str:
+    def _unescape(self, found: re.Match[str]) -> str:
         code, signs = found[1], self._signs
         known = {
             "F": signs.field, "S": signs.component, "R": signs.repetition, "E": signs.escape, "T": signs.subcomponent,
@@ -160,7 +160,7 @@ def _messages(text: str) -> Iterator[list[Segment]]:
             yield found
             found = []
         if re.fullmatch(r"[A-Z][A-Z0-9]{2}", name) and segment[3:4] in (signs.field, ""):
-            found.append(Segment(_shifted(segment, signs), line, signs))
+            found.append(Segment(_shift(segment, signs), line, signs))
         elif segment and found:
             found[-1]._fields[-1] += f"\n{segment}"
     if found:
@@ -171,7 +171,7 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _shifted(segment: str, signs: Delimiters) -> str:
+def _shift(segment: str, signs: Delimiters) -> str:
     """A header with its first field, which is the field delimiter itself, so that fields have their numbers."""
     if segment[:3] not in ("MSH", "FHS", "BHS"):
         return segment
@@ -291,7 +291,7 @@ def _value(segment: Segment, kind: str) -> str:
         parts = segment.components(repetition)
         match kind:
             case "SN":
-                texts.append(_structured(parts))
+                texts.append(_structured_value(parts))
             case "CE" | "CWE" | "CNE" | "CF":
                 texts.append(
                     next((part for part in (*parts[1:2], *parts[8:9], *parts[:1]) if part), "")
@@ -309,7 +309,7 @@ def _value(segment: Segment, kind: str) -> str:
     return "\n".join(texts).strip()
 
 
-def _structured(parts: list[str]) -> str:
+def _structured_value(parts: list[str]) -> str:
     """SN: a comparator, a number, a separator and a second number: `>^100`, `^1^:^160`, `^0^-^2`."""
     sign, first, separator, second = (*parts, "", "", "", "")[:4]
     return f"{sign.strip()}{first.strip()}{separator.strip()}{second.strip()}"

@@ -177,7 +177,7 @@ def _in_canonical_unit(
     if analyte is None or not analyte.unit:
         return _Quantity(value, within, units[0])
     for unit in units:
-        factored = _converted(value, within, unit, analyte)
+        factored = _convert(value, within, unit, analyte)
         if factored is not None:
             return _with_own_range_unit(factored, within, unit, analyte)
     return _Quantity(value, within, units[0], (UNIT_MISMATCH,))
@@ -191,7 +191,7 @@ def _missing(analyte: Analyte | None) -> tuple[str, ...]:
     return () if analyte is None or analyte.unit in UNITLESS else (UNIT_MISSING,)
 
 
-def _converted(
+def _convert(
     value: PrintedValue, within: PrintedRange, unit: str, analyte: Analyte
 ) -> _Quantity | None:
     if convert(Decimal(1), unit, analyte.unit, analyte) is None:
@@ -218,7 +218,7 @@ def _with_own_range_unit(
     if not within.unit or within.kind != "interval" or unit in own:
         return told
     for each in own:
-        other = _converted(told.value, within, each, analyte)
+        other = _convert(told.value, within, each, analyte)
         if other is not None:
             return replace(told, within=other.within)
     # Words behind the numbers that are no unit: the range is kept as text, because half of it is not understood.

@@ -76,7 +76,7 @@ class PrintedRange(msgspec.Struct, frozen=True, kw_only=True):
 def read_range(text: str, decimal: str = "") -> PrintedRange:
     """A printed range; `decimal` is the decimal sign of the report."""
     text = tidy(text)
-    bare = _unwrapped(text)
+    bare = _unwrap(text)
     if not bare or fold(bare) in _NONE or not any(map(str.isalnum, bare)):
         return PrintedRange(kind="none", text=text)
     if found := _TITRE.fullmatch(bare):
@@ -100,7 +100,7 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
     return PrintedRange(kind="conditional" if is_conditional else "unread", text=text)
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap(text: str) -> str:
     text = text.strip().rstrip(".,;")
     while len(text) > 1 and (text[0], text[-1]) in (("(", ")"), ("[", "]")):
         text = text[1:-1].strip()

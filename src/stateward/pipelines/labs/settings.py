@@ -87,7 +87,7 @@ def _patient_key(path: str | None) -> str:
         return ""
     secret = _bytes(Path(path)).strip()
     if len(secret) < KEY_BYTES_MIN:
-        raise _refused(Path(path), f"must hold a secret of at least {KEY_BYTES_MIN} bytes")
+        raise _refusal(Path(path), f"must hold a secret of at least {KEY_BYTES_MIN} bytes")
     return hashlib.sha256(b"stateward labs patient key\x00" + secret).hexdigest()
 
 
@@ -102,9 +102,9 @@ def _mapping(path: str | None) -> dict[str, Json]:
     try:
         found = yaml.safe_load(_bytes(Path(path)))
     except yaml.YAMLError as error:
-        raise _refused(Path(path), f"is no YAML: {error}") from error
+        raise _refusal(Path(path), f"is no YAML: {error}") from error
     if not isinstance(found, dict):
-        raise _refused(Path(path), "must map analytes to {low, high}")
+        raise _refusal(Path(path), "must map analytes to {low, high}")
     return {str(name): value for name, value in found.items()}
 
 
@@ -112,8 +112,8 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _refused(path, f"cannot be read: {error}") from error
+        raise _refusal(path, f"cannot be read: {error}") from error
 
 
-def _refused(path: Path, sentence: str) -> DeclarationError:
+def _refusal(path: Path, sentence: str) -> DeclarationError:
     return DeclarationError([Fault(source=str(path), line=0, path="", sentence=sentence)])

@@ -27,7 +27,7 @@ def fold(text: str) -> str:
     return " ".join(re.sub(r"[^\w+%]+|_", " ", bare).split())
 
 
-def _folded(words: dict[str, list[str]]) -> dict[str, str]:
+def _fold_words(words: dict[str, list[str]]) -> dict[str, str]:
     """Words by their folded form; signs without letters and digits as they are."""
     return {_key(word): name for name, spelled in words.items() for word in spelled}
 
@@ -37,12 +37,12 @@ def _key(text: str) -> str:
 
 
 _WORDS = load_data("words.yaml")
-COLUMNS: dict[str, str] = _folded(_WORDS["columns"])
+COLUMNS: dict[str, str] = _fold_words(_WORDS["columns"])
 FLAGS: dict[str, str] = {
     word.casefold(): name for name, spelled in _WORDS["flags"].items() for word in spelled
 }
-_ORDINALS: dict[str, str] = _folded(_WORDS["ordinals"])
-SPECIMENS: dict[str, str] = _folded(_WORDS["specimens"])
+_ORDINALS: dict[str, str] = _fold_words(_WORDS["ordinals"])
+SPECIMENS: dict[str, str] = _fold_words(_WORDS["specimens"])
 HL7_SPECIMENS: dict[str, str] = _WORDS["hl7_specimens"]
 SECTIONS: frozenset[str] = frozenset(map(fold, _WORDS["sections"]))
 COLLECTED: tuple[str, ...] = tuple(map(fold, _WORDS["collected"]))

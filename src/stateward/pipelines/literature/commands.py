@@ -379,11 +379,11 @@ def adopt(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> 
             moved = _each(what, lambda id_: service.move("document.adopted", id_, reason=reason))
         return _tell(context, moved)
     with _service(context) as service:
-        added = [each for folder in folders for each in _adopted(service, folder, reason)]
+        added = [each for folder in folders for each in _adopt(service, folder, reason)]
     return _tell_added(context, added)
 
 
-def _adopted(service: "Papers", folder: Path, reason: str | None) -> "Iterator[AddedPaper]":
+def _adopt(service: "Papers", folder: Path, reason: str | None) -> "Iterator[AddedPaper]":
     from stateward.pipelines.literature.adoption import unfinished
 
     for entry, state in unfinished(folder):
@@ -436,7 +436,7 @@ def refresh(context: CliContext, *, ids: tuple[str, ...], query: str | None, dry
     with context.app() as app:
         for record_id in ids or [each.id for each in app.find(query or "", machines=[MACHINE])]:
             context.progress(f"{plural(len(answers), 'paper')} asked for")
-            answers.append(_refreshed(app, record_id, is_dry_run=dry_run))
+            answers.append(_refresh(app, record_id, is_dry_run=dry_run))
     if context.json:
         context.emit(answers)
     else:
@@ -446,7 +446,7 @@ def refresh(context: CliContext, *, ids: tuple[str, ...], query: str | None, dry
     return Exit.REFUSED if is_refused else Exit.OK
 
 
-def _refreshed(app: "AppProtocol", record_id: str, *, is_dry_run: bool) -> dict[str, object]:
+def _refresh(app: "AppProtocol", record_id: str, *, is_dry_run: bool) -> dict[str, object]:
     from stateward.schemas import RereadRequest
 
     try:

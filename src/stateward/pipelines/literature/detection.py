@@ -41,9 +41,9 @@ def format_of(head: bytes) -> str:
     if is_pdf(head):
         return "pdf"
     if what := foreign_file(head):
-        raise _unsupported(what)
+        raise _unsupported_error(what)
     if head.startswith(ZIP):
-        raise _unsupported("a zip archive; extract it and submit the papers that it holds")
+        raise _unsupported_error("a zip archive; extract it and submit the papers that it holds")
     text = _as_text(head)
     if _HTML.match(text):
         return "html"
@@ -61,7 +61,7 @@ def _xml_format(text: str) -> str:
         return ROOTS[name]
     if name and "<body" in text.lower() and "<p" in text.lower():
         return "html"
-    raise _unsupported(
+    raise _unsupported_error(
         f"XML of an unknown kind (<{name}>); JATS, PubMed and the formats of arXiv and ClinicalTrials.gov are read"
     )
 
@@ -72,5 +72,5 @@ def _as_text(head: bytes) -> str:
     return head.replace(b"\x00", b"").decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
 
 
-def _unsupported(what: str) -> FatalFailure:
+def _unsupported_error(what: str) -> FatalFailure:
     return FatalFailure(f"the file is {what}", code=UNSUPPORTED_FORMAT)

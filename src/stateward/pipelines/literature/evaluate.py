@@ -76,18 +76,20 @@ def evaluate(
     for path in documents_in(folder, SUFFIXES):
         name = path.relative_to(folder).as_posix()
         told = truths.of(path)
-        truth = own_truth(path) if told is None else _given(mapping(told.value, told.source))
+        truth = (
+            own_truth(path) if told is None else _written_truth(mapping(told.value, told.source))
+        )
         if truth is None:
             no_truth.append(name)
             continue
         tell(name)
         run = run_stages(path, STAGES, now=now)
         source = OWN_XML if told is None else BESIDE_TRUTH
-        papers.append(_judged(name, run, truth, source))
+        papers.append(_judge(name, run, truth, source))
     return Evaluated(papers=papers, no_truth=no_truth)
 
 
-def _judged(name: str, run: StagesRun, truth: Mapping[str, object], source: str) -> JudgedPaper:
+def _judge(name: str, run: StagesRun, truth: Mapping[str, object], source: str) -> JudgedPaper:
     if run.failure is not None:
         return JudgedPaper(
             file=name,
@@ -131,7 +133,7 @@ def found_fields(about: Fields, blocks: list[Fields]) -> dict[str, object]:
     }
 
 
-def _given(told: Mapping[str, object]) -> dict[str, object]:
+def _written_truth(told: Mapping[str, object]) -> dict[str, object]:
     """The truth that a person wrote down: of each field only what it names."""
     truth = {field: told[field] for field in FIELDS if field in told}
     if isinstance(truth.get("abstract"), str):

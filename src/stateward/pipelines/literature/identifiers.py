@@ -35,7 +35,7 @@ def normal_id(scheme: str, text: str) -> str:
     match scheme:
         case "doi":
             found = DOI.search(text)
-            return _closed(found[0]) if found else ""
+            return _trim_doi(found[0]) if found else ""
         case "pmid":
             return str(int(text)) if _DIGITS.fullmatch(text) and int(text) else ""
         case "pmcid":
@@ -51,7 +51,7 @@ def normal_id(scheme: str, text: str) -> str:
     return ""
 
 
-def _closed(doi: str) -> str:
+def _trim_doi(doi: str) -> str:
     """A DOI without the signs of the sentence around it; brackets that it opens itself are its own."""
     while doi and doi[-1] in _TRAILING:
         is_own = doi[-1] in ")]" and doi.count("(["[")]".index(doi[-1])]) >= doi.count(doi[-1])

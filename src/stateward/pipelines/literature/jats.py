@@ -170,7 +170,7 @@ class _Front:
         meta, article = self._meta, self._article
         dates = self._dates()
         main, others = self._abstracts()
-        related = list(self._related())
+        related = list(self._related_papers())
         kind = article.get("article-type", "")
         title = meta.find("title-group/article-title")
         return Metadata(
@@ -287,7 +287,7 @@ class _Front:
             copyright=child_text(permissions, "copyright-statement"),
         )
 
-    def _related(self) -> Iterator[Related]:
+    def _related_papers(self) -> Iterator[Related]:
         for each in self._meta.iterfind("related-article"):
             link = each.get(XLINK_HREF, "")
             found = normal_id("doi", link) or link

@@ -56,7 +56,7 @@ def progress_of(records: Iterable[Record], machine: Machine, *, now: Micros) -> 
         ended=ended,
         per_hour=round(lately * 3600 / WINDOW_S),
         left_seconds=round((total - ended) * WINDOW_S / lately) if lately else None,
-        adapters={name: _ordered(counts[name], machine) for name in sorted(counts)},
+        adapters={name: _order_states(counts[name], machine) for name in sorted(counts)},
         failing={
             name: Failing(count=each.total(), error_code=each.most_common(1)[0][0])
             for name, each in sorted(errors.items())
@@ -64,7 +64,7 @@ def progress_of(records: Iterable[Record], machine: Machine, *, now: Micros) -> 
     )
 
 
-def _ordered(counts: Counter[str], machine: Machine) -> dict[str, int]:
+def _order_states(counts: Counter[str], machine: Machine) -> dict[str, int]:
     """States in the order in which papers pass them."""
     return {
         state: counts[state]

@@ -63,7 +63,8 @@ def read_pubmed(data: bytes) -> Paper:
 def _metadata(record: etree._Element, citation: etree._Element) -> Metadata:
     article = citation.find("Article")
     related = [
-        _related(each) for each in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
+        _related_papers(each)
+        for each in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
     ]
     types = [text_of(each) for each in article.iterfind("PublicationTypeList/PublicationType")]
     dates = _dates(record, article)
@@ -180,7 +181,7 @@ def _abstract_lines(abstract: etree._Element | None) -> Iterator[str]:
             yield text
 
 
-def _related(element: etree._Element) -> Related:
+def _related_papers(element: etree._Element) -> Related:
     kind = element.get("RefType", "")
     source, pmid = child_text(element, "RefSource"), child_text(element, "PMID")
     doi = DOI.search(source)

@@ -207,7 +207,7 @@ class Web:
             ):
                 reply = self._ask(url, addresses, conditions)
             if reply.status not in BUSY:
-                return _checked(without_keys(url), reply)
+                return _check_reply(without_keys(url), reply)
             wait_s, status = self._wait_s(reply, tries), reply.status
             left_s = self._job.remaining_s
             if wait_s > BUSY_WAIT_S_MAX or (left_s is not None and wait_s + SPARE_S > left_s):
@@ -295,7 +295,7 @@ def without_keys(url: str) -> str:
     return _SECRET.sub(r"\1***", url)
 
 
-def _checked(url: str, reply: HttpReply) -> HttpReply:
+def _check_reply(url: str, reply: HttpReply) -> HttpReply:
     """An answer that can be used; raises for every other."""
     status = reply.status
     if status == 304:

@@ -109,15 +109,15 @@ def decode_xml(data: bytes) -> str:
     """The text of an XML file: by its byte order mark, by what it declares, else UTF-8."""
     for mark, name in BOMS:
         if data.startswith(mark):
-            return _decoded(data, name)
+            return _decode(data, name)
     declared = _DECLARED.match(data.lstrip()[:400])
     name = declared[1].decode() if declared else "utf-8"
     if data[:2] in (b"<\x00", b"\x00<"):
         name = "utf-16-le" if data[:1] == b"<" else "utf-16-be"
-    return _decoded(data, name)
+    return _decode(data, name)
 
 
-def _decoded(data: bytes, name: str) -> str:
+def _decode(data: bytes, name: str) -> str:
     try:
         return data.decode(codecs.lookup(name).name)
     except (LookupError, UnicodeDecodeError) as error:

@@ -92,7 +92,7 @@ def _section(group: etree._Element, problems: list[StatementProblem]) -> Stateme
     if closing is None and opening is not None and INTERIM in balances:
         # A report may list some of the entries of a day only: its interim balance proves them, or says nothing.
         interim = balances[INTERIM]
-        closing = interim if _value(opening) + _booked(rows) == _value(interim) else None
+        closing = interim if _value(opening) + _booked_amount(rows) == _value(interim) else None
     return StatementSection(
         account=_text(account, "Id/IBAN", "Id/Othr/Id", "Id/*", "Id"),
         account_name=_text(account, "Nm", "Ownr/Nm"),
@@ -116,15 +116,15 @@ def _currency(balance: etree._Element | None) -> str:
 
 
 def _value(balance: etree._Element) -> Decimal:
-    return _signed(_text(balance, "Amt"), _text(balance, "CdtDbtInd"))
+    return _signed_amount(_text(balance, "Amt"), _text(balance, "CdtDbtInd"))
 
 
-def _booked(rows: Sequence[StatementRow]) -> Decimal:
+def _booked_amount(rows: Sequence[StatementRow]) -> Decimal:
     booked = (row for row in rows if not row.more.get("status"))
-    return sum((_signed(row.amount, row.mark) for row in booked), Decimal(0))
+    return sum((_signed_amount(row.amount, row.mark) for row in booked), Decimal(0))
 
 
-def _signed(text: str, mark: str) -> Decimal:
+def _signed_amount(text: str, mark: str) -> Decimal:
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -194,7 +194,7 @@ def _description(entry: etree._Element, details: list[etree._Element]) -> str:
         text
         for tx in details
         for holder in _children(tx, "RmtInf")
-        for each in (*_children(holder, "Ustrd"), *_structured(holder))
+        for each in (*_children(holder, "Ustrd"), *_structured_references(holder))
         if (text := (each.text or "").strip())
     ]
     if lines:
@@ -203,7 +203,7 @@ def _description(entry: etree._Element, details: list[etree._Element]) -> str:
     return _text(entry, "AddtlNtryInf") or _text(first, "AddtlTxInf")
 
 
-def _structured(holder: etree._Element) -> Iterator[etree._Element]:
+def _structured_references(holder: etree._Element) -> Iterator[etree._Element]:
     for strd in _children(holder, "Strd"):
         for path in ("CdtrRefInf/Ref", "CdtrRefInf/CdtrRef", "AddtlRmtInf", "RfrdDocInf/Nb"):
             found = _find(strd, path)

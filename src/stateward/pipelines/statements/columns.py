@@ -34,7 +34,7 @@ MONEY = ("amount", "debit", "credit", "balance")
 
 def find_layout(rows: Sequence[Cells]) -> ColumnLayout | None:
     """The layout of a table by its first rows; None if it has no dates beside amounts."""
-    return _headed(rows) or bare_layout(rows)
+    return _layout_by_headings(rows) or bare_layout(rows)
 
 
 def mapped_layout(rows: Sequence[Cells], text: str) -> ColumnLayout:
@@ -84,7 +84,7 @@ def column_map(text: str) -> dict[str, int]:
     return roles
 
 
-def _headed(rows: Sequence[Cells]) -> ColumnLayout | None:
+def _layout_by_headings(rows: Sequence[Cells]) -> ColumnLayout | None:
     best, at = 0, NONE
     for number, cells in enumerate(rows[:HEADING_WITHIN]):
         score = _heading_score(cells)

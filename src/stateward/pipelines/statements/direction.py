@@ -64,7 +64,7 @@ class _DirectionWords(NamedTuple):
 def evidence_of(texts: Iterable[str]) -> Evidence:
     """What the texts of a row say; words of both directions say nothing."""
     found = (_evidence(text[:TEXT_CHARS_MAX]) for text in texts if text)
-    return _agreed([each for each in found if each.direction])
+    return _agree([each for each in found if each.direction])
 
 
 def section_direction(text: str) -> int:
@@ -92,10 +92,10 @@ def _evidence(text: str) -> Evidence:
     if len(text.strip()) > LETTERS_MIN and (sign := money.mark_sign(text)):
         return Evidence(sign, STRONG)
     plain = simplify(text)
-    return _agreed([evidence for pattern, evidence in _words().patterns if pattern.search(plain)])
+    return _agree([evidence for pattern, evidence in _words().patterns if pattern.search(plain)])
 
 
-def _agreed(found: Sequence[Evidence]) -> Evidence:
+def _agree(found: Sequence[Evidence]) -> Evidence:
     """The strongest of several; a decisive one precedes, else none where they contradict each other."""
     best = [each for each in found if each.strength == DECISIVE] or found
     if len({each.direction for each in best}) != 1:

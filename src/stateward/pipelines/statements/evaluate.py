@@ -122,14 +122,14 @@ def judge(path: Path, name: str, truth: Truth, *, now: Callable[[], Micros]) -> 
     run = run_stages(path, RUNNERS, now=now)
     told = str(run.completed["parse"].facts.get("format", "")) if run.completed else ""
     if run.failure is not None:
-        return _failed(path, name, truth, run.failure.code, run.failure.message, told)
+        return _judge_failure(path, name, truth, run.failure.code, run.failure.message, told)
     normal = run.completed["normalize"]
     notes = _notes(normal.facts)  # with those of the first stage that the sums did not refute
     flags = normal.facts.get("flags")
     items = list(run.items("normalize"))
     if len(items) != truth.count:  # most truths list what was booked, some also what was not
         items = [item for item in items if not item.get("is_pending")]
-    found = [_found(item) for item in items]
+    found = [_read_rows(item) for item in items]
     score = compare(found, truth, is_flagged=bool(flags or normal.facts.get("rejected")))
     return Judged(
         file=name,
@@ -223,7 +223,7 @@ def _notes(facts: Fields) -> list[str]:
     return [str(note) for note in notes] if isinstance(notes, list) else []
 
 
-def _found(item: Fields) -> Found:
+def _read_rows(item: Fields) -> Found:
     balance = item.get("balance")
     return Found(
         date=str(item.get("date") or ""),
@@ -235,7 +235,9 @@ def _found(item: Fields) -> Found:
     )
 
 
-def _failed(path: Path, name: str, truth: Truth, code: str, message: str, told: str = "") -> Judged:
+def _judge_failure(
+    path: Path, name: str, truth: Truth, code: str, message: str, told: str = ""
+) -> Judged:
     score = Score(documents=1, rows=truth.count, flagged=1)
     return Judged(
         file=name,

@@ -63,7 +63,7 @@ def _day(row: Mapping[str, Json]) -> str:
 def qif_lines(rows: Iterable[Fields]) -> Iterator[str]:
     """QIF with an `!Account` for each account; dates start with the year, so that no program can mistake them."""
     accounts: dict[tuple[str, str], list[Fields]] = defaultdict(list)
-    for row in _booked(rows):
+    for row in _booked_items(rows):
         accounts[_text(row, "account"), _text(row, "currency")].append(row)
     for (account, currency), found in sorted(accounts.items()):
         yield f"!Account\nN{account or 'unknown'} {currency}".rstrip() + "\nTBank\n^\n!Type:Bank\n"
@@ -84,25 +84,25 @@ def beancount_lines(rows: Iterable[Fields]) -> Iterator[str]:
     """
     found = sorted(rows, key=_order)
     good = [row for row in found if not _why_not(row)]
-    for name, (day, currencies) in sorted(_opened(good).items()):
+    for name, (day, currencies) in sorted(_open_accounts(good).items()):
         allowed = f"  {','.join(sorted(currencies))}" if name.startswith("Assets:") else ""
         yield f"{day} open {name}{allowed}\n"
     yield "\n"
     for row in found:
         day, amount, currency = (_text(row, name) for name in ("date", "amount", "currency"))
         if why := _why_not(row):
-            yield f"; {why}: {day} {_quoted(_text(row, 'description'))} {amount} {currency}\n"
+            yield f"; {why}: {day} {_quote(_text(row, 'description'))} {amount} {currency}\n"
             continue
         flag = "!" if row.get("duplicate_of") or row.get("flags") else "*"
         yield (
-            f"{day} {flag} {_quoted(_text(row, 'merchant'))} {_quoted(_text(row, 'description'))}\n"
-            f"  id: {_quoted(_text(row, 'id'))}\n"
+            f"{day} {flag} {_quote(_text(row, 'merchant'))} {_quote(_text(row, 'description'))}\n"
+            f"  id: {_quote(_text(row, 'id'))}\n"
             f"  {_asset(row)}  {amount} {currency}\n"
             f"  {_other_side(row)}\n\n"
         )
 
 
-def _opened(rows: Iterable[Fields]) -> dict[str, tuple[str, set[str]]]:
+def _open_accounts(rows: Iterable[Fields]) -> dict[str, tuple[str, set[str]]]:
     """The accounts that are used, with the first day and the currencies of each."""
     opened: dict[str, tuple[str, set[str]]] = {}
     for row in rows:
@@ -138,7 +138,7 @@ def _payee(text: str) -> str:
 def actual_lines(rows: Iterable[Fields]) -> Iterator[str]:
     """CSV with the columns that Actual Budget asks for; rows that are not booked are left out."""
     yield _csv_line(("Date", "Payee", "Notes", "Category", "Amount"))
-    for row in sorted(_booked(rows), key=_order):
+    for row in sorted(_booked_items(rows), key=_order):
         payee = _text(row, "merchant") or _text(row, "description")
         notes = _with_flags(row, _text(row, "description"))
         cells = (_text(row, "date"), payee, notes, _text(row, "category"), _text(row, "amount"))
@@ -155,13 +155,13 @@ FIREFLY = (
 def firefly_lines(rows: Iterable[Fields]) -> Iterator[str]:
     """CSV whose headings are the roles of Firefly III's data importer; rows that are not booked are left out."""
     yield _csv_line((*(heading for heading, _ in FIREFLY), "notes", "tags"))
-    for row in sorted(_booked(rows), key=_order):
+    for row in sorted(_booked_items(rows), key=_order):
         flags = ",".join(_flags(row))
         cells = [_text(row, name) for _, name in FIREFLY]
         yield _csv_line((*cells, _text(row, "note"), flags))
 
 
-def _booked(rows: Iterable[Fields]) -> Iterator[Fields]:
+def _booked_items(rows: Iterable[Fields]) -> Iterator[Fields]:
     return (row for row in rows if row.get("date") and not row.get("is_pending"))
 
 
@@ -207,7 +207,7 @@ def _csv_line(cells: Sequence[str]) -> str:
     return text.getvalue()
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     plain = _CONTROL.sub(" ", text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{plain}"'
 

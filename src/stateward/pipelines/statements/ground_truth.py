@@ -58,7 +58,7 @@ def truth_files(folder: Path) -> TruthFiles:
     return TruthFiles(folder, exact=True)
 
 
-def _suffixed(statement: Path) -> Truth | None:
+def _truth_by_suffix(statement: Path) -> Truth | None:
     """`NAME.truth.json` of `NAME-statement.pdf`."""
     path = statement.with_name(f"{statement.stem.removesuffix('-statement')}.truth.json")
     return plain_truth(read_json(path, exact=True), path.name) if path.is_file() else None
@@ -225,6 +225,6 @@ class InvalidTruth(ValueError):
 
 
 _FORMS: tuple[Callable[[Path], Truth | None], ...] = (
-    _suffixed, _ledger, _mt940, _snapshot, _info,
+    _truth_by_suffix, _ledger, _mt940, _snapshot, _info,
 )  # fmt: skip
 READ_ERRORS = (ValueError, KeyError, TypeError, InvalidOperation, OSError, yaml.YAMLError)

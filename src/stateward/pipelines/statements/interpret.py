@@ -91,8 +91,8 @@ def _day(text: str, terms: ReadingTerms) -> date | None:
 
 
 def _from_columns(row: StatementRow, terms: ReadingTerms) -> Decimal:
-    debit = _filled(row.debit, terms.decimal, "debit")
-    credit = _filled(row.credit, terms.decimal, "credit")
+    debit = _filled_amount(row.debit, terms.decimal, "debit")
+    credit = _filled_amount(row.credit, terms.decimal, "credit")
     if debit is None and credit is None:
         raise UnreadableText("it has neither a debit nor a credit")
     if debit and credit:
@@ -120,7 +120,7 @@ def _from_mark(row: StatementRow, read: money.PrintedAmount, terms: ReadingTerms
     return read.value
 
 
-def _filled(text: str, decimal: str, what: str) -> Decimal | None:
+def _filled_amount(text: str, decimal: str, what: str) -> Decimal | None:
     if not text.strip() or text.strip() in ("-", "–", "—"):
         return None
     return _money(text, decimal, what).value

@@ -125,9 +125,9 @@ def _section(
         currency=(opening or closing or {}).get("currency", "")
         or currency
         or source.hints.currency,
-        opening=_printed(opening),
+        opening=_printed_amount(opening),
         opening_date=(opening or {}).get("date", ""),
-        closing=_printed(closing),
+        closing=_printed_amount(closing),
         closing_date=(closing or {}).get("date", ""),
         totals=totals,
         terms=TERMS,
@@ -173,7 +173,7 @@ def _balance(
     return None
 
 
-def _printed(balance: dict[str, str] | None) -> str:
+def _printed_amount(balance: dict[str, str] | None) -> str:
     return f"{balance['mark']} {_with_comma(balance['amount'])}" if balance else ""
 
 
@@ -283,7 +283,7 @@ def _details(text: str) -> dict[str, str]:
         return _subfields(text)
     flat = text.replace("\n", "")
     if _SLASHED.search(flat):
-        return _slashed(flat)
+        return _split_at_slashes(flat)
     if _SEPA.match(flat):
         return _sepa(flat)
     return {}
@@ -314,7 +314,7 @@ def _sepa(text: str) -> dict[str, str]:
     return found
 
 
-def _slashed(text: str) -> dict[str, str]:
+def _split_at_slashes(text: str) -> dict[str, str]:
     pieces = _SLASHED.split(text)
     fields: dict[str, str] = {}
     for name, value in zip(pieces[1::2], pieces[2::2], strict=False):

@@ -80,7 +80,7 @@ def _matches(
     profile: ColumnProfile, there: tuple[str, ...], layout: ColumnLayout, body: Sequence[Cells]
 ) -> bool:
     if profile.headings:
-        wanted = _simplified(tuple(profile.headings))
+        wanted = _simplify(tuple(profile.headings))
         is_near = len(there) - len(wanted) <= EXTRA_MAX
         # Few headings are those of many banks: then nothing may be added to them.
         return is_near and set(there).issuperset(wanted) and (len(wanted) > 3 or there == wanted)
@@ -93,7 +93,7 @@ def _matches(
 
 
 @lru_cache(maxsize=HEADINGS_CACHED_MAX)
-def _simplified(headings: tuple[str, ...]) -> tuple[str, ...]:
+def _simplify(headings: tuple[str, ...]) -> tuple[str, ...]:
     """Every table is compared with the headings of every profile: they are simplified once."""
     return tuple(simplify(name) for name in headings)
 

@@ -19,13 +19,13 @@ def raw_table(path: Path, hints: Mapping[str, str]) -> list[list[str]] | None:
     source = Source(path, Hints(encoding=hints.get("encoding", "")), Bounds())
     try:
         format_ = sniff(source)
-        rows = _delimited(source) if format_ == "csv" else _sheet(source, format_)
+        rows = _delimited_rows(source) if format_ == "csv" else _sheet(source, format_)
     except StageFailure:  # what is wrong with the file, its record says
         return None
     return rows and [[cell[:CELL_CHARS_MAX] for cell in cells] for cells in rows]
 
 
-def _delimited(source: Source) -> list[list[str]] | None:
+def _delimited_rows(source: Source) -> list[list[str]] | None:
     from stateward.pipelines.statements.delimited import table_rows
 
     return [cells for _, cells in islice(table_rows(source), ROWS_MAX)]

@@ -198,7 +198,7 @@ class Reconciler:
 
     def result(self, *, only: Sequence[str] = ()) -> Reconciliation:
         """The result of all checks, or only of those with these names."""
-        every = [*self._sum(), *self._chain(), *self._printed(), *self._dates()]
+        every = [*self._sum(), *self._chain(), *self._printed_totals(), *self._dates()]
         checks = [check for check in every if not only or check.name in only]
         if any(not check.holds for check in checks):
             status = DIFFERS
@@ -248,7 +248,7 @@ class Reconciler:
             difference=best.gap,
         )
 
-    def _printed(self) -> Iterable[ReconcileCheck]:
+    def _printed_totals(self) -> Iterable[ReconcileCheck]:
         found = {
             "debits": -self._debits,
             "credits": self._credits,

@@ -35,7 +35,7 @@ def dated_start(
         for line, cells in start():
             yield (
                 line,
-                [_dated(cell) if i in columns else cell for i, cell in enumerate(cells)],
+                [_date_text(cell) if i in columns else cell for i, cell in enumerate(cells)],
             )
 
     return records
@@ -51,7 +51,7 @@ def _is_serial(text: str) -> bool:
     return len(whole) == 5 and whole.isdigit() and SERIAL_MIN <= int(whole) <= SERIAL_MAX
 
 
-def _dated(cell: str) -> str:
+def _date_text(cell: str) -> str:
     text = cell.strip()
     if not _is_serial(text):
         return cell

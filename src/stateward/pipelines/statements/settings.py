@@ -125,7 +125,7 @@ class ConfiguredStatements(ConfiguredPlugin[StatementSettings]):
 
     def job_options(self, runner: str) -> Fields:
         """The same for both stages; what was learned meanwhile comes behind one's own profiles."""
-        return {**self._job_options, "learned_profiles": self._learned()}
+        return {**self._job_options, "learned_profiles": self._read_learned()}
 
     def learn(self, rows: list[list[str]], hints: Mapping[str, str], *, name: str) -> str:
         """Remember what was said about the columns of a table."""
@@ -134,7 +134,7 @@ class ConfiguredStatements(ConfiguredPlugin[StatementSettings]):
         data = self.host.data
         return "" if data is None else learn(data / LEARNED, rows, hints, name=name)
 
-    def _learned(self) -> Fields:
+    def _read_learned(self) -> Fields:
         """The profiles that were learned; read again only when their file has changed, because every job asks."""
         if self.host.data is None:
             return {}
@@ -162,9 +162,9 @@ def _mapping(path: Path) -> Fields:
     try:
         found = yaml.safe_load(_text(path))
     except yaml.YAMLError as error:
-        raise _refused(path, f"is no YAML: {error}") from error
+        raise _refusal(path, f"is no YAML: {error}") from error
     if not isinstance(found, dict):
-        raise _refused(path, "must be a mapping with a version")
+        raise _refusal(path, "must be a mapping with a version")
     return found
 
 
@@ -176,8 +176,8 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _refused(path, f"cannot be read: {error}") from error
+        raise _refusal(path, f"cannot be read: {error}") from error
 
 
-def _refused(path: Path, sentence: str) -> DeclarationError:
+def _refusal(path: Path, sentence: str) -> DeclarationError:
     return DeclarationError([Fault(source=str(path), line=0, path="", sentence=sentence)])

@@ -90,7 +90,7 @@ def decide_sign(
                 "marks_else_credit", "debits are marked, so amounts without a mark are credits"
             )
     if layout.mark >= 0 and not has_minus:
-        return _marked(layout, body, terms)
+        return _rule_by_marks(layout, body, terms)
     if not has_minus and not marks and (plus := _plus_rule(layout, body, terms)):
         return plus
     if not has_minus and not marks and (sections := _section_rule(layout, rows, title)):
@@ -120,7 +120,7 @@ def _by_profile(
     if not sign or sign.startswith("columns") != (layout.amount < 0):
         return None
     why = f"exports of {profile.name} print it so"
-    opposite = OPPOSITE.get(sign) or _swapped(sign)
+    opposite = OPPOSITE.get(sign) or _swap(sign)
     holds = _ChainProof(body, terms, (sign, opposite)).holds if layout.balance >= 0 else set()
     if holds == {opposite} or (not holds and _votes(body, terms, sign).is_refuted):
         problem = f"{why}, but balances or words of this file say the opposite"
@@ -181,7 +181,9 @@ def section_title(cells: Cells) -> int:
     return section_direction(filled[0]) if len(filled) == 1 else 0
 
 
-def _marked(layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule:
+def _rule_by_marks(
+    layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms
+) -> SignRule:
     name = layout.headings[layout.mark]
     why = f"the column {name!r} says debit or credit"
     if layout.balance >= 0:
@@ -194,7 +196,7 @@ def _marked(layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms
 
 def _columns(layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule:
     rule = _printed_columns(body, terms)
-    proof = _ChainProof(body, terms, (rule.sign, _swapped(rule.sign)))
+    proof = _ChainProof(body, terms, (rule.sign, _swap(rule.sign)))
     if layout.is_headed:
         return _headed_columns(rule, proof, body, terms)
     # Without headings only the balances show which of the two columns is which.
@@ -215,7 +217,7 @@ def _headed_columns(
 ) -> SignRule:
     """Two columns with headings, which are believed; balances may run against them only as a debt does."""
     votes = _votes(body, terms, rule.sign)
-    if proof.holds == {_swapped(rule.sign)}:
+    if proof.holds == {_swap(rule.sign)}:
         if votes.strong_agree and not votes.strong_against:
             why = f"{rule.why}; balances fall with credits, so the printed balance is a debt"
             return SignRule(rule.sign, why, balances="owed")
@@ -238,7 +240,7 @@ def _printed_columns(body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule
     return SignRule("columns", "two columns: debits and credits")
 
 
-def _swapped(sign: str) -> str:
+def _swap(sign: str) -> str:
     return {"columns": "columns_swapped", "columns_signed": "columns_signed_swapped"}.get(
         sign, "columns_absolute_swapped"
     )
@@ -265,7 +267,7 @@ def _one_column(
     if holds == {"printed"}:
         return _printed_by_balances(body, terms, hints, votes)
     if not is_signed:
-        return _unsigned(hints)
+        return _unsigned_rule(hints)
     return _by_words(body, terms, hints, votes)
 
 
@@ -295,7 +297,7 @@ def _printed_by_balances(
     return SignRule("flipped", debt, problem, balances="owed")
 
 
-def _unsigned(hints: Hints) -> SignRule:
+def _unsigned_rule(hints: Hints) -> SignRule:
     if hints.is_card:
         why = "charges of a card are printed without a sign"
         return SignRule("flipped", why, f"{why}; no balance proves that they are debits")

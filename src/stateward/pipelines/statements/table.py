@@ -445,9 +445,9 @@ class StatementTable:
         if not is_dated and (why := self._no_booking(layout, cells)):
             self._log_row(f"line {line} {why}: {_raw(cells)}")
             return None
-        return self._undated(layout, line, cells, held)
+        return self._row_without_date(layout, line, cells, held)
 
-    def _undated(
+    def _row_without_date(
         self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
     ) -> StatementRow | None:
         """A row that lacks a date or an amount: it continues the one above, or is a problem."""

@@ -238,7 +238,7 @@ def _warc_page(
     kind, url = headers.get("warc-type", ""), headers.get("warc-target-uri", "").strip("<>")
     content_type = headers.get("content-type", "")
     if kind == "resource" and "html" in content_type:
-        return _sized(CapturedPage(html=body, url=url, content_type=content_type), page_bytes_max)
+        return _size(CapturedPage(html=body, url=url, content_type=content_type), page_bytes_max)
     if kind != "response" or "http" not in content_type:
         return None
     head, gap, payload = body.partition(b"\r\n\r\n")
@@ -248,18 +248,18 @@ def _warc_page(
         return None
     try:
         if "chunked" in answer.get("transfer-encoding", ""):
-            payload = _dechunked(payload)
+            payload = _join_chunks(payload)
         if answer.get("content-encoding", "") in ("gzip", "deflate", "x-gzip"):
             payload = unpacked(payload, bytes_max=page_bytes_max)
     except (FatalFailure, ValueError) as error:
         return CaptureProblem("BROKEN_RECORD", f"the page {url} cannot be unpacked: {error}")
-    return _sized(
+    return _size(
         CapturedPage(html=payload, url=url, content_type=answer.get("content-type", "")),
         page_bytes_max,
     )
 
 
-def _sized(page: CapturedPage, bytes_max: int) -> CapturedPage | CaptureProblem:
+def _size(page: CapturedPage, bytes_max: int) -> CapturedPage | CaptureProblem:
     if len(page.html) <= bytes_max:
         return page
     return CaptureProblem("PAGE_TOO_LARGE", f"the page {page.url} has {len(page.html)} bytes")
@@ -274,7 +274,7 @@ def _headers(head: bytes) -> dict[str, str]:
     }
 
 
-def _dechunked(data: bytes) -> bytes:
+def _join_chunks(data: bytes) -> bytes:
     """The body of a response that was sent in chunks."""
     found: list[bytes] = []
     at = 0

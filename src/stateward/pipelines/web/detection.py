@@ -15,18 +15,18 @@ def detect(content: Content) -> Detected | None:
     """A web page, the address of one, or None."""
     head = content.head
     if head.startswith(WARC) or (head.startswith(b"\x1f\x8b") and ".warc" in content.name.lower()):
-        return _found("web_page", "warc", SURE)
+        return _detection("web_page", "warc", SURE)
     if head.startswith(b"\x1f\x8b") and content.name.lower().endswith((".html.gz", ".htm.gz")):
-        return _found("web_page", "html", LIKELY)
+        return _detection("web_page", "html", LIKELY)
     if is_mhtml(head):
-        return _found("web_page", "mhtml", SURE)
+        return _detection("web_page", "mhtml", SURE)
     start = head[:HEAD_BYTES].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")
     if start.startswith(b"<") and _HTML.search(start):
-        return _found("web_page", "html", SURE)
+        return _detection("web_page", "html", SURE)
     if len(head) <= LINK_BYTES_MAX and link_in(head):
-        return _found("web_url", "url", SURE)
+        return _detection("web_url", "url", SURE)
     return None
 
 
-def _found(source_type: str, format_: str, confidence: int) -> Detected:
+def _detection(source_type: str, format_: str, confidence: int) -> Detected:
     return Detected(source_type=source_type, format=format_, confidence=confidence)

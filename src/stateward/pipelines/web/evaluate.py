@@ -92,7 +92,7 @@ def evaluation(request: EvaluationRequest) -> EvaluationReport:
 
 
 def _scores(request: EvaluationRequest) -> Iterator[PageScore]:
-    listed = _listed(request.path)
+    listed = _listed_truth(request.path)
     truths = TruthFiles(request.path)
     for path in sorted(request.path.rglob("*")):
         if path.name.lower().endswith(SUFFIXES) and path.is_file():
@@ -104,7 +104,7 @@ def _scores(request: EvaluationRequest) -> Iterator[PageScore]:
             yield judge(path, truth)
 
 
-def _listed(folder: Path) -> dict[str, str]:
+def _listed_truth(folder: Path) -> dict[str, str]:
     """The truth of many pages in one file, as the benchmark has it."""
     found: dict[str, str] = {}
     for path in sorted(folder.rglob(LISTED)):
@@ -133,7 +133,7 @@ def judge(path: Path, truth: str | None) -> PageScore:
             file=path.name, has_truth=truth is not None, missed=1.0, failure=str(error)
         )
     right, wrong, missed = (0.0, 0.0, 0.0) if truth is None else shares(truth, page.text)
-    facts, grounded = _grounded(page)
+    facts, grounded = _count_grounded(page)
     return PageScore(
         file=path.name,
         right=right,
@@ -159,7 +159,7 @@ def _runs(text: str) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[at : at + RUN_WORDS]) for at in range(last))
 
 
-def _grounded(page: PageText) -> tuple[int, int]:
+def _count_grounded(page: PageText) -> tuple[int, int]:
     """How many facts there are, and how many stand where they say, with all their parts."""
     facts = [*FactFinder(page.text, language=page.language, file="parse/page.txt").facts()]
     grounded = sum(

@@ -63,7 +63,7 @@ def fetch_page(
         job.log(
             "the page was received by an earlier attempt and is not fetched again", url=page.url
         )
-        return CapturedPage(html=_loaded(job, page), url=page.url, content_type=page.content_type)
+        return CapturedPage(html=_load(job, page), url=page.url, content_type=page.content_type)
     if not options.fetch:
         raise FatalFailure(
             "pages are not fetched here (setting web.fetch); save the page and submit that",
@@ -84,7 +84,7 @@ def fetch_page(
     return found
 
 
-def _loaded(job: Job, page: ReceivedPage) -> bytes:
+def _load(job: Job, page: ReceivedPage) -> bytes:
     parts = [job.load(f"part:{page.sha256}:{number}") for number in range(page.parts)]
     return b"".join(part for part in parts if part is not None)
 
@@ -108,7 +108,7 @@ class _Fetcher:
     def page(self, url: str) -> CapturedPage:
         """The page at an address, behind at most a few redirects."""
         target = url.partition("#")[0]
-        answer = self._followed(target, bytes_max=self._options.page_bytes_max, asks_robots=True)
+        answer = self._follow(target, bytes_max=self._options.page_bytes_max, asks_robots=True)
         reply = answer.reply
         self._job.log(
             "the page was received", url=answer.url, status=reply.status, bytes=len(reply.body)
@@ -125,7 +125,7 @@ class _Fetcher:
             body = unpacked(body, bytes_max=self._options.page_bytes_max)
         return CapturedPage(html=body, url=answer.url, content_type=content_type)
 
-    def _followed(self, url: str, *, bytes_max: int, asks_robots: bool) -> _Answer:
+    def _follow(self, url: str, *, bytes_max: int, asks_robots: bool) -> _Answer:
         for _ in range(REDIRECTS_MAX + 1):
             if asks_robots and self._options.robots:
                 self._check_robots(url)
@@ -181,7 +181,7 @@ class _Fetcher:
         """Ask robots.txt of the site; one that is missing allows everything, one that fails nothing (RFC 9309)."""
         parts = urlsplit(url)
         place = f"{parts.scheme}://{parts.netloc}/robots.txt"
-        reply = self._followed(place, bytes_max=ROBOTS_BYTES_MAX, asks_robots=False).reply
+        reply = self._follow(place, bytes_max=ROBOTS_BYTES_MAX, asks_robots=False).reply
         if reply.status >= 500:
             raise TransientFailure(
                 f"{place} cannot be read now (status {reply.status})", code="PAGE_UNREACHABLE"

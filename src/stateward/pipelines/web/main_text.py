@@ -65,7 +65,7 @@ def read_page(page: CapturedPage) -> PageText:
     html = _XML_DECLARATION.sub("", decoded(page)).replace("\x00", "")
     html = _EMPTY_TAGS.sub(r"<\1>", _LONG_TAG.sub(r"<\1>", html))
     _check_structure(html)
-    found = _extracted(html, page.url)
+    found = _extract(html, page.url)
     text, is_main = found.get("text", ""), True
     if len(text) < MAIN_CHARS_MIN:
         whole = _whole_text(html)
@@ -126,7 +126,7 @@ def _without_hidden(html: str) -> str:
     return "".join([*parts, html[at:]])
 
 
-def _extracted(html: str, url: str) -> dict[str, str]:
+def _extract(html: str, url: str) -> dict[str, str]:
     import trafilatura
 
     for is_precise in (True, False):

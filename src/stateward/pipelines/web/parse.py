@@ -118,7 +118,7 @@ class _PageReader:
         name = "page.txt" if self._pages == 1 else f"page-{self._pages}.txt"
         self._job.save_file(name, page.text.encode(), media_type="text/plain")
         place = f"{self._job.stage}/{name}"
-        facts = self._found(page, place)
+        facts = self._find_facts(page, place)
         self._facts += len(facts)
         self._job.log(
             f"{len(facts)} facts in {len(page.text)} characters",
@@ -135,7 +135,7 @@ class _PageReader:
         for at in range(0, len(facts), BATCH_FACTS):
             yield Batch(facts[at : at + BATCH_FACTS])
 
-    def _found(self, page: PageText, place: str) -> list[PrintedFact]:
+    def _find_facts(self, page: PageText, place: str) -> list[PrintedFact]:
         finder = FactFinder(page.text, language=page.language, file=place, page=self._pages)
         facts: list[PrintedFact] = []
         for fact in finder.facts():

@@ -59,21 +59,23 @@ def find_values(document: TextDocument) -> list[FoundValue]:
     parties = parties_of(prose)
     doubt = doubt_of_parties(prose, parties)
     found = [
-        _doubted(_found(prose, "party", one.name, one.confidence, one.why, one.cap), doubt)
+        _apply_doubt(
+            _found_value(prose, "party", one.name, one.confidence, one.why, one.cap), doubt
+        )
         for one in raised_parties(prose, parties)
     ]
     if day := effective_date(prose):
-        value = _found(prose, "effective_date", day, day.confidence, day.why, day.cap)
-        found.append(_doubted(value, doubt_of_date(prose, day, parties)))
+        value = _found_value(prose, "effective_date", day, day.confidence, day.why, day.cap)
+        found.append(_apply_doubt(value, doubt_of_date(prose, day, parties)))
     laws = named_laws(prose)
     if governing := governing_law(laws):
         law, confidence = governing
-        value = _found(prose, "governing_law", law, confidence, _WHY_LAW[law.kind])
-        found.append(_doubted(value, doubt_of_law(prose, law, laws)))
+        value = _found_value(prose, "governing_law", law, confidence, _WHY_LAW[law.kind])
+        found.append(_apply_doubt(value, doubt_of_law(prose, law, laws)))
     if lasting := term_of(prose, day.value if day else None):
         term, confidence = lasting
         sure = min(confidence, TERM_MAX)
-        found.append(_found(prose, "term", term, sure, "how long it lasts"))
+        found.append(_found_value(prose, "term", term, sure, "how long it lasts"))
     return found
 
 
@@ -97,7 +99,7 @@ class _Placed(Protocol):
     def end(self) -> int: ...
 
 
-def _found(
+def _found_value(
     prose: "Prose", field: str, one: _Placed, confidence: int, why: str, cap: int = 100
 ) -> FoundValue:
     return FoundValue(
@@ -112,5 +114,5 @@ def _found(
     )
 
 
-def _doubted(found: FoundValue, doubt: "Doubt | None") -> FoundValue:
+def _apply_doubt(found: FoundValue, doubt: "Doubt | None") -> FoundValue:
     return found if doubt is None else lowered(found, doubt.cap, doubt.sentence)

@@ -168,7 +168,7 @@ def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
     for dated in [dated for dated in prose.dates if dated.end <= HEAD_CHARS]:
         before = _RESTATED.sub("", text[max(0, dated.start - 160) : dated.start])
         after = text[dated.end : dated.end + 60]
-        found = _named(before, after)
+        found = _date_named(before, after)
         if found is not None and found[0] == LABELLED and dated.start > 0.5 * len(text):
             continue  # of a signature
         if found is None and _ends_first_sentence(prose, dated):
@@ -183,7 +183,7 @@ def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
             yield _day(dated, 78, "called the effective date, far from the start")
 
 
-def _named(before: str, after: str) -> tuple[int, str] | None:
+def _date_named(before: str, after: str) -> tuple[int, str] | None:
     near = before[-90:]
     if _LABEL_AFTER.search(after):
         return 95, WHY_CALLED

@@ -115,7 +115,7 @@ class Doubt(NamedTuple):
 def doubt_of_date(prose: Prose, day: EffectiveDate, parties: list[Party]) -> Doubt | None:
     """Why the effective date may be another one."""
     head, tail = _date_statement(prose, day)
-    text = _masked(prose, parties)
+    text = _mask_parties(prose, parties)
     unread = [
         *_unread(text[head : day.start], "date"),
         *_unread(text[day.end : tail], "date"),
@@ -144,7 +144,7 @@ def _date_statement(prose: Prose, day: EffectiveDate) -> tuple[int, int]:
     return head, ends.start() if ends else tail
 
 
-def _masked(prose: Prose, parties: list[Party]) -> str:
+def _mask_parties(prose: Prose, parties: list[Party]) -> str:
     """The text with blanks in place of the names of the parties."""
     text = prose.text
     for name in (party.name for party in parties):
@@ -217,7 +217,7 @@ def doubt_of_parties(prose: Prose, parties: list[Party]) -> Doubt | None:
     ]
     if unread:
         return _not_understood(unread)
-    rival = next(_unaccounted(prose, named), None)
+    rival = next(_find_unaccounted(prose, named), None)
     return None if rival is None else _not_accounted(rival.value)
 
 
@@ -230,7 +230,7 @@ def _description(prose: Prose, name: PartyName, named: list[PartyName]) -> str:
     return prose.text[name.end : bracket.start()] if bracket else ""
 
 
-def _unaccounted(prose: Prose, named: list[PartyName]) -> Iterator[PartyName]:
+def _find_unaccounted(prose: Prose, named: list[PartyName]) -> Iterator[PartyName]:
     """Companies of the first sentence that are neither parties nor said to belong to one."""
     if len(named) < 2:
         return

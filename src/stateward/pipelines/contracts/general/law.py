@@ -98,7 +98,7 @@ class NamedLaw(msgspec.Struct, frozen=True, gc=False):
 
 def named_laws(prose: Prose) -> list[NamedLaw]:
     """Every place whose law is named, but for those under which a party was founded."""
-    return list(_found(prose.text))
+    return list(_find_laws(prose.text))
 
 
 def governing_law(found: list[NamedLaw]) -> tuple[NamedLaw, int] | None:
@@ -124,7 +124,7 @@ def _confidence(law: NamedLaw, rivals: list[NamedLaw]) -> int:
     return 60 if not rivals else 45
 
 
-def _found(text: str) -> Iterator[NamedLaw]:
+def _find_laws(text: str) -> Iterator[NamedLaw]:
     taken: set[int] = set()
     for kind, pattern in (
         ("clause", _CLAUSE),

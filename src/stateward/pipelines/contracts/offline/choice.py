@@ -196,11 +196,11 @@ def _raise_by_term(
                     fits.add((first, second))
     if len(fits) == 1:
         ((first, second),) = fits
-        by_field[order.first] = [_raised(each, first) for each in starts]
-        by_field[order.second] = [_raised(each, second) for each in ends]
+        by_field[order.first] = [_raise_confidence(each, first) for each in starts]
+        by_field[order.second] = [_raise_confidence(each, second) for each in ends]
 
 
-def _raised(each: FieldCandidate, value: str) -> FieldCandidate:
+def _raise_confidence(each: FieldCandidate, value: str) -> FieldCandidate:
     return each._replace(score=min(1.0, each.score + TERM_GAIN)) if each.value == value else each
 
 

@@ -80,13 +80,15 @@ def doubts(
         unread = reader.unread(best.page, best.start, best.end)
         rival = "" if unread else _rival(rule, values, choices, reader)
         if unread:
-            found[name] = Doubt(UNREAD_CAP, f"words beside it were not understood: {_said(unread)}")
+            found[name] = Doubt(
+                UNREAD_CAP, f"words beside it were not understood: {_reason(unread)}"
+            )
         elif rival:
             found[name] = Doubt(RIVAL_CAP, f"another value is not accounted for: {rival}")
     return found
 
 
-def _said(words: list[str]) -> str:
+def _reason(words: list[str]) -> str:
     return ", ".join(repr(word) for word in words[:QUOTED_WORDS_MAX])
 
 

@@ -59,7 +59,8 @@ class OfflineExtractor:
         for name, doubt in doubts(vertical, reading, linked, choices).items():
             choices[name] = choices[name].capped(doubt.cap, doubt.sentence)
         listed = [
-            self._found(document, reading, rule, choices.get(rule.name)) for rule in vertical.fields
+            self._found_value(document, reading, rule, choices.get(rule.name))
+            for rule in vertical.fields
         ]
         values = [each for each in listed if each is not None]
         provider = next(
@@ -81,7 +82,7 @@ class OfflineExtractor:
             about=about,
         )
 
-    def _found(
+    def _found_value(
         self,
         document: TextDocument,
         reading: ContractReading,

@@ -96,7 +96,7 @@ def _cells(text: str, line: TextLine, row: int) -> list[GridCell]:
     is_tabbed = not line.xs and "\t" in text[line.start : line.end]
     for gap in (*_GAP.finditer(text, line.start, line.end), None):
         end = gap.start() if gap else line.end
-        start, end = _stripped(text, at, end)
+        start, end = _strip(text, at, end)
         if start < end:
             left, right = _edge(line, start), _edge(line, end)
             if is_tabbed:
@@ -107,7 +107,7 @@ def _cells(text: str, line: TextLine, row: int) -> list[GridCell]:
     return cells
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def _strip(text: str, start: int, end: int) -> tuple[int, int]:
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

@@ -193,7 +193,7 @@ def links(
     found = [*_before(candidate, cell, grid, mentions, candidates)]
     has_own = bool(_OWN.search(grid.text[cell.start : candidate.start]))
     if cell.row - 1 not in labelled.header_rows and not has_own:
-        found += _left(candidate, cell, grid, mentions, candidates)
+        found += _labels_to_the_left(candidate, cell, grid, mentions, candidates)
     if not has_own:
         found += _over(candidate, cell, grid, mentions, candidates)
     if has_behind and not any(each.strength > BEHIND and each.how == "before" for each in found):
@@ -234,7 +234,7 @@ def _before(
         for each in mentions
         if cell.start <= each.start < cell.end and each.of_kind(candidate.kind)
     ]
-    if pair := _paired(row, candidate, cell, grid, candidates):
+    if pair := _pair(row, candidate, cell, grid, candidates):
         yield from _link(candidate, pair, BESIDE, "before")
         return
     for mention in reversed(mentions):
@@ -294,7 +294,7 @@ def _is_wrapped(grid: Grid, home: GridCell, cell: GridCell) -> bool:
     )
 
 
-def _left(
+def _labels_to_the_left(
     candidate: ValueCandidate,
     cell: GridCell,
     grid: Grid,
@@ -310,10 +310,10 @@ def _left(
         values = [each for each in candidates if other.start <= each.start < other.end]
         has_value = any(_is_like(each, candidate) for each in values)
         if fitting and not has_value:
-            label = _paired(fitting, candidate, cell, grid, candidates) or fitting[-1]
+            label = _pair(fitting, candidate, cell, grid, candidates) or fitting[-1]
             rest = content_words(_BRACKET.sub(" ", grid.text[label.end : other.end]))
             rest += content_words(grid.text[other.start : label.start])
-            rest = 0 if _paired(fitting, candidate, cell, grid, candidates) else rest
+            rest = 0 if _pair(fitting, candidate, cell, grid, candidates) else rest
             reach = strength - 0.04 * rest - 0.05 * lead
             is_pair = label in fitting[:-1] or len(fitting) > 1
             if _between(candidates, cell.start - 1, candidate, candidate.start) and not is_pair:
@@ -325,7 +325,7 @@ def _left(
         strength *= 0.9
 
 
-def _paired(
+def _pair(
     labels: list[LabelMention],
     candidate: ValueCandidate,
     cell: GridCell,

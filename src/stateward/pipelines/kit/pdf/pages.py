@@ -193,7 +193,7 @@ def _read(
     glyphs = _Glyphs(text, is_rotated=bool(view.rotation))
     words = list(_words(letters, glyphs, view, PageInk(page, text))) if count > 0 else []
     filled = [
-        word for value, box in form_values(document, page) for word in _filled(value, box, view)
+        word for value, box in form_values(document, page) for word in _form_words(value, box, view)
     ]
     words += [replace(word, run=len(words) + at) for at, word in enumerate(filled, start=1)]
     chars = sum(map(len, letters.split())) + sum(len(word.text) for word in filled)
@@ -281,7 +281,7 @@ class _Glyphs:
         return box[0] + off[0], box[1] + off[1]
 
 
-def _filled(value: str, box: _Box, view: _PageView) -> Iterator[PdfWord]:
+def _form_words(value: str, box: _Box, view: _PageView) -> Iterator[PdfWord]:
     """The words of a value of a form field, side by side in its box; lines of it one below the other."""
     left, bottom, right, top = box
     lines = value.splitlines()[:FIELD_LINES_MAX]

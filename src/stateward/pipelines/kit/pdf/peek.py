@@ -73,11 +73,11 @@ def _glyph_map(stream: bytes) -> GlyphMap:
         if kind == b"char":
             made |= {int(glyph, 16): chr(int(letter, 16)) for glyph, letter in _PAIR.findall(block)}
         else:
-            made.update(_ranged(block))
+            made.update(_ranges(block))
     return made
 
 
-def _ranged(block: bytes) -> Iterator[tuple[int, str]]:
+def _ranges(block: bytes) -> Iterator[tuple[int, str]]:
     for first, last, letter, listed in _RANGE.findall(block):
         start, end = int(first, 16), int(last, 16)
         if listed:
@@ -104,22 +104,22 @@ def _pieces(array: bytes, letters: GlyphMap) -> Iterator[str]:
         if kern:
             yield " " if float(kern) < SPACE_KERN else ""
         elif glyphs:
-            yield _decoded(
+            yield _decode(
                 bytes.fromhex(
                     glyphs.translate(None, b" \t\r\n\f").decode()[: 2 * (len(glyphs) // 2)]
                 ),
                 letters,
             )
         else:
-            yield _decoded(_ESCAPE.sub(_unescaped, literal), letters)
+            yield _decode(_ESCAPE.sub(_unescape, literal), letters)
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
+def _unescape(found: re.Match[bytes]) -> bytes:
     code = found[1]
     return bytes([int(code, 8) & 0xFF]) if code[:1].isdigit() else code
 
 
-def _decoded(text: bytes, letters: GlyphMap) -> str:
+def _decode(text: bytes, letters: GlyphMap) -> str:
     if not letters:
         return text.decode("cp1252", "replace")
     wide = [int.from_bytes(text[at : at + 2]) for at in range(0, len(text) - 1, 2)]

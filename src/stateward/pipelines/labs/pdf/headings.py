@@ -43,7 +43,7 @@ class Heading(msgspec.Struct, frozen=True):
 
 def headings_of(line: PdfLine) -> list[Heading]:
     """The headings of a line; none if the line is not one that names columns."""
-    found = list(_matched(line))
+    found = list(_match_headings(line))
     explained = sum(count for _, count in found)
     headings = [heading for heading, _ in found]
     if explained < SHARE_MIN * len(line.words) or not is_table(headings):
@@ -61,19 +61,19 @@ def headings_of(line: PdfLine) -> list[Heading]:
 def joined_headings(page: Sequence[PdfLine]) -> Iterator[tuple[int, list[Heading]]]:
     """Headings over several lines: dates of columns, and below them units and range; by the line that ends them."""
     for at, line in enumerate(page):
-        dates = [each for each in _explained(line) if each.role == "date"]
+        dates = [each for each in _headings_of(line) if each.role == "date"]
         if len(dates) < 2:
             continue
         for below in range(at + 1, min(at + 1 + JOINED_MAX, len(page))):
-            others = _explained(page[below])
+            others = _headings_of(page[below])
             if others and {each.role for each in others} <= {"unit", "range", "flag", "test"}:
                 yield below, sorted([*dates, *others], key=lambda each: each.x0)
                 break
 
 
-def _explained(line: PdfLine) -> list[Heading]:
+def _headings_of(line: PdfLine) -> list[Heading]:
     """The headings of a line that is made of hardly anything else."""
-    found = list(_matched(line))
+    found = list(_match_headings(line))
     is_heading = sum(count for _, count in found) >= SHARE_MIN * len(line.words)
     return [heading for heading, _ in found] if is_heading else []
 
@@ -87,7 +87,7 @@ def is_table(headings: Sequence[Heading]) -> bool:
     return has_value and bool({"unit", "range"} & set(roles))
 
 
-def _matched(line: PdfLine) -> Iterator[tuple[Heading, int]]:
+def _match_headings(line: PdfLine) -> Iterator[tuple[Heading, int]]:
     """Headings in the words of a line, the longest first; with each, how many words it explains."""
     words, at = line.words, 0
     while at < len(words):

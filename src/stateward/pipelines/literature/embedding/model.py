@@ -52,7 +52,7 @@ class SentenceModel:
             raise InvalidRequest(f"the model at {folder} was converted by another version")
         self._tokens = WordPiece(vocabulary)
         with np.load(folder / WEIGHTS, allow_pickle=False) as stored:
-            weights = {name: _restored(stored, name) for name in stored.files if _is_whole(name)}
+            weights = {name: _restore(stored, name) for name in stored.files if _is_whole(name)}
         self._words = weights["embeddings.word_embeddings.weight"]
         self._places = (
             weights["embeddings.position_embeddings.weight"]
@@ -81,7 +81,7 @@ class SentenceModel:
         for row, numbers in enumerate(batch):
             ids[row, : len(numbers)] = numbers
             mask[row, : len(numbers)] = 1
-        state = _normalized(self._words[ids] + self._places[:width], *self._begin)
+        state = _normalize(self._words[ids] + self._places[:width], *self._begin)
         hidden = (1 - mask)[:, None, None, :] * np.float32(-1e9)
         for layer in self._layers:
             state = layer(state, hidden)
@@ -117,9 +117,9 @@ class _Layer:
         np.exp(scores, out=scores)
         scores /= scores.sum(-1, keepdims=True)
         seen = (scores @ value).transpose(0, 2, 1, 3).reshape(rows * width, size)
-        flat = _normalized(flat + seen @ self._out[0] + self._out[1], *self._out_norm)
+        flat = _normalize(flat + seen @ self._out[0] + self._out[1], *self._out_norm)
         wide = _gelu(flat @ self._wide[0] + self._wide[1])
-        flat = _normalized(flat + wide @ self._narrow[0] + self._narrow[1], *self._norm)
+        flat = _normalize(flat + wide @ self._narrow[0] + self._narrow[1], *self._norm)
         return flat.reshape(rows, width, size)
 
 
@@ -131,7 +131,7 @@ def _norm_of(weights: Mapping[str, Floats], name: str) -> tuple[Floats, Floats]:
     return weights[f"{name}.weight"], weights[f"{name}.bias"]
 
 
-def _normalized(state: Floats, weight: Floats, bias: Floats) -> Floats:
+def _normalize(state: Floats, weight: Floats, bias: Floats) -> Floats:
     centred = state - state.mean(-1, keepdims=True)
     spread = np.einsum("...i,...i->...", centred, centred)[..., None] / np.float32(state.shape[-1])
     normal: Floats = centred / np.sqrt(spread + _SMALL) * weight + bias
@@ -181,7 +181,7 @@ def _is_whole(name: str) -> bool:
     return not name.endswith(":factors")
 
 
-def _restored(stored: Any, name: str) -> Floats:  # noqa: ANN401 - NumPy's reader has no type
+def _restore(stored: Any, name: str) -> Floats:  # noqa: ANN401 - NumPy's reader has no type
     factors = f"{name}:factors"
     values: Floats = stored[name].astype(np.float32)
     return values * stored[factors] if factors in stored.files else values

@@ -366,7 +366,7 @@ def _split_cells(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
     split: list[PdfCell] = []
     for cell in cells:
         words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
-        words = [part for word in words for part in _unglued(word)]
+        words = [part for word in words for part in _unglue(word)]
         if len(words) < 2 or vocab.is_exact_heading(cell.text):
             split.append(cell)
         else:
@@ -374,7 +374,7 @@ def _split_cells(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
     return split
 
 
-def _unglued(word: PdfWord) -> Iterator[PdfWord]:
+def _unglue(word: PdfWord) -> Iterator[PdfWord]:
     """A word that is two, because narrow columns print their names without a gap: `Amt.Closing`."""
     found = _GLUED.fullmatch(word.text)
     parts = (found[1], found[2]) if found is not None else _two_names(word.text)

@@ -133,15 +133,15 @@ class RowBuilder:
             self.context.append(one.line)
             return
         if one.date:
-            self._dated(one)
+            self._take_dated(one)
         elif one.has_amount:
-            self._undated(heading, one)
+            self._take_undated(heading, one)
         elif one.text:
             self._text(heading, one, after, is_last)
         elif one.money or one.more:
             self._figures(one)
 
-    def _dated(self, one: ParsedLine) -> None:
+    def _take_dated(self, one: ParsedLine) -> None:
         self._is_running = True
         opened = self._open
         if opened is not None and opened.is_leading and one.line.page == opened.last_page:
@@ -158,7 +158,7 @@ class RowBuilder:
             return
         self._begin(one, is_dated=True)
 
-    def _undated(self, heading: TableHeading, one: ParsedLine) -> None:
+    def _take_undated(self, heading: TableHeading, one: ParsedLine) -> None:
         is_list = heading.has(vocab.NUMBER_ROLES) and not heading.has(vocab.WORD_ROLES)
         if is_list and has_letters(one.text):
             self._end_row(one.line)  # a list of checks has no texts: this is its total
