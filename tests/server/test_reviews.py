@@ -104,7 +104,7 @@ def test_a_decision_on_an_old_sight_is_stale_and_an_unknown_action_is_named(
         "stale", "unknown-value", "unprocessable", "unprocessable",
     ]  # fmt: skip
     assert unknown.json()["allowed"] == ["approve", "correct", "reject"]
-    assert "give a reason" in early.json()["detail"]
+    assert "give a reason (`notes`" in early.json()["detail"]
 
 
 def test_open_reviews_are_chosen_by_a_fact_of_their_pipeline_and_say_why_they_wait(

@@ -159,6 +159,11 @@ def test_content_decides_what_a_document_is_and_not_its_name(
             b"--x\r\nContent-Disposition: form-data\r\n",
             400,
         ),
+        (
+            {"Content-Type": "multipart/form-data; boundary=x"},
+            b'--x\r\nContent-Disposition: form-data; name="file"; filename="\xff\xfe.csv"\r\n\r\na\r\n--x--\r\n',
+            400,
+        ),
     ],
 )
 def test_what_is_no_form_is_refused(
@@ -168,6 +173,7 @@ def test_what_is_no_form_is_refused(
 
     assert answer.status_code == status
     assert problem(answer) in ("unsupported-content", "invalid-request")
+    assert "Error(" not in answer.json()["detail"]
     assert left_behind(shared) == []
 
 

@@ -555,7 +555,7 @@ class Reviews(ReviewTasks):
             )
         if not (deciding.notes or "").strip():
             raise InvalidRequest(
-                f"give a reason: {record.id} is timed out before its deadline{until}"
+                f"give a reason (`notes`, --reason): {record.id} is timed out before its deadline{until}"
             )
 
     def _is_own(self, record: Record, actor: str) -> bool:

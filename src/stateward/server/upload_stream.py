@@ -139,7 +139,9 @@ class UploadReceiver:
         except StatewardError as error:
             raise await self._refusal_mid_body(refusal_of(error)) from error
         except MultipartError as error:
-            said = f"the form cannot be read: {error}"
+            # The library hangs the error of Python on its own sentence as a second argument.
+            why = clean_text(str(error.args[0] if error.args else error), chars_max=200)
+            said = f"the form cannot be read: {why}"
             raise await self._refusal_mid_body(Refusal("invalid-request", said)) from error
 
     def _parser(self) -> PushMultipartParser:
