@@ -51,6 +51,7 @@ from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
+from stateward.workers.results import Died
 from stateward.workers.sdk import Completed, Limits, Result
 from stateward.workers.worker import Key, Worker, WorkerConfig, WorkerIdentity
 
@@ -357,6 +358,9 @@ class SimulatedWorker(Worker):
         self._inline_queue.clear()
         for key, work in list(self._queue.items()):
             result = self._outcome(work)
+            if isinstance(result, Died) and key in self._begun:
+                # As a real child: what had the document cannot die without having had it.
+                result = msgspec.structs.replace(result, has_begun=True)
             if work.losses and getattr(result, "has_begun", True):
                 self._record_begun(work)
             if result is None:
