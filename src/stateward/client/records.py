@@ -62,7 +62,7 @@ class RecordOperations(Requests):
 
         def steps() -> Steps[list[schemas.DetectedType]]:
             return (
-                yield from self._send_source("/detect", source, schemas.Detection, fields={})
+                yield from self._send_steps("/detect", source, schemas.Detection, fields={})
             ).items
 
         return self._run(steps())
@@ -105,7 +105,7 @@ class RecordOperations(Requests):
             while True:
                 left = max(0.0, min(POLL_S, deadline - time.monotonic()))
                 path, wait = f"/records/{part(record_id)}", {"wait": f"{left:.3f}s"}
-                record = yield from self._get_value(path, schemas.Record, wait)
+                record = yield from self._get_steps(path, schemas.Record, wait)
                 if record.is_at_rest or time.monotonic() >= deadline:
                     return record
 

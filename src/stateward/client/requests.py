@@ -63,9 +63,9 @@ class Requests:
         return patiently(call, tries=self._tries, url=self._url)
 
     def _get(self, path: str, type_: type[T], *, params: Mapping[str, Any] | None = None) -> T:
-        return self._run(self._get_value(path, type_, params))
+        return self._run(self._get_steps(path, type_, params))
 
-    def _get_value(
+    def _get_steps(
         self, path: str, type_: type[T], params: Mapping[str, Any] | None = None
     ) -> Steps[T]:
         return read((yield from self._ask(Call("GET", path, params or {}))), type_)
@@ -74,7 +74,7 @@ class Requests:
         self, path: str, type_: type[Listed[T]], params: Mapping[str, Any] | None = None
     ) -> list[T]:
         def steps() -> Steps[list[T]]:
-            return list((yield from self._get_value(path, type_, params)).items)
+            return list((yield from self._get_steps(path, type_, params)).items)
 
         return self._run(steps())
 
@@ -105,12 +105,12 @@ class Requests:
     ) -> T:
         """Send a document; with a version, only for a record that is still that one."""
         return self._run(
-            self._post_value(
+            self._post_steps(
                 path, document, type_, params=params, version=version, key=key, method=method
             )
         )
 
-    def _post_value(
+    def _post_steps(
         self,
         path: str,
         document: object,
@@ -140,10 +140,10 @@ class Requests:
     ) -> T:
         """Upload a document with the fields of a form."""
         return self._run(
-            self._send_source(path, source, type_, fields=fields, params=params, key=key)
+            self._send_steps(path, source, type_, fields=fields, params=params, key=key)
         )
 
-    def _send_source(
+    def _send_steps(
         self,
         path: str,
         source: Source,
@@ -176,7 +176,7 @@ class Requests:
         def steps() -> Listing:
             cursor: str | None = None
             while True:
-                page = yield from self._get_value(path, type_, {**query, **said(cursor=cursor)})
+                page = yield from self._get_steps(path, type_, {**query, **said(cursor=cursor)})
                 yield Rows(page.items)
                 cursor = page.next
                 if cursor is None:

@@ -45,7 +45,7 @@ class LiteratureOperations(Operations):
         asked = {"papers": list(papers), "reason": reason, "is_filtered": is_filtered}
 
         def steps() -> Steps[list[AddedPaper]]:
-            return (yield from self._post_value("/literature/papers", asked, AddedPapers)).items
+            return (yield from self._post_steps("/literature/papers", asked, AddedPapers)).items
 
         return self._run(steps())
 
