@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from stateward.ledger import Ledger, LedgerState, verify, verify_proof
+from stateward.ledger import Ledger, LedgerState, compaction, repair, verify, verify_proof
 from stateward.ledger.disk import Disk
 from stateward.ledger.manifest import read_manifest, write_manifest
 from stateward.ledger.snapshot import Snapshot, SnapshotWriter
@@ -22,7 +22,7 @@ def a_compacted_ledger(folder: Path) -> str:
         return ledger.checkpoint(write=False)
 
 
-def forge(folder: Path) -> None:
+def forge(folder: Path, found: bytes = b'"pending"', put: bytes = b'"skipped"') -> None:
     """Another snapshot with the same name, its own right checksum and index, and a manifest that fits."""
     manifest = read_manifest(folder)
     assert manifest is not None
@@ -31,7 +31,7 @@ def forge(folder: Path) -> None:
     documents = list(old.lines())
     writer = SnapshotWriter(Disk(), folder / info.file, old.header)
     for key, kept in documents:
-        writer.add(b"%b:%b" % (key, kept.replace(b'"pending"', b'"skipped"')))
+        writer.add(b"%b:%b" % (key, kept.replace(found, put)))
     forged = replace(info, root=writer.finish(), bytes=(folder / info.file).stat().st_size)
     write_manifest(Disk(), folder, replace(manifest, snapshots=(forged,)))
 
@@ -48,6 +48,57 @@ def test_a_forged_snapshot_is_found(tmp_path: Path) -> None:
         assert set(states_of(reader).values()) == {"skipped"}  # nothing else tells
     for given in (None, checkpoint):
         assert "names another root" in str(verify(tmp_path / "l", checkpoint=given).findings[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b'"pending"', b'"skipped"'), (b'"adapter":""', b'"adapter":"x"')]
+)
+def test_a_forged_snapshot_is_found_even_if_a_new_line_names_it(
+    tmp_path: Path, old: bytes, new: bytes
+) -> None:
+    """The line can be forged as well, but it comes after the checkpoint; then the log is asked."""
+    checkpoint = a_compacted_ledger(tmp_path / "l")
+    forge(tmp_path / "l", old, new)
+    with a_ledger(tmp_path / "l") as ledger:
+        compaction._name_in_log(ledger._require_writer(), ledger.snapshots()[0])
+
+    findings = verify(tmp_path / "l", checkpoint=checkpoint).findings
+
+    assert "but the log says" in str(findings[0]) or "other details" in str(findings[0])
+
+
+def test_a_compaction_after_the_checkpoint_is_compared_with_the_log(tmp_path: Path) -> None:
+    checkpoint = a_compacted_ledger(tmp_path / "l")
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:1", FETCHING, metadata={"pages": 3}, error_message="none")
+        ledger.compact()
+
+    found = verify(tmp_path / "l", checkpoint=checkpoint)
+
+    assert found.is_sound
+    assert "after the 10 lines of the checkpoint" in str(found.notes[0])
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_manifest_cannot_make_up_or_conceal_a_rollback(tmp_path: Path, is_listed: bool) -> None:
+    a_compacted_ledger(tmp_path / "l")
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:1", FETCHING)
+        if is_listed:
+            ledger.rotate()
+        else:
+            ledger.rollback(9)
+        checkpoint = ledger.checkpoint(write=False)
+    manifest = read_manifest(tmp_path / "l")
+    assert manifest is not None
+    forged = ((11, 9),) if is_listed else ()
+    write_manifest(Disk(), tmp_path / "l", replace(manifest, rollbacks=forged))
+
+    (finding,) = verify(tmp_path / "l", checkpoint=checkpoint).findings[:1]
+    assert "does not have the rollback to seq 9" in str(finding)
+
+    repair(tmp_path / "l", execute=True)
+    assert verify(tmp_path / "l", checkpoint=checkpoint).is_sound
 
 
 def test_a_snapshot_that_no_line_names_is_not_covered_by_a_checkpoint(tmp_path: Path) -> None:

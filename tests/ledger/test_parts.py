@@ -132,7 +132,7 @@ def test_without_the_package_a_signature_says_what_is_missing() -> None:
 def a_snapshot(path: Path, documents: dict[bytes, bytes]) -> Snapshot:
     header = Header(
         version="1.0", created_at="2025-10-04T00:00:00.000000Z", document_count=len(documents), last_seq=7,
-        chain="0" * 32, machine="literature", machine_version=1, state_counts={}, summary=msgspec.Raw(b"{}"),
+        chain="0" * 32, machine="literature", machine_version=1, state_counts={}, summary=Summary(),
     )  # fmt: skip
     writer = SnapshotWriter(QuickDisk(), path, header)
     for key in sorted(documents):

@@ -1,5 +1,6 @@
 """What is acknowledged can be read again: bad values are refused, a second writer is noticed, threads share syncs."""
 
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -13,10 +14,14 @@ from hypothesis import strategies as some
 
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerLocked, LedgerPoisoned
 from stateward.ledger import Ledger, LedgerEntry, LedgerState
+from stateward.ledger.builder import Change
 from stateward.ledger.chain import SEAL_BYTES, head_of, seal
 from stateward.ledger.disk import Disk
 from stateward.ledger.manifest import LOCK, read_manifest
+from stateward.ledger.summary import Summary
 from stateward.ledger.verification import verify
+from stateward.ledger.writer import Durability
+from tests.ledger.builders import a_ledger
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 NOT_COUNTS = [1.0, True, "3", -1, 2**31, float("nan"), b"1", [1]]
@@ -72,6 +77,61 @@ def test_a_mirrored_state_is_text(tmp_path: Path, state: object) -> None:
         ledger.mirror([entry], source="store")
 
 
+@pytest.mark.parametrize(
+    "change", [("doc:1",), ("doc:1", PENDING, "", {}, 5), ("doc:1", PENDING, "", None), "ab"], ids=repr
+)  # fmt: skip
+def test_what_is_no_change_is_refused(tmp_path: Path, change: Change) -> None:
+    with a_ledger(tmp_path / "l") as ledger, pytest.raises(InvalidRequest):
+        ledger.record_many([change])
+
+
+class Real(float):
+    """What is a number in Python, and none that JSON could be made of."""
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1e11, float("nan"), True, Real(1.5)], ids=repr)
+def test_what_would_spoil_the_totals_is_no_duration(tmp_path: Path, value: float) -> None:
+    with a_ledger(tmp_path / "l") as ledger, pytest.raises(InvalidRequest, match="duration"):
+        ledger.record("doc:1", PENDING, duration_seconds=value)
+
+
+@pytest.mark.parametrize("details", [{"duration_seconds": 10**400}, {"metadata": {"x": Real(1)}}])
+def test_what_cannot_be_written_is_refused_as_a_request(
+    tmp_path: Path, details: dict[str, Any]
+) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        with pytest.raises(InvalidRequest):
+            ledger.record("doc:1", PENDING, **details)
+
+        assert ledger.record("doc:1", PENDING).seq == 1
+
+
+def test_durations_that_an_older_version_took_do_not_spoil_the_totals(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "l") as ledger, patch("stateward.ledger.builder.check_duration"):
+        for number in range(2):
+            ledger.record(f"doc:{number}", PENDING)
+            ledger.record(f"doc:{number}", FETCHING, duration_seconds=1.7e308)
+        ledger.compact()
+
+    with Ledger.open(tmp_path / "l") as ledger:
+        assert ledger.durations()[PENDING].total_s == 2e10
+
+
+def test_a_snapshot_whose_totals_cannot_be_read_is_not_used(tmp_path: Path) -> None:
+    """As an older version left one: it could be written and verified, and then kept the ledger from opening."""
+    with Ledger.open(tmp_path / "l") as ledger:
+        ledger.record("doc:1", PENDING)
+        with (
+            patch("stateward.ledger.compaction.merge_summaries", lambda _: Summary(last_at=math.nan)),
+            pytest.raises(LedgerDamaged, match="cannot be read"),
+        ):  # fmt: skip
+            ledger.compact()
+
+    assert "cannot be read" in str(verify(tmp_path / "l").findings[0])
+    with Ledger.open(tmp_path / "l") as ledger:
+        assert ledger.state("doc:1") == PENDING
+
+
 ANY_VALUE = some.one_of(
     some.none(),
     some.booleans(),
@@ -94,12 +154,13 @@ FIELDS = (
 def test_whatever_is_taken_can_be_read_again(tmp_path: Path, values: dict[str, Any]) -> None:
     folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
     taken = 0
-    with Ledger.open(folder, durability="os") as ledger:
+    with a_ledger(folder) as ledger:
         try:
             ledger.record("doc:1", PENDING, **values)
             taken = 1
         except InvalidRequest:
             pass
+        ledger.compact(compress=False)
 
     with Ledger.open(folder, read_only=True) as ledger:
         assert len(list(ledger.history("doc:1"))) == taken
@@ -164,21 +225,25 @@ def test_a_writer_notices_that_another_one_began_a_new_file(tmp_path: Path) -> N
         first.record("doc:1", PENDING)
         with without_a_lock(folder) as second:
             second.rotate()
-            second.record("doc:2", PENDING)
 
-        with pytest.raises(LedgerPoisoned, match="another writer"):
-            first.record("doc:3", PENDING)
+            with pytest.raises(LedgerPoisoned, match="another writer"):
+                first.record("doc:3", PENDING)
+            second.record("doc:2", PENDING)
 
     assert verify(folder).is_sound
 
 
-def test_a_forked_process_does_not_write(tmp_path: Path) -> None:
-    with Ledger.open(tmp_path / "l") as ledger:
+@pytest.mark.parametrize("durability", ["group", "os"])  # with padding, and without
+@pytest.mark.parametrize("act", [lambda ledger: ledger.record("doc:2", PENDING), Ledger.rotate])
+def test_a_forked_process_does_not_write(
+    tmp_path: Path, act: Callable[[Ledger], object], durability: Durability
+) -> None:
+    with Ledger.open(tmp_path / "l", durability=durability) as ledger:
         ledger.record("doc:1", PENDING)
         child = os.fork()
         if child == 0:
             try:
-                ledger.record("doc:2", PENDING)
+                act(ledger)
             except LedgerPoisoned:
                 os._exit(7)
             os._exit(0)

@@ -38,8 +38,8 @@ from stateward.ledger.record import (
     OldRow,
     check_count,
     check_doc_id,
+    check_duration,
     check_metadata,
-    check_number,
     check_text,
     check_timestamp,
     encode_json,
@@ -393,7 +393,7 @@ class LineBuilder:
 def _check_numbers(entry: LedgerEntry) -> None:
     """Whatever is written must be readable: `1.0` is no count for a reader, although Python takes it for one."""
     if entry.duration_seconds is not None:
-        check_number(entry.duration_seconds, what="duration_seconds")
+        check_duration(entry.duration_seconds)
     if entry.timestamp is not None:
         check_timestamp(entry.timestamp)
     for what, count in (("retry_count", entry.retry_count), ("max_retries", entry.max_retries)):
@@ -411,9 +411,16 @@ def _entry_of(row: OldRow) -> LedgerEntry:
 
 
 def _entry(change: Change) -> LedgerEntry:
-    doc_id, state, *rest = change
-    adapter = rest[0] if rest else ""
-    return LedgerEntry(doc_id=doc_id, state=state, adapter=adapter, metadata=dict(*rest[1:2]))  # type: ignore[arg-type]
+    given: object = change
+    if not isinstance(given, tuple) or not 2 <= len(given) <= 4:
+        raise InvalidRequest(
+            f"a change is (document, state[, adapter[, metadata]]), not {given!r:.80}"
+        )
+    adapter = given[2] if len(given) > 2 else ""
+    metadata = given[3] if len(given) > 3 else {}
+    if isinstance(metadata, Mapping):
+        metadata = dict(metadata)
+    return LedgerEntry(doc_id=given[0], state=given[1], adapter=adapter, metadata=metadata)
 
 
 def _apply_details(line: LedgerLine, entry: LedgerEntry) -> None:
@@ -434,10 +441,10 @@ def _apply_details(line: LedgerLine, entry: LedgerEntry) -> None:
 
 def _with_extra(line: LedgerLine, extra: Fields) -> bytes:
     """The line with fields of a newer version, which stand before `seq`."""
+    check_metadata(extra, bytes_max=METADATA_BYTES_MAX)
     clash = extra.keys() & KNOWN_FIELDS
     if clash:
         raise InvalidRequest(f"{', '.join(sorted(clash))} cannot be an extra field")
-    check_metadata(extra, bytes_max=METADATA_BYTES_MAX)
     fields: dict[str, object] = msgspec.json.decode(encode_json(line))
     seq, n = fields.pop("seq"), fields.pop("n")
     return encode_json({**fields, **extra, "seq": seq, "n": n})[:-1]

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerError, UnknownName
@@ -46,7 +45,6 @@ from stateward.ledger.record import (
     ROLLED_BACK,
     LedgerLine,
     decode_line,
-    encode_json,
     quoted_id_of,
     snapshot_document,
 )
@@ -59,7 +57,7 @@ from stateward.ledger.snapshot import (
     snapshot_info,
 )
 from stateward.ledger.summary import Summary, merge_summaries
-from stateward.ledger.view import decode_summary, latest_positions, line_at, rollback_of
+from stateward.ledger.view import latest_positions, line_at, rollback_of
 from stateward.ledger.writer import LedgerWriter
 
 SNAPSHOTS_KEPT = 7
@@ -163,7 +161,7 @@ def _merge(
     """One step: base + deltas → a new base. `replaces` is the base that the step before made, not needed any more."""
     with writer.state_lock:
         base, base_info = writer.view.base, writer.view.base_info
-    before = decode_summary(base.header.summary) if base else Summary()
+    before = base.header.summary if base else Summary()
     summary = merge_summaries([before, *(delta.summary for delta in deltas)])
     last = deltas[-1]
     try:
@@ -216,7 +214,7 @@ def _header(
         machine=manifest.machine,
         machine_version=manifest.machine_version,
         state_counts={name: count for name, count in sorted(summary.counts.items()) if count},
-        summary=msgspec.Raw(encode_json(summary)),
+        summary=summary,
         rolled_back_to=rolled_back_to,
     )
 
@@ -483,7 +481,7 @@ def rollback(
         target = find_snapshot(view.manifest.snapshots, to)
         source = view.open_layers(target)
         source.verify()
-        back = decode_summary(source.header.summary)
+        back = source.header.summary
         summary = replace(view.summary(), counts=back.counts, sources=back.sources)
         summary.records += 1
         details: dict[str, object] = {"to_seq": target.last_seq, "snapshot": target.file}

@@ -29,6 +29,7 @@ from stateward.definition.yaml_text import read_yaml
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     COUNT_MAX,
+    DURATION_S_MAX,
     ERROR_TYPE_CHARS_MAX,
     INT_MAX,
     INT_MIN,
@@ -49,8 +50,6 @@ SECONDS_MAX = 25_000_000_000.0
 """The year 2762: a greater number is one of milliseconds, microseconds or nanoseconds."""
 INT_DIGITS_MAX = 18
 """A number of so many digits surely fits into 64 bits."""
-EXACT_INT_MAX = 2**53
-"""Beyond this, floats skip integers: a count that went through one cannot be trusted."""
 ANYTHING_ELSE = "*"
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -540,7 +539,7 @@ def _number(value: Json, *, is_whole: bool) -> int | float | None:
         return None
     if (
         value < 0
-        or value > (COUNT_MAX if is_whole else EXACT_INT_MAX)
+        or value > (COUNT_MAX if is_whole else DURATION_S_MAX)
         or (is_whole and value != int(value))
     ):
         return None

@@ -24,7 +24,7 @@ from typing import Final
 import msgspec
 
 from stateward.core.errors import InvalidRequest
-from stateward.core.model import Fields, Json
+from stateward.core.model import Fields
 
 DOC_ID_BYTES_MAX = 4096
 """Paths and URLs fit, and an id is in memory for every document of a look-up table."""
@@ -46,6 +46,8 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 COUNT_MAX = 2**31 - 1
 """Of retries: far more than ever happen, and one more never leaves 64 bits."""
+DURATION_S_MAX = 10**10
+"""300 years; longer ones would not be told apart in the totals either (see `summary`)."""
 TIMESTAMP_MIN, TIMESTAMP_END = -62_135_596_800, 253_402_300_800
 """The years 1 to 9999: what a date can be made of."""
 
@@ -321,7 +323,10 @@ def check_metadata(metadata: object, *, bytes_max: int) -> None:
     if not isinstance(metadata, dict):
         raise InvalidRequest(f"metadata is a mapping, not {type(metadata).__name__}")
     _check_json(metadata, 0)
-    size = len(encode_json(metadata))
+    try:
+        size = len(encode_json(metadata))
+    except TypeError as error:  # a subclass of a number or a text
+        raise InvalidRequest(f"metadata holds what is no JSON value: {error}") from error
     if size > bytes_max:
         raise InvalidRequest(
             f"metadata has at most {bytes_max} bytes as JSON, not {size}; keep the rest elsewhere and "
@@ -364,16 +369,17 @@ def _check_unicode(text: str, what: str) -> None:
             raise InvalidRequest(f"{what} holds half a character (a lone surrogate)") from error
 
 
-def check_number(value: Json, *, what: str) -> None:
-    """Refuse what is not a finite number; True counts as none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidRequest(f"{what} is a finite number, not {value!r:.60}")
+def check_duration(value: object) -> None:
+    """Refuse what is no number of seconds, and what would make a sum of such numbers infinite."""
+    if type(value) not in (int, float) or not -DURATION_S_MAX <= value <= DURATION_S_MAX:  # type: ignore[operator]
+        raise InvalidRequest(
+            f"duration_seconds is a number up to {DURATION_S_MAX}, not {value!r:.60}"
+        )
 
 
-def check_timestamp(value: Json) -> None:
+def check_timestamp(value: object) -> None:
     """Refuse what is no moment between the years 1 and 9999, in seconds."""
-    check_number(value, what="timestamp")
-    if not TIMESTAMP_MIN <= value < TIMESTAMP_END:  # type: ignore[operator]
+    if type(value) not in (int, float) or not TIMESTAMP_MIN <= value < TIMESTAMP_END:  # type: ignore[operator]
         raise InvalidRequest(
             f"timestamp is in seconds since 1970 and within the years 1 to 9999, not {value!r:.60}"
         )

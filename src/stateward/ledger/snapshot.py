@@ -44,6 +44,7 @@ from stateward.core.errors import LedgerDamaged
 from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, unlink_if_exists, write_atomically
 from stateward.ledger.manifest import SnapshotInfo
 from stateward.ledger.record import encode_json
+from stateward.ledger.summary import Summary
 
 VERSION = "1.0"
 ALGORITHM, LAYERED_ALGORITHM = "sha256-tree", "sha256-tree-over-base"
@@ -100,7 +101,7 @@ class Header(msgspec.Struct, kw_only=True):
     machine: str
     machine_version: int
     state_counts: dict[str, int]
-    summary: msgspec.Raw
+    summary: Summary
     rolled_back_to: int | None = None
     base: LayerBelow | None = None
 

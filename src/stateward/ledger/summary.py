@@ -48,7 +48,9 @@ class Durations(msgspec.Struct, kw_only=True):
         """Count durations: seconds, and how many documents stayed for so long."""
         buckets, log, ceil = self.buckets, math.log, math.ceil
         count, total, longest = self.count, self.total_s, self.max_s
-        for seconds, times in durations:
+        for each, times in durations:
+            # A total that is no number any more could be written, but never read.
+            seconds = min(LONGEST_S, each)
             if SHORTEST_S < seconds < LONGEST_S:
                 bucket = ceil(log(seconds) * _PER_LOG)
             else:

@@ -9,6 +9,7 @@ machine, and the documents as they are stored against the documents as the log l
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +48,7 @@ from stateward.ledger.record import (
     IMPORT_OPENED,
     LedgerLine,
     decode_line,
+    snapshot_document,
 )
 from stateward.ledger.snapshot import Snapshot
 from stateward.ledger.states import TransitionTable
@@ -56,6 +58,7 @@ from stateward.ledger.view import (
     Progress,
     no_progress,
     rebuilt_manifest,
+    rollback_of,
     unlisted_deltas,
 )
 
@@ -65,7 +68,7 @@ PROGRESS_LINES = 65_536
 """Often enough for a person who waits, and too seldom to be seen in the time that it takes."""
 ATTEMPTS_MAX = 5
 """A writer replaces its manifest once a day or so; more often than this during one pass is something else."""
-_COMPACTED_START = b'{"doc_id":"","old_state":null,"new_state":"%b"' % COMPACTED.encode()
+_CONTROL_START = b'{"doc_id":"",'
 
 
 class LedgerVerification(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +131,8 @@ class LedgerVerifier:
         self._span = MerkleSpan()
         self._named: dict[int, dict[str, int]] = {}
         """The roots of snapshots that the log names: by their last seq, each with the seq of the line."""
+        self._rollbacks: set[tuple[int, int]] = set()
+        """Those that the log names, as the manifest lists them."""
         self._unnamed: list[Damage] = []
         self._roots: set[str | None] = set()
         """Those of the snapshots that the manifest names, and None, on which most stand."""
@@ -198,6 +203,22 @@ class LedgerVerifier:
         if self._head_seq >= expected:
             acknowledged = f"seq {self._head_seq} was acknowledged"
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
+        if not self.findings:
+            self._check_rollbacks(manifest, [info for info in infos if info.is_removed])
+
+    def _check_rollbacks(self, manifest: Manifest, removed: list[DeltaInfo]) -> None:
+        """The manifest says which lines are in effect, and the log must say the same.
+
+        One in a segment that was removed cannot be compared. One at the end of the log is completed by the next writer.
+        """
+        listed = set(manifest.rollbacks)
+        for at, to in sorted(listed ^ self._rollbacks):
+            is_gone = any(info.first_seq <= at <= info.end_seq for info in removed)
+            is_listed = (at, to) in listed
+            if not is_gone and (is_listed or at != self.last_seq):
+                place = "the log does" if is_listed else "this file does"
+                sentence = f"{place} not have the rollback to seq {to}"
+                self._report(MANIFEST, sentence, seq=at)
 
     def _check_segment(self, info: DeltaInfo) -> tuple[str, int]:
         """The head of the chain and the last seq of this segment: as the manifest says, else as its lines say."""
@@ -248,8 +269,8 @@ class LedgerVerifier:
                         behind = b"\n".join([*lines[at:], rest]) + b"".join(chunks)
                         return head.decode(), seq, size, behind
                     leaves.append(leaf_hash(text))
-                    if text.startswith(_COMPACTED_START):
-                        self._note_root(line)
+                    if text.startswith(_CONTROL_START):
+                        self._note_control(line)
                     head, seq, size = after, seq + 1, size + len(line)
                     self._lines += 1
                 self._add_leaves(leaves, seq)
@@ -265,12 +286,15 @@ class LedgerVerifier:
         if self._span.end == seq - len(leaves):
             self._span.add_leaves(leaves)
 
-    def _note_root(self, text: bytes) -> None:
-        """Remember the snapshot that a line names: the chain binds the line, and so the states."""
+    def _note_control(self, text: bytes) -> None:
+        """Remember the snapshot or the rollback that a line names: the chain binds the line, and so the states."""
         try:
-            named = decode_line(text)
-            place = self._named.setdefault(int(str(named.metadata["last_seq"])), {})
-            place[str(named.metadata["root"])] = named.seq
+            line = decode_line(text)
+            if line.is_rollback:
+                self._rollbacks.add(rollback_of(line))
+            elif line.new_state == COMPACTED:
+                place = self._named.setdefault(int(str(line.metadata["last_seq"])), {})
+                place[str(line.metadata["root"])] = line.seq
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError):
             pass  # what names nothing covers nothing; whether it can be read is checked elsewhere
 
@@ -343,10 +367,14 @@ class LedgerVerifier:
         if span.end != size or span.root() != root:
             sentence = f"the first {size} lines are not those that it was made of"
             self._report("checkpoint", sentence, seq=size)
-        self._check_states_covered(size)
+        self._check_states_covered(size, view)
 
-    def _check_states_covered(self, size: int) -> None:
-        """The snapshot in use is as good as its root in the log, and that as good as the checkpoint over it."""
+    def _check_states_covered(self, size: int, view: LedgerView) -> None:
+        """The snapshot in use is as good as its root in the log, and that as good as the checkpoint over it.
+
+        A root that was named later proves nothing: who forges a snapshot can name it in a new line. Then the log, which
+        the checkpoint covers, must lead to the same documents.
+        """
         newest = self.listed.snapshots[0] if self.listed and self.listed.snapshots else None
         if newest is None:
             return
@@ -357,6 +385,12 @@ class LedgerVerifier:
         elif (named := self._named.get(newest.last_seq, {}).get(newest.root, 0)) > size:
             sentence = f"its root is named at seq {named}, after the {size} lines of the checkpoint"
             self._unnamed.append(Damage(file=newest.file, seq=named, sentence=sentence))
+            try:
+                self.findings += islice(
+                    replay(view, None, {}, progress=self._progress), FINDINGS_MAX
+                )
+            except LedgerDamaged as error:
+                self.findings += error.findings
 
     def result(self) -> LedgerVerification:
         """What was found."""
@@ -381,13 +415,14 @@ def replay(
 
     Imported lines may make any move. A mirrored line is checked against the machine that it names, if `tables` has
     that version of it; a name that `tables` does not have is reported once. After a gap (segments that were removed)
-    old states are unknown, so nothing is compared any more. Memory grows with the number of documents.
+    old states are unknown, so nothing is compared any more. Memory grows with the number of documents: of each one its
+    state and a hash of all that a snapshot keeps of it.
     """
     unknown: set[str] = set()
     rollbacks = dict(view.manifest.rollbacks)
     targets = set(rollbacks.values())
-    states: dict[str, str] = {}
-    saved: dict[int, dict[str, str]] = {}
+    states: dict[str, tuple[str, int]] = {}
+    saved: dict[int, dict[str, tuple[str, int]]] = {}
     """The states at the places that rollbacks go back to."""
     is_importing = False
     is_whole = True
@@ -412,9 +447,10 @@ def replay(
                     f"no machine {line.adapter!r} is known here, so its moves cannot be checked"
                 )
                 yield Damage(file="log", seq=line.seq, sentence=sentence)
-            for sentence in _wrong_moves(line, states.get(line.doc_id), own, is_checked=is_checked):
+            state = states.get(line.doc_id, (None,))[0]
+            for sentence in _wrong_moves(line, state, own, is_checked=is_checked):
                 yield Damage(file="log", seq=line.seq, sentence=sentence)
-            states[line.doc_id] = line.new_state
+            states[line.doc_id] = line.new_state, hash(snapshot_document(line))
         elif line.seq in rollbacks:
             states = dict(saved.get(rollbacks[line.seq], {}))
         elif line.new_state in (IMPORT_OPENED, IMPORT_CLOSED):
@@ -464,21 +500,24 @@ def _stays(line: LedgerLine) -> bool:
     return is_said and line.old_state == line.new_state
 
 
-def _compare_stored(view: LedgerView, states: dict[str, str]) -> Iterator[Damage]:
+def _compare_stored(view: LedgerView, states: dict[str, tuple[str, int]]) -> Iterator[Damage]:
     """Where snapshots and deltas say something else of a document than all lines together.
 
     They are derived from the log, so the log is right; but look-ups are answered from them, and those were wrong.
     """
     left = dict(states)
     for line in view.latest_lines():
-        replayed = left.pop(line.doc_id, None)
+        replayed, hashed = left.pop(line.doc_id, (None, 0))
         if replayed != line.new_state:
             sentence = f"{line.doc_id} is kept as {line.new_state}, but the log says {replayed}"
             yield Damage(file="snapshot", seq=line.seq, sentence=sentence)
-    for doc_id, replayed in left.items():
+        elif hashed != hash(snapshot_document(line)):
+            sentence = f"{line.doc_id} is kept with other details than the log has"
+            yield Damage(file="snapshot", seq=line.seq, sentence=sentence)
+    for doc_id, (replayed, _) in left.items():
         sentence = f"{doc_id} is in {replayed} by the log, but is not kept"
         yield Damage(file="snapshot", sentence=sentence)
-    counts = dict(Counter(states.values()))
+    counts = dict(Counter(state for state, _ in states.values()))
     kept = {name: count for name, count in view.summary().counts.items() if count}
     if kept != counts:
         sentence = f"the counts are kept as {kept}, but the log says {counts}"

@@ -19,7 +19,6 @@ from heapq import merge
 from operator import itemgetter
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from stateward.core.errors import LedgerDamaged, LedgerError, LedgerMismatch
@@ -66,7 +65,6 @@ OFFSET_BITS = 48
 """The position of a line in one of several deltas is one int: number of the delta, then offset of up to 256 TiB."""
 Progress = Callable[[str, int], None]
 """Called now and then with what is being read, and how many lines or files were."""
-decode_summary = msgspec.json.Decoder(Summary).decode
 
 
 def no_progress(_what: str, _count: int) -> None:
@@ -150,7 +148,7 @@ class LedgerView:
         self.active = active
         self.manifest = listed
         self._salt = listed.salt.encode()
-        self._base_summary = decode_summary(self.base.header.summary) if self.base else Summary()
+        self._base_summary = self.base.header.summary if self.base else Summary()
 
     def _manifest_stamp(self) -> tuple[int, int, int] | None:
         """What changes when the manifest is replaced; a rename gives it another inode even within one clock tick."""
@@ -353,7 +351,7 @@ class LedgerView:
         below = open_now[info.base] if info.base else None
         self.base = Layers(Snapshot(self.folder / info.file, root=info.root), below)
         self.base_info = info
-        self._base_summary = decode_summary(self.base.header.summary)
+        self._base_summary = self.base.header.summary
         self.deltas = self.deltas[merged:]
 
     def summary(self) -> Summary:

@@ -6,10 +6,10 @@ until their lines are durable or no thread leads any more. While a sync is under
 new leader lets those that are about to add a line do so first. So many threads share few syncs, and no commit waits
 for a timer. Lines that are not durable yet are known to the check of the next ones, and to nothing else.
 
-Before each write the file must end where this writer left it, and this must be the process that opened the ledger:
-after a `fork` or on a file system without locks there may be a second writer, and neither may spoil what the other
-acknowledged. The delta itself is locked too, because `LOCK` can be deleted and lines are written in place (see `delta`
-on padding): a writer that did not look would write over those of another.
+Before each write, and before the list of files is replaced, the log must end where this writer left it, and this must
+be the process that opened the ledger: after a `fork` or on a file system without locks there may be a second writer,
+and neither may spoil what the other acknowledged. The delta itself is locked too, because `LOCK` can be deleted and
+lines are written in place (see `delta` on padding): a writer that did not look would write over those of another.
 
 Three locks, always taken in this order:
 
@@ -439,10 +439,15 @@ class LedgerWriter:
     # Changing the files
 
     def publish(self, manifest: Manifest) -> None:
-        """Make `manifest` the list of files; the caller then reloads what it needs."""
+        """Make `manifest` the list of files; the caller then reloads what it needs.
+
+        `HEAD` says so at once: another writer, which there may be without locks, finds there that its list is old.
+        """
+        self._check_alone()
         newer = replace(manifest, generation=manifest.generation + 1)
         write_manifest(self.disk, self.folder, newer)
         self.view.manifest_published(newer)
+        self._write_head()
 
     def seal_and_switch(self, manifest: Manifest) -> None:
         """Seal the active delta and continue in a new one, together with the other changes in `manifest`.
@@ -451,8 +456,8 @@ class LedgerWriter:
         between leaves an empty file that `_sweep` deletes.
         """
         old, folder = self.view.active, self.folder
+        self._check_alone()
         if self._size > old.end:
-            self._check_alone()
             self._cut_at(old.end)
         # Also what was cut when the ledger was closed last: padding that a power cut brings back would be damage now.
         self.disk.fdatasync(self._fd)
