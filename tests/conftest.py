@@ -72,7 +72,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def local_runners_are_forgotten() -> Iterator[None]:
     """What a test declares inside a function ends with it, so that two tests of one process may use the same name."""
     yield
-    for name, runner in [*sdk.registered().items()]:
+    for name, runner in [*sdk.registered_runners().items()]:
         if "<locals>" in getattr(runner.function, "__qualname__", ""):
             sdk._RUNNERS.pop(name, None)
 

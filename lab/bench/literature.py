@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 
 from stateward.app import App
-from stateward.app.ranked_search import FEEDBACK_DOCUMENTS, fused
+from stateward.app.ranked_search import FEEDBACK_DOCUMENTS, fuse_results
 from stateward.app.vectors import VectorSearch
 from stateward.core.ranking import RankedQuery, TermSource, best_of, ndcg, segment, source_of
 from stateward.core.stemming import terms_of
 from stateward.pipelines.literature.embedding.model import SentenceModel
-from stateward.pipelines.literature.embedding.stage import packed
+from stateward.pipelines.literature.embedding.stage import pack_vector
 from stateward.pipelines.literature.finding import RANKING
 from stateward.pipelines.literature.jats import read_jats
 from stateward.pipelines.literature.retrieval import documents_of, queries_of, relevance_of
@@ -83,7 +83,7 @@ def vectors() -> None:
         for start in range(0, VECTORS, 2000):
             rows = chance.normal(size=(2000, DIRECTIONS)).astype(np.float32) @ mixed
             made = [
-                ItemVector(record_id=f"LT_{start + n}", item=0, model="m", vector=packed(row))
+                ItemVector(record_id=f"LT_{start + n}", item=0, model="m", vector=pack_vector(row))
                 for n, row in enumerate(rows)
             ]
             with app.database.transaction():
@@ -148,7 +148,7 @@ def hybrid(folder: Path, model_folder: Path) -> None:
     with tempfile.TemporaryDirectory() as data, App.embedded(Path(data) / "data") as app:
         stored = Vectors(app.database)
         rows = [
-            ItemVector(record_id=str(number), item=0, model="m", vector=packed(row))
+            ItemVector(record_id=str(number), item=0, model="m", vector=pack_vector(row))
             for number, row in enumerate(model.vectors(texts))
         ]
         with app.database.transaction():
@@ -175,11 +175,11 @@ def hybrid_order(source: TermSource, search: VectorSearch, text: str) -> list[in
     def alike(near: dict[str, float]) -> dict[int, float]:
         return {int(record_id): score for record_id, score in near.items()}
 
-    first = fused(ranked.reordered(terms, candidates), alike(meaning.find()))
+    first = fuse_results(ranked.reordered(terms, candidates), alike(meaning.find()))
     by_number = {hit.number: hit.score for hit in first}
     nearest = [str(hit.number) for hit in first[:FEEDBACK_DOCUMENTS]]
     again = ranked.reordered(terms, {number: by_number[number] for number in candidates})
-    return [hit.number for hit in fused(again, alike(meaning.towards(nearest)))]
+    return [hit.number for hit in fuse_results(again, alike(meaning.towards(nearest)))]
 
 
 def words(number: int) -> list[str]:

@@ -15,14 +15,14 @@ from stateward import schemas
 from stateward.async_client import AsyncClient
 from stateward.client import Client, Operations
 from stateward.client.steps import Call, Listing, Steps, Stream
-from stateward.definition.discovery import installed
+from stateward.definition.discovery import installed_plugins
 from stateward.pipelines.contracts.async_client import AsyncWorkflowClient
 from stateward.pipelines.contracts.client import WorkflowClient, WorkflowOperations
 from stateward.pipelines.experiments.async_client import AsyncExperimentClient
 from stateward.pipelines.experiments.client import ExperimentClient, ExperimentOperations
 from stateward.pipelines.literature.async_client import AsyncLiteratureClient
 from stateward.pipelines.literature.client import LiteratureClient, LiteratureOperations
-from stateward.server.asgi import described
+from stateward.server.asgi import describe_api
 from stateward.server.pages import operations
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "client.md"
@@ -113,7 +113,7 @@ def requests() -> tuple[Sent, ...]:
 
 @cache
 def documented() -> dict[tuple[str, str], dict[str, Any]]:
-    return {(verb, path): each for path, verb, each in operations(described())}
+    return {(verb, path): each for path, verb, each in operations(describe_api())}
 
 
 def place(sent: Sent) -> tuple[str, str]:
@@ -129,7 +129,7 @@ def place(sent: Sent) -> tuple[str, str]:
 
 def first_path(path: str) -> str:
     """The path of an operation at `/records`, where a plug-in offers it at a path of its own too."""
-    for resource in (each for found in installed() for each in found.plugin.resources):
+    for resource in (each for found in installed_plugins() for each in found.plugin.resources):
         if path == resource.path or path.startswith(f"{resource.path}/"):
             rest = path.removeprefix(resource.path)
             return "/records" + rest.replace(resource.id_field, "record_id")
@@ -164,7 +164,7 @@ def answer_name(operation: Mapping[str, Any]) -> str:
 
 def row_name(document: str) -> str:
     """The name of what a list has in it."""
-    items = described()["components"]["schemas"][document]["properties"]["items"]["items"]
+    items = describe_api()["components"]["schemas"][document]["properties"]["items"]["items"]
     return str(items.get("$ref", "")).rpartition("/")[2]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import stateward.console
 from stateward.console.content import as_text, shown_as
-from stateward.console.layout import lasted, size
+from stateward.console.layout import duration_text, size
 from tests import web
 from tests.console.scene import Scene
 
@@ -94,7 +94,7 @@ def test_pages_are_no_part_of_the_api(scene: Scene) -> None:
     ],
 )  # fmt: skip
 def test_spans_are_said_in_two_units_at_most(seconds: float, said: str) -> None:
-    assert lasted(seconds) == said
+    assert duration_text(seconds) == said
 
 
 def test_sizes_are_said_as_people_say_them() -> None:

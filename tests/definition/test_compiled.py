@@ -11,12 +11,12 @@ import pytest
 from stateward.definition import compiled, yaml_text
 from stateward.definition.compiled import document_file, machine_file
 from stateward.definition.declare import from_yaml
-from stateward.definition.discovery import installed
+from stateward.definition.discovery import installed_plugins
 from tests.definition.letter import LETTER
 
 SHIPPED = [
     (each.plugin.package, file)
-    for each in installed()
+    for each in installed_plugins()
     for file in each.plugin.machines
     if isinstance(file, str) and file.endswith(".yaml")
 ]

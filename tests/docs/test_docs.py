@@ -202,7 +202,7 @@ def codes() -> Iterator[str]:
 def test_every_kind_of_event_is_explained() -> None:
     page = reference("events")
     machines = [
-        each for found in discovery.installed() for each in discovery.machines(found.plugin)
+        each for found in discovery.installed_plugins() for each in discovery.machines(found.plugin)
     ]
     kinds = {kind for each in machines for edge in each.edges for kind in kinds_of(each, edge)}
     constants = {getattr(machine, name) for name in EVENT_CONSTANTS}

@@ -13,7 +13,7 @@ from stateward.workers.sdk import (
     Limits,
     Result,
     SavedValues,
-    registered,
+    registered_runners,
     run_runner,
 )
 
@@ -87,4 +87,6 @@ def a_job(
 
 def run(runner: str, job: Job) -> Result:
     limits = Limits(transient_attempts=1)
-    return run_runner(registered()[runner], job, limits=limits, sleep=lambda _: None, now=lambda: 0)
+    return run_runner(
+        registered_runners()[runner], job, limits=limits, sleep=lambda _: None, now=lambda: 0
+    )

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.server.asgi import described
+from stateward.server.asgi import describe_api
 from stateward.server.listening import check_address, is_loopback, listening
 from stateward.server.pages import operations
 from stateward.server.service import CALLERS_MAX, Rates
@@ -19,7 +19,9 @@ PUBLIC = {"/healthz", "/readyz"}
 
 
 def routes() -> list[tuple[str, str, str]]:
-    found = [(method, path, str(each["x-right"])) for path, method, each in operations(described())]
+    found = [
+        (method, path, str(each["x-right"])) for path, method, each in operations(describe_api())
+    ]
     return [*found, ("GET", "/openapi.json", "observe"), ("GET", "/docs", "observe")]
 
 

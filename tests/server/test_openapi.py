@@ -17,7 +17,7 @@ from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 from schemathesis.schemas import APIOperation
 
-from stateward.server.asgi import described
+from stateward.server.asgi import describe_api
 from stateward.server.pages import operations, reference
 from tests.server.api_client import ApiClient, serving, settings_at, statement
 
@@ -50,13 +50,13 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
 def test_no_answer_is_undocumented_and_none_is_a_fault(asked: ApiClient) -> None:
     load_all_checks()
     checked: list[Any] = [check for check in CHECKS.get_all() if check.__name__ not in LEFT_OUT]
-    schema = schemathesis.openapi.from_dict(described()).exclude(operation_id=STREAM)
+    schema = schemathesis.openapi.from_dict(describe_api()).exclude(operation_id=STREAM)
     count = 0
     for found in schema.get_all_operations():
         assert isinstance(found, Ok), found
         judge(found.ok(), asked, checked)
         count += 1
-    assert count == len([*operations(described())]) - 1
+    assert count == len([*operations(describe_api())]) - 1
 
 
 def judge(
@@ -89,7 +89,7 @@ def judge(
 
 
 def test_every_operation_is_described_whole() -> None:
-    for path, method, each in operations(described()):
+    for path, method, each in operations(describe_api()):
         place = f"{method} {path}"
         assert each["operationId"], place
         assert each["summary"], place
@@ -108,9 +108,9 @@ def test_every_operation_is_described_whole() -> None:
 
 
 def test_every_body_in_json_refuses_what_it_does_not_know() -> None:
-    schemas = described()["components"]["schemas"]
+    schemas = describe_api()["components"]["schemas"]
     lax = []
-    for path, method, each in operations(described()):
+    for path, method, each in operations(describe_api()):
         body = each.get("requestBody", {}).get("content", {}).get("application/json")
         schema = body and body["schema"]
         for choice in (schema.get("oneOf") or [schema]) if schema else ():
@@ -121,15 +121,15 @@ def test_every_body_in_json_refuses_what_it_does_not_know() -> None:
 
 
 def test_the_document_is_the_same_over_http(asked: ApiClient) -> None:
-    assert asked.get("/openapi.json").json() == json.loads(json.dumps(described()))
-    assert described()["openapi"].startswith("3.1")
+    assert asked.get("/openapi.json").json() == json.loads(json.dumps(describe_api()))
+    assert describe_api()["openapi"].startswith("3.1")
 
 
 def test_the_page_for_people_loads_nothing_from_elsewhere(asked: ApiClient) -> None:
     page = asked.get("/docs")
     short = asked.get("/llms.txt")
     assert short.headers["content-type"].startswith("text/plain")
-    for path, method, each in operations(described()):
+    for path, method, each in operations(describe_api()):
         assert f"- [{method} {path}](/docs#{each['operationId']})" in short.text
         assert f'<a href="#{each["operationId"]}">' in page.text
         assert f'<h2 id="{each["operationId"]}">' in page.text
@@ -148,13 +148,13 @@ def test_the_page_for_people_loads_nothing_from_elsewhere(asked: ApiClient) -> N
     (script,) = re.findall(r"<script>(.*?)</script>", page.text, re.DOTALL)
     digest = b64encode(sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'; connect-src 'self'" in policy
-    for _, _, each in operations(described()):
+    for _, _, each in operations(describe_api()):
         assert f'id="{each["operationId"]}"' in page.text
 
 
 def test_the_reference_page_says_what_the_document_says() -> None:
     written = (DOCS / "api.md").read_text("utf-8")
 
-    assert written == reference(described()), (
+    assert written == reference(describe_api()), (
         "run: python -m stateward.server.reference docs/reference"
     )

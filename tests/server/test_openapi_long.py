@@ -26,7 +26,7 @@ from schemathesis.checks import CHECKS, load_all_checks, max_response_time
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.parameters import ParameterLocation
 
-from stateward.server.asgi import described
+from stateward.server.asgi import describe_api
 from stateward.server.pages import SAMPLES, curl, operations, variables
 from tests.server.api_client import ApiClient
 from tests.server.test_openapi import STREAM, asked
@@ -58,7 +58,7 @@ WITH = "-s -o /dev/null -w '%{http_code}'"
 FORM, OF_FORMS = "multipart/form-data", "negative_data_rejection"
 OF_WHAT_FITS = "positive_data_acceptance"
 load_all_checks()
-SCHEMA = schemathesis.openapi.from_dict(described(), config=CONFIG)
+SCHEMA = schemathesis.openapi.from_dict(describe_api(), config=CONFIG)
 EVERY: list[Any] = [*CHECKS.get_all(), max_response_time]
 
 
@@ -101,7 +101,7 @@ def is_other_form(case: schemathesis.Case[Any]) -> bool:
 
 @pytest.mark.long
 def test_every_example_works_when_it_is_pasted(asked: ApiClient) -> None:
-    document = described()
+    document = describe_api()
     record_id = asked.get("/records?limit=1").json()["items"][0]["id"]
     names = {name: SAMPLES.get(name.lower(), record_id) for name in variables(document)}
     values = {**os.environ, "STATEWARD_SERVER": asked.url, "STATEWARD_KEY": "", **names}

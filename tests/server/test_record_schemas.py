@@ -61,7 +61,7 @@ def test_what_no_upload_can_be_is_refused(api: ApiClient) -> None:
 
 
 def test_the_published_schemas_are_those_of_the_code() -> None:
-    plugins = [each.plugin for each in discovery.installed()]
+    plugins = [each.plugin for each in discovery.installed_plugins()]
 
     published = {
         file.name.removesuffix(".schema.json"): json.loads(file.read_text("utf-8"))

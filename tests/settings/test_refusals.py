@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError
 from stateward.definition import discovery, plain_values
-from stateward.settings import Settings, load, masked, sources
+from stateward.settings import Settings, load, mask_secrets, sources
 from tests.settings.config_files import NOTHING, UPLOAD_STATES, load_text
 
 
@@ -24,7 +24,11 @@ def faults_of(config: Path, text: str, **variables: str) -> list[str]:
 
 # Every installed pipeline with options has a section.
 SECTIONS = ", ".join(
-    sorted(each.plugin.name for each in discovery.installed() if each.plugin.options is not None)
+    sorted(
+        each.plugin.name
+        for each in discovery.installed_plugins()
+        if each.plugin.options is not None
+    )
 )
 
 
@@ -328,9 +332,9 @@ contracts: {model: {key: sk-hidden}}
 
 @given(st.text(min_size=4).filter(lambda text: text not in "postgresql://user:***@host/db"))
 def test_no_password_whatever_it_holds_is_shown(password: str) -> None:
-    assert masked(f"postgresql://user:{password}@host/db") == "postgresql://user:***@host/db"
+    assert mask_secrets(f"postgresql://user:{password}@host/db") == "postgresql://user:***@host/db"
 
 
 @pytest.mark.parametrize("text", ["sqlite:", "https://h/x?a=b", "smtp://user@host", "a@b.c"])
 def test_text_without_a_password_is_shown_as_it_is(text: str) -> None:
-    assert masked(text) == text
+    assert mask_secrets(text) == text

@@ -20,7 +20,7 @@ from stateward.transport.messages import (
     results_stream,
     work_stream,
 )
-from stateward.workers.sdk import registered
+from stateward.workers.sdk import registered_runners
 from tests.transport.scene import Scene
 
 
@@ -43,7 +43,7 @@ class Impostor:
 
     def announce(self, *, at: Micros | None = None, holding: Sequence[Key] = ()) -> None:
         message = HeartbeatMessage(
-            worker=self.name, runners=sorted(registered()), slots=1, holding=list(holding)
+            worker=self.name, runners=sorted(registered_runners()), slots=1, holding=list(holding)
         )
         self.send(HEARTBEAT, message, at=at)
 

@@ -15,7 +15,7 @@ from stateward.core.errors import InvalidRequest
 from stateward.definition.openflow import inline_scripts, to_openflow
 from stateward.pipelines.contracts import PLUGIN
 from stateward.pipelines.contracts.machine import CONTRACT
-from stateward.pipelines.contracts.rules import shipped
+from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.uploads.machine import UPLOAD
 from tests.windmill.player import program
 
@@ -105,7 +105,7 @@ def test_the_form_of_the_flow_has_a_file_picker_and_the_verticals_that_ship() ->
     given = msgspec.convert(flow["schema"], InputSchema).properties
 
     assert given["document"]["contentEncoding"] == "base64"
-    assert given["vertical"]["enum"] == ["", *sorted(shipped().verticals)]
+    assert given["vertical"]["enum"] == ["", *sorted(default_rules().verticals)]
 
 
 def test_a_machine_without_gates_cannot_have_an_external_driver() -> None:

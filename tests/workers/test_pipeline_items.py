@@ -10,7 +10,7 @@ import pytest
 from stateward import Job, Outcome, Pipeline, at_least
 from stateward.core.machine import is_true
 from stateward.workers import sdk
-from stateward.workers.sdk import Completed, Failed, Limits, Result, registered, run_runner
+from stateward.workers.sdk import Completed, Failed, Limits, Result, registered_runners, run_runner
 
 
 class Word(msgspec.Struct):
@@ -60,7 +60,9 @@ def attempt(name: str, **items: list[object]) -> Result:
     """One attempt at a stage as a worker makes it; `items` are those of earlier stages."""
     chunks = {stage: [msgspec.json.encode(each).decode()] for stage, each in items.items()}
     job = Job(record_id="WD_1", stage=name, items=chunks)
-    return run_runner(registered()[name], job, limits=Limits(), sleep=lambda _: None, now=lambda: 0)
+    return run_runner(
+        registered_runners()[name], job, limits=Limits(), sleep=lambda _: None, now=lambda: 0
+    )
 
 
 def items_of(result: Result) -> list[object]:

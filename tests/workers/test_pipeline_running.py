@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stateward import App, DeclarationError, Pipeline
-from stateward.definition.discovery import loaded, machines
+from stateward.definition.discovery import load_plugins, machines
 from stateward.workers import sdk
 
 SCRIPT = """\
@@ -90,7 +90,7 @@ def test_the_settings_can_name_the_file_of_a_pipeline(tmp_path: Path) -> None:
     file = tmp_path / "words_by_file.py"
     file.write_text(SCRIPT)
 
-    (found,) = loaded(str(file))
+    (found,) = load_plugins(str(file))
     (machine,) = machines(found.plugin)
 
     assert (machine.name, list(machine.stage)) == ("words", ["split", "count", "shout"])
@@ -118,7 +118,7 @@ def test_the_loader_of_a_file_is_told_the_line_of_the_mistake(
 
     for _ in range(2):  # a file that was refused is not taken for loaded
         with pytest.raises(DeclarationError) as refused:
-            loaded(str(file))
+            load_plugins(str(file))
         assert str(refused.value).startswith(
             f"{file}:{line}: pipelines: cannot be loaded: {reason}"
         )

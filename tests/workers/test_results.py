@@ -215,7 +215,7 @@ JSON_VALUES = st.recursive(
 def test_items_come_out_as_they_went_in(given_items: list[dict[str, Any]]) -> None:
     result = completed(lambda job: given_items)
 
-    assert items(result) == json_values.cleaned(given_items)
+    assert items(result) == json_values.clean_value(given_items)
     assert result.count == len(given_items)
 
 

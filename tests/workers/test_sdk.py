@@ -12,7 +12,7 @@ from stateward.core.model import Fields
 from stateward.workers import sdk
 from stateward.workers.attempt_log import AttemptLog
 from stateward.workers.job_files import empty_folder
-from stateward.workers.sdk import Completed, Job, Runner, registered, runner
+from stateward.workers.sdk import Completed, Job, Runner, registered_runners, runner
 from tests.workers.jobs import NOW, Odd, a_job, completed, failed, items, lines, parse, run
 
 
@@ -31,7 +31,7 @@ def parse_again(job: Job) -> None: ...
 def test_a_function_is_registered_and_stays_what_it_is() -> None:
     assert runner("upload.parse")(parse) is parse
 
-    assert registered() == {"upload.parse": Runner("upload.parse", parse)}
+    assert registered_runners() == {"upload.parse": Runner("upload.parse", parse)}
 
 
 @pytest.mark.usefixtures("no_runners")
@@ -52,7 +52,7 @@ def test_a_module_may_be_imported_again_and_under_another_name() -> None:
     for function in (parse, again, as_script):
         runner("upload.parse")(function)
 
-    assert registered()["upload.parse"].function is as_script
+    assert registered_runners()["upload.parse"].function is as_script
 
 
 @pytest.mark.parametrize("name", ["", "Upload.parse", "upload.", ".parse", "a b", "upload..parse"])
@@ -76,7 +76,7 @@ def test_any_callable_can_be_a_runner() -> None:
     with pytest.raises(ValueError, match="two runners"):
         runner("upload.parse")(parse)
 
-    assert items(completed(registered()["upload.parse"].function)) == [{"ok": True}]
+    assert items(completed(registered_runners()["upload.parse"].function)) == [{"ok": True}]
 
 
 def test_the_public_names_are_those_of_the_kit() -> None:

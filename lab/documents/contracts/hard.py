@@ -22,7 +22,12 @@ from lab.documents.contracts.blocks import Block, Heading, Lines, Prose, Table, 
 from lab.documents.statements.paper import Paper
 from stateward.pipelines.contracts.evaluate import by_rules, is_same
 from stateward.pipelines.contracts.extraction import FoundValue
-from stateward.pipelines.contracts.rules import ACCEPTED_MIN, ContractRules, FieldRule, shipped
+from stateward.pipelines.contracts.rules import (
+    ACCEPTED_MIN,
+    ContractRules,
+    FieldRule,
+    default_rules,
+)
 from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.kit.reader import read_document
 
@@ -190,7 +195,7 @@ def main(name: str, details: bool, write: Path | None) -> None:
         write.mkdir(parents=True, exist_ok=True)
         for one in contracts:
             (write / (one.name + one.suffix)).write_bytes(one.data)
-    outcomes = list(judged(shipped(), contracts))
+    outcomes = list(judged(default_rules(), contracts))
     for each in outcomes if details else ():
         fate = "WRONG " if each.is_wrongly_approved else "passed" if each.is_approved else "review"
         told = "; ".join(

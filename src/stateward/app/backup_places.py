@@ -275,7 +275,7 @@ class BucketPlace:
     def sets(self) -> list[BackupSet]:
         """Those with their last file."""
         return [
-            decoded(self._bucket.read_named(each), f"{self._url}/{each}")
+            decode_set(self._bucket.read_named(each), f"{self._url}/{each}")
             for each in self._bucket.names(f"{SETS}/")
             if each.endswith(f"/{MANIFEST}")
         ]
@@ -346,10 +346,10 @@ def read_manifest(place: Path) -> BackupSet:
         content = (place / MANIFEST).read_bytes()
     except OSError as error:
         raise _no_set(str(place), error) from error
-    return decoded(content, str(place))
+    return decode_set(content, str(place))
 
 
-def decoded(content: bytes, where: str) -> BackupSet:
+def decode_set(content: bytes, where: str) -> BackupSet:
     """What a set says that it holds."""
     try:
         made = msgspec.json.decode(content, type=BackupSet)

@@ -19,14 +19,14 @@ def declared_machines(settings: Settings) -> list[Machine]:
 def read_machines(name: str) -> tuple[list[Machine], list[str]]:
     """The machines of one file or module, and the runners that they name but that are not loaded."""
     from stateward.workers.sdk import (
-        registered,  # which a command that runs nothing need not wait for
+        registered_runners,  # which a command that runs nothing need not wait for
     )
 
-    found = discovery.loaded(name)
+    found = discovery.load_plugins(name)
     discovery.load_runners(found)
     machines = [machine for each in found for machine in discovery.machines(each.plugin)]
     named = {stage.runner for machine in machines for stage in machine.stages}
-    return machines, sorted(named - registered().keys())
+    return machines, sorted(named - registered_runners().keys())
 
 
 def tune(settings: Settings, plugins: Plugins) -> list[Machine]:

@@ -175,12 +175,12 @@ class Plugins:
     @property
     def runners(self) -> "Mapping[str, Runner]":
         """Every runner by name; the modules that register them are imported when one is first asked for."""
-        from stateward.workers.sdk import registered
+        from stateward.workers.sdk import registered_runners
 
         if not self._has_runners:
             discovery.load_runners(self.loaded)
             self._has_runners = True
-        return registered()
+        return registered_runners()
 
     @property
     def imports(self) -> list[str]:

@@ -194,11 +194,11 @@ class _Search:
     ) -> list[RankedHit]:
         """Results by words and by meaning. Both are asked again with what the best of a first answer have in common."""
         meaning = vectors.query(self._ranked.machine, self._asked.words.text)
-        first = fused(hits, self._alike(meaning.find()))
+        first = fuse_results(hits, self._alike(meaning.find()))
         scores = {hit.number: hit.score for hit in first}
         nearest = [self._known[hit.number].record_id for hit in first[:FEEDBACK_DOCUMENTS]]
         again = search.reordered(self._terms, {number: scores[number] for number in candidates})
-        return fused(again, self._alike(meaning.towards(nearest)))
+        return fuse_results(again, self._alike(meaning.towards(nearest)))
 
     def _alike(self, found: Mapping[str, float]) -> dict[int, float]:
         """Of records that are alike in meaning those that are wanted, by number."""
@@ -334,7 +334,7 @@ class _Search:
         )
 
 
-def fused(hits: Sequence[RankedHit], alike: Mapping[int, float]) -> list[RankedHit]:
+def fuse_results(hits: Sequence[RankedHit], alike: Mapping[int, float]) -> list[RankedHit]:
     """Results by words and by meaning in one order: the weighted sum of both, each against its best."""
     by_words = {hit.number: hit for hit in hits}
     most_words = max((hit.score for hit in hits), default=0.0) or 1.0

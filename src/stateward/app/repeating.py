@@ -12,7 +12,7 @@ RETRY_S = 900.0  # after a failure: often enough that a short outage costs no da
 
 
 @contextmanager
-def repeated(
+def repeat_in_background(
     name: str, act: Callable[[Settings], float], settings: Settings, *, first_s: float = 0.0
 ) -> Iterator[None]:
     """Do `act` after `first_s` and then again and again, as long as this lasts; it says in how many seconds next."""

@@ -1,7 +1,7 @@
 """The command line: a protocol in, calls on the App, a protocol out.
 
 A command is imported when it is called, and imports the App when it runs, so that none waits for the others. Data
-goes to stdout and words go to stderr; `context` holds what all commands share, `exits` how they end, `shown` how
+goes to stdout and words go to stderr; `context` holds what all commands share, `exit_codes` how they end, `output` how
 things look.
 """
 

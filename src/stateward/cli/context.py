@@ -89,10 +89,10 @@ class CliContext:
 
         What the server refuses is raised as the error that a local app would have raised.
         """
-        from stateward.cli.remote import translated
+        from stateward.cli.remote import translate_errors
 
         server = self.settings().server
-        with kind(server.url or "", key=server.key) as client, translated():
+        with kind(server.url or "", key=server.key) as client, translate_errors():
             yield client
 
     @contextmanager

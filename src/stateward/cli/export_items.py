@@ -243,10 +243,10 @@ def _lines(
         for row in rows:
             yield msgspec.json.encode(row).decode() + "\n"
         return
-    from stateward.cli.table_files import peeked
+    from stateward.cli.table_files import peek_first_row
     from stateward.definition.display import csv_lines, with_flags
 
-    waiting = peeked(rows)
+    waiting = peek_first_row(rows)
     yield from csv_lines(waiting, with_flags(gathered.view))
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 def installed_plugins() -> tuple["Plugin", ...]:
     """The plug-ins of installed packages; none if one of them cannot be loaded, which every other command reports."""
     from stateward.core.errors import DeclarationError
-    from stateward.definition.discovery import installed
+    from stateward.definition.discovery import installed_plugins
 
     try:
-        return tuple(each.plugin for each in installed())
+        return tuple(each.plugin for each in installed_plugins())
     except DeclarationError:
         return ()
 

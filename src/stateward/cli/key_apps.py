@@ -43,10 +43,10 @@ def keys(context: "CliContext") -> Iterator[Keys]:
         with context.local_app(settings) as app:
             yield LocalKeys(app)
         return
-    from stateward.cli.remote import translated
+    from stateward.cli.remote import translate_errors
     from stateward.client import Client
 
-    with Client(settings.server.url, key=settings.server.key) as client, translated():
+    with Client(settings.server.url, key=settings.server.key) as client, translate_errors():
         yield RemoteKeys(client)
 
 

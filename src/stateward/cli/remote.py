@@ -67,7 +67,7 @@ class RemoteApp(AppProtocol):
         """The machine that documents go to; whether a priority and a source type are known, the server says."""
         if machine in (None, AUTO):
             return AUTO
-        with translated():
+        with translate_errors():
             known = self._client.machines()
         for each in known:
             if each.name == machine:
@@ -87,7 +87,7 @@ class RemoteApp(AppProtocol):
         """Send a document."""
         given = dict(labels)
         source_type = given.pop("source_type", None)
-        with _repeatable(source) as file, translated():
+        with _repeatable(source) as file, translate_errors():
             return self._client.submit(
                 file,
                 machine=machine,
@@ -100,7 +100,7 @@ class RemoteApp(AppProtocol):
 
     def is_known(self, path: Path, *, machine: str, source_type: str | None) -> bool:
         """Whether a pipeline of the server reads a file as it is."""
-        with translated():
+        with translate_errors():
             found = self._client.detect(path)
         return any(
             each.is_likely or source_type == each.source_type or machine == each.machine
@@ -116,7 +116,7 @@ class RemoteApp(AppProtocol):
     def record(self, record_id: str) -> schemas.Record:
         """One record."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return self._client.record(record_id)
 
     def find(
@@ -128,7 +128,7 @@ class RemoteApp(AppProtocol):
         after: str = "",
     ) -> Iterator[schemas.Record]:
         """Every record that matches."""
-        with translated():
+        with translate_errors():
             known = {}
             if statuses or machines:
                 known = {each.name: each.states for each in self._client.machines()}
@@ -140,26 +140,26 @@ class RemoteApp(AppProtocol):
     def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
         """The record once it has ended or rests, at the latest after this time."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return self._client.wait(record_id, timeout_s=timeout_s)
 
     def history(self, record_id: str) -> list[schemas.Transition]:
         """Every transition of a record."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return list(self._client.history(record_id))
 
     def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return self._client.explain(record_id)
 
     def attempts(self, record_id: str) -> list[schemas.Attempt]:
         """Every attempt at a stage of a record."""
         record_id = self.whole(record_id)
         stages = self.stages(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             logs = [self._client.log(record_id, stage) for stage in stages]
         found = [each for log in logs for each in log.attempts]
         return sorted(found, key=lambda each: each.attempt)
@@ -168,7 +168,7 @@ class RemoteApp(AppProtocol):
         """The stages of a record's machine."""
         record_id = self.whole(record_id)
         machine = self.record(record_id).machine
-        with translated():
+        with translate_errors():
             return next(each.stages for each in self._client.machines() if each.name == machine)
 
     def items(
@@ -183,7 +183,7 @@ class RemoteApp(AppProtocol):
         record_id = self.whole(record_id)
 
         def fetch(cursor: str | None) -> schemas.ItemPage:
-            with translated(record_id):
+            with translate_errors(record_id):
                 return self._client.item_page(
                     record_id, stage=stage, kind=kind, edition=edition, cursor=cursor
                 )
@@ -200,18 +200,18 @@ class RemoteApp(AppProtocol):
     def files(self, record_id: str) -> list[schemas.RecordFile]:
         """The derived files of a record."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return self._client.files(record_id)
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
         """The bytes of a derived file."""
         record_id = self.whole(record_id)
-        with translated():
+        with translate_errors():
             yield from self._client.file(record_id, stage, name)
 
     def search(self, asked: SearchRequest) -> Iterator[schemas.SearchHit]:
         """Passages or ranked documents that match."""
-        with translated():
+        with translate_errors():
             yield from self._client.search(
                 asked.text,
                 pipeline=asked.pipeline,
@@ -221,7 +221,7 @@ class RemoteApp(AppProtocol):
 
     def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
         """The best ranked documents in a format that their pipeline offers."""
-        with translated():
+        with translate_errors():
             return self._client.search_as(
                 asked.text,
                 format_,
@@ -233,12 +233,12 @@ class RemoteApp(AppProtocol):
 
     def errors(self) -> list[schemas.ErrorGroup]:
         """Records that rest with an error, by cause."""
-        with translated():
+        with translate_errors():
             return self._client.errors()
 
     def counts(self, query: str) -> list[schemas.StatusCount]:
         """How many records match."""
-        with translated():
+        with translate_errors():
             return self._client.counts(query or None)
 
     # Actions
@@ -247,13 +247,13 @@ class RemoteApp(AppProtocol):
         """Retry or cancel a record."""
         record_id = self.whole(record_id)
         act = self._client.retry if verb == "retry" else self._client.cancel
-        with translated(record_id, verb=verb):
+        with translate_errors(record_id, verb=verb):
             return act(record_id, reason=reason)
 
     def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
         """Let a record go sooner or later."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb="priority"):
+        with translate_errors(record_id, verb="priority"):
             return self._client.set_priority(record_id, _number(priority), reason=reason)
 
     def bulk(
@@ -276,7 +276,7 @@ class RemoteApp(AppProtocol):
                 action, query=query, ids=ids, priority=number, reason=reason, dry_run=dry_run
             )
 
-        with translated():
+        with translate_errors():
             foreseen = begin(dry_run=True)
             batch = foreseen if is_dry_run else begin(dry_run=False)
             while batch.status == "running":
@@ -297,43 +297,43 @@ class RemoteApp(AppProtocol):
     def reprocess(self, record_id: str, *, reason: str | None) -> schemas.RecordOpened:
         """Process the document of a record again."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb="reprocess"):
+        with translate_errors(record_id, verb="reprocess"):
             return self._client.reprocess(record_id, reason=reason)
 
     def move(self, event: str, record_id: str, *, reason: str | None) -> schemas.Record:
         """Make a move that the machine of a record declares, by its event."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb=event):
+        with translate_errors(record_id, verb=event):
             return self._client.move(record_id, event, reason=reason)
 
     def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
         """Let a held record go on."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb="advance"):
+        with translate_errors(record_id, verb="advance"):
             return self._client.advance(record_id, reason=reason)
 
     def provenance(self, record_id: str, form: str) -> schemas.Provenance:
         """The history of a record in the format of another tool."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return self._client.provenance(
                 record_id, form="prov" if form == "prov" else "openlineage"
             )
 
     def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
         """Stop dispatching a stage."""
-        with translated():
+        with translate_errors():
             self._client.pause(machine, stage=stage or None, reason=reason)
 
     def resume(self, machine: str, stage: str) -> bool:
         """Dispatch a stage again."""
-        with translated():
+        with translate_errors():
             return self._client.resume(machine, stage=stage or None).was_paused
 
     def audit(self, wanted: AuditFilter, *, is_rising: bool = False) -> Iterator[schemas.AuditItem]:
         """Entries of the audit log."""
         whole = wanted.record_id and self.whole(wanted.record_id)
-        with translated():
+        with translate_errors():
             yield from self._client.audit(
                 actor=wanted.actor,
                 verb=wanted.verb,
@@ -348,42 +348,42 @@ class RemoteApp(AppProtocol):
     def reread(self, record_id: str, asked: schemas.RereadRequest) -> schemas.RereadAnswer:
         """Have the server read a document again."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return self._client.reread(record_id, asked)
 
     def decide_flags(
         self, record_id: str, action: FlagAction, *, reason: str | None
     ) -> schemas.Record:
         """Decide about a flagged result."""
-        with translated(record_id, verb=action):
+        with translate_errors(record_id, verb=action):
             return self._client.decide_flags(record_id, action, reason=reason)
 
     def pending_reviews(self, *, limit: int) -> list[schemas.ReviewTask]:
         """What waits for a decision."""
-        with translated():
+        with translate_errors():
             return list(islice(self._client.pending_reviews(limit=limit), limit))
 
     def review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values to look at."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return self._client.get_review(record_id)
 
     def review_statistics(self, *, days: int) -> schemas.ReviewStatistics:
         """What people decided in reviews."""
-        with translated():
+        with translate_errors():
             return self._client.review_statistics(days=days)
 
     def claim(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb="claim"):
+        with translate_errors(record_id, verb="claim"):
             return self._client.claim_review(record_id)
 
     def unclaim(self, record_id: str) -> schemas.ReviewTask:
         """Leave a claimed review to others."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb="unclaim"):
+        with translate_errors(record_id, verb="unclaim"):
             return self._client.unclaim_review(record_id)
 
     def create_review_link(
@@ -391,25 +391,25 @@ class RemoteApp(AppProtocol):
     ) -> schemas.ReviewLink:
         """Make a link that lets a named person decide a review."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb="link"):
+        with translate_errors(record_id, verb="link"):
             return self._client.create_review_link(record_id, person, hours=hours)
 
     def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
         """The links to a review."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb="look"):
+        with translate_errors(record_id, verb="look"):
             return self._client.review_links(record_id)
 
     def revoke_review_link(self, record_id: str, link_id: str) -> bool:
         """Close a link."""
         record_id = self.whole(record_id)
-        with translated():
+        with translate_errors():
             return self._client.revoke_review_link(record_id, link_id).was_open
 
     def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
         """Answer a review."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb=answer.action):
+        with translate_errors(record_id, verb=answer.action):
             return self._client.review(record_id, **answer._asdict())
 
     def ask_opinion(
@@ -423,7 +423,7 @@ class RemoteApp(AppProtocol):
     ) -> schemas.ReviewTask:
         """Ask another person or a group."""
         record_id = self.whole(record_id)
-        with translated(record_id, verb="refer"):
+        with translate_errors(record_id, verb="refer"):
             return self._client.ask_opinion(
                 record_id, to, corrected=corrected, is_blind=is_blind, notes=notes
             )
@@ -432,14 +432,14 @@ class RemoteApp(AppProtocol):
 
     def doctor(self) -> schemas.Diagnosis:
         """What is wrong with the installation."""
-        with translated():
+        with translate_errors():
             return self._client.doctor()
 
     def verify(
         self, *, checkpoint: str | None = None, progress: Callable[[str, int], None]
     ) -> schemas.Verification:
         """Replay the whole history and check it, on the server."""
-        with translated():
+        with translate_errors():
             return self._client.verify(checkpoint=checkpoint)
 
     def erase(
@@ -454,45 +454,45 @@ class RemoteApp(AppProtocol):
     ) -> schemas.ErasureAnswer:
         """Delete what records held; the server does not write its database anew, since its writers would wait."""
         named = [self.whole(each) for each in record_ids]
-        with translated():
+        with translate_errors():
             return self._client.erase(named, subject=subject, reason=reason, is_dry_run=is_dry_run)
 
     def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
         """Forbid to delete anything of a record, or allow it again."""
         record_id = self.whole(record_id)
-        with translated(record_id):
+        with translate_errors(record_id):
             return self._client.hold(record_id, reason=reason, is_held=is_held)
 
     def holds(self) -> list[schemas.HeldRecord]:
         """The records of which nothing may be deleted."""
-        with translated():
+        with translate_errors():
             return self._client.holds()
 
     def apply_retention(
         self, *, is_dry_run: bool, progress: Callable[[str, int], None]
     ) -> schemas.RetentionAnswer:
         """Delete what is old, by the rules of the server's settings."""
-        with translated():
+        with translate_errors():
             return self._client.apply_retention(is_dry_run=is_dry_run)
 
     def dead_letters(self) -> Iterator[schemas.DeadLetter]:
         """Events and messages that could not be read, newest first."""
-        with translated():
+        with translate_errors():
             yield from self._client.dead_letters()
 
     def feed(self) -> schemas.FeedDocument:
         """How far the change feed has come."""
-        with translated():
+        with translate_errors():
             return self._client.feed()
 
     def replay_feed(self, seq: int) -> schemas.FeedDocument:
         """Have everything from a transition on sent again."""
-        with translated():
+        with translate_errors():
             return self._client.replay_feed(seq)
 
     def gold_lines(self) -> Iterator[bytes]:
         """Every decision of a person as a line of gold data."""
-        with translated():
+        with translate_errors():
             yield from self._client.gold_lines()
 
     def export_history(
@@ -503,7 +503,7 @@ class RemoteApp(AppProtocol):
             raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
         folder.mkdir(parents=True, exist_ok=True)
         count = 0
-        with translated(), (folder / TRANSITIONS_FILE).open("wb") as file:
+        with translate_errors(), (folder / TRANSITIONS_FILE).open("wb") as file:
             for line in self._client.history_lines():
                 file.write(line)
                 count += 1
@@ -519,7 +519,7 @@ def _number(priority: str) -> int:
 
 
 @contextmanager
-def translated(record_id: str = "", *, verb: str = "") -> Iterator[None]:
+def translate_errors(record_id: str = "", *, verb: str = "") -> Iterator[None]:
     """Raise what the server says about a record as the error that a local app would have raised."""
     try:
         yield

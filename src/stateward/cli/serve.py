@@ -76,7 +76,7 @@ def listening_socket(
 
 
 @contextmanager
-def opened(settings: "Settings", on: "socket") -> Iterator[str]:
+def open_api(settings: "Settings", on: "socket") -> Iterator[str]:
     """The HTTP API with the console, open as long as this lasts; where."""
     from stateward.app import App
     from stateward.console import console, page_of
@@ -102,7 +102,7 @@ def api_beside(
 
     def run(own: "socket") -> None:
         try:
-            with opened(settings, own):
+            with open_api(settings, own):
                 is_leaving.wait()
         except Exception as error:  # noqa: BLE001 - raised again by the loop
             failed(error)

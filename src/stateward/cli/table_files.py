@@ -32,7 +32,7 @@ DECIMALS = 10  # of amounts in Parquet; more stay text
 View = Callable[[], ItemView | None]
 
 
-def peeked(rows: "Iterator[Fields]") -> "Iterator[Fields]":
+def peek_first_row(rows: "Iterator[Fields]") -> "Iterator[Fields]":
     """The same rows, after the first of them was made: what is known of them by then is known."""
     first = list(islice(rows, 1))
     return chain(first, rows)

@@ -17,7 +17,7 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.serve import api_beside, at, listening_socket, opened, where
+from stateward.cli.serve import api_beside, at, listening_socket, open_api, where
 
 if TYPE_CHECKING:
     from socket import socket
@@ -176,7 +176,7 @@ def _opened_alone(settings: "Settings") -> Iterator[str]:
         has_key = app.keys.any_live(app.clock())
     with (
         listening_socket(settings, has_key=has_key, is_asked_for=True) as listening,
-        nullcontext() if listening is None else opened(settings, listening) as url,
+        nullcontext() if listening is None else open_api(settings, listening) as url,
     ):
         yield url or ""
 
@@ -290,15 +290,17 @@ def _chores(settings: "Settings", roles: Sequence[str]) -> Iterator[None]:
     with ExitStack() as stack:
         if is_coordinator:
             from stateward.app.anchors import anchor_destinations, anchor_when_due
-            from stateward.app.repeating import repeated
+            from stateward.app.repeating import repeat_in_background
             from stateward.app.retention import SWEEP_EVERY_S, apply_when_due, sweep_leftovers
 
-            sweeping = repeated("erasure", sweep_leftovers, settings, first_s=SWEEP_EVERY_S)
+            sweeping = repeat_in_background(
+                "erasure", sweep_leftovers, settings, first_s=SWEEP_EVERY_S
+            )
             stack.enter_context(sweeping)
             if settings.retention.rules:
-                stack.enter_context(repeated("retention", apply_when_due, settings))
+                stack.enter_context(repeat_in_background("retention", apply_when_due, settings))
             if anchor_destinations(settings):
-                stack.enter_context(repeated("anchors", anchor_when_due, settings))
+                stack.enter_context(repeat_in_background("anchors", anchor_when_due, settings))
         yield
 
 
@@ -345,10 +347,10 @@ def _announce(
 
 
 def _place(settings: "Settings", *, is_remote: bool) -> dict[str, object]:
-    from stateward.settings import masked
+    from stateward.settings import mask_secrets
 
     path = settings.store_path
-    store = f"sqlite:{path}" if path is not None else masked(settings.store.url)
+    store = f"sqlite:{path}" if path is not None else mask_secrets(settings.store.url)
     if is_remote:
         from stateward.transport.engine import masked_url
 

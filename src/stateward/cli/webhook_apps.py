@@ -102,10 +102,10 @@ def webhooks(context: "CliContext") -> Iterator[Webhooks]:
         with context.local_app(settings) as app:
             yield LocalWebhooks(app)
         return
-    from stateward.cli.remote import translated
+    from stateward.cli.remote import translate_errors
     from stateward.client import Client
 
-    with Client(settings.server.url, key=settings.server.key) as client, translated():
+    with Client(settings.server.url, key=settings.server.key) as client, translate_errors():
         yield RemoteWebhooks(client)
 
 

@@ -5,7 +5,16 @@ from typing import Literal
 
 from stateward import schemas
 from stateward.client.requests import Requests
-from stateward.client.steps import Call, Steps, answered, part, problem_of, read, refuse, said
+from stateward.client.steps import (
+    Call,
+    Steps,
+    given_parameters,
+    part,
+    problem_of,
+    read,
+    refuse,
+    send_once,
+)
 
 
 class AdministrationOperations(Requests):
@@ -19,7 +28,7 @@ class AdministrationOperations(Requests):
         """Whether the service can do its work, and what is missing if it cannot; it is asked once."""
 
         def steps() -> Steps[schemas.Readiness]:
-            answer = yield from answered(Call("GET", "/readyz"), url=self._url)
+            answer = yield from send_once(Call("GET", "/readyz"), url=self._url)
             if problem_of(answer) is not None:
                 refuse(answer)
             return read(answer, schemas.Readiness)
@@ -45,14 +54,14 @@ class AdministrationOperations(Requests):
         after: int | None = None,
     ) -> Iterator[schemas.AuditItem]:
         """Entries of the audit log, the newest first; with `after`, those after that number, the oldest first."""
-        params = said(
+        params = given_parameters(
             actor=actor, verb=verb, record_id=record_id, since=since, until=until, after=after
         )
         return self._pages("/audit", params, schemas.AuditPage)
 
     def dead_letters(self, *, limit: int = 200) -> Iterator[schemas.DeadLetter]:
         """Events and messages that could not be read, newest first; `limit` is how many a page has."""
-        return self._pages("/dead-letters", said(limit=limit), schemas.DeadLetterPage)
+        return self._pages("/dead-letters", given_parameters(limit=limit), schemas.DeadLetterPage)
 
     def verify(self, *, checkpoint: str | None = None) -> schemas.Verification:
         """Replay the whole history and check it, also against a checkpoint that was kept elsewhere."""
@@ -202,7 +211,9 @@ class AdministrationOperations(Requests):
         limit: int = 200,
     ) -> Iterator[schemas.DeliveryDocument]:
         """Messages, newest first; `limit` is how many a page has."""
-        query = said(webhook_id=webhook_id, record_id=record_id, state=state, limit=limit)
+        query = given_parameters(
+            webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
+        )
         return self._pages("/deliveries", query, schemas.DeliveryPage)
 
     def delivery(self, webhook_id: str, message_id: str) -> schemas.DeliveryDocument:

@@ -10,10 +10,10 @@ from stateward.client.steps import (
     POLL_S,
     Source,
     Steps,
-    followed,
+    follow_changes,
     form_fields,
+    given_parameters,
     part,
-    said,
 )
 from stateward.core.model import Fields
 
@@ -94,7 +94,9 @@ class RecordOperations(Requests):
         limit: int = 200,
     ) -> Iterator[schemas.Record]:
         """Records that match, newest first."""
-        params = said(q=q, status=list(status), source_type=list(source_type), limit=limit)
+        params = given_parameters(
+            q=q, status=list(status), source_type=list(source_type), limit=limit
+        )
         return self._pages("/records", params, schemas.RecordPage)
 
     def wait(self, record_id: str, *, timeout_s: float = 300.0) -> schemas.Record:
@@ -125,7 +127,7 @@ class RecordOperations(Requests):
         edition: int | None = None,
     ) -> Iterator[Fields]:
         """The items of a kind or of a stage; by default of the last stage that is done, in their newest edition."""
-        query = said(kind=kind, stage=stage, edition=edition)
+        query = given_parameters(kind=kind, stage=stage, edition=edition)
         return self._pages(f"/records/{part(record_id)}/items", query, schemas.ItemPage)
 
     def item_page(
@@ -138,7 +140,7 @@ class RecordOperations(Requests):
         cursor: str | None = None,
     ) -> schemas.ItemPage:
         """One page of items, with the stage that made them; `cursor` is the `next` of the page before."""
-        params = said(kind=kind, stage=stage, edition=edition, cursor=cursor)
+        params = given_parameters(kind=kind, stage=stage, edition=edition, cursor=cursor)
         return self._get(f"/records/{part(record_id)}/items", schemas.ItemPage, params=params)
 
     def log(self, record_id: str, stage: str) -> schemas.StageLog:
@@ -167,7 +169,7 @@ class RecordOperations(Requests):
 
     def counts(self, q: str | None = None) -> list[schemas.StatusCount]:
         """Records by machine and status."""
-        return self._list("/counts", schemas.Counts, said(q=q))
+        return self._list("/counts", schemas.Counts, given_parameters(q=q))
 
     def search(
         self,
@@ -179,7 +181,7 @@ class RecordOperations(Requests):
         limit: int = 20,
     ) -> Iterator[schemas.SearchHit]:
         """Passages of documents that match, the best first; of a pipeline that ranks, documents."""
-        params = said(
+        params = given_parameters(
             q=text, pipeline=pipeline or None, filter=list(filters), hybrid=is_hybrid or None, limit=limit
         )  # fmt: skip
         return self._pages("/search", params, schemas.SearchPage)
@@ -195,7 +197,7 @@ class RecordOperations(Requests):
         limit: int = 20,
     ) -> str:
         """The best documents of a pipeline that ranks, in a format that it offers, such as citations."""
-        params = said(
+        params = given_parameters(
             q=text, pipeline=pipeline or None, filter=list(filters), hybrid=is_hybrid or None, limit=limit,
             format=format_,
         )  # fmt: skip
@@ -225,7 +227,7 @@ class RecordOperations(Requests):
         self, *, after: int | None = None, machine: str | None = None
     ) -> Iterator[schemas.Transition]:
         """Every change of status from now on, or from after a place in the log; it comes back if it is cut."""
-        return self._iterate(followed(after, machine))
+        return self._iterate(follow_changes(after, machine))
 
     # Acting
 

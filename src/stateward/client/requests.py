@@ -16,13 +16,13 @@ from stateward.client.steps import (
     Source,
     Steps,
     Stream,
+    given_parameters,
     lines,
     new_key,
-    opened,
+    open_source,
     patiently,
     read,
-    said,
-    streamed,
+    stream_pages,
 )
 
 T = TypeVar("T")
@@ -154,7 +154,7 @@ class Requests:
         key: str | None = None,
     ) -> Steps[T]:
         headers = {"Idempotency-Key": key or new_key()}
-        with opened(source) as (filename, file):
+        with open_source(source) as (filename, file):
             start = file.tell() if file.seekable() else None
             call = Call(
                 "POST",
@@ -176,7 +176,9 @@ class Requests:
         def steps() -> Listing:
             cursor: str | None = None
             while True:
-                page = yield from self._get_steps(path, type_, {**query, **said(cursor=cursor)})
+                page = yield from self._get_steps(
+                    path, type_, {**query, **given_parameters(cursor=cursor)}
+                )
                 yield Rows(page.items)
                 cursor = page.next
                 if cursor is None:
@@ -185,7 +187,7 @@ class Requests:
         return self._iterate(steps())
 
     def _lines(self, path: str) -> Iterator[bytes]:
-        return self._iterate(streamed(Stream(path, lines(), is_lines=True)))
+        return self._iterate(stream_pages(Stream(path, lines(), is_lines=True)))
 
     def _bytes(self, path: str) -> Iterator[bytes]:
-        return self._iterate(streamed(Stream(path, lambda piece: (piece,), is_lines=False)))
+        return self._iterate(stream_pages(Stream(path, lambda piece: (piece,), is_lines=False)))

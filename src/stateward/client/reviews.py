@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from stateward import schemas
 from stateward.client.requests import Requests
-from stateward.client.steps import part, said
+from stateward.client.steps import given_parameters, part
 
 
 class ReviewOperations(Requests):
@@ -13,7 +13,7 @@ class ReviewOperations(Requests):
 
     def pending_reviews(self, *, limit: int = 200) -> Iterator[schemas.ReviewTask]:
         """What waits for a decision, the nearest deadline first."""
-        return self._pages("/reviews/pending", said(limit=limit), schemas.ReviewPage)
+        return self._pages("/reviews/pending", given_parameters(limit=limit), schemas.ReviewPage)
 
     def get_review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values that were found, or how it was decided."""

@@ -133,7 +133,7 @@ def patiently(
     raise AssertionError("unreachable")
 
 
-def answered(call: Call, *, url: str) -> Steps[httpx2.Response]:
+def send_once(call: Call, *, url: str) -> Steps[httpx2.Response]:
     """Send once; the answer, whatever its status says of the service."""
     answer: httpx2.Response | httpx2.TransportError = yield call
     if isinstance(answer, httpx2.TransportError):
@@ -162,7 +162,7 @@ def lines() -> Callable[[str], Iterable[bytes]]:
     return lambda line: (line.encode() + b"\n",)
 
 
-def streamed(stream: Stream) -> Listing:
+def stream_pages(stream: Stream) -> Listing:
     """A stream to its end, also where it leads to a link; one that is cut is an error."""
     ended = yield stream
     if isinstance(ended, str):
@@ -171,7 +171,7 @@ def streamed(stream: Stream) -> Listing:
         raise ended
 
 
-def followed(after: int | None, machine: str | None) -> Listing:
+def follow_changes(after: int | None, machine: str | None) -> Listing:
     """Changes of status as they come; a stream that is cut is taken up where it was."""
     seq = after
 
@@ -186,7 +186,7 @@ def followed(after: int | None, machine: str | None) -> Listing:
         headers = {"Accept": "text/event-stream"}
         if seq is not None:
             headers["Last-Event-ID"] = str(seq)
-        path, given = "/events/stream", said(machine=machine)
+        path, given = "/events/stream", given_parameters(machine=machine)
         ended = yield Stream(
             path, feed, is_lines=True, params=given, headers=headers, is_endless=True
         )
@@ -258,7 +258,7 @@ def new_key() -> str:
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[tuple[str, IO[bytes]]]:
+def open_source(source: Source) -> Iterator[tuple[str, IO[bytes]]]:
     """The name and the bytes of what is to be sent."""
     if isinstance(source, bytes):
         yield "document", io.BytesIO(source)
@@ -279,7 +279,7 @@ def form_fields(
     return {**found, **{f"label.{key}": value for key, value in (labels or {}).items()}}
 
 
-def said(**given: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a parameter may be
+def given_parameters(**given: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a parameter may be
     """The parameters of a query that are said."""
     return {key: value for key, value in given.items() if value not in (None, [])}
 

@@ -25,7 +25,7 @@ from stateward.console import (
     review,
     search,
 )
-from stateward.console.layout import badges_now, check_page, page_of, refused, unknown_page
+from stateward.console.layout import badges_now, check_page, error_page, page_of, unknown_page
 from stateward.console.static_files import BASE
 
 __all__ = ["console", "page_of"]
@@ -48,7 +48,7 @@ def console() -> tuple[ControllerRouterHandler, ...]:
                 unknown_page,
             ],
             guards=[check_page],
-            exception_handlers={Exception: refused},
+            exception_handlers={Exception: error_page},
             include_in_schema=False,
         ),
     )

@@ -22,7 +22,7 @@ from stateward.core.model import Fields, Record, clean_text
 from stateward.core.view import flag_codes
 from stateward.definition.display import Column, columns_of
 from stateward.definition.plugin import AUTO, Hint
-from stateward.server.auth import Asked, caller_of, seen, service_of
+from stateward.server.auth import Asked, caller_of, get_visible_record, service_of
 from stateward.server.flags import reread
 
 VALUE_CHARS_MAX = 2000
@@ -81,7 +81,7 @@ async def correction(request: Asked, record_id: FromPath[str]) -> Response[bytes
 
     def look(app: App) -> CorrectionForm:
         try:
-            return form_of(app, seen(app, caller, record_id))
+            return form_of(app, get_visible_record(app, caller, record_id))
         finally:
             app.editions.release()
 
@@ -96,7 +96,7 @@ async def correct(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     given = {name: str(value) for name, value in (await request.form()).items()}
     caller = caller_of(request)
     hints = await service_of(request).broad.ask(
-        lambda app: app.plugins.hints(seen(app, caller, record_id).machine)
+        lambda app: app.plugins.hints(get_visible_record(app, caller, record_id).machine)
     )
     is_accepting = given.get("do") == "accept"
     asked = asked_for(given, hints, is_preview=not is_accepting)

@@ -13,7 +13,7 @@ from stateward.console.layout import (
     console_of,
     fragment,
     page,
-    quoted,
+    quote_value,
 )
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import clean_text
@@ -127,10 +127,10 @@ def _error_row(app: App, cause: ErrorCause, seen: Acknowledgement | None) -> Sho
 
 def query_of(cause: ErrorCause) -> str:
     """A query for the records of a cause: its code, and the longest piece of the message that is always the same."""
-    terms = [f"machine:{quoted(cause.machine)}", f"error:{quoted(cause.error_code)}"]
+    terms = [f"machine:{quote_value(cause.machine)}", f"error:{quote_value(cause.error_code)}"]
     literal = max(_GAPS.split(cause.cause), key=len, default="").strip()
     if len(literal) >= LITERAL_CHARS_MIN:
-        terms.append(f"message:{quoted(literal)}")
+        terms.append(f"message:{quote_value(literal)}")
     return " ".join(terms)
 
 

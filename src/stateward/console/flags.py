@@ -62,7 +62,7 @@ async def queue(request: Asked) -> Response[bytes]:
 
 
 @get("/flags/{record_id:str}", opt={"right": "read"})
-async def flagged(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
+async def flag_page(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     """The queue, and this one."""
     return await _page(request, record_id)
 
@@ -155,4 +155,4 @@ def _texts(value: object) -> list[str]:
     )
 
 
-HANDLERS: list[Any] = [queue, flagged, decide]
+HANDLERS: list[Any] = [queue, flag_page, decide]

@@ -166,16 +166,16 @@ def environment() -> Environment:
     )
     made.filters |= {
         "when": when,
-        "lasted": lasted,
+        "lasted": duration_text,
         "number": lambda value: f"{value:,}",
         "size": size,
         "plain": plain_actor,
         "verbatim": verbatim,
         "words": lambda name: str(name).replace("_", " "),
-        "shown": shown,
+        "shown": value_text,
         "cell": lambda row, column: column.text(row),
         "json": lambda value: msgspec.json.encode(value).decode(),
-        "quoted": quoted,
+        "quoted": quote_value,
         "path": lambda text: quote(str(text), safe=""),
     }
     made.tests["is_told"] = is_told
@@ -241,7 +241,7 @@ def html(
 # Refusals
 
 
-def refused(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+def error_page(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """Whatever was raised, as a page, as a line in the page that asked, or as the way to the login."""
     refusal = _refusal(error)
     if refusal.kind.status == 500:
@@ -342,7 +342,7 @@ def when(at: Micros | str | None, how: str = "ago") -> Markup:
     )
 
 
-def lasted(seconds: float | None) -> str:
+def duration_text(seconds: float | None) -> str:
     """A span of time for people: 340 ms, 12 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
     if seconds is None:
         return ""
@@ -376,7 +376,7 @@ def verbatim(text: str) -> Markup:
     return Markup(str(escape(text)).replace("\r", "&#13;"))  # noqa: S704 - escaped
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """A value of a record or an item as text."""
     if value is None:
         return ""
@@ -396,7 +396,7 @@ def is_told(value: object) -> bool:
     )
 
 
-def quoted(value: str) -> str:
+def quote_value(value: str) -> str:
     """A value as the grammar of queries wants it."""
     is_plain = value != "" and not any(char in value for char in ' ",\\') and value.isprintable()
     return value if is_plain else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -124,12 +124,12 @@ def look(app: App, caller: Caller) -> Ledgers:
         count=sum(each.count for each in lanes),
         lanes=sum(each.lane != FORMER for each in lanes),
         root=lanes_root(lanes).hex(),
-        mirror=None if mirror is None else mirrored(app, Path(mirror)),
+        mirror=None if mirror is None else describe_mirror(app, Path(mirror)),
         acts=acts,
     )
 
 
-def mirrored(app: App, folder: Path) -> Mirrored:
+def describe_mirror(app: App, folder: Path) -> Mirrored:
     """The mirror as it is; what is wrong with it is said and not raised."""
     try:
         state = mirror_state(app.store, folder)
@@ -174,7 +174,7 @@ async def verify(request: Asked) -> Response[bytes]:
 
 
 @get("/ledger/verified", opt={"right": "read"})
-async def verified(request: Asked) -> Response[bytes]:
+async def verification_page(request: Asked) -> Response[bytes]:
     """How far it is, or what it found."""
     return fragment(request, "verified.html", {"verified": _verification(request)})
 
@@ -226,4 +226,4 @@ async def export(request: Asked, record: Text = "") -> Stream:
     return Stream(lines, media_type=LINES, headers=headers)
 
 
-HANDLERS: list[Any] = [ledger, verify, verified, export]
+HANDLERS: list[Any] = [ledger, verify, verification_page, export]

@@ -18,7 +18,7 @@ from stateward.server.auth import (
     ANYBODY,
     Asked,
     Caller,
-    authenticated,
+    authenticate,
     caller_of,
     check_host,
     check_origin,
@@ -55,7 +55,7 @@ async def sign_in(request: Asked) -> Response[Any]:
     check_sender(request, service)
     form = await request.form()
     text, after = str(form.get("key", "")).strip(), own_page(str(form.get("next", "")))
-    key = await authenticated(service, request, text, refused_as=SIGN_IN_FAILED)
+    key = await authenticate(service, request, text, refused_as=SIGN_IN_FAILED)
     if key is None:
         said = "This key is unknown, expired or revoked."
         return html("login.html", {"after": after, "said": said}, status=401)

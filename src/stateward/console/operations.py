@@ -191,7 +191,7 @@ async def delivery(
     caller = caller_of(request)
 
     def look_(app: App) -> tuple[Delivery, list[DeliveryAttempt]]:
-        webhooks.seen(app, caller, webhook_id)
+        webhooks.get_visible_webhook(app, caller, webhook_id)
         return app.notifications.delivery(webhook_id, message_id)
 
     found, attempts = await service_of(request).quick.ask(look_)

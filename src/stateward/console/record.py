@@ -30,7 +30,7 @@ from stateward.console.layout import (
     page,
     problem_text,
     seconds_between,
-    shown,
+    value_text,
 )
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest, UnknownName
@@ -61,10 +61,10 @@ from stateward.server.auth import (
     Asked,
     Caller,
     caller_of,
-    seen,
+    get_visible_record,
     service_of,
 )
-from stateward.server.files import OCTETS, caged, download_link
+from stateward.server.files import OCTETS, download_link, sandboxed_stream
 from stateward.server.problems import Refusal
 from stateward.server.views import record_view
 from stateward.storage.audit import DOCUMENT_READ, EXPORTED, AuditEntry
@@ -151,7 +151,7 @@ async def _look_up(request: Asked, record_id: str) -> Looked:
 
 def look(app: App, caller: Caller, record_id: str) -> Looked:
     """A record with the end of its history."""
-    found = seen(app, caller, record_id)
+    found = get_visible_record(app, caller, record_id)
     machine = app.registry.of(found)
     entries, older = timeline(app, found, machine, before=None)
     kind = shown_kind(machine, found)
@@ -238,7 +238,7 @@ async def older(request: Asked, record_id: FromPath[str], before: Before = None)
     caller = caller_of(request)
 
     def look_(app: App) -> dict[str, Any]:
-        found = seen(app, caller, record_id)
+        found = get_visible_record(app, caller, record_id)
         entries, rest = timeline(app, found, app.registry.of(found), before=before)
         return {"entries": entries, "older": rest, "record": found}
 
@@ -293,7 +293,7 @@ async def ask(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
 
     def look_(app: App) -> tuple[Record, str]:
         """The record, and where a move of its machine leads."""
-        found = seen(app, caller, record_id)
+        found = get_visible_record(app, caller, record_id)
         if verb in VERBS:
             return found, ""
         moves = {
@@ -368,7 +368,7 @@ async def items(
     caller = caller_of(request)
 
     def look_(app: App) -> dict[str, Any]:
-        found = seen(app, caller, record_id)
+        found = get_visible_record(app, caller, record_id)
         name = _stage(app.registry.of(found), found, stage)
         rows = (
             list(islice(app.items(record_id, name), place, place + ITEM_ROWS + 1)) if name else []
@@ -408,7 +408,7 @@ def _headline(app: App, record: Record) -> str:
     if result is None or result[0] not in record.outputs:
         return ""
     stage, key = result
-    return shown(app.records.about(record.id, stage).get(key))
+    return value_text(app.records.about(record.id, stage).get(key))
 
 
 def _stage(machine: Machine, record: Record, name: str) -> str:
@@ -426,7 +426,7 @@ async def export(
     caller = caller_of(request)
 
     def make(app: App) -> tuple[str, str, bytes]:
-        found = seen(app, caller, record_id)
+        found = get_visible_record(app, caller, record_id)
         name = _stage(app.registry.of(found), found, stage)
         told = record_view(app, found)
         flags = told.flags if told.flag_decision is None else []
@@ -466,7 +466,7 @@ async def log(request: Asked, record_id: FromPath[str], version: FromPath[int]) 
     caller = caller_of(request)
 
     def look_(app: App) -> dict[str, Any]:
-        seen(app, caller, record_id)
+        get_visible_record(app, caller, record_id)
         mark = app.outputs.result(record_id, version)
         if mark is None:
             raise UnknownName("attempt", str(version))
@@ -486,7 +486,7 @@ async def document(
     caller = caller_of(request)
 
     def look_(app: App) -> dict[str, Any]:
-        found = seen(app, caller, record_id)
+        found = get_visible_record(app, caller, record_id)
         files = file_links(found, app.records.files(found))
         shown = shown_file(app, found, BASE, file=file)
         return {"record": found, "shown": shown, "files": files, "file": file}
@@ -502,7 +502,7 @@ async def content(
 ) -> Response[Any] | Stream:
     """The bytes of the document, in a cage: whatever they are, a browser runs nothing of them."""
     service, caller = service_of(request), caller_of(request)
-    found = await service.quick.ask(lambda app: seen(app, caller, record_id))
+    found = await service.quick.ask(lambda app: get_visible_record(app, caller, record_id))
     await note_read(request, DOCUMENT_READ, record_id=found.id)
     if save and found.artifact and (link := await download_link(request, found.artifact)):
         return link
@@ -515,7 +515,9 @@ async def content(
     if is_saved:
         headers["Content-Disposition"] = 'attachment; filename="document"'
     media_type = OCTETS if save else what.media_type
-    return caged(request, what.path, size=what.size, media_type=media_type, headers=headers)
+    return sandboxed_stream(
+        request, what.path, size=what.size, media_type=media_type, headers=headers
+    )
 
 
 HANDLERS: list[Any] = [

@@ -13,7 +13,7 @@ from stateward.console.board import Row, row_of
 from stateward.console.layout import (
     fragment,
     page,
-    shown,
+    value_text,
 )
 from stateward.core.errors import InvalidRequest
 from stateward.core.machine import Machine
@@ -121,7 +121,7 @@ async def count(request: Asked, q: QueryText = "", sort: SortText = "") -> Respo
     caller = caller_of(request)
 
     def look_(app: App) -> Counted:
-        return counted(app, within(app.records.query(q), caller.machines))
+        return count_matches(app, within(app.records.query(q), caller.machines))
 
     found = await service_of(request).broad.ask(look_)
     return fragment(request, "records_count.html", {"counted": found, "q": q})
@@ -172,10 +172,10 @@ def columns_of(app: App, query: Query) -> list[str]:
 
 def _cells(machine: Machine, record: Record, columns: list[str]) -> list[str]:
     exposed: Fields = machine.exposed(record)
-    return [shown(exposed.get(name)) for name in columns]
+    return [value_text(exposed.get(name)) for name in columns]
 
 
-def counted(app: App, query: Query) -> Counted:
+def count_matches(app: App, query: Query) -> Counted:
     """How many match, by status in the order of the machines."""
     found = app.dashboard.count_matching(
         query, names=app.registry.query_names, most=COUNTED_MAX + 1
@@ -286,7 +286,7 @@ async def bulk_begin(request: Asked) -> Response[bytes]:
     batch_id = str((await request.form()).get("batch", ""))
 
     def confirm(app: App) -> Batch:
-        batches.seen(app, caller, batch_id)
+        batches.get_visible_batch(app, caller, batch_id)
         with app.database.transaction():
             return bulk.confirm(app, batch_id, actor=caller.actor)
 
@@ -301,7 +301,7 @@ async def bulk_progress(request: Asked, batch_id: FromPath[str]) -> Response[byt
     caller = caller_of(request)
 
     def look_(app: App) -> Batch:
-        return batches.seen(app, caller, batch_id)
+        return batches.get_visible_batch(app, caller, batch_id)
 
     batch = await service_of(request).quick.ask(look_)
     return fragment(request, "bulk_progress.html", {"batch": views.batch_view(batch)})

@@ -16,7 +16,7 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.views import review_view, task_view
 from stateward.console.document import ShownFile, mark_of, place_of, shown_file
-from stateward.console.layout import fragment, page, shown
+from stateward.console.layout import fragment, page, value_text
 from stateward.console.record import can_correct
 from stateward.console.static_files import BASE
 from stateward.core.model import Fields, Json, Record
@@ -207,13 +207,13 @@ def fields_of(
             Field(
                 name=name,
                 number=number,
-                value=shown(item.get("value")),
-                raw=shown(item.get("raw")),
-                unit=shown(item.get("unit")),
+                value=value_text(item.get("value")),
+                raw=value_text(item.get("raw")),
+                unit=value_text(item.get("unit")),
                 confidence=sure if isinstance(sure, int) else None,
                 level=_level(sure),
                 notes=notes.get(name, []) if number == 0 else [],
-                why=shown(item.get("why")),
+                why=value_text(item.get("why")),
                 page=None if place is None else place.page,
             )
         )
@@ -259,7 +259,7 @@ def _level(sure: Json) -> str:
 
 
 def _reason_text(problem: Fields) -> str:
-    return shown(problem.get("sentence") or problem.get("message") or problem.get("code"))
+    return value_text(problem.get("sentence") or problem.get("message") or problem.get("code"))
 
 
 HANDLERS: list[Any] = [queue, statistics, review, work, queue_live]

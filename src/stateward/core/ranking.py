@@ -119,7 +119,7 @@ def packed_terms(fields: Mapping[str, str], ranking: Ranking) -> tuple[dict[str,
     return found, lengths
 
 
-def unpacked(counts: int) -> Iterator[tuple[int, int]]:
+def unpack_counts(counts: int) -> Iterator[tuple[int, int]]:
     """(place of the field, occurrences) for each field that has any."""
     place = 0
     while counts:
@@ -228,7 +228,7 @@ class RankedQuery:
         for number, counts in zip(part.numbers, part.counts, strict=True):
             lengths, at = place.of(number)
             total, left = 0.0, counts
-            # As `unpacked` does, but this is done for every document that has the term.
+            # As `unpack_counts` does, but this is done for every document that has the term.
             for field in fields:
                 if count := left & COUNT_MAX:
                     weight, constant, slope = field
@@ -241,7 +241,7 @@ class RankedQuery:
         """How much of a term a document has, from 0 to 1."""
         lengths, at = _Places(self._source.lengths).of(number)
         total = 0.0
-        for place, count in unpacked(counts):
+        for place, count in unpack_counts(counts):
             weight, constant, slope = self._fields[place]
             total += weight * count / (constant + slope * lengths[at + place])
         return total / (self._ranking.saturation + total)
@@ -271,7 +271,7 @@ class RankedQuery:
             lengths, at = places.of(number)
             length = sum(lengths[at : at + FIELDS_MAX]) or 1
             for term, counts in self._source.terms_of(number).items():
-                occurs = sum(count for _, count in unpacked(counts))
+                occurs = sum(count for _, count in unpack_counts(counts))
                 common[term] = common.get(term, 0.0) + score / whole * occurs / length
         # Long documents have thousands of terms; those that they hardly use would be asked for in vain.
         likely = nlargest(TERMS_RATED, common, key=lambda term: (common[term], term))

@@ -42,9 +42,9 @@ def plugins(
 
     Each name once; the last one counts.
     """
-    found = {each.plugin.name: each for each in installed()}
+    found = {each.plugin.name: each for each in installed_plugins()}
     for name in names:
-        for each in loaded(name):
+        for each in load_plugins(name):
             found[each.plugin.name] = each
     for value in given:
         for plugin in _offered_plugins(value, "<python>"):
@@ -54,7 +54,7 @@ def plugins(
 
 
 @cache
-def installed() -> tuple[LoadedPlugin, ...]:
+def installed_plugins() -> tuple[LoadedPlugin, ...]:
     """The plug-ins of installed distributions, in the order of their names."""
     return tuple(
         LoadedPlugin(plugin=plugin, origin=entry.origin, imports=plugin.runners or (entry.module,))
@@ -63,7 +63,7 @@ def installed() -> tuple[LoadedPlugin, ...]:
     )
 
 
-def loaded(name: str) -> list[LoadedPlugin]:
+def load_plugins(name: str) -> list[LoadedPlugin]:
     """The plug-ins of a module, a .py file or a .yaml file."""
     path = Path(name)
     if path.suffix in YAML:

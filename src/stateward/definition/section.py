@@ -100,7 +100,7 @@ def extra_of(kind: kinds.Type) -> dict[str, object]:
     return (kind.extra or {}) if isinstance(kind, kinds.Metadata) else {}
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """A URL with *** for its passwords, an API key with *** for its secret; other text as it is."""
     # Greedy up to the last @: a password that holds one itself must not be shown from there on.
     text = re.sub(r"(://[^:@/?#]*):.*@", r"\1:***@", text, flags=re.DOTALL)
@@ -132,7 +132,7 @@ def is_url(url: str) -> bool:
         return False
 
 
-def repeated(names: Iterable[str]) -> list[str]:
+def find_repeated(names: Iterable[str]) -> list[str]:
     """What is listed more than once."""
     listed = list(names)
     return [name for name in dict.fromkeys(listed) if listed.count(name) > 1]
@@ -167,6 +167,6 @@ def _plain(value: object) -> object:
         case tuple():
             return [_plain(each) for each in value]
         case str():
-            return masked(value)
+            return mask_secrets(value)
         case _:
             return value

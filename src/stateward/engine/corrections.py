@@ -86,7 +86,7 @@ def values_of(items: Iterable[Fields]) -> dict[str, list[str]]:
     return values
 
 
-def changed(items: Iterable[Fields], values: Values) -> list[str]:
+def changed_fields(items: Iterable[Fields], values: Values) -> list[str]:
     """The fields whose values a correction changes: it may also name fields with the values that they had."""
     before = values_of(items)
     return sorted(name for name in values if texts(values[name]) != before.get(name, []))

@@ -59,7 +59,7 @@ from stateward.engine.coordinator import Coordinator
 from stateward.engine.corrections import (
     VALUES_MAX,
     Values,
-    changed,
+    changed_fields,
     corrected_items,
     values_of,
     with_moves,
@@ -650,7 +650,7 @@ class Reviews(ReviewTasks):
         """
         before, after = self._check_corrections(record, deciding)
         digest = self._write_items(record, review, after, actor=deciding.actor, now=now)
-        return len(after), changed(before, deciding.corrected), digest
+        return len(after), changed_fields(before, deciding.corrected), digest
 
     def _write_items(
         self, record: Record, review: Review, items: Sequence[Fields], *, actor: str, now: Micros

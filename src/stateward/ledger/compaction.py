@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerError, UnknownName
 from stateward.ledger.delta import Delta, read_chunks
 from stateward.ledger.disk import unlink_if_exists, write_atomically
-from stateward.ledger.layers import Layers, SnapshotLines, merged, overlaid
+from stateward.ledger.layers import Layers, SnapshotLines, merge_lines, overlaid
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     TREE_SUFFIX,
@@ -250,7 +250,7 @@ def _write_snapshot(
     name = unused_name(writer.folder, "snapshot", ".json", writer.clock(), taken=taken)
     out = SnapshotWriter(writer.disk, writer.folder / name, header)
     try:
-        for lines in merged(copied.pieces() if copied else iter(()), changes):
+        for lines in merge_lines(copied.pieces() if copied else iter(()), changes):
             out.add(lines)
         root = out.finish()
     except BaseException:

@@ -139,7 +139,7 @@ def overlaid(lower: SnapshotLines, upper: SnapshotLines) -> SnapshotLines:
         above = next(upper, None)
 
 
-def merged(pieces: Iterator[bytes], changes: SnapshotLines) -> Iterator[bytes]:
+def merge_lines(pieces: Iterator[bytes], changes: SnapshotLines) -> Iterator[bytes]:
     """The lines of a snapshot with some changed and some new ones, in pieces of many.
 
     Lines that stay are split and joined, never looked at: an id ends in a quote, and no other quote in it stands

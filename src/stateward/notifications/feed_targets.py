@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from stateward.core.errors import TransportUnreachable
-from stateward.definition.section import masked
+from stateward.definition.section import mask_secrets
 from stateward.extras import missing_extra
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def open_target(
 
 def _unreachable(url: str, error: object) -> TransportUnreachable:
     return TransportUnreachable(
-        f"the change feed at {masked(url)} cannot be sent: {error or 'no answer'}"
+        f"the change feed at {mask_secrets(url)} cannot be sent: {error or 'no answer'}"
     )
 
 

@@ -49,7 +49,7 @@ from stateward.server.auth import (
     reply,
 )
 from stateward.server.description import Document, describe
-from stateward.server.executors import overloaded
+from stateward.server.executors import overload_refusal
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
@@ -84,7 +84,7 @@ def make_app(
             **app.state.dict(),
             "service": Service(settings, open_app=open_app),
             "page_of": page_of,
-            "described": lambda: described(plugins),
+            "described": lambda: describe_api(plugins),
             "record_schemas": cache(lambda: record_schemas.record_schemas(plugins)),
         }
     )
@@ -124,7 +124,7 @@ def _limit_requests(app: ASGIApp) -> ASGIApp:
     async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
         service: Service = scope["litestar_app"].state.service
         if service.requests >= service.settings.api.requests_max:
-            raise overloaded()
+            raise overload_refusal()
         service.requests += 1
         try:
             await app(scope, receive, send)
@@ -135,9 +135,11 @@ def _limit_requests(app: ASGIApp) -> ASGIApp:
 
 
 @cache
-def described(plugins: tuple[Plugin, ...] | None = None) -> Document:
+def describe_api(plugins: tuple[Plugin, ...] | None = None) -> Document:
     """The OpenAPI document of all routes: our own, and those of these plug-ins (by default all that are installed)."""
-    found = tuple(each.plugin for each in discovery.installed()) if plugins is None else plugins
+    found = (
+        tuple(each.plugin for each in discovery.installed_plugins()) if plugins is None else plugins
+    )
     return describe(_routes(found), id_fields=_id_fields(found))
 
 

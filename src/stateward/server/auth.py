@@ -189,7 +189,7 @@ async def _caller(
     text = _shown_key(connection.headers.get("authorization"), is_basic_taken=is_basic_taken)
     challenge = {"WWW-Authenticate": f"{BEARER}, {BASIC}" if is_basic_taken else BEARER}
     if text is not None:
-        key = await authenticated(service, connection, text)
+        key = await authenticate(service, connection, text)
         if key is None:
             raise Refusal(
                 "unauthenticated", "this key is unknown, expired or revoked", headers=challenge
@@ -215,7 +215,7 @@ async def _caller(
     return Caller(key=None)
 
 
-async def authenticated(
+async def authenticate(
     service: Service,
     connection: ASGIConnection[Any, Any, Any, Any],
     shown: str,
@@ -335,7 +335,9 @@ def check_origin(connection: ASGIConnection[Any, Any, Any, Any], said: str = FOR
 # Records that the caller may see
 
 
-def seen(app: App, caller: Caller, record_id: str, *, machine: str | None = None) -> Record:
+def get_visible_record(
+    app: App, caller: Caller, record_id: str, *, machine: str | None = None
+) -> Record:
     """A record, if the caller may see it; otherwise there is none."""
     record = app.store.get(record_id)
     is_there = record is not None and caller.covers(record.machine)

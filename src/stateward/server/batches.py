@@ -140,7 +140,7 @@ async def show(
     service, caller = service_of(request), caller_of(request)
 
     def look(app: App) -> Answer:
-        batch = seen(app, caller, batch_id)
+        batch = get_visible_batch(app, caller, batch_id)
         headers = {"ETag": views.etag(batch.version)}
         if is_known(known, batch.version):
             return Answer(status=304, headers=headers, body=b"")
@@ -165,7 +165,7 @@ async def abort(
     once = once_of(caller, request, key, (if_match or "",))
 
     def act(app: App) -> Batch | Answer:
-        seen(app, caller, batch_id)
+        get_visible_batch(app, caller, batch_id)
         try:
             return bulk.abort(app, batch_id, version=version)
         except ConcurrentModification as error:
@@ -188,7 +188,7 @@ def _is_seen(caller: Caller, batch: Batch) -> bool:
     )
 
 
-def seen(app: App, caller: Caller, batch_id: str) -> Batch:
+def get_visible_batch(app: App, caller: Caller, batch_id: str) -> Batch:
     """A batch, if the caller may see it."""
     batch = app.idempotency.batch(batch_id)
     if not _is_seen(caller, batch):

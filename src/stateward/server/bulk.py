@@ -54,7 +54,7 @@ def within(query: Query, machines: Sequence[str]) -> Query:
     return replace(query, terms=(*query.terms, Term(key="machine", values=tuple(machines))))
 
 
-def checked(
+def check_selection(
     app: App, text: str | None, ids: Sequence[str], *, now: Micros | None = None
 ) -> Query | None:
     """The query of a bulk action; None where records are named. Neither, both or an empty one is refused."""
@@ -87,7 +87,7 @@ def foreseen(
     now: Micros | None = None,
 ) -> Foreseen:
     """What a bulk action would do: one count, however many records it concerns. Ages count from `now`."""
-    query = checked(app, text, ids, now=now)
+    query = check_selection(app, text, ids, now=now)
     if query is None:
         some = _records_named(app, ids, machines)
         pairs: Mapping[tuple[str, str], int] = Counter((each.machine, each.status) for each in some)
@@ -135,7 +135,7 @@ def begin(
     found: Foreseen | None = None,
 ) -> Batch:
     """Store a new bulk action, whose steps come after; with what was `found`, one that waits to be confirmed."""
-    query = checked(app, text, ids)
+    query = check_selection(app, text, ids)
     expected = (
         len(_records_named(app, ids, machines))
         if query is None

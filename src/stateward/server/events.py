@@ -21,7 +21,7 @@ from stateward.server.auth import (
     own_machine,
     service_of,
 )
-from stateward.server.executors import overloaded
+from stateward.server.executors import overload_refusal
 from stateward.server.service import Service
 
 EVENT_STREAM = "text/event-stream"
@@ -74,7 +74,7 @@ async def stream(
     """Each event is a transition as `/records/{id}/history` shows it; its id is its `seq`."""
     service, caller = service_of(request), caller_of(request)
     if service.streams >= service.settings.api.streams_max:
-        raise overloaded()
+        raise overload_refusal()
     if machine is not None:
         app = service.quick.app
         assert app is not None  # noqa: S101 - the service is open

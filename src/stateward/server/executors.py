@@ -63,7 +63,7 @@ class DbThread:
     async def ask(self, act: Callable[[App], T]) -> T:
         """Have something done by the thread."""
         if self._queue.qsize() >= WAITING_MAX:
-            raise overloaded()
+            raise overload_refusal()
         future: asyncio.Future[T] = self._loop.create_future()
         self._queue.put((act, future))
         return await future
@@ -110,7 +110,7 @@ def tell(loop: asyncio.AbstractEventLoop, told: Sequence[Told]) -> None:
         loop.call_soon_threadsafe(settle)
 
 
-def overloaded() -> Refusal:
+def overload_refusal() -> Refusal:
     """There is more to do than the service will promise."""
     return Refusal(
         "unavailable", "too much is under way; come back soon", headers={"Retry-After": "1"}
@@ -169,7 +169,7 @@ class Writer(DbThread):
 
     async def _write(self, write: Write) -> Any:  # noqa: ANN401 - what the write answers with
         if self._queue.qsize() >= WAITING_MAX:
-            raise overloaded()
+            raise overload_refusal()
         write.future = self._loop.create_future()
         self._queue.put(write)
         return await write.future

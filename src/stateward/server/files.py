@@ -20,7 +20,7 @@ from stateward.core.files import SavedFile
 from stateward.core.model import clean_text
 from stateward.server import views
 from stateward.server.audit import note_read
-from stateward.server.auth import TAG_LIST, Asked, caller_of, seen, service_of
+from stateward.server.auth import TAG_LIST, Asked, caller_of, get_visible_record, service_of
 from stateward.storage.audit import DOCUMENT_READ
 from stateward.storage.idempotency import Answer
 
@@ -50,7 +50,7 @@ async def list_files(request: Asked, record_id: str, *, machine: str | None) -> 
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        record = seen(app, caller, record_id, machine=machine)
+        record = get_visible_record(app, caller, record_id, machine=machine)
         items = [file_view(record.id, each) for each in app.records.files(record)]
         return views.json_answer(schemas.RecordFiles(record_id=record.id, items=items))
 
@@ -64,7 +64,7 @@ async def get_file(
     service, caller = service_of(request), caller_of(request)
 
     def look(app: App) -> tuple[str, SavedFile]:
-        record = seen(app, caller, record_id, machine=machine)
+        record = get_visible_record(app, caller, record_id, machine=machine)
         saved = app.records.files(record)
         wanted = f"{stage}/{name}"
         found = next((each for each in saved if each.path == wanted), None)
@@ -91,7 +91,7 @@ async def get_file(
         return link
     # On a thread for transfers: the file may have to be fetched from object storage first.
     path = await service.upload_thread().ask(lambda app: app.artifacts.path(file.sha256))
-    return caged(request, path, size=file.size, media_type=media_type, headers=headers)
+    return sandboxed_stream(request, path, size=file.size, media_type=media_type, headers=headers)
 
 
 async def download_link(request: Asked, digest: str) -> Response[Any] | None:
@@ -108,7 +108,7 @@ async def download_link(request: Asked, digest: str) -> Response[Any] | None:
     )
 
 
-def caged(
+def sandboxed_stream(
     request: Asked, path: Path, *, size: int, media_type: str, headers: Mapping[str, str]
 ) -> Stream:
     """A file as an answer that a browser runs nothing of, read a block at a time by a thread of the service."""

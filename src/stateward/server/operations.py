@@ -36,9 +36,9 @@ from stateward.server.auth import (
     Caller,
     caller_of,
     expected_version,
+    get_visible_record,
     is_known,
     once_of,
-    seen,
     service_of,
     trace_of,
 )
@@ -231,7 +231,7 @@ async def get_record(
     deadline = time.monotonic() + wait_seconds(wait, most=service.settings.api.wait_seconds_max)
 
     def look(app: App) -> tuple[Record, bool, bytes]:
-        record = seen(app, caller, record_id, machine=machine)
+        record = get_visible_record(app, caller, record_id, machine=machine)
         shown = view(app, record)
         if isinstance(shown, schemas.Record):
             shown = app.records.with_successors(shown, record)
@@ -329,7 +329,7 @@ async def get_history(
     first = at.numbers[0] + 1 if at is not None and at.numbers else 0
 
     def look(app: App) -> Answer:
-        seen(app, caller, record_id, machine=machine)
+        get_visible_record(app, caller, record_id, machine=machine)
         found = [each for each in app.store.history(record_id) if each.version >= first]
         following = None
         if len(found) > rows:
@@ -359,7 +359,7 @@ async def get_items(
     at = read_cursor(cursor, of=of)
 
     def look(app: App) -> Answer:
-        record = seen(app, caller, record_id, machine=machine)
+        record = get_visible_record(app, caller, record_id, machine=machine)
         made = app.records.find_items(record, stage=stage, kind=kind, edition=edition)
         if made is None:
             empty = schemas.ItemPage(kind=kind, stage=None, attempt=None, items=[], next=None)
@@ -414,7 +414,7 @@ async def get_stage_log(
     service, caller = service_of(request), caller_of(request)
 
     def look(app: App) -> Answer:
-        record = seen(app, caller, record_id, machine=machine)
+        record = get_visible_record(app, caller, record_id, machine=machine)
         stages = app.registry.of(record).stage
         if stage == UPLOADED and stage not in stages:
             attempts = [_submission_log(app, record)]

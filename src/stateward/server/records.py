@@ -15,9 +15,9 @@ from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
     caller_of,
+    get_visible_record,
     once_of,
     reply,
-    seen,
     service_of,
     trace_of,
 )
@@ -72,7 +72,7 @@ async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        record = seen(app, caller, record_id)
+        record = get_visible_record(app, caller, record_id)
         return views.json_answer(why_view(record, app.records.explain(record_id)))
 
     return reply(await service_of(request).broad.ask(look))
@@ -130,7 +130,7 @@ async def advance(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Record:
-        seen(app, caller, record_id)
+        get_visible_record(app, caller, record_id)
         reason = None if data is None else data.reason
         return app.external_driver.advance(record_id, actor=caller.actor, reason=reason)
 
@@ -177,7 +177,7 @@ async def provenance(
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        record = seen(app, caller, record_id)
+        record = get_visible_record(app, caller, record_id)
         document = make_provenance(record, app.records.history(record_id), form=form)
         return views.json_answer(
             schemas.Provenance(record_id=record_id, format=form, document=document)

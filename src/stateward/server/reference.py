@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from stateward.definition import discovery
-from stateward.server.asgi import described
+from stateward.server.asgi import describe_api
 from stateward.server.pages import reference
 from stateward.server.record_schemas import record_schemas
 
@@ -18,10 +18,10 @@ from stateward.server.record_schemas import record_schemas
 def main(folder: Path) -> None:
     """Write the page into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "api.md").write_text(reference(described()), "utf-8")
+    (folder / "api.md").write_text(reference(describe_api()), "utf-8")
     schemas = folder / "schemas"
     schemas.mkdir(exist_ok=True)
-    plugins = [each.plugin for each in discovery.installed()]
+    plugins = [each.plugin for each in discovery.installed_plugins()]
     for name, schema in record_schemas(plugins).items():
         text = json.dumps(schema, indent=2, ensure_ascii=False)
         (schemas / f"{name}.schema.json").write_text(f"{text}\n", "utf-8")

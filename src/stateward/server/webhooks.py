@@ -119,7 +119,7 @@ async def show(request: Asked, webhook_id: FromPath[str]) -> Response[schemas.We
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        return views.json_answer(webhook_view(seen(app, caller, webhook_id)))
+        return views.json_answer(webhook_view(get_visible_webhook(app, caller, webhook_id)))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -135,7 +135,7 @@ async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
     caller = caller_of(request)
 
     def act(app: App) -> None:
-        seen(app, caller, webhook_id)
+        get_visible_webhook(app, caller, webhook_id)
         app.notifications.remove(webhook_id)
 
     await service_of(request).writer.ask(act)
@@ -211,7 +211,7 @@ async def _answer_change(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Webhook:
-        seen(app, caller, webhook_id)
+        get_visible_webhook(app, caller, webhook_id)
         return change(app)
 
     def answer(_: App, changed: Webhook) -> Answer:
@@ -236,7 +236,7 @@ async def ping(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Delivery:
-        seen(app, caller, webhook_id)
+        get_visible_webhook(app, caller, webhook_id)
         return app.notifications.ping(webhook_id)
 
     def answer(_: App, sent: Delivery) -> Answer:
@@ -278,7 +278,7 @@ async def deliveries(
     def look(app: App) -> Answer:
         covered = {each.id for each in app.notifications.webhooks() if _covers(caller, each)}
         if webhook_id is not None:
-            seen(app, caller, webhook_id)
+            get_visible_webhook(app, caller, webhook_id)
         found = app.notifications.deliveries(
             webhook_id=None if webhook_id is None else _clean(webhook_id),
             record_id=None if record_id is None else _clean(record_id),
@@ -318,7 +318,7 @@ async def delivery(
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        seen(app, caller, webhook_id)
+        get_visible_webhook(app, caller, webhook_id)
         found, attempts = app.notifications.delivery(_clean(webhook_id), _clean(message_id))
         return views.json_answer(delivery_view(found, attempts))
 
@@ -342,7 +342,7 @@ async def replay(
 
     def act(app: App) -> int:
         if data.webhook_id is not None:
-            seen(app, caller, data.webhook_id)
+            get_visible_webhook(app, caller, data.webhook_id)
         elif caller.machines:
             raise Refusal("forbidden", "name the webhook: the key does not cover all machines")
         state: DeliveryState | None = data.state
@@ -380,7 +380,7 @@ def _covers(caller: Caller, webhook: Webhook) -> bool:
     return all(caller.covers(event.partition(".")[0]) for event in webhook.events)
 
 
-def seen(app: App, caller: Caller, webhook_id: str) -> Webhook:
+def get_visible_webhook(app: App, caller: Caller, webhook_id: str) -> Webhook:
     """A webhook, if all that it is told of is the caller's business."""
     webhook = app.notifications.webhook(_clean(webhook_id))
     if not _covers(caller, webhook):

@@ -9,7 +9,7 @@ section of its own name. `definition.section` holds what they are made of, `sour
 documents.
 """
 
-from stateward.definition.section import masked
+from stateward.definition.section import mask_secrets
 from stateward.settings.describe import SettingDescription
 from stateward.settings.feed import FeedSettings
 from stateward.settings.load import DATABASE, Settings, describe_settings, environment_variables
@@ -65,5 +65,5 @@ __all__ = [
     "WorkerSettings",
     "describe_settings",
     "environment_variables",
-    "masked",
+    "mask_secrets",
 ]

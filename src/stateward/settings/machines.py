@@ -23,8 +23,8 @@ from stateward.definition.section import (
     Seconds,
     Section,
     Wait,
+    find_repeated,
     is_plain_address,
-    repeated,
 )
 
 # A timeout is noticed at most this much late; checking costs one indexed query.
@@ -85,7 +85,7 @@ class RetrySettings(Section, frozen=True, kw_only=True):
         """Retries need a wait, and a source type one rule."""
         if self.enabled and not self.backoff_seconds:
             yield ("backoff_seconds",), "backoff_seconds must name at least one wait"
-        for name in repeated(each.source_type for each in self.source_types):
+        for name in find_repeated(each.source_type for each in self.source_types):
             yield ("source_types",), f"source_types names {name} twice"
 
 
@@ -128,7 +128,7 @@ class PriorityQueue(Section, frozen=True, kw_only=True):
         """Preemption does not exist; a class has one priority."""
         if self.preemption:
             yield ("preemption",), "preemption must be false: a running attempt is never cancelled"
-        for name in repeated(self.priorities):
+        for name in find_repeated(self.priorities):
             yield ("priorities",), f"priorities names {name} twice"
 
 
@@ -268,7 +268,7 @@ class RecordSettings(Section, frozen=True, kw_only=True):
         for key in ("retry", "timeout_monitoring", "priority_queue"):
             if getattr(self, key) is True:
                 yield (key,), f"{key} must be false or a mapping, not true"
-        for state in repeated(self.states or ()):
+        for state in find_repeated(self.states or ()):
             yield ("states",), f"states names {state} twice"
 
     def state_problems(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Outcome,
         Result,
         Runner,
-        registered,
+        registered_runners,
         run_runner,
         runner,
     )
@@ -32,7 +32,7 @@ __all__ = [
     "Outcome",
     "Result",
     "Runner",
-    "registered",
+    "registered_runners",
     "run_runner",
     "runner",
 ]

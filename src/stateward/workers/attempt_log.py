@@ -13,7 +13,7 @@ from stateward.core.model import (
     clean_text,
     to_iso,
 )
-from stateward.workers.json_values import cleaned, kind_of
+from stateward.workers.json_values import clean_value, kind_of
 from stateward.workers.results import KIB
 
 LINE_CHARS_MAX = 8 * KIB
@@ -120,7 +120,7 @@ def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[st
         return level, message, {}
     named = {f"{name}_" if name in RESERVED else name: value for name, value in facts.items()}
     try:
-        data = msgspec.json.encode(cleaned(named), enc_hook=_printable)
+        data = msgspec.json.encode(clean_value(named), enc_hook=_printable)
         if len(data) > LINE_BYTES_MAX:
             return level, message, {"cut": f"facts of {len(data)} bytes"}
         told: Fields = msgspec.json.decode(data)

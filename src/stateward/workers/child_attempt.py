@@ -20,7 +20,7 @@ from stateward.workers.attempt_log import LINE_CHARS_MAX, AttemptLog
 from stateward.workers.failures import CODE_CHARS_MAX
 from stateward.workers.inputs import InputFolder
 from stateward.workers.job_files import DERIVED_FOLDER, PIECE_BYTES
-from stateward.workers.json_values import KEY_CHARS_SHOWN_MAX, NUL_ESCAPED, cleaned
+from stateward.workers.json_values import KEY_CHARS_SHOWN_MAX, NUL_ESCAPED, clean_value
 from stateward.workers.results import (
     CHUNK_BYTES_MAX,
     CHUNK_ITEMS_MAX,
@@ -301,7 +301,7 @@ class ChildAttempt:
             raise ProtocolViolation(
                 f"what it said of its items is no JSON object: {error}"
             ) from error
-        if NUL_ESCAPED in raw and cleaned(about) != about:
+        if NUL_ESCAPED in raw and clean_value(about) != about:
             raise ProtocolViolation("it sent text with NUL in it")
         self._is_told = True
         self._chunks.append(0, raw)
@@ -421,7 +421,7 @@ def _check_outcome(done: inside.Done) -> None:
     facts = msgspec.json.encode(done.facts)
     if label != done.outcome or not label or len(facts) > FACTS_BYTES_MAX:
         raise ProtocolViolation("it sent an outcome that the SDK never sends")
-    if NUL_ESCAPED in facts and cleaned(done.facts) != done.facts:
+    if NUL_ESCAPED in facts and clean_value(done.facts) != done.facts:
         raise ProtocolViolation("it sent facts that the SDK never sends")
 
 
@@ -433,6 +433,6 @@ def _check(raw: bytes, count: int) -> bytes:
         raise ProtocolViolation(f"it sent items that are not JSON objects: {error}") from error
     if len(items) != count:
         raise ProtocolViolation(f"it sent {len(items)} items as {count}")
-    if NUL_ESCAPED in raw and cleaned(items) != items:
+    if NUL_ESCAPED in raw and clean_value(items) != items:
         raise ProtocolViolation("it sent text with NUL in it")
     return raw

@@ -62,7 +62,7 @@ from stateward.workers.failures import TRACEBACK_CHARS_MAX, describe
 from stateward.workers.job_files import DERIVED_FOLDER, FolderFiles, empty_folder
 from stateward.workers.processes import kill_descendants, tasks_of_user
 from stateward.workers.results import Completed, Failed, Limits, Result
-from stateward.workers.sdk import Job, registered, run_runner
+from stateward.workers.sdk import Job, registered_runners, run_runner
 from stateward.workers.spool import Spool
 
 MAIN = "__mp_main__"  # as multiprocessing names a script that it imports again
@@ -557,7 +557,7 @@ def work(
     scratch: Path,
     faults: Mapping[str, str],
 ) -> Result:
-    runner = registered().get(order.runner)
+    runner = registered_runners().get(order.runner)
     if runner is None:
         return not_loaded(order.runner, faults, log)
     files.begin(order.number)
@@ -656,7 +656,7 @@ def not_loaded(name: str, faults: Mapping[str, str], log: Log) -> Failed:
     """No runner of that name: because an import failed, or because no module registers it."""
     for target, text in faults.items():
         log.write("error", f"{target} cannot be loaded", {"traceback": text})
-    known = ", ".join(sorted(registered())) or "none"
+    known = ", ".join(sorted(registered_runners())) or "none"
     why = "; ".join(
         f"{target} cannot be loaded: {text.strip().splitlines()[-1]}"
         for target, text in faults.items()

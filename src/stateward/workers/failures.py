@@ -88,7 +88,7 @@ def describe(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
-def judged(error: BaseException, limits: Limits) -> Failed:
+def to_failure(error: BaseException, limits: Limits) -> Failed:
     """The failure that an error makes of an attempt, with texts that can be stored."""
     failed = _verdict(error, limits)
     return replace(

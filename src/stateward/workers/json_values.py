@@ -64,23 +64,23 @@ def encode_item(value: object) -> tuple[bytes, bool]:
     try:
         data = msgspec.json.encode(value, enc_hook=_plain)
     except UnicodeEncodeError:
-        return msgspec.json.encode(cleaned(value), enc_hook=_plain), True
+        return msgspec.json.encode(clean_value(value), enc_hook=_plain), True
     if NUL_ESCAPED not in data:
         return data, False
-    safe = msgspec.json.encode(cleaned(value), enc_hook=_plain)
+    safe = msgspec.json.encode(clean_value(value), enc_hook=_plain)
     return safe, safe != data  # a backslash before "u0000" looks the same
 
 
-def cleaned(value: object, depth: int = 0) -> object:
+def clean_value(value: object, depth: int = 0) -> object:
     """The same value with NUL and lone surrogates replaced in every string, also in keys."""
     if isinstance(value, str):
         return clean_text(value, chars_max=len(value))
     if depth > DEPTH_MAX:
         return clean_text(repr(value), chars_max=SHOWN_CHARS_MAX)
     if isinstance(value, dict):
-        return {cleaned(key): cleaned(inner, depth + 1) for key, inner in value.items()}
+        return {clean_value(key): clean_value(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [cleaned(inner, depth + 1) for inner in value]
+        return [clean_value(inner, depth + 1) for inner in value]
     return value
 
 

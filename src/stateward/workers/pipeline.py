@@ -56,7 +56,7 @@ from stateward.workers.pipeline_parts import (
     producers_before,
 )
 from stateward.workers.results import Outcome
-from stateward.workers.sdk import Inputs, Job, Runner, register, registered
+from stateward.workers.sdk import Inputs, Job, Runner, register, registered_runners
 from stateward.workers.signature import read_signature
 
 PREFIX_CHARS_MAX = 8
@@ -362,7 +362,7 @@ class Pipeline:
             raise DeclarationError(faults)
         document = Document(source=self.place.file, value=self._declaration(), lines={})
         try:
-            return build(document, registered())
+            return build(document, registered_runners())
         except DeclarationError as error:
             raise DeclarationError(map(self._at_its_line, error.faults)) from None
 

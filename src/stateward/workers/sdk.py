@@ -45,7 +45,7 @@ from stateward.core.model import (
 )
 from stateward.workers.attempt_log import NO_LOG, AttemptLog, Log
 from stateward.workers.collector import ItemCollector, refuse_beyond
-from stateward.workers.failures import attribute_of, describe, is_transient, judged, log_failure
+from stateward.workers.failures import attribute_of, describe, is_transient, log_failure, to_failure
 from stateward.workers.items import PLAIN, ItemType, is_item, item_type
 from stateward.workers.job_files import DERIVED_FOLDER, JobFiles, UnsavedFiles, empty_folder
 from stateward.workers.json_values import KEY_CHARS_SHOWN_MAX, encode_item, json_fault, kind_of
@@ -80,7 +80,7 @@ __all__ = [  # what authors of runners and their tests import from here; the eng
     "UnsavedFiles",
     "UnsavedValues",
     "register",
-    "registered",
+    "registered_runners",
     "run_runner",
     "runner",
 ]
@@ -481,7 +481,7 @@ def register(new: Runner) -> None:
     _RUNNERS[new.name] = new
 
 
-def registered() -> Mapping[str, Runner]:
+def registered_runners() -> Mapping[str, Runner]:
     """Every runner that was registered in this process, by name."""
     return MappingProxyType(_RUNNERS)
 
@@ -509,7 +509,7 @@ def run_runner(
         finally:
             job._sweep()  # inside the outer try: what it raises must become a result as well
     except BaseException as error:  # noqa: BLE001 - foreign code: even an exit is a failed attempt
-        failed = judged(error, limits)
+        failed = to_failure(error, limits)
         log_failure(book, error, failed)
         return replace(failed, log=book.text())
     text = book.text()

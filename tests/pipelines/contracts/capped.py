@@ -6,10 +6,10 @@ from stateward.core.model import Fields
 from stateward.pipelines.contracts.caps import FLAGS
 from stateward.pipelines.contracts.evaluate import by_rules
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
-from stateward.pipelines.contracts.rules import shipped
+from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.kit.reader import text_document
 
-RULES = shipped()
+RULES = default_rules()
 
 ENERGY = {
     "head": "E.ON Energie Deutschland GmbH, Arnulfstraße 203, 80634 München\n\nVertragsbestätigung",

@@ -47,7 +47,7 @@ def compared(
     return compare(
         {name: ContractValue(text) for name, text in values.items()},
         vertical=vertical,
-        terms=terms.shipped()[vertical],
+        terms=terms.default_terms()[vertical],
         offers=found,
         today=TODAY,
         **more,  # type: ignore[arg-type]
@@ -186,7 +186,7 @@ def test_a_high_base_price_beside_a_large_consumption_is_no_instalment() -> None
     ["annual consumption: none", "Zählerstand 4.200 kWh", "Jahresverbrauch: siehe Rechnung 2024\n\n3 kWh", ""],
 )  # fmt: skip
 def test_a_figure_that_is_not_the_consumption_is_not_taken_for_it(text: str) -> None:
-    wanted = terms.shipped()["energy"].consumption
+    wanted = terms.default_terms()["energy"].consumption
     assert wanted is not None
 
     assert consumption_in(text, wanted) is None
@@ -363,9 +363,9 @@ def test_an_assumed_notice_is_said() -> None:
 
 
 def test_the_sample_has_a_dozen_offers_for_each_vertical() -> None:
-    counts = offers.verticals(offers.shipped().offers)
+    counts = offers.verticals(offers.sample_catalogue().offers)
 
-    assert set(counts) == set(terms.shipped())
+    assert set(counts) == set(terms.default_terms())
     assert min(counts.values()) >= 12
 
 

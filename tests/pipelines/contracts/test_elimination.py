@@ -4,7 +4,7 @@ import pytest
 
 from stateward.pipelines.contracts.evaluate import by_rules
 from stateward.pipelines.contracts.extraction import FoundValue
-from stateward.pipelines.contracts.rules import ACCEPTED_MIN, rules_of, shipped, shipped_texts
+from stateward.pipelines.contracts.rules import ACCEPTED_MIN, default_rules, rules_of, shipped_texts
 from stateward.pipelines.kit.reader import text_document
 
 TELCO = {
@@ -31,7 +31,7 @@ ENGLISH = {
 
 def found(base: dict[str, str], field: str, **changes: str) -> FoundValue:
     text = "\n".join({**base, **changes}.values())
-    extraction = by_rules(text_document(text), shipped().vertical("telco"), shipped())
+    extraction = by_rules(text_document(text), default_rules().vertical("telco"), default_rules())
     return next(each for each in extraction.found if each.field == field)
 
 

@@ -18,7 +18,7 @@ from stateward.pipelines.contracts.evaluate import (
 )
 from stateward.pipelines.contracts.extraction import FoundValue
 from stateward.pipelines.contracts.ground_truth import truth_of, truths_in
-from stateward.pipelines.contracts.rules import FieldRule, shipped
+from stateward.pipelines.contracts.rules import FieldRule, default_rules
 from stateward.pipelines.kit.evaluation import FieldScore
 
 NDA = (
@@ -51,7 +51,7 @@ def ticking() -> Callable[[], float]:
 
 
 def evaluated(folder: Path) -> Evaluation:
-    return evaluate(folder, rules=shipped(), cpu_s=ticking())
+    return evaluate(folder, rules=default_rules(), cpu_s=ticking())
 
 
 def run(*args: str) -> Result:
@@ -59,7 +59,7 @@ def run(*args: str) -> Result:
 
 
 def field(vertical: str, name: str) -> FieldRule:
-    found = shipped().vertical(vertical).field(name)
+    found = default_rules().vertical(vertical).field(name)
     assert found is not None
     return found
 
@@ -128,7 +128,7 @@ def test_values_are_counted_by_their_confidence() -> None:
 def test_the_same_value_may_be_spelled_in_many_ways(
     vertical: str, name: str, true: str, value: str
 ) -> None:
-    assert is_same(field(vertical, name), true, value, shipped())
+    assert is_same(field(vertical, name), true, value, default_rules())
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_the_same_value_may_be_spelled_in_many_ways(
     ],
 )
 def test_another_value_is_not_the_same(vertical: str, name: str, true: str, value: str) -> None:
-    assert not is_same(field(vertical, name), true, value, shipped())
+    assert not is_same(field(vertical, name), true, value, default_rules())
 
 
 def test_truth_may_name_a_vertical_and_nest_its_fields() -> None:
@@ -211,7 +211,7 @@ def test_a_truth_that_the_document_does_not_print_is_counted_apart(
     contract = next(folder.glob("*.txt"))
     contract.write_text(contract.read_text() + "\nThe office is closed on December 24, 2021.\n")
 
-    judged = evaluate(folder, rules=shipped(), cpu_s=lambda: 0.0).judged[0]
+    judged = evaluate(folder, rules=default_rules(), cpu_s=lambda: 0.0).judged[0]
 
     assert not judged.is_required_right
     assert judged.is_truth_printed is is_printed

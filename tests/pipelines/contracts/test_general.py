@@ -6,7 +6,7 @@ from stateward.pipelines.contracts.general import GeneralExtractor, find_values
 from stateward.pipelines.contracts.general.dates import dates_in
 from stateward.pipelines.contracts.general.names import canonical_name, key, name_at
 from stateward.pipelines.contracts.general.term import durations_in
-from stateward.pipelines.contracts.rules import shipped
+from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.kit.reader import text_document
 from tests.pipelines.contracts.agreements import REST, found, values
 
@@ -350,7 +350,7 @@ def test_durations_are_read_as_contracts_write_them(text: str, plainly: str) -> 
 
 
 def test_the_extractor_gives_the_fields_of_its_vertical_and_says_what_made_them() -> None:
-    rules = shipped()
+    rules = default_rules()
     vertical = rules.vertical("general")
 
     extraction = GeneralExtractor().extract(text_document(LETTER), vertical, rules)

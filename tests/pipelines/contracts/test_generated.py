@@ -11,12 +11,12 @@ from lab.documents.contracts import Contract, draw, write_folder
 from lab.documents.contracts.__main__ import main
 from lab.documents.contracts.noise import noisy
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
-from stateward.pipelines.contracts.rules import shipped
+from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.contracts.values import same
 from stateward.pipelines.kit.reader import read_document
 
-RULES = shipped()
+RULES = default_rules()
 COUNT = 40
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from stateward.pipelines.contracts.caps import compiled
+from stateward.pipelines.contracts.caps import compile_patterns
 from stateward.pipelines.contracts.lead_words import DocumentPatterns, lead_words
-from stateward.pipelines.contracts.rules import shipped
+from stateward.pipelines.contracts.rules import default_rules
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_the_words_with_which_a_pattern_begins_are_known(
     ],
 )
 def test_the_shipped_rules_match_as_they_would_without_this(text: str) -> None:
-    for rule in shipped().document_rules:
+    for rule in default_rules().document_rules:
         patterns = rule.all_patterns
         found = DocumentPatterns(patterns).search(text, text.lower())
 
-        assert (found is not None) == (compiled(patterns).search(text) is not None)
+        assert (found is not None) == (compile_patterns(patterns).search(text) is not None)

@@ -10,13 +10,13 @@ import yaml
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.offline.number_fields import months_later
-from stateward.pipelines.contracts.rules import rules_of, shipped, shipped_texts
+from stateward.pipelines.contracts.rules import default_rules, rules_of, shipped_texts
 from stateward.pipelines.contracts.validation import ValidationResult, validate_extraction
 from stateward.pipelines.contracts.values import day_of, same
 from stateward.pipelines.kit.documents import TextDocument, TextLine, TextPage
 from stateward.pipelines.kit.reader import text_document
 
-RULES = shipped()
+RULES = default_rules()
 WRITTEN = yaml.safe_load((Path(__file__).parent / "written.yaml").read_text("utf-8"))
 
 

@@ -3,13 +3,13 @@
 import pytest
 
 from stateward.core.errors import DeclarationError
-from stateward.pipelines.contracts.prompts import prompts_of, shipped, shipped_texts
+from stateward.pipelines.contracts.prompts import default_prompts, prompts_of, shipped_texts
 
 MINE = "version: 7\nvertical: energy\nsystem: Read.\ninstructions: 'Give $fields of $vertical'\n"
 
 
 def test_the_most_particular_prompt_is_chosen() -> None:
-    prompts = shipped()
+    prompts = default_prompts()
 
     chosen = [
         prompts.choose("telco", "Deutsche Telekom").id,
@@ -24,7 +24,7 @@ def test_the_most_particular_prompt_is_chosen() -> None:
 def test_every_shipped_prompt_names_its_version_and_its_fields() -> None:
     assert {"default.yaml", "energy.yaml", "telco.yaml", "insurance.yaml"} <= set(shipped_texts())
     for vertical in ("energy", "telco", "insurance", "other"):
-        chosen = shipped().choose(vertical, None)
+        chosen = default_prompts().choose(vertical, None)
         told = chosen.instructions({"fields": "- a: b", "vertical": vertical, "provider": ""})
         assert "- a: b" in told
         assert chosen.prompt.version >= 1

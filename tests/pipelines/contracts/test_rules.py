@@ -10,10 +10,10 @@ from stateward.pipelines.contracts import rules as rules_module
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import (
     ACCEPTED_MIN,
+    default_rules,
     expand_label,
     load,
     rules_of,
-    shipped,
     shipped_texts,
 )
 from stateward.pipelines.contracts.validation import validate_extraction
@@ -55,7 +55,7 @@ def faults_of(**files: str) -> str:
 def test_the_verticals_have_the_fields_they_must_have() -> None:
     names = {
         slug: [field.name for field in vertical.required]
-        for slug, vertical in shipped().verticals.items()
+        for slug, vertical in default_rules().verticals.items()
     }
 
     assert sorted(names["energy"]) == sorted(
@@ -95,7 +95,7 @@ def test_the_verticals_have_the_fields_they_must_have() -> None:
 
 def test_every_vertical_sells_by_several_providers() -> None:
     for slug in ("energy", "telco", "insurance"):
-        assert len([each for each in shipped().providers if slug in each.verticals]) >= 8
+        assert len([each for each in default_rules().providers if slug in each.verticals]) >= 8
 
 
 def test_a_fourth_vertical_is_added_by_a_file_alone(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_folder_that_is_none_and_a_file_that_is_no_text_are_said(tmp_path: Pat
 
 def test_an_unknown_vertical_is_refused_with_those_that_exist() -> None:
     with pytest.raises(UnknownName, match="energy"):
-        shipped().vertical("water")
+        default_rules().vertical("water")
 
 
 def test_a_range_is_said_in_words() -> None:

@@ -19,7 +19,7 @@ from stateward.workers.sdk import (
     Job,
     Limits,
     Result,
-    registered,
+    registered_runners,
     run_runner,
 )
 from tests.pipelines.contracts.endpoint import Endpoint, Reply, gives, refuses, says, serving
@@ -46,7 +46,7 @@ class Line:
             options=options,
             retry_count=self.retry_count,
         )
-        runner = registered()[f"contract.{stage}"]
+        runner = registered_runners()[f"contract.{stage}"]
         result = run_runner(
             runner, job, limits=Limits(), sleep=lambda _: None, now=lambda: 1_800_000_000_000_000
         )

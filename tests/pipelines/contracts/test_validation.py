@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
-from stateward.pipelines.contracts.rules import rules_of, shipped, shipped_texts
+from stateward.pipelines.contracts.rules import default_rules, rules_of, shipped_texts
 from stateward.pipelines.contracts.validation import (
     ValidationResult,
     validate_extraction,
     validate_values,
 )
 
-RULES = shipped()
+RULES = default_rules()
 VALUES = {
     "provider": "Vattenfall",
     "tariff_name": "Easy24",

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.pipelines.contracts.providers import provider_index, without_legal_form
-from stateward.pipelines.contracts.rules import FieldRule, shipped
+from stateward.pipelines.contracts.rules import FieldRule, default_rules
 from stateward.pipelines.contracts.values import canonical, number, same
 from stateward.pipelines.contracts.words import Phrases, skeleton, tokens
 
-RULES = shipped()
+RULES = default_rules()
 
 
 def field(vertical: str, name: str) -> FieldRule:

@@ -17,7 +17,7 @@ from stateward.workers.sdk import (
     Job,
     Limits,
     UnsavedValues,
-    registered,
+    registered_runners,
     run_runner,
 )
 from tests.pipelines.documents.recorded import recorded_page
@@ -75,7 +75,7 @@ def attempt(
         labels=labels,
     )
     return run_runner(
-        registered()[f"documents.{stage}"],
+        registered_runners()[f"documents.{stage}"],
         job,
         limits=Limits(transient_attempts=1),
         sleep=lambda _: None,

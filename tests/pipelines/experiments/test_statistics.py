@@ -7,7 +7,7 @@ import pytest
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.experiments.plots import histogram, histogram_svg
-from stateward.pipelines.experiments.statistics import correlation, regression, shown, summary
+from stateward.pipelines.experiments.statistics import correlation, ratio_text, regression, summary
 
 # Longley's data: the deflator, GNP, unemployed, armed forces, population, year; and what they shall explain.
 LONGLEY = """60323 83.0 234289 2356 1590 107608 1947
@@ -111,7 +111,7 @@ def test_correlation_is_exact_at_its_ends() -> None:
     ],
 )  # fmt: skip
 def test_numbers_are_written_with_fifteen_digits(value: Fraction, text: str) -> None:
-    assert shown(value) == text
+    assert ratio_text(value) == text
 
 
 def test_every_value_is_in_one_bar_of_a_histogram() -> None:

@@ -9,7 +9,7 @@ from lab.documents.statements import Paper
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.contracts.caps import FLAGS
 from stateward.pipelines.contracts.evaluate import by_rules
-from stateward.pipelines.contracts.rules import shipped
+from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.kit.reader import read_document
 
 HEAD = (
@@ -113,7 +113,7 @@ def test_an_attachment_that_cannot_be_read_is_for_a_person(
     mail = attached(a_mail(SENTENCE), data, kind, "scan")
 
     document = read_document(written(tmp_path, mail.as_bytes()))
-    found = by_rules(document, shipped().vertical("general"), shipped())
+    found = by_rules(document, default_rules().vertical("general"), default_rules())
 
     flags = found.about[FLAGS]
     assert isinstance(flags, list)

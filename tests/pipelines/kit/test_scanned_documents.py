@@ -12,7 +12,7 @@ from lab.documents.statements.paper import assemble
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.contracts.caps import FLAGS
 from stateward.pipelines.contracts.evaluate import by_rules
-from stateward.pipelines.contracts.rules import shipped
+from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
 from stateward.pipelines.kit.pdf import scans
@@ -95,7 +95,7 @@ def text_and_picture() -> bytes:
 def test_a_scan_and_a_photo_are_read_and_wait_for_a_person(
     tmp_path: Path, data: bytes, format_: str
 ) -> None:
-    rules = shipped()
+    rules = default_rules()
 
     document = read_document(written(tmp_path, data), is_ocr=True)
     found = by_rules(document, rules.vertical("energy"), rules)
@@ -121,7 +121,7 @@ def a_mail(*attachments: tuple[str, bytes]) -> bytes:
 def test_a_scan_that_is_attached_to_a_mail_is_read_and_waits_for_a_person(
     tmp_path: Path, name: str, data: bytes
 ) -> None:
-    rules = shipped()
+    rules = default_rules()
 
     document = read_document(written(tmp_path, a_mail((name, data))), is_ocr=True)
     found = by_rules(document, rules.vertical("energy"), rules)
@@ -146,7 +146,7 @@ def test_a_picture_among_pages_is_read_and_does_not_hold_the_others_up(
     tmp_path: Path, recognized: list[str]
 ) -> None:
     recognized[:] = ["Allgemeine Hinweise zur Lieferung und zum Netzbetreiber"]
-    rules = shipped()
+    rules = default_rules()
 
     document = read_document(written(tmp_path, text_and_picture()), is_ocr=True)
     found = by_rules(document, rules.vertical("energy"), rules)
@@ -159,7 +159,7 @@ def test_a_picture_among_pages_is_read_and_does_not_hold_the_others_up(
 
 def test_a_stamp_on_a_picture_among_pages_is_seen(tmp_path: Path, recognized: list[str]) -> None:
     recognized[:] = ["STORNIERT"]
-    rules = shipped()
+    rules = default_rules()
 
     document = read_document(written(tmp_path, text_and_picture()), is_ocr=True)
 
@@ -178,7 +178,7 @@ def test_a_picture_that_is_not_read_stays_flagged(
         return FakeRecognizer(lines)
 
     monkeypatch.setattr(scans, "_recognizer", recognizer)
-    rules = shipped()
+    rules = default_rules()
 
     document = read_document(written(tmp_path, text_and_picture()), is_ocr=True)
     found = by_rules(document, rules.vertical("energy"), rules)
@@ -202,7 +202,7 @@ def test_a_picture_of_several_pages_is_refused(tmp_path: Path) -> None:
 def test_a_photographed_contract_is_read_by_the_recognizer_itself(tmp_path: Path) -> None:
     made = io.BytesIO()
     page_picture(CONTRACT, width=1400, letter=30).save(made, "png")
-    rules = shipped()
+    rules = default_rules()
 
     document = read_document(written(tmp_path, made.getvalue()), is_ocr=True)
     found = by_rules(document, rules.vertical("energy"), rules)

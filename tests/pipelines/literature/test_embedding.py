@@ -19,7 +19,7 @@ from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields
 from stateward.pipelines.literature.embedding.install import MODELS, InstallableModel, install
 from stateward.pipelines.literature.embedding.model import SentenceModel
-from stateward.pipelines.literature.embedding.stage import OVERLAP, WORDS, packed, pieces
+from stateward.pipelines.literature.embedding.stage import OVERLAP, WORDS, pack_vector, pieces
 from stateward.pipelines.literature.embedding.wordpiece import WordPiece, words
 from stateward.server.http_server import Server
 from stateward.settings import Settings
@@ -250,7 +250,9 @@ def test_many_vectors_are_found_by_their_principal_components_first(
 
         def put(numbers: range) -> None:
             found = [
-                ItemVector(record_id=f"r{number}", item=0, model="x", vector=packed(made[number]))
+                ItemVector(
+                    record_id=f"r{number}", item=0, model="x", vector=pack_vector(made[number])
+                )
                 for number in numbers
             ]
             vectors.replace("m", f"of {numbers}", "embed", found)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.pipelines.statements.rules import CleaningRules, rules_of, shipped
+from stateward.pipelines.statements.rules import CleaningRules, default_rules, rules_of
 from tests.pipelines.statements.reading import read_bytes, run
 from tests.pipelines.two_stages import rows_of
 
@@ -98,7 +98,7 @@ def test_own_rules_come_before_the_shipped_ones() -> None:
 
 
 def test_the_shipped_rules_are_whole() -> None:
-    assert CleaningRules([shipped()]).version == str(shipped().version)
+    assert CleaningRules([default_rules()]).version == str(default_rules().version)
 
 
 def test_notes_are_short_and_one_for_each_code(tmp_path: Path) -> None:

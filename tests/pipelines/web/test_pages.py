@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.pipelines.web.captures import CapturedPage, decoded
+from stateward.pipelines.web.captures import CapturedPage, decode_page
 from stateward.pipelines.web.links import link_in
 from stateward.workers.sdk import Completed
 from tests.pipelines.web.reading import LONG, a_page, read
@@ -171,7 +171,7 @@ def test_the_charset_is_found_also_where_a_word_of_it_is_wrong(
         encoding
     )
 
-    assert word in decoded(CapturedPage(html=html, content_type=header))
+    assert word in decode_page(CapturedPage(html=html, content_type=header))
 
 
 def test_a_page_that_unpacks_too_far_is_refused(tmp_path: Path) -> None:

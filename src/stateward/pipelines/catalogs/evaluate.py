@@ -14,7 +14,15 @@ from stateward.definition.plugin import EvaluationReport, EvaluationRequest, Tab
 from stateward.pipelines.catalogs import runners  # noqa: F401 - registers them
 from stateward.pipelines.catalogs.model import PrintedProduct
 from stateward.pipelines.kit.ground_truth import BESIDE, TruthFiles
-from stateward.workers.sdk import Completed, Failed, Job, Limits, Result, registered, run_runner
+from stateward.workers.sdk import (
+    Completed,
+    Failed,
+    Job,
+    Limits,
+    Result,
+    registered_runners,
+    run_runner,
+)
 
 SUFFIXES = frozenset({".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".xml"})
 FILES_MAX = 10_000
@@ -131,7 +139,11 @@ def _run(stage: str, path: Path, chunks: list[str] | None = None) -> Result:
         items=None if chunks is None else {"parse": chunks},
     )
     return run_runner(
-        registered()[f"catalog.{stage}"], job, limits=Limits(), sleep=lambda _: None, now=lambda: 0
+        registered_runners()[f"catalog.{stage}"],
+        job,
+        limits=Limits(),
+        sleep=lambda _: None,
+        now=lambda: 0,
     )
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from stateward.core.model import Fields, Json
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.lead_words import DocumentPatterns
-from stateward.pipelines.contracts.periods import converted
+from stateward.pipelines.contracts.periods import convert_period
 from stateward.pipelines.contracts.rules import (
     CapRule,
     ContractRules,
@@ -123,16 +123,16 @@ def _cap(
     place = found.place
     page = document.pages[place.page - 1]
     if page.is_scan:
-        found = lowered(found, SCAN_CAP, "its page is a scan, which was read by OCR")
+        found = lower_confidence(found, SCAN_CAP, "its page is a scan, which was read by OCR")
     around = surroundings(page, place.start, place.end)
-    found = converted(found, field, around.before, around.behind)
+    found = convert_period(found, field, around.before, around.behind)
     for each in caps:
         if _is_for(each.rule, field) and _holds(each, found, around, in_document):
-            found = lowered(found, each.rule.cap, each.rule.sentence)
+            found = lower_confidence(found, each.rule.cap, each.rule.sentence)
     return found
 
 
-def lowered(found: FoundValue, cap: int, sentence: str) -> FoundValue:
+def lower_confidence(found: FoundValue, cap: int, sentence: str) -> FoundValue:
     """A value with at most that confidence, and why."""
     if found.confidence <= cap and found.cap <= cap:
         return found
@@ -195,10 +195,16 @@ def _cap_parties(found: list[FoundValue], vertical: Vertical) -> list[FoundValue
     names = [each for each in found if each.value and _kind(vertical, each) == "party"]
     if len(names) == 1:
         said = "it is the only party that was found, and a contract has two"
-        return [lowered(each, ONLY_PARTY_CAP, said) if each is names[0] else each for each in found]
+        return [
+            lower_confidence(each, ONLY_PARTY_CAP, said) if each is names[0] else each
+            for each in found
+        ]
     if _one_within_another(names):
         said = "the name of one party is a part of that of another"
-        return [lowered(each, ONLY_PARTY_CAP, said) if each in names else each for each in found]
+        return [
+            lower_confidence(each, ONLY_PARTY_CAP, said) if each in names else each
+            for each in found
+        ]
     return found
 
 
@@ -278,8 +284,8 @@ def _compile_caps(rules: ContractRules) -> tuple[CompiledCap, ...]:
         _BY_VERSION[rules.version] = tuple(
             CompiledCap(
                 rule,
-                compiled(rule.all_patterns),
-                compiled(rule.unless_around) if rule.unless_around else None,
+                compile_patterns(rule.all_patterns),
+                compile_patterns(rule.unless_around) if rule.unless_around else None,
                 DocumentPatterns(rule.all_patterns),
             )
             for rule in rules.caps
@@ -293,14 +299,14 @@ def _compiled_documents(rules: ContractRules) -> tuple[CompiledDocumentRule, ...
             _DOCUMENTS.clear()
         _DOCUMENTS[rules.version] = tuple(
             CompiledDocumentRule(
-                rule, compiled(rule.all_patterns), DocumentPatterns(rule.all_patterns)
+                rule, compile_patterns(rule.all_patterns), DocumentPatterns(rule.all_patterns)
             )
             for rule in rules.document_rules
         )
     return _DOCUMENTS[rules.version]
 
 
-def compiled(patterns: Sequence[str]) -> re.Pattern[str]:
+def compile_patterns(patterns: Sequence[str]) -> re.Pattern[str]:
     """Several patterns as one."""
     return re.compile("|".join(f"(?:{each})" for each in patterns), re.IGNORECASE)
 

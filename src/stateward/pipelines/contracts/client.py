@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from stateward.client import Client, Operations, Source
-from stateward.client.steps import form_fields, part, said
+from stateward.client.steps import form_fields, given_parameters, part
 from stateward.pipelines.contracts.schemas import Sequencing, Workflow
 
 
@@ -33,7 +33,7 @@ class WorkflowOperations(Operations):
             filename=name,
             jobId=job_id,
         )
-        params = said(sequencing=sequencing, returnText=return_text or None)
+        params = given_parameters(sequencing=sequencing, returnText=return_text or None)
         path = "/workflows/ingest"
         return self._send(path, source, Workflow, fields=fields, params=params, key=idempotency_key)
 
@@ -80,7 +80,7 @@ class WorkflowOperations(Operations):
         """Process a contract that has ended again, as a new workflow; with a vertical, as that kind of contract."""
         path = f"/workflows/{part(workflow_id)}/reprocess"
         asked = {"reason": reason, "verticalSlug": vertical}
-        params = said(sequencing=sequencing)
+        params = given_parameters(sequencing=sequencing)
         return self._post(path, asked, Workflow, params=params, key=idempotency_key)
 
     def review_workflow(

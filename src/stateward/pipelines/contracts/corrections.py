@@ -15,7 +15,7 @@ from stateward.pipelines.contracts.values import canonical
 Fault = tuple[str, str]
 
 
-def corrected(
+def correct_items(
     items: Sequence[Fields], *, named: Collection[str], vertical: str, rules: ContractRules
 ) -> tuple[list[Fields], list[Fault]]:
     """The items with the values of the fields in `named` made canonical, and all faults."""

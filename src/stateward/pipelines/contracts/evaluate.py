@@ -197,7 +197,7 @@ def _count(
             continue
         true = truth.fields.get(field.name, [])
         mine = _of(field, found)
-        right = matched(field, true, mine, rules)
+        right = match_values(field, true, mine, rules)
         scores.setdefault(field.name, FieldScore()).count(len(true), mine, right)
         result.values.extend(
             ScoredValue(half, field.name, one.confidence, is_right=one in right) for one in mine
@@ -228,7 +228,7 @@ def _of(field: FieldRule, found: Iterable[FoundValue]) -> list[FoundValue]:
     return [max(mine, key=lambda one: one.confidence)] if mine else []
 
 
-def matched(
+def match_values(
     field: FieldRule, true: Sequence[str], found: Sequence[FoundValue], rules: ContractRules
 ) -> list[FoundValue]:
     """Those of the values that are right; each true value is met once."""

@@ -67,7 +67,7 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def shipped() -> Catalogue:
+def sample_catalogue() -> Catalogue:
     """The sample that comes with the package: invented names and prices."""
     text = (files(__package__) / FILE).read_text("utf-8")
     sample = read_catalogue(text, source=f"the sample catalogue ({FILE})")
@@ -83,7 +83,7 @@ def catalogue_of(own: Mapping[str, str]) -> Catalogue:
     """The own catalogue, by the name of its file; the sample where there is none."""
     for name, text in own.items():
         return read_catalogue(text, source=name)
-    return shipped()
+    return sample_catalogue()
 
 
 def read_catalogue(text: str, *, source: str) -> Catalogue:

@@ -25,8 +25,8 @@ from stateward.pipelines.contracts.prompts import prompts_of
 from stateward.pipelines.contracts.rules import (
     ContractRules,
     Vertical,
+    default_rules,
     rules_of,
-    shipped,
     shipped_texts,
 )
 from stateward.pipelines.contracts.settings import ContractSettings, ModelSettings
@@ -159,9 +159,9 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
         rules = self.rules
         if vertical not in rules.verticals:
             return Corrected(items=correction.items)
-        from stateward.pipelines.contracts.corrections import corrected
+        from stateward.pipelines.contracts.corrections import correct_items
 
-        items, faults = corrected(
+        items, faults = correct_items(
             correction.items, named=correction.fields, vertical=str(vertical), rules=rules
         )
         return Corrected(items=items, faults=faults)
@@ -183,16 +183,16 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
         self, document: "TextDocument", vertical: Vertical, rules: ContractRules
     ) -> "Extraction":
         """What the extractor of the settings finds in a text; for measurements."""
-        from stateward.pipelines.contracts.stages import Options, extracted
+        from stateward.pipelines.contracts.stages import Options, extract_terms
 
         job = Job(record_id="measured", stage="extract", options=self.extract())
-        return extracted(job, document, vertical, rules, Options.of(job))
+        return extract_terms(job, document, vertical, rules, Options.of(job))
 
     @property
     def rules(self) -> ContractRules:
         """The rules that apply now; for checks of values outside a stage."""
         self._rules.refresh()
-        return self._rules.value or shipped()
+        return self._rules.value or default_rules()
 
     def parse(self) -> Fields:
         """What reading the text may cost."""

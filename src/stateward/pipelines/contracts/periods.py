@@ -32,7 +32,7 @@ _COUNTED = re.compile(
 )
 
 
-def converted(found: FoundValue, field: FieldRule, before: str, behind: str) -> FoundValue:
+def convert_period(found: FoundValue, field: FieldRule, before: str, behind: str) -> FoundValue:
     """The value for the period or unit of its field, if the words around it name another that divides exactly."""
     if field.per == "kWh" and _MEGA.match(behind):
         return _divide(found, 1000, PRICE, "EUR/MWh, which are 1000 kWh", is_capped=False)

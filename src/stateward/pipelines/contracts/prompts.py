@@ -125,7 +125,7 @@ def shipped_texts() -> dict[str, str]:
 
 
 @cache
-def shipped() -> Prompts:
+def default_prompts() -> Prompts:
     """The prompts that come with the package."""
     return prompts_of({})
 

@@ -59,13 +59,13 @@ from stateward.server.plugin_api import (
     expected_version,
     form_body,
     get_record,
+    get_visible_record,
     json_answer,
     once_of,
     own_machine,
     pieces,
     reply,
     retried_step,
-    seen,
     service_of,
     strict_json,
     text_of,
@@ -363,7 +363,7 @@ async def reprocess(
     vertical = None if data is None else data.vertical_slug
 
     def opened(app: App) -> Submitted:
-        record = seen(app, caller, workflow_id, machine=CONTRACT)
+        record = get_visible_record(app, caller, workflow_id, machine=CONTRACT)
         if app.registry.of(record).kind[record.status] != "terminal":
             _refuse_order(app, record, "reprocess")
         if vertical is not None:

@@ -340,7 +340,7 @@ def all_labels(words: Words) -> Iterator[str]:
 
 
 @cache
-def shipped() -> ContractRules:
+def default_rules() -> ContractRules:
     """The rules that come with the package."""
     return rules_of(shipped_texts())
 

@@ -27,8 +27,8 @@ from stateward.pipelines.contracts.prompts import Prompts, prompts_of
 from stateward.pipelines.contracts.rules import (
     ContractRules,
     Vertical,
+    default_rules,
     rules_of,
-    shipped,
     shipped_texts,
 )
 from stateward.pipelines.contracts.switching import day_of
@@ -157,7 +157,7 @@ def extract(job: Job) -> Outcome:
     document = _document(job)
     detection = detection_of(document, rules)
     vertical = _vertical(job, detection, rules)
-    extraction = extracted(job, document, vertical, rules, options)
+    extraction = extract_terms(job, document, vertical, rules, options)
     about: Fields = {
         "vertical": extraction.vertical,
         "provider": extraction.provider,
@@ -183,7 +183,7 @@ def extract(job: Job) -> Outcome:
     return Outcome(facts=facts, items=[Batch(extraction.found)], about=about)
 
 
-def extracted(
+def extract_terms(
     job: Job, document: TextDocument, vertical: Vertical, rules: ContractRules, options: Options
 ) -> Extraction:
     """What the configured extractors find, capped by what the document says around the values."""
@@ -401,7 +401,7 @@ def _to_check(extraction: Extraction, result: ValidationResult) -> Iterable[Fiel
 
 
 def _rules(options: Options) -> ContractRules:
-    return _rules_of(tuple(options.rules.items())) if options.rules else shipped()
+    return _rules_of(tuple(options.rules.items())) if options.rules else default_rules()
 
 
 @lru_cache(CACHED_MAX)

@@ -72,7 +72,7 @@ class ComparisonTermsFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def shipped() -> Mapping[str, ComparisonTerms]:
+def default_terms() -> Mapping[str, ComparisonTerms]:
     """The terms that come with the package, by vertical."""
     return read_terms((files(__package__) / FILE).read_text("utf-8"), source=FILE)
 
@@ -84,7 +84,7 @@ def read_terms(text: str, *, source: str) -> Mapping[str, ComparisonTerms]:
 
 def terms_of(own: Mapping[str, str]) -> Mapping[str, ComparisonTerms]:
     """Own terms, by the name of their file, over the shipped ones."""
-    terms = dict(shipped())
+    terms = dict(default_terms())
     for name, text in own.items():
         terms.update(read_terms(text, source=name))
     return terms

@@ -110,6 +110,6 @@ def _label(x: float, y: float, text: str, anchor: str) -> str:
 
 
 def _plain(value: Fraction) -> str:
-    from stateward.pipelines.experiments.statistics import shown
+    from stateward.pipelines.experiments.statistics import ratio_text
 
-    return shown(value)
+    return ratio_text(value)

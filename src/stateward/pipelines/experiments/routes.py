@@ -17,8 +17,8 @@ from stateward.server.plugin_api import (
     Refusal,
     caller_of,
     described_as,
+    get_visible_record,
     reply,
-    seen,
     service_of,
 )
 
@@ -45,7 +45,7 @@ async def bundle(
     caller = caller_of(request)
 
     def make(app: App) -> Answer:
-        record = seen(app, caller, record_id, machine=MACHINE)
+        record = get_visible_record(app, caller, record_id, machine=MACHINE)
         if record.status != PUBLISHED:
             raise Refusal(
                 "impossible",

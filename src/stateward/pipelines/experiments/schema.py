@@ -125,7 +125,7 @@ def read_schema(value: object, source: str) -> TableSchema:
     return msgspec.structs.replace(schema, fields=fields, is_inferred=False)
 
 
-def unchecked(schema: TableSchema) -> Iterator[str]:
+def unchecked_rules(schema: TableSchema) -> Iterator[str]:
     """What a schema asks for and is not checked."""
     if schema.foreign_keys:
         yield "foreign keys"
@@ -336,7 +336,7 @@ def _fits(field: Field, cell: str) -> bool:
     return True
 
 
-def described(schema: TableSchema) -> Fields:
+def describe_schema(schema: TableSchema) -> Fields:
     """A schema as a document in which everything that was decided is written down."""
     fields: list[Fields] = []
     for field in schema.fields:

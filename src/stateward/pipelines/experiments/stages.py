@@ -22,9 +22,9 @@ from stateward.pipelines.experiments.schema import (
     Field,
     TableSchema,
     canonical,
-    described,
+    describe_schema,
     infer,
-    unchecked,
+    unchecked_rules,
 )
 from stateward.pipelines.experiments.settings import ExperimentSettings
 from stateward.pipelines.experiments.source import Dataset, Row, Table, read_dataset
@@ -244,7 +244,7 @@ def _notes(tables: Iterable[TableFacts]) -> Iterator[str]:
             )
         elif table.faults:
             yield f"{FAULTY_ROWS}: lines of {table.name} could not be split into cells; see validate/{FAULTS_FILE}"
-        if left := list(unchecked(table.schema)):
+        if left := list(unchecked_rules(table.schema)):
             yield f"{SCHEMA_NOT_CHECKED}: {table.name}: {'; '.join(left[:5])}"
 
 
@@ -455,7 +455,7 @@ def _save_documents(
                 "encoding": "utf-8",
                 "hash": f"sha256:{hashlib.sha256(data).hexdigest()}",
                 "bytes": len(data),
-                "schema": described(clean),
+                "schema": describe_schema(clean),
             }
         )
     package = about.get("package")

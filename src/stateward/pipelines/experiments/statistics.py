@@ -61,16 +61,16 @@ def summary(values: Sequence[Decimal]) -> Summary:
     products = sum(a * b for a, b in pairwise(deviations))
     return Summary(
         count=n,
-        minimum=shown(Fraction(ordered[0], scale)),
-        maximum=shown(Fraction(ordered[-1], scale)),
-        sum=shown(Fraction(total, scale)),
-        mean=shown(Fraction(total, n * scale)),
-        variance=None if variance is None else shown(variance),
+        minimum=ratio_text(Fraction(ordered[0], scale)),
+        maximum=ratio_text(Fraction(ordered[-1], scale)),
+        sum=ratio_text(Fraction(total, scale)),
+        mean=ratio_text(Fraction(total, n * scale)),
+        variance=None if variance is None else ratio_text(variance),
         standard_deviation=None if variance is None else shown_root(variance),
-        lower_quartile=shown(_quantile(ordered, Fraction(1, 4)) / scale),
-        median=shown(_quantile(ordered, Fraction(1, 2)) / scale),
-        upper_quartile=shown(_quantile(ordered, Fraction(3, 4)) / scale),
-        autocorrelation=shown(Fraction(products, squares)) if squares and n > 1 else None,
+        lower_quartile=ratio_text(_quantile(ordered, Fraction(1, 4)) / scale),
+        median=ratio_text(_quantile(ordered, Fraction(1, 2)) / scale),
+        upper_quartile=ratio_text(_quantile(ordered, Fraction(3, 4)) / scale),
+        autocorrelation=ratio_text(Fraction(products, squares)) if squares and n > 1 else None,
     )
 
 
@@ -122,15 +122,15 @@ def regression(
     return Regression(
         response=name,
         predictors=tuple(each for each, _ in predictors),
-        coefficients=tuple(shown(Fraction(each)) for each in coefficients),
+        coefficients=tuple(ratio_text(Fraction(each)) for each in coefficients),
         standard_errors=tuple(shown_root(variance * inverse[i][i]) for i in range(size)),
         residual_standard_deviation=shown_root(variance),
-        r_squared=shown(1 - Fraction(residual) / Fraction(total)) if total else None,
+        r_squared=ratio_text(1 - Fraction(residual) / Fraction(total)) if total else None,
         count=len(y),
     )
 
 
-def shown(value: Fraction) -> str:
+def ratio_text(value: Fraction) -> str:
     """A ratio as decimal text with `DIGITS` significant digits; exact where it is shorter."""
     return _text(_decimal(value))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from stateward.pipelines.images.settings import ImageSettings, SizeSettings
-from stateward.pipelines.kit.pictures import Picture, encoded, read_picture
+from stateward.pipelines.kit.pictures import Picture, encode_picture, read_picture
 from stateward.workers.sdk import Job, Outcome
 
 if TYPE_CHECKING:  # slow to import
@@ -65,7 +65,7 @@ def settings_of(job: Job) -> ImageSettings:
     return msgspec.convert(dict(job.options), ImageSettings)
 
 
-def drawn(
+def draw_within(
     image: "Image", shown: tuple[int, int], size: SizeSettings
 ) -> tuple["Image", tuple[int, int, int, int]]:
     """A picture within the bounds of a size, and the part of the original (in its pixels) that it shows.
@@ -127,11 +127,11 @@ def _largest_size(sizes: Sequence[SizeSettings]) -> tuple[int, int] | None:
 def _save_picture(
     job: Job, picture: Picture, size: SizeSettings, settings: ImageSettings
 ) -> DerivedPicture:
-    image, box = drawn(picture.image, picture.facts.shown, size)
+    image, box = draw_within(picture.image, picture.facts.shown, size)
     format_ = _format(image, size)
     if format_ == "jpeg":
         image = _on_background(image, settings.background)
-    data = encoded(image, format_, quality=settings.quality)
+    data = encode_picture(image, format_, quality=settings.quality)
     name = f"{size.name}.{ENDINGS[format_]}"
     ref = job.save_file(name, data, media_type=MEDIA_TYPES[format_])
     job.log(f"{name}: {image.width} x {image.height} pixels, {len(data)} bytes")

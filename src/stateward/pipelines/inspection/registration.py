@@ -65,7 +65,7 @@ class _Try(NamedTuple):
 
 
 def _try_out(template: Gray, picture: Gray, matrix: Matrix) -> _Try:
-    moved = warped(picture, matrix)
+    moved = warp(picture, matrix)
     difference = float(np.abs(template.astype(np.int16) - moved).mean())
     return _Try(matrix, moved, difference)
 
@@ -74,7 +74,7 @@ def _difference(one: _Try) -> float:
     return one.difference
 
 
-def warped(picture: Gray, matrix: Matrix) -> Gray:
+def warp(picture: Gray, matrix: Matrix) -> Gray:
     """The picture as it looks from the template's place; what lies outside of it is repeated from its border."""
     from PIL import Image
     from PIL.Image import Resampling, Transform
@@ -89,7 +89,7 @@ def warped(picture: Gray, matrix: Matrix) -> Gray:
     return np.asarray(image)
 
 
-def seen(matrix: Matrix, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def visible_area(matrix: Matrix, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """The places of the template that the picture shows at all."""
     height, width = shape
     ys, xs = np.mgrid[0:height, 0:width].astype(np.float32) + np.float32(0.5)  # the middles

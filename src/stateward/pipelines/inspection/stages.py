@@ -29,11 +29,11 @@ from stateward.pipelines.inspection.registration import (
     correlation,
     matrix_of,
     register,
-    seen,
-    warped,
+    visible_area,
+    warp,
 )
 from stateward.pipelines.inspection.settings import InspectionSettings, Thresholds
-from stateward.pipelines.kit.pictures import Picture, encoded, read_picture
+from stateward.pipelines.kit.pictures import Picture, encode_picture, read_picture
 from stateward.workers.sdk import Job, Outcome
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def scan(job: Job) -> Outcome[Difference]:
     _check_size(part.template, found)
     registration = register(part.template, found, shift_max_px=part.thresholds.shift_max_px)
     matrix = matrix_of(registration)
-    aligned = warped(found, matrix)
+    aligned = warp(found, matrix)
     light = light_of(part.template, aligned)
     _check_light(light, part)
     aligned = with_light_of(part.template, aligned)
@@ -93,7 +93,7 @@ def scan(job: Job) -> Outcome[Difference]:
     _check_place(registration, match, part.thresholds)
     sharp = sharpness(part.template, aligned)
     _check_sharpness(sharp, part.thresholds)
-    is_seen = seen(matrix, part.template.shape)
+    is_seen = visible_area(matrix, part.template.shape)
     regions = list(differences(part.template, aligned, thresholds=part.thresholds, is_seen=is_seen))
     _check_count(regions)
     job.save_file(ALIGNED, _png(aligned), media_type="image/png")
@@ -130,7 +130,7 @@ def analyze(job: Job) -> Outcome[Defect]:
     defects = [_defect(each, thresholds) for each in found if each.area >= thresholds.area_min_px]
     is_good = len(defects) <= thresholds.defects_max
     overlay = _overlay(job.file("scan", ALIGNED).read_bytes(), defects)
-    job.save_file(OVERLAY, encoded(overlay, "png"), media_type="image/png")
+    job.save_file(OVERLAY, encode_picture(overlay, "png"), media_type="image/png")
     sentence = _sentence(part.number, defects, is_good=is_good)
     job.log(sentence)
     return Outcome(
@@ -277,7 +277,7 @@ def _sentence(number: str, defects: list[Defect], *, is_good: bool) -> str:
 def _png(image: Gray) -> bytes:
     from PIL import Image
 
-    return encoded(Image.fromarray(image), "png")
+    return encode_picture(Image.fromarray(image), "png")
 
 
 def _overlay(aligned: bytes, defects: Iterable[Defect]) -> "Image":

@@ -17,7 +17,7 @@ from stateward.workers.sdk import (
     Job,
     Limits,
     UnsavedFiles,
-    registered,
+    registered_runners,
     run_runner,
 )
 
@@ -98,7 +98,9 @@ def run_stages(
             retry_count=retry_count,
             files=UnsavedFiles(files),
         )
-        result = run_runner(registered()[runner], job, limits=LIMITS, sleep=lambda _: None, now=now)
+        result = run_runner(
+            registered_runners()[runner], job, limits=LIMITS, sleep=lambda _: None, now=now
+        )
         if isinstance(result, Failed):
             return StagesRun(completed=completed, failure=result, files=files)
         completed[stage] = result

@@ -147,7 +147,7 @@ def check_pixels(width: int, height: int, *, pixels_max: int, setting: str = "")
         )
 
 
-def encoded(image: "Image", format_: str, *, quality: int = 85) -> bytes:
+def encode_picture(image: "Image", format_: str, *, quality: int = 85) -> bytes:
     """A picture as a file without metadata. JPEG has no transparency: lay the picture on a background before."""
     bare = image.copy()
     bare.info.clear()

@@ -7,7 +7,7 @@ from stateward.definition.plugin import Corrected, Correction
 from stateward.pipelines.labs.values import PrintedValue, plain, read_value
 
 
-def corrected(correction: Correction) -> Corrected:
+def correct_items(correction: Correction) -> Corrected:
     """The items with corrected values as decimals, and what is wrong with them."""
     items = [_canonical(item) if item.get("is_corrected") else item for item in correction.items]
     return Corrected(items=items, faults=tuple(_faults(correction)))

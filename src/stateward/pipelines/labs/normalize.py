@@ -31,7 +31,7 @@ from stateward.pipelines.labs.model import (
     Observation,
 )
 from stateward.pipelines.labs.ranges import PrintedRange, flag_of, read_range
-from stateward.pipelines.labs.units import candidates, convert, is_measure, rounded
+from stateward.pipelines.labs.units import candidates, convert, is_measure, round_converted
 from stateward.pipelines.labs.values import PrintedValue, plain, read_value
 from stateward.pipelines.labs.words import FLAGS, PENDING_WORDS, fold, specimen_of
 
@@ -203,7 +203,7 @@ def _convert(
         found = convert(number, unit, analyte.unit, analyte)
         if found == number:
             return number
-        return None if found is None else rounded(found, number)
+        return None if found is None else round_converted(found, number)
 
     moved = replace(value, number=scaled(value.number), high=scaled(value.high))
     limits = replace(within, low=scaled(within.low), high=scaled(within.high))

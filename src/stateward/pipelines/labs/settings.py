@@ -76,9 +76,9 @@ class ConfiguredLabs(ConfiguredPlugin[LabSettings]):
 
     def check_correction(self, correction: Correction) -> Corrected:
         """A reviewer's values: readable, and of results that the report has."""
-        from stateward.pipelines.labs.corrections import corrected
+        from stateward.pipelines.labs.corrections import correct_items
 
-        return corrected(correction)
+        return correct_items(correction)
 
 
 def _patient_key(path: str | None) -> str:

@@ -143,7 +143,7 @@ def _bridge(source: str, target: str, analyte: Analyte | None) -> Decimal | None
     return None
 
 
-def rounded(number: Decimal, printed: Decimal) -> Decimal:
+def round_converted(number: Decimal, printed: Decimal) -> Decimal:
     """A converted number with one digit more than was printed, and at least four: no precision that is not there."""
     digits = max(DIGITS_MIN, len(printed.as_tuple().digits) + 1)
     return Context(prec=digits, rounding=ROUND_HALF_EVEN).plus(number)

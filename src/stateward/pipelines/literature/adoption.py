@@ -13,7 +13,7 @@ from stateward.pipelines.literature.lists import ListedPaper, entry_of
 ID_KEYS = ("pmcid", "pmid", "doi", "arxiv", "nct", "identifier", "url", "source_url")
 
 
-def unfinished(folder: Path) -> Iterator[tuple[ListedPaper, str]]:
+def unfinished_papers(folder: Path) -> Iterator[tuple[ListedPaper, str]]:
     """Every document of a ledger that has not ended, as an entry, and the state that it is in."""
     with Ledger.open(folder, read_only=True) as ledger:
         for document in ledger.documents():

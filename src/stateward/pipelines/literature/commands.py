@@ -384,9 +384,9 @@ def adopt(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> 
 
 
 def _adopt(service: "Papers", folder: Path, reason: str | None) -> "Iterator[AddedPaper]":
-    from stateward.pipelines.literature.adoption import unfinished
+    from stateward.pipelines.literature.adoption import unfinished_papers
 
-    for entry, state in unfinished(folder):
+    for entry, state in unfinished_papers(folder):
         why = f"adopted from {folder.name}, where it was {state}" + (
             f": {reason}" if reason else ""
         )

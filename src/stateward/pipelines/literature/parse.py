@@ -45,7 +45,7 @@ def read_paper(path: Path, options: JobOptions) -> Paper:
             f"the paper has {len(paper.blocks)} blocks and the limit is {BLOCKS_MAX}; split the file",
             code=TEXT_TOO_LARGE,
         )
-    return bounded(paper)
+    return bound_blocks(paper)
 
 
 def _read(format_: str, path: Path, options: JobOptions) -> Paper:
@@ -80,7 +80,7 @@ def _read(format_: str, path: Path, options: JobOptions) -> Paper:
     return read_text(path, pages_max=options.pages_max, chars_max=options.chars_max)
 
 
-def bounded(paper: Paper) -> Paper:
+def bound_blocks(paper: Paper) -> Paper:
     """The paper with blocks that can be stored: a text that is too long is continued in further blocks."""
     if not any(len(each.text) > TEXT_CHARS_MAX or each.rows for each in paper.blocks):
         return paper

@@ -29,7 +29,7 @@ from stateward.pipelines.kit.pdf.pages import (
 from stateward.pipelines.kit.pdf.text import ADVICE, text_rows
 from stateward.pipelines.literature.paper import Note, Paper, Place
 from stateward.pipelines.literature.sections import entry_label, heading_level
-from stateward.pipelines.literature.text import Piece, joined, paper_of
+from stateward.pipelines.literature.text import Piece, join_lines, paper_of
 
 FORMAT = "pdf"
 LARGE_MIN = 1.12  # of the usual height: a heading; fonts of running text differ by less
@@ -309,7 +309,10 @@ def _piece(lines: list[_Line], body: float) -> Piece:
     where = Place(page=lines[0].page, box=box)
     size = max(line.height for line in lines)
     return Piece(
-        joined([line.text for line in lines]), where, size=size, is_large=size > LARGE_MIN * body
+        join_lines([line.text for line in lines]),
+        where,
+        size=size,
+        is_large=size > LARGE_MIN * body,
     )
 
 

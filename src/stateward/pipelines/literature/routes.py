@@ -25,10 +25,10 @@ from stateward.server.plugin_api import (
     IdempotencyKey,
     caller_of,
     described_as,
+    get_visible_record,
     json_answer,
     own_machine,
     reply,
-    seen,
     service_of,
 )
 
@@ -103,7 +103,7 @@ async def ir(request: Asked, record_id: FromPath[str]) -> Response[dict[str, Any
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        record = seen(app, caller, record_id, machine=MACHINE)
+        record = get_visible_record(app, caller, record_id, machine=MACHINE)
         found: Fields = StoredPapers(app, caller.actor).ir(record.id)
         return json_answer(found)
 
@@ -123,7 +123,7 @@ async def citations(
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        records = [seen(app, caller, each, machine=MACHINE).id for each in ids]
+        records = [get_visible_record(app, caller, each, machine=MACHINE).id for each in ids]
         return json_answer(StoredPapers(app, caller.actor).citations(records, format_))
 
     return reply(await service_of(request).broad.ask(look))

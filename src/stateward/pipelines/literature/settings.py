@@ -206,10 +206,10 @@ class ConfiguredLiterature(ConfiguredPlugin[LiteratureSettings]):
         """The vector of a query, by the model that papers are embedded with."""
         if not self.options.embed.is_set:
             return None
-        from stateward.pipelines.literature.embedding.stage import loaded
+        from stateward.pipelines.literature.embedding.stage import load_model
 
         folder = self.options.embed.model
-        model = self._endpoint() if folder is None else loaded(folder)
+        model = self._endpoint() if folder is None else load_model(folder)
         try:
             return model.name, model.vectors([text])[0].tolist()
         except StageFailure as failure:

@@ -65,7 +65,7 @@ def _pieces(document: TextDocument, number: int) -> list[Piece]:
 
     def close() -> None:
         if lines:
-            text = joined([line for line, _, _ in lines])
+            text = join_lines([line for line, _, _ in lines])
             pieces.append(Piece(text, Place(lines[0][1], lines[-1][2], paged)))
             lines.clear()
 
@@ -84,7 +84,7 @@ def _pieces(document: TextDocument, number: int) -> list[Piece]:
     return pieces
 
 
-def joined(lines: list[str]) -> str:
+def join_lines(lines: list[str]) -> str:
     """Lines as running text; a word that was broken at the end of a line is whole again."""
     text = ""
     for each in lines:

@@ -81,7 +81,7 @@ def _breaks(
     lines: list[RowAmounts] = []
     for row, fee in zip(body, fees, strict=True):
         try:
-            amount = interpret.signed(row, terms) - fee
+            amount = interpret.signed_amount(row, terms) - fee
             after = interpret.balance(row.balance, terms)
         except interpret.UnreadableText:
             continue

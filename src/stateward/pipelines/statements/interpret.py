@@ -18,7 +18,7 @@ class UnreadableText(ValueError):
     """A printed text that is not of the kind of its column; the message names it."""
 
 
-def signed(row: StatementRow, terms: ReadingTerms) -> Decimal:
+def signed_amount(row: StatementRow, terms: ReadingTerms) -> Decimal:
     """The amount of a row, positive for credits; `UnreadableText` if it has none that can be read."""
     if terms.sign == "printed":
         quick = money.plain_number(row.amount, terms.decimal)

@@ -23,7 +23,7 @@ from stateward.pipelines.statements.interpret import (
     balance,
     booking_date,
     period_of,
-    signed,
+    signed_amount,
 )
 from stateward.pipelines.statements.model import (
     ReadingTerms,
@@ -175,7 +175,7 @@ class Normalizer:
         if status and row.mark:  # what moved no money is often marked as neither
             row = replace(row, mark=row.mark if money.mark_sign(row.mark) else "")
         try:
-            amount = signed(row, part.terms)
+            amount = signed_amount(row, part.terms)
             day, shown = part.day(row.date)
             after = balance(row.balance, part.terms) if row.balance else None
         except UnreadableText as error:

@@ -211,7 +211,7 @@ def proven_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTe
             continue
         fact = row_fact(layout, cells)
         try:
-            value = interpret.signed(make(line, [*cells, ""]), terms)
+            value = interpret.signed_amount(make(line, [*cells, ""]), terms)
         except interpret.UnreadableText:
             continue
         if not fact:

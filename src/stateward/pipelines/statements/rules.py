@@ -132,7 +132,7 @@ class CleaningRules:
 
 
 @cache
-def shipped() -> CleaningRuleFile:
+def default_rules() -> CleaningRuleFile:
     """The rules that come with the package."""
     text = (files(__package__) / "rules.yaml").read_text("utf-8")
     return msgspec.yaml.decode(text, type=CleaningRuleFile)
@@ -143,14 +143,14 @@ def rules_of(own: Mapping[str, Json]) -> CleaningRules:
     if not own:
         return _shipped_rules()
     try:
-        return CleaningRules([msgspec.convert(dict(own), CleaningRuleFile), shipped()])
+        return CleaningRules([msgspec.convert(dict(own), CleaningRuleFile), default_rules()])
     except msgspec.ValidationError as error:
         raise FatalFailure(f"invalid rules file: {error}", code="BAD_RULES") from error
 
 
 @cache
 def _shipped_rules() -> CleaningRules:
-    return CleaningRules([shipped()])
+    return CleaningRules([default_rules()])
 
 
 def _join(patterns: Sequence[str]) -> re.Pattern[str] | None:

@@ -403,7 +403,7 @@ def directions(days: Sequence[date | None]) -> tuple[bool, ...]:
 def _value(row: StatementRow, terms: ReadingTerms) -> RowAmounts | None:
     """The values of a row under a reading; None where they cannot be read."""
     try:
-        amount = interpret.signed(row, terms)
+        amount = interpret.signed_amount(row, terms)
         after = interpret.balance(row.balance, terms)
     except interpret.UnreadableText:
         return None

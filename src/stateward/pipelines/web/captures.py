@@ -67,7 +67,7 @@ def captured_pages(
     if data.startswith(GZIP):
         damage: list[str] = []
         on_damaged = damage.append if is_lenient else None
-        data = unpacked(data, bytes_max=page_bytes_max * ARCHIVE_FACTOR, on_damaged=on_damaged)
+        data = decompress(data, bytes_max=page_bytes_max * ARCHIVE_FACTOR, on_damaged=on_damaged)
         for each in damage:
             yield CaptureProblem(DAMAGED_FILE, f"pages or parts of them may be missing: {each}")
     if is_empty(data[:HEAD_BYTES]):
@@ -86,7 +86,7 @@ def is_mhtml(head: bytes) -> bool:
     return _MULTIPART.search(head) is not None and _MIME_HEAD.match(head) is not None
 
 
-def unpacked(
+def decompress(
     data: bytes,
     *,
     bytes_max: int,
@@ -127,7 +127,7 @@ def unpacked(
     return b"".join(found)
 
 
-def decoded(page: CapturedPage) -> str:
+def decode_page(page: CapturedPage) -> str:
     """The text of a page, by its byte order mark, its header, its own word, or what its bytes can be."""
     html = page.html
     for mark, name in _BOMS:
@@ -250,7 +250,7 @@ def _warc_page(
         if "chunked" in answer.get("transfer-encoding", ""):
             payload = _join_chunks(payload)
         if answer.get("content-encoding", "") in ("gzip", "deflate", "x-gzip"):
-            payload = unpacked(payload, bytes_max=page_bytes_max)
+            payload = decompress(payload, bytes_max=page_bytes_max)
     except (FatalFailure, ValueError) as error:
         return CaptureProblem("BROKEN_RECORD", f"the page {url} cannot be unpacked: {error}")
     return _size(

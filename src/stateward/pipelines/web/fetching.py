@@ -24,7 +24,7 @@ from stateward.http_addresses import (
     resolve,
 )
 from stateward.http_client import HttpReply, get
-from stateward.pipelines.web.captures import CapturedPage, unpacked
+from stateward.pipelines.web.captures import CapturedPage, decompress
 from stateward.pipelines.web.options import WebOptions
 from stateward.workers.sdk import SAVED_BYTES_MAX, Job
 
@@ -122,7 +122,7 @@ class _Fetcher:
             )
         body = reply.body
         if (reply.header("content-encoding") or "identity") in ("gzip", "x-gzip", "deflate"):
-            body = unpacked(body, bytes_max=self._options.page_bytes_max)
+            body = decompress(body, bytes_max=self._options.page_bytes_max)
         return CapturedPage(html=body, url=answer.url, content_type=content_type)
 
     def _follow(self, url: str, *, bytes_max: int, asks_robots: bool) -> _Answer:

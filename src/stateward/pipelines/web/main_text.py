@@ -11,7 +11,7 @@ import msgspec
 from stateward.core.errors import FatalFailure
 from stateward.core.model import clean_text
 from stateward.pipelines.kit.failures import NO_TEXT
-from stateward.pipelines.web.captures import INVALID_HTML, CapturedPage, decoded
+from stateward.pipelines.web.captures import INVALID_HTML, CapturedPage, decode_page
 
 TEXT_CHARS_MAX = 1_000_000
 META_CHARS_MAX = 500
@@ -62,7 +62,7 @@ class PageText(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_page(page: CapturedPage) -> PageText:
     """The main text of a page, or a refusal."""
-    html = _XML_DECLARATION.sub("", decoded(page)).replace("\x00", "")
+    html = _XML_DECLARATION.sub("", decode_page(page)).replace("\x00", "")
     html = _EMPTY_TAGS.sub(r"<\1>", _LONG_TAG.sub(r"<\1>", html))
     _check_structure(html)
     found = _extract(html, page.url)

@@ -7,7 +7,7 @@ has its place and a confidence that was set on one half of a set of real contrac
 
 from typing import TYPE_CHECKING, Protocol
 
-from stateward.pipelines.contracts.caps import lowered
+from stateward.pipelines.contracts.caps import lower_confidence
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.rules import ContractRules, Vertical
 from stateward.pipelines.kit.documents import TextDocument
@@ -115,4 +115,4 @@ def _found_value(
 
 
 def _apply_doubt(found: FoundValue, doubt: "Doubt | None") -> FoundValue:
-    return found if doubt is None else lowered(found, doubt.cap, doubt.sentence)
+    return found if doubt is None else lower_confidence(found, doubt.cap, doubt.sentence)

@@ -141,7 +141,7 @@ def convert(model: InstallableModel, weights: bytes, vocabulary: bytes, folder: 
         VOCABULARY,
         WEIGHTS,
         ModelConfig,
-        quantized,
+        quantize,
     )
 
     config = ModelConfig(
@@ -152,7 +152,7 @@ def convert(model: InstallableModel, weights: bytes, vocabulary: bytes, folder: 
         dimensions=model.dimensions,
     )
     arrays = {
-        key: array for name, values in tensors(weights) for key, array in quantized(name, values).items()
+        key: array for name, values in tensors(weights) for key, array in quantize(name, values).items()
     }  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{model.name}-", dir=folder))

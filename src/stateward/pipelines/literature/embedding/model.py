@@ -165,7 +165,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 # Weights as eight-bit numbers
 
 
-def quantized(name: str, weights: Floats) -> dict[str, npt.NDArray[Any]]:
+def quantize(name: str, weights: Floats) -> dict[str, npt.NDArray[Any]]:
     """A matrix as eight-bit numbers with a factor for each row; vectors stay as they are."""
     if weights.ndim < 2:
         return {name: weights}

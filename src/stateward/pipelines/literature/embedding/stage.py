@@ -43,7 +43,7 @@ class EmbeddedPiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=2)
-def loaded(folder: str) -> "SentenceModel":
+def load_model(folder: str) -> "SentenceModel":
     """The model of a folder, read once a process."""
     try:
         from stateward.pipelines.literature.embedding.model import SentenceModel
@@ -63,10 +63,12 @@ def embed(job: Job) -> Outcome:
         model = msgspec.convert(endpoint, EmbeddingEndpoint)
         vectors = model.vectors(texts, job)
     else:
-        model = loaded(_model_of(job.options))
+        model = load_model(_model_of(job.options))
         vectors = model.vectors(texts)
     items = [
-        EmbeddedPiece(number=number, item=each.item, section=each.section, vector=packed(vector))
+        EmbeddedPiece(
+            number=number, item=each.item, section=each.section, vector=pack_vector(vector)
+        )
         for number, (each, vector) in enumerate(zip(made, vectors, strict=True))
     ]
     job.log(f"embedded {len(items)} pieces", model=model.name)
@@ -84,7 +86,7 @@ def _model_of(options: Mapping[str, Json]) -> str:
     return folder
 
 
-def packed(vector: "Floats") -> str:
+def pack_vector(vector: "Floats") -> str:
     """A vector as eight-bit numbers, the largest of which is 127."""
     import numpy as np
 

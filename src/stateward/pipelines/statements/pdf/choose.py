@@ -334,7 +334,9 @@ def _values(rows: Sequence[StatementRow], terms: ReadingTerms) -> tuple[list[Row
     for row in rows:
         try:
             lines.append(
-                RowAmounts(interpret.signed(row, terms), interpret.balance(row.balance, terms))
+                RowAmounts(
+                    interpret.signed_amount(row, terms), interpret.balance(row.balance, terms)
+                )
             )
         except interpret.UnreadableText:
             unread += 1

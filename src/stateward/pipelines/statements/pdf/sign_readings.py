@@ -57,7 +57,7 @@ def sign_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignRead
 def _said_readings(sign: str, draft: SectionDraft, *, is_columns: bool) -> Iterator[SignReading]:
     """The readings with the sign that the user gave; only whether balances are debts is left open."""
     why = f"{sign}: the user says so"
-    make = swapped if is_columns and sign == "flipped" else as_printed
+    make = swap_signs if is_columns and sign == "flipped" else as_printed
     for balances in ("owed", "printed") if draft.card else ("printed", "owed"):
         yield SignReading(why, "columns" if is_columns else sign, balances, make)
 
@@ -77,7 +77,7 @@ def _column_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignR
     yield SignReading(why, sign, "printed", as_printed)
     if draft.is_inferred:
         yield SignReading(
-            "the first column is credits, the second debits", sign, "printed", swapped
+            "the first column is credits, the second debits", sign, "printed", swap_signs
         )
 
 
@@ -173,7 +173,7 @@ def as_printed(drafts: Sequence[DraftRow]) -> list[StatementRow]:
     return [row_of(entry) for entry in drafts]
 
 
-def swapped(drafts: Sequence[DraftRow]) -> list[StatementRow]:
+def swap_signs(drafts: Sequence[DraftRow]) -> list[StatementRow]:
     """Rows with debit and credit swapped."""
     return [
         msgspec.structs.replace(row, debit=row.credit, credit=row.debit)
