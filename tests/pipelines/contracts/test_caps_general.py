@@ -116,6 +116,26 @@ def test_a_party_that_signs_with_a_longer_name_is_below_the_line() -> None:
     assert "it signs as Harrow Consulting Inc." in party.why
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "Jane Corwin signs as guarantor of Bexley.",
+        "Corwin Data GmbH joins this Agreement.",
+        "Der Vereinbarung tritt die Corwin Daten GmbH bei.",
+        "Frau Corwin unterzeichnet als Bürge.",
+    ],
+)
+def test_one_who_joins_the_contract_puts_the_parties_below_the_line(more: str) -> None:
+    made = "This Agreement is entered into as of March 4, 2021"
+    text = NDA.format(date=made, law="the State of Delaware")
+
+    found = extracted(text.replace("1. Term.", f"{more}\n\n1. Term."), "general")
+
+    parties = [each for each in found.found if each.field == "party"]
+    assert len(parties) == 2
+    assert all(each.confidence < ACCEPTED_MIN for each in parties)
+
+
 def test_one_party_alone_is_below_the_line() -> None:
     text = (
         "NON-DISCLOSURE AGREEMENT\n\nThis Agreement is made on March 4, 2021 by Harrow Mills Inc.\n"

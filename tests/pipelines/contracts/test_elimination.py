@@ -144,3 +144,4 @@ def test_a_known_name_within_a_longer_one_may_be_another_company(
     provider = found(TELCO, "provider", head=f"Anbieter: {printed}\n\nVertragszusammenfassung")
     assert (provider.confidence >= ACCEPTED_MIN) is is_sure
     assert ("its name goes on" in provider.why) is not is_sure
+    assert (provider.value, provider.raw) == ("Vodafone", printed), "the brand, and the company"

@@ -3,7 +3,7 @@
 import pytest
 
 from stateward.pipelines.contracts.rules import ACCEPTED_MIN
-from tests.pipelines.contracts.agreements import found
+from tests.pipelines.contracts.agreements import found, values
 
 MADE = "This Non-Disclosure Agreement is made as of March 3, 2021"
 ACME = 'Acme Widgets, Inc., a Delaware corporation ("Acme")'
@@ -121,3 +121,43 @@ def test_another_day_on_which_the_contract_starts_must_be_accounted_for() -> Non
 def test_names_that_known_words_delimit_are_sure_without_a_printed_signature() -> None:
     text = agreement().replace(SIGNED, "By: ____\n\nBy: ____\n")
     assert is_sure(text, "party")
+
+
+GERMAN = """GEHEIMHALTUNGSVEREINBARUNG
+
+{made} zwischen der Harrow Mühlen GmbH, Lindenallee 4, 10115 Berlin (nachfolgend "Harrow"), und der Bexley Robotik
+GmbH & Co. KG, Hafenstraße 2, 20457 Hamburg (nachfolgend "Bexley").
+
+1. Anwendbares Recht. {law}
+
+Harrow Mühlen GmbH                    Bexley Robotik GmbH & Co. KG
+"""
+GERMAN_MADE = "Diese Vereinbarung wird geschlossen am 4. März 2021"
+GERMAN_LAW = "Diese Vereinbarung unterliegt dem Recht der Bundesrepublik Deutschland."
+
+
+@pytest.mark.parametrize(
+    ("made", "law", "field"),
+    [
+        (f"{GERMAN_MADE} zum Arbeitsbeginn", GERMAN_LAW, "effective_date"),
+        ("Diese Vereinbarung wird zur Messe am 4. März 2021 geschlossen", GERMAN_LAW, "effective_date"),
+        ("This Agreement is signed on March 4, 2021 and effective on the Closing Date", GERMAN_LAW, "effective_date"),
+        (GERMAN_MADE, "Es gilt österreichisches oder deutsches Recht.", "governing_law"),
+        (GERMAN_MADE, "Diese Vereinbarung unterliegt dem Recht der Schweiz nach Wahl des Klägers.", "governing_law"),
+    ],
+)  # fmt: skip
+def test_a_noun_of_a_german_statement_is_a_word_too(made: str, law: str, field: str) -> None:
+    plain, changed = (
+        GERMAN.format(made=GERMAN_MADE, law=GERMAN_LAW),
+        GERMAN.format(made=made, law=law),
+    )
+
+    assert [one.confidence >= ACCEPTED_MIN for one in found(plain, field)] == [True]
+    assert all(one.confidence < ACCEPTED_MIN for one in found(changed, field))
+
+
+def test_a_partnership_whose_partner_is_a_company_is_one_name() -> None:
+    text = GERMAN.format(made=GERMAN_MADE, law=GERMAN_LAW)
+
+    assert values(text, "party") == ["Harrow Mühlen GmbH", "Bexley Robotik GmbH & Co. KG"]
+    assert all(one.confidence >= ACCEPTED_MIN for one in found(text, "party"))

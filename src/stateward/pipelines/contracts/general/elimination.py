@@ -18,7 +18,7 @@ from stateward.pipelines.contracts.general.effective import (
     EffectiveDate,
     is_of_something_else,
 )
-from stateward.pipelines.contracts.general.law import FEDERAL, NamedLaw
+from stateward.pipelines.contracts.general.law import ADJECTIVES, FEDERAL, NamedLaw
 from stateward.pipelines.contracts.general.names import PartyName
 from stateward.pipelines.contracts.general.parties import Party, is_letter
 from stateward.pipelines.contracts.general.preamble import companies_in, zone_end
@@ -40,6 +40,8 @@ _PLAIN = {kind: frozenset(words(f"plain_{kind}")) for kind in ("date", "law", "p
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _DIGIT = re.compile(r"\d")
 _DEFINED = re.compile(r"\([^()]{0,80}\"[^\"]{1,60}\"[^()]{0,40}\)|\"[^\"]{1,60}\"")
+ADJECTIVE_LAWS = {name.casefold(): place for name, place in ADJECTIVES.items()}
+_ADJECTIVE = re.compile(rf"\b(?:{'|'.join(map(re.escape, ADJECTIVE_LAWS))})\b", re.IGNORECASE)
 _THIS = re.compile(r"\b(?:This|THIS|this|Diese[rs]?|DIESE[RS]?)\b")
 # The title of the contract, whatever it is called: `This Non-Interference Agreement`.
 _TITLE = re.compile(
@@ -66,6 +68,11 @@ _FORMS = frozenset(
         "se",
     }
 )
+# In German a noun begins with a capital as a name does, so there every word must be known.
+_GERMAN = re.compile(
+    r"\b(?:der|die|das|den|dem|des|wird|und|gilt|unterliegt|zwischen|wurde|am|zum|zur|im|vom|mit)\b"
+)
+_EFFECTIVE = re.compile(r"\b(?:effective|in\s+force|in\s+Kraft|wirksam|gültig)\b", re.IGNORECASE)
 _DATE_ENDS = re.compile(r"\b(?:between|among(?:st)?|by|zwischen)\b|[(.;]", re.IGNORECASE)
 # The clause on the law is over, and the sentence goes on with something else.
 _CLAUSE_ENDS = re.compile(
@@ -122,6 +129,8 @@ def doubt_of_date(prose: Prose, day: EffectiveDate, parties: list[Party]) -> Dou
     ]
     if unread:
         return _not_understood(unread)
+    if other := _EFFECTIVE.search(text, day.end, tail):
+        return Doubt(UNREAD_CAP, f"behind it another day is said to count: {other[0]}")
     rival = next((dated for dated in prose.dates if _is_rival(prose, dated, day)), None)
     if rival is None:
         return None
@@ -130,7 +139,7 @@ def doubt_of_date(prose: Prose, day: EffectiveDate, parties: list[Party]) -> Dou
 
 def _date_statement(prose: Prose, day: EffectiveDate) -> tuple[int, int]:
     """Where the words begin and end that date the contract: from its title, else on the line of the date."""
-    first, last = prose.sentence(day.start)
+    first, last = prose.sentence(day.start)[0], prose.sentence(day.end)[1]  # a date may have a dot
     head = max(first, day.start - DATE_BEFORE)
     titles = [found.end() for found in _TITLE.finditer(prose.text, head, day.start)]
     row = prose.row_at(day.start)
@@ -177,7 +186,13 @@ def doubt_of_law(prose: Prose, law: NamedLaw, others: Iterable[NamedLaw]) -> Dou
     if unread:
         return _not_understood(unread)
     rival = next((one for one in others if _is_other_law(one, law)), None)
-    return None if rival is None else _not_accounted(text[rival.start : rival.end])
+    if rival is None:
+        named = _ADJECTIVE.finditer(text, head, tail)
+        adjective = next(
+            (one for one in named if ADJECTIVE_LAWS[one[0].casefold()] != law.value), None
+        )
+        return None if adjective is None else _not_accounted(adjective[0])
+    return _not_accounted(text[rival.start : rival.end])
 
 
 def raised_parties(prose: Prose, parties: list[Party]) -> list[Party]:
@@ -258,9 +273,10 @@ def _unread(text: str, kind: str) -> Iterator[str]:
     text = _DEFINED.sub(" ", text)
     found = [word for word in _WORD.findall(text) if not _DIGIT.search(word)]
     is_shouted = len(found) >= SHOUTED_MIN and not any(word[0].islower() for word in found)
+    is_german = kind != "party" and _GERMAN.search(text) is not None
     for word in found:
         plain = word.casefold().removesuffix("'s").strip("-'’")
-        is_word = word.isupper() if is_shouted else word[0].islower()
+        is_word = is_german or (word.isupper() if is_shouted else word[0].islower())
         if len(plain) > 1 and is_word and plain not in _PLAIN[kind]:
             yield word
 

@@ -91,6 +91,9 @@ _NUMBER = re.compile(r"\d{3,}\b")  # of a house or a year
 # `2205925 Ontario Limited`: in Canada a company may be called by its number.
 _NUMBERED = re.compile(r"\d{6,9}\s+(?=(?:Ontario|Alberta|Canada|Qu[eé]bec|B\.?C)\b)", re.IGNORECASE)
 _COMMA = re.compile(r"\s*,\s*")
+# `Bexley GmbH & Co. KG`: a partnership whose partner is a company.
+_WITH_PARTNER = re.compile(r"\s*&\s*Co\.?\s*(?:KGaA|KG|OHG)(?!\w)", re.IGNORECASE)
+_PARTNERS = frozenset({"gmbh", "mbh", "ag", "se", "ug"})
 _SMALL_FORMS = frozenset({"plc", "gmbh", "llc", "inc", "ltd"})  # `QIWI plc`
 
 
@@ -135,7 +138,8 @@ def name_at(text: str, start: int) -> PartyName | None:
 
 def canonical_name(text: str) -> str:
     """A name with its legal form in canonical spelling, without commas and not in capitals."""
-    parts = _DEGREES.sub("", text).replace(" & ", " and ").split()
+    joined = text if _WITH_PARTNER.search(text) else text.replace(" & ", " and ")
+    parts = _DEGREES.sub("", joined).split()
     at = len(parts)
     while at > 1 and (form := FORMS.get(_letters(parts[at - 1]))):
         parts[at - 1] = form
@@ -195,6 +199,8 @@ def _end(text: str, start: int, depth: int = 0) -> int:
             break  # a small word, or a label such as `By:`
         at = end = token.end()
         last = bare
+        if bare in _PARTNERS and (partner := _WITH_PARTNER.match(text, end)):
+            return partner.end()
         if (inner := _INNER_BRACKET.match(text, at)) and _is_form_at(text, inner.end()):
             at = inner.end()
         elif comma := _COMMA.match(text, at):

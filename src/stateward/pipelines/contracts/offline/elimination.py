@@ -32,6 +32,9 @@ COLUMNS_MIN = 3  # of a table whose first row is its head, whatever it says
 PREFIXES = ("brutto", "monats", "strom", "gas", "energie", "versicherungs", "tarif", "vertrags")
 
 _WORD = re.compile(r"[^\W_]+")
+# A mark of a footnote; not the bullet of a list, a masked number or a square metre.
+_MARK = re.compile(r"(?<![*\dXx])[*†‡](?![*\d])|(?<=[^\W\dm])[¹²³⁴⁵⁶⁷⁸⁹]")
+_BULLET = re.compile(r"[ \t]*\*[ \t]")
 _SENTENCE_END = re.compile(
     r"(?<!\b\d)(?<!\b\d\d)(?<!\b[A-Z])(?<!\bMio)(?<!\bmtl)(?<!\binkl)(?<!\bincl)(?<!MwSt)(?<!USt)(?<!\bca)(?<!\bNr)(?<!\bSt)"
     r"[.!?]\s+(?=[A-ZÄÖÜ\"„(§]|\d{1,2}\.\s)|\n\s*\n"
@@ -227,6 +230,8 @@ class _Reader:
         for start, end in spans:
             for place in range(max(start, 0), min(end, len(letters))):
                 letters[place] = " "
+        bullet = _BULLET.match(text)
+        yield from _MARK.findall(text, bullet.end() if bullet else 0)
         for word in _WORD.findall("".join(letters)):
             is_number = word.isdigit() and len(word) >= NUMBER_DIGITS_MIN
             if not is_number and skeleton(word) not in self._plain:

@@ -85,9 +85,10 @@ def _on_page(
         taken.append((hit.start, hit.end))
         score, why = _score(rule, page, at, hit.start, hit.end)
         score -= 0.04 if hit.slip else 0
-        rest = _rest_of_name(page.text, hit.start, hit.end)
+        end = _end_of_company(page.text, hit.start, hit.end)
+        rest = _rest_of_name(page.text[hit.start : end], hit.end - hit.start)
         why, cap = (f"{why}; its name goes on: {rest!r}", LONGER_NAME_CAP) if rest else (why, 100)
-        yield FieldCandidate(rule.name, hit.what, 1.0, at, hit.start, hit.end, score, why, cap)
+        yield FieldCandidate(rule.name, hit.what, 1.0, at, hit.start, end, score, why, cap)
     for start, end in _companies(rule, page):
         if any(start < last and first < end for first, last in taken):
             continue
@@ -105,12 +106,15 @@ def _on_page(
         )
 
 
-def _rest_of_name(text: str, start: int, end: int) -> str:
-    """What stands between a known name and the legal form behind it, if it may make it another company."""
+def _end_of_company(text: str, start: int, end: int) -> int:
+    """Where the company ends whose name begins with a known one: the value is the brand, its place the company."""
     found = COMPANY.search(text, start, min(len(text), end + NAME_CHARS_MAX))
-    if found is None or found.start("name") != start or found.end("name") <= end:
-        return ""
-    rest = without_legal_form(found["name"])[end - start :].strip(" ,-")
+    return max(end, found.end("name")) if found and found.start("name") == start else end
+
+
+def _rest_of_name(company: str, known: int) -> str:
+    """What stands between a known name and the legal form behind it, if it may make it another company."""
+    rest = without_legal_form(company)[known:].strip(" ,-")
     return "" if all(map(is_general, rest.split())) else rest
 
 
