@@ -27,9 +27,10 @@ LAST: list[Laboratory] = []  # drawn after the reader was mended for those
 FRESH: list[Laboratory] = []  # after those
 FINAL: list[Laboratory] = []  # nothing was mended for these
 SEALED: list[Laboratory] = []  # by a fourth author, with rows of kinds that those lacked
+VARIED: list[Laboratory] = []  # by the author of the reader, to try it
 GROUPS = {
     "first": LABORATORIES, "further": FURTHER, "unseen": UNSEEN, "last": LAST, "fresh": FRESH, "final": FINAL,
-    "sealed": SEALED,
+    "sealed": SEALED, "varied": VARIED,
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.documents.lab_pdfs import sealed, unseen  # noqa: F401 - they register their layouts
+from lab.documents.lab_pdfs import sealed, unseen, varied  # noqa: F401 - they register their layouts
 from lab.documents.lab_pdfs.laboratories import LABORATORIES, Laboratory
 from lab.documents.lab_pdfs.laboratories import draw as draw_laboratory
 from lab.documents.lab_pdfs.registry import GROUPS
@@ -68,6 +68,64 @@ def assert_exact(folder: Path, own: Laboratory, *, seed: int) -> None:
     judged = judge_report(path, own.name, truth, now=lambda: 0)
 
     assert judged.wrong == ()
+
+
+@pytest.mark.parametrize("own", GROUPS["varied"], ids=lambda each: each.name)
+def test_a_structure_of_its_own_is_read_or_noticed(tmp_path: Path, own: Laboratory) -> None:
+    pdf, truth = draw_laboratory(own, 4)
+    path = tmp_path / "report.pdf"
+    path.write_bytes(pdf)
+
+    judged = judge_report(path, own.name, truth, now=lambda: 0)
+
+    assert judged.score.wrong_in_silence == 0
+    # A row a date is flagged as a whole; of a culture, the organism is given beside its antibiotics.
+    assert judged.wrong == () or own.name in ("flowsheet", "antibiogram")
+
+
+def test_words_that_stand_only_beside_values_out_of_range_are_their_flags(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Sodium"), (250, "150"), (340, "mmol/L"), (430, "136-145"), (520, "zu viel")),
+        ((50, "Potassium"), (250, "4.1"), (340, "mmol/L"), (430, "3.5-5.1")),
+        ((50, "Chloride"), (250, "91"), (340, "mmol/L"), (430, "98-107"), (520, "zu wenig")),
+    )
+
+    assert [each["printed"].get("flag", "") for each in found] == ["zu viel", "", "zu wenig"]
+    assert not any(each.get("problems") for each in found)
+
+
+def test_a_text_that_is_in_no_field_is_a_remark_and_its_row_is_flagged(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Sodium"), (250, "140"), (340, "mmol/L"), (430, "136-145"), (520, "7.2")),
+        ((50, "Potassium"), (250, "4.1"), (340, "mmol/L"), (430, "3.5-5.1")),
+    )
+
+    assert found[0]["problems"] == ["CELL_UNREAD"]
+    assert found[0]["comment"] == "7.2"
+    assert not found[1].get("problems")
+
+
+def test_a_flag_that_is_not_known_is_given_as_printed(tmp_path: Path) -> None:
+    heading = ("Test", "Result", "Flag", "Reference Range")
+    pdf = table(("Sodium", "150", "sehr seltsam", "136-145"), heading=heading)
+
+    (found,) = results(tmp_path, pdf)
+
+    assert found["printed"]["flag"] == "sehr seltsam"
+    assert "FLAG_UNREAD" in found["problems"]
+
+
+def test_a_line_that_became_no_row_is_given_as_one_that_could_not_be_read(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Sodium"), (250, "140"), (340, "mmol/L"), (430, "136-145")),
+        ((50, "Weiteres: Kreatinin 0,9 mg/dl, GOT 17 U/l und erhöht"),),
+    )
+
+    assert found[1]["problems"][0] == "ROW_UNREAD"
+    assert found[1]["where"]["page"] == 1
 
 
 def test_a_marked_row_of_a_report_without_headings_is_read_and_an_odd_one_flagged(

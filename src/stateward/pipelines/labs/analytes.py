@@ -23,7 +23,8 @@ _QUALIFIERS = frozenset(
 _IN_SERUM = re.compile(r" (?:i|im|in) (?:s|p|ser|serum|plasma|blut|vollblut)$")
 # Plasma, serum and blood before a name; not of P-Amylase, S-100 or B-Lymphocytes, which are other tests.
 _PREFIX = re.compile(
-    r"(?:f?[PS]-(?!amyl|100|anca)|Sg-|B-(?!lym|zell|cell|natri|typ|hcg))(?=\w)", re.IGNORECASE
+    r"(?:f?[PS]-(?!amyl|100|anca)|(?:S|Se|Sr|Ser|P|B)\. ?|Sg-|B-(?!lym|zell|cell|natri|typ|hcg))(?=\w)",
+    re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _FILLERS = frozenset(

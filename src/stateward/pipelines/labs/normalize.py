@@ -144,7 +144,7 @@ def _value_problems(seen: Observation, value: PrintedValue, within: PrintedRange
         yield NO_VALUE
     elif value.kind == "unread":
         yield VALUE_UNREAD
-    if value.is_ambiguous:
+    if value.is_ambiguous or within.is_ambiguous:
         yield AMBIGUOUS_NUMBER
     if within.kind == "unread":
         yield RANGE_UNREAD

@@ -16,15 +16,16 @@ _NUMBER = r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)*|
 _SIGNED = rf"[+\-−]?(?:{_NUMBER})"
 _TWO = re.compile(
     rf"(?:von|de|from|entre|zwischen|between)?\s*(?P<low>{_SIGNED})\s*"
-    rf"(?:-|–|—|−|\.\.+|…|bis|to|à|a|et|and|und|y)\s*(?P<high>{_SIGNED})",
+    rf"(?:-|–|—|−|~|÷|～|\.\.+|…|bis|to|à|a|et|and|und|y)\s*(?P<high>{_SIGNED})",
     re.IGNORECASE,
 )
 _BELOW = (
-    r"<\s?or\s?=|<\s?=?|≤|=<|bis(?: zu)?|up to|under|unter|below|less than|max\.?|inf(?:[ée]rieure?|eriore)?\.? ?[àa]|"
+    r"<\s?or\s?=|<\s?/?=?|≤|=<|bis(?: zu)?|up ?to|under|unter|below|less than|max\.?|"
+    r"inf(?:[ée]rieure?|eriore)?\.? ?[àa]|"
     r"menor (?:de|que)|hasta|at[ée]|inferior a|jusqu'à|fino a|kleiner(?: als)?|tot|do"
 )
 _ABOVE = (
-    r">\s?or\s?=|>\s?=?|≥|=>|over|über|above|more than|greater than|ab|min\.?|sup(?:[ée]rieure?|eriore)?\.? ?[àa]|"
+    r">\s?or\s?=|>\s?/?=?|≥|=>|over|über|above|more than|greater than|ab|min\.?|sup(?:[ée]rieure?|eriore)?\.? ?[àa]|"
     r"mayor (?:de|que)|superior a|acima de|a partir de|größer(?: als)?|mindestens|desde"
 )
 _ONE = re.compile(
@@ -113,6 +114,7 @@ def _two_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> Prin
     rest = _rest(bare, found)
     if not _is_unit_like(rest):
         return None
+    decimal = decimal or _decimal_beside(found["low"], found["high"])
     low, is_low_ambiguous = read_number(found["low"], decimal)
     high, is_high_ambiguous = read_number(found["high"], decimal)
     if low > high:
@@ -121,6 +123,12 @@ def _two_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> Prin
         kind="interval", low=low, high=high, text=text, unit=rest,
         is_ambiguous=is_low_ambiguous or is_high_ambiguous,
     )  # fmt: skip
+
+
+def _decimal_beside(*numbers: str) -> str:
+    """The decimal sign that one of two limits leaves: beside 11,000 a comma separates thousands in 4,500 too."""
+    rounds = [each for each in numbers if re.fullmatch(r"[1-9][0-9]{1,2}[.,]000", each)]
+    return "" if not rounds else "." if "," in rounds[0] else ","
 
 
 def _one_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> PrintedRange | None:

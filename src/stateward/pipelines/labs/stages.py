@@ -21,7 +21,7 @@ from stateward.pipelines.labs.options import LabOptions
 from stateward.pipelines.labs.readers import read_report
 from stateward.workers.sdk import Job, Outcome
 
-READER_VERSION = 2  # to be increased by a change after which the same bytes give other results
+READER_VERSION = 3  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
 PROBLEMS_LOGGED_MAX = 200
 EARLIER_CUT = (
@@ -29,6 +29,7 @@ EARLIER_CUT = (
 )
 MEANINGS = {
     "ROW_UNREAD": "a row looks like a result and could not be read",
+    "CELL_UNREAD": "a row has a text that may be part of its result and could not be placed",
     "VALUE_UNREAD": "a value could not be read",
     "NO_VALUE": "a test has no value",
     "AMBIGUOUS_NUMBER": "a number may have a decimal comma or a separator of thousands",
@@ -40,6 +41,7 @@ MEANINGS = {
     "BAD_CODE": "a LOINC code has a wrong check digit",
     "RANGE_UNREAD": "a reference range could not be read",
     "FLAG_DISAGREES": "the printed flag contradicts value and range",
+    "FLAG_UNREAD": "the text where others have their flag is not known",
     "UNSUPPORTED_VALUE": "a value is of a type that is not read",
     "ROW_REPAIRED": "a row had too many cells and was put together",
 }

@@ -228,7 +228,7 @@ def _observation(
         test=cell(cells, "test"),
         value=value,
         unit=cell(cells, "unit"),
-        range=cell(cells, "range") or _limits(cell(cells, "low"), cell(cells, "high")),
+        range=cell(cells, "range") or limits(cell(cells, "low"), cell(cells, "high")),
         flag=cell(cells, "flag"),
         code=code
         if not problems or (AMBIGUOUS_DATE in problems and BAD_CODE not in problems)
@@ -245,7 +245,7 @@ def _observation(
     )
 
 
-def _limits(low: str, high: str) -> str:
+def limits(low: str, high: str) -> str:
     """Two columns of limits as one range."""
     if low and high:
         return f"{low} - {high}"

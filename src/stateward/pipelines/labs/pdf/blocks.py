@@ -1,78 +1,128 @@
-"""Reports without tables, as in Brazil: the name of a test on a line of its own, and below it `Resultado: 92 mg/dL`."""
+"""Reports without tables: the name of a test, and below it what is known of it, each part after its label.
 
-import re
+`Resultado: 92 mg/dL` as in Brazil, `Result: 5.4   Flag: High   Reference Range: …`, and cards of patient portals whose
+value stands alone below `Normal range: 3.5 - 5.1 mmol/L`.
+"""
+
 from collections.abc import Iterator, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.labs.model import Observation, Place
-from stateward.pipelines.labs.pdf.cells import split_value, without_leaders
-from stateward.pipelines.labs.pdf.layout import cells
+from stateward.pipelines.labs.pdf.cells import (
+    cells,
+    is_flag,
+    is_result,
+    split_value,
+    without_leaders,
+)
+from stateward.pipelines.labs.pdf.row import is_administrative
+from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import vote_decimal
+from stateward.pipelines.labs.words import column_of
 
 LINES_MAX = 8  # of one block, below its name
 NAME_WORDS_MAX = 8
-_RESULT = re.compile(
-    r"(?:resultados?|results?|ergebnis|résultats?|risultato|valor obtido)[\s.]*:\s*(?P<value>.+)",
-    re.IGNORECASE,
-)
-_RANGE = re.compile(
-    r"(?:valor(?:es)? de refer[êe]ncia|refer[êe]ncia|reference (?:range|interval|values?)|referenzbereich|"
-    r"valeurs? de r[ée]f[ée]rence|valori di riferimento)[\s.]*:\s*(?P<range>.+)",
-    re.IGNORECASE,
-)  # fmt: skip
-_SPECIMEN = re.compile(r"material[\s.]*:\s*(?P<specimen>[^\W\d]+)", re.IGNORECASE)
+BARE = ""  # the role of a cell without a label
+
+
+class _Block(msgspec.Struct):
+    """A test in the making: its name, and what stood below it by role."""
+
+    name: str
+    first: PdfLine
+    parts: dict[str, str] = {}
+    last: PdfLine | None = None
+    lines: int = 0
+
+    def take(self, role: str, text: str, line: PdfLine) -> None:
+        if text and role not in self.parts:
+            self.parts[role] = text
+            self.last = line
 
 
 def block_observations(
     pages: Sequence[Sequence[PdfLine]], *, collected: str, patient: str
 ) -> list[Observation]:
     """The results of all blocks. Only reports in which no table was found are read so."""
-    found = [each for page in pages for each in _page_blocks(page, collected, patient)]
+    found = [
+        _observation(block, block.last, collected, patient)
+        for page in pages
+        for block in _page_blocks(page)
+        if block.last is not None and "value" in block.parts
+    ]
     decimal = vote_decimal(text for each in found for text in (each.value, each.range))
     return [replace(each, decimal=decimal) for each in found]
 
 
-def _page_blocks(page: Sequence[PdfLine], collected: str, patient: str) -> Iterator[Observation]:
-    name: PdfLine | None = None
-    for at, line in enumerate(page):
-        texts = _cell_texts(line)
-        result = next((match for text in texts if (match := _RESULT.fullmatch(text))), None)
-        if result is None:
-            if len(texts) == 1 and ":" not in texts[0] and len(texts[0].split()) <= NAME_WORDS_MAX:
-                name = line
-            continue
-        if name is None:
-            continue
-        parts = split_value(result["value"])
-        block = [line, *_rest(page[at + 1 : at + 1 + LINES_MAX])]
-        yield Observation(
-            test=without_leaders(name.text),
-            value=parts.value,
-            unit=parts.unit,
-            flag=parts.flag,
-            range=_first(_RANGE, block, "range") or parts.range,
-            specimen=_first(_SPECIMEN, block, "specimen"),
-            collected=collected,
-            patient_key=patient,
-            where=_place(name, line),
-        )
-        name = None
+def _page_blocks(page: Sequence[PdfLine]) -> Iterator[_Block]:
+    block: _Block | None = None
+    for line in page:
+        told = [_split_label(text) for text in _cell_texts(line)]
+        name = _name(told, has_value=block is not None and "value" in block.parts)
+        if block is not None and (name or block.lines >= LINES_MAX):
+            yield block
+            block = None
+        if name:
+            block = _Block(name, line)
+        elif block is not None:
+            _take(block, told, line)
+    if block is not None:
+        yield block
 
 
-def _rest(lines: Sequence[PdfLine]) -> Iterator[PdfLine]:
-    """The further lines of a block: up to the next name or result."""
-    for line in lines:
-        texts = _cell_texts(line)
-        if any(map(_RESULT.fullmatch, texts)) or (len(texts) == 1 and ":" not in texts[0]):
-            return
-        yield line
+def _name(told: Sequence[tuple[str, str]], *, has_value: bool) -> str:
+    """The name of a test that a line is: after a label, or a few words alone; "" for other lines."""
+    labelled = next((text for role, text in told if role == "test" and text), "")
+    if labelled:
+        return without_leaders(labelled)
+    role, text = told[0]
+    is_alone = len(told) == 1 and role == BARE and ":" not in text
+    is_short = len(text.split()) <= NAME_WORDS_MAX
+    is_words = not is_result(split_value(text).value) or has_value
+    return without_leaders(text) if is_alone and is_short and is_words else ""
 
 
-def _first(pattern: re.Pattern[str], block: Sequence[PdfLine], group: str) -> str:
-    found = (pattern.match(text) for line in block for text in _cell_texts(line))
-    return next((match[group].strip() for match in found if match is not None), "")
+def _take(block: _Block, told: Sequence[tuple[str, str]], line: PdfLine) -> None:
+    block.lines += 1
+    for role, text in told:
+        if role != BARE:
+            block.take(role, text, line)
+    bare = [text for role, text in told if role == BARE]
+    # A value alone is that of the name above only if something else says that this is a test.
+    if not bare or "value" in block.parts or not is_result(split_value(bare[0]).value):
+        return
+    if "range" in block.parts or split_value(bare[0]).unit:
+        block.take("value", bare[0], line)
+        for text in bare[1:]:
+            role = "flag" if is_flag(text) else "unit" if is_known_unit(text) else "comment"
+            block.take(role, text, line)
+
+
+def _observation(block: _Block, last: PdfLine, collected: str, patient: str) -> Observation:
+    parts, told = split_value(block.parts["value"]), block.parts
+    return Observation(
+        test=block.name,
+        value=parts.value,
+        unit=parts.unit or told.get("unit", ""),
+        flag=parts.flag or told.get("flag", ""),
+        range=told.get("range", "") or parts.range,
+        specimen=told.get("specimen", ""),
+        comment=told.get("comment", ""),
+        collected=collected,
+        patient_key=patient,
+        where=_place(block.first, last),
+    )
+
+
+def _split_label(text: str) -> tuple[str, str]:
+    """What the label before a text says that it is, and the text; as it is where there is no label that is known."""
+    label, colon, rest = text.partition(":")
+    role = column_of(label.strip(" .")) if colon else ""
+    is_known = role not in ("", "patient", "collected", "resulted") and not is_administrative(rest)
+    return (role, rest.strip()) if is_known else (BARE, text)
 
 
 def _cell_texts(line: PdfLine) -> list[str]:
@@ -88,10 +138,10 @@ def _cell_texts(line: PdfLine) -> list[str]:
     return texts
 
 
-def _place(name: PdfLine, line: PdfLine) -> Place:
-    words = [*name.words, *line.words]
+def _place(first: PdfLine, last: PdfLine) -> Place:
+    words = [*first.words, *last.words]
     box = (
         round(min(word.x0 for word in words), 1), round(min(word.top for word in words), 1),
         round(max(word.x1 for word in words), 1), round(max(word.bottom for word in words), 1),
     )  # fmt: skip
-    return Place(page=line.page, box=box)
+    return Place(page=first.page, box=box)

@@ -1,7 +1,9 @@
 """What one printed cell holds: a value with its flag and unit, a unit with a range."""
 
 import re
+from collections.abc import Sequence
 
+from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value, tidy
@@ -9,6 +11,8 @@ from stateward.pipelines.labs.words import FLAGS, ordinal_of
 
 NUMERIC = frozenset({"quantity", "titre", "interval"})
 UNIT_WORDS_MAX = 4
+LETTERS = frozenset({"H", "L", "HH", "LL"})  # of flags; as units they are henry and litre
+CELL_GAP = 0.62  # of the height: a wider gap starts a new cell
 # Signs that can only be a flag in front of a number; letters there could be anything.
 _LEADING = frozenset(
     {
@@ -46,12 +50,18 @@ _LEADING = frozenset(
 _GLUED = re.compile(
     r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|\([HLA]\))"
 )
+_GLUED_BEFORE = re.compile(r"(?:[*!↑↓▲▼]|[HL]{1,2})(?=[<>≤≥]?[0-9.,])")
 SIGN_APART = re.compile(r"[+\-−–]{1,2} [0-9]")
 _COLON = re.compile(r"^[:=]\s*(?=\S)")  # what joins a value to its name
 _LEADERS = re.compile(r"(?:\s?\.){4,}|_{4,}|…+")
 _DECORATION = re.compile(r"^\s*[-=*~]{2,}\s+|\s+[-=*~]{2,}\s*$")
 _DRAWN = re.compile(r"\s*[\[|][\s*|.xXo•\-–_=]*[\]|]$")
 _GRAPH = re.compile(r"[\[\]|()*xXo•.\-–—_=<>oO■□▪●○│┃]{3,}")
+
+
+_BAR = re.compile(
+    r"(?P<low>[0-9][0-9.,]*)?\s*[\[\]|()*xXoO•.\-–—_=<>■□▪●○│┃ ]{3,}\s*(?P<high>[0-9][0-9.,]*)?"
+)
 
 
 class Parts:
@@ -74,6 +84,14 @@ def is_graph(text: str) -> bool:
     return _GRAPH.fullmatch(bare) is not None and read_range(text).kind != "interval"
 
 
+def drawn_limits(text: str) -> tuple[str, str]:
+    """The limits at the ends of a drawn bar: `135 |--x---| 146`; empty where there is no bar."""
+    found = _BAR.fullmatch(text.strip())
+    if found is None or not (found["low"] or found["high"]):
+        return "", ""
+    return found["low"] or "", found["high"] or ""
+
+
 def is_result(text: str) -> bool:
     """Whether a text is a value by itself: a number, a titre, an interval or a known ordinal."""
     return read_value(text).kind in (*NUMERIC, "ordinal")
@@ -90,9 +108,9 @@ def split_value(text: str) -> Parts:
     flags: list[str] = []
     if len(words) > 1 and words[0].casefold() in _LEADING and _starts_number(words[1]):
         flags.append(words.pop(0))
-    elif words and words[0][0] in "*!↑↓▲▼" and _starts_number(words[0][1:]):
-        flags.append(words[0][0])
-        words[0] = words[0][1:]
+    elif words and (found := _GLUED_BEFORE.match(words[0])):
+        flags.append(found[0])
+        words[0] = words[0][found.end() :]
     range_ = _taken_range(words)
     while len(words) > 1 and is_flag(words[-1]) and is_result_start(words):
         flags.insert(0, words.pop())
@@ -148,9 +166,8 @@ def _taken_unit(words: list[str]) -> tuple[str, str]:
         if _GLUED.fullmatch(value) and is_known_unit(unit):
             return value, unit
     text = " ".join(words)
-    if (found := re.fullmatch(r"([<>≤≥]?\s?[0-9][0-9.,]*)([^\W\d].*|%|‰)", text)) and is_known_unit(
-        found[2]
-    ):
+    found = re.fullmatch(r"([<>≤≥]?\s?[0-9][0-9.,]*)([^\W\d].*|%|‰)", text)
+    if found is not None and is_known_unit(found[2]) and found[2] not in LETTERS:
         return found[1], found[2]
     return text, ""
 
@@ -240,3 +257,15 @@ def without_leaders(text: str) -> str:
         if _LEADERS.search(text)
         else tidy(text).rstrip(":").rstrip()
     )
+
+
+def cells(words: Sequence[PdfWord]) -> list[list[PdfWord]]:
+    """Words in groups that stand close together."""
+    found: list[list[PdfWord]] = []
+    for word in words:
+        last = found[-1][-1] if found else None
+        if last is not None and word.x0 - last.x1 <= CELL_GAP * (last.bottom - last.top):
+            found[-1].append(word)
+        else:
+            found.append([word])
+    return found

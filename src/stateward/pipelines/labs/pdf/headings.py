@@ -9,7 +9,9 @@ import msgspec
 from stateward.pipelines.kit.dates import is_date
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.labs.pdf.cells import cells
 from stateward.pipelines.labs.table import iso_date
+from stateward.pipelines.labs.units import is_measure
 from stateward.pipelines.labs.words import COLLECTED, column_of, fold
 
 WORDS_MAX = 5  # of one heading
@@ -24,7 +26,10 @@ DATE = re.compile(
     r"|[0-9]{1,2}[-. ]{1,2}[A-Za-zäéûû]{3,9}\.?[- ,]{1,2}[0-9]{4}|[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4})(?![\w/-])"
 )
 _TIME = r"(?:[ ,T]*(?:um |à |at )?[0-2]?[0-9][:h][0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
-_VALUES = frozenset({"value", "in_range", "out_of_range", "date"})
+_SIDES = {"low": "below", "normal": "in_range", "high": "above"}
+_VALUES = frozenset({"value", "in_range", "out_of_range", "date", *_SIDES.values()})
+UNKNOWN = "other"  # the role of a column whose heading is not known
+UNIT_ALONE = "unit alone"
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -45,9 +50,10 @@ def headings_of(line: PdfLine) -> list[Heading]:
     """The headings of a line; none if the line is not one that names columns."""
     found = list(_match_headings(line))
     explained = sum(count for _, count in found)
-    headings = [heading for heading, _ in found]
+    headings = _as_sides(_with_units([heading for heading, _ in found], line))
     if explained < SHARE_MIN * len(line.words) or not is_table(headings):
         return []
+    headings = _with_names([*_unknown_headings(headings, line), *headings])
     dates = [each for each in headings if each.role == "date"]
     if dates and any(each.role == "value" for each in headings):
         # Beside a column of results, a column with a date holds earlier results.
@@ -56,6 +62,50 @@ def headings_of(line: PdfLine) -> list[Heading]:
             for each in headings
         ]
     return headings
+
+
+def _with_units(headings: list[Heading], line: PdfLine) -> list[Heading]:
+    """Units that stand alone are headings of the values in them, where no other heading says `result`."""
+    others = [each for each in headings if each.role != UNIT_ALONE]
+    if any(each.role in _VALUES for each in others):
+        return others
+    alone = {cell[0].x0 for cell in cells(line.words) if len(cell) == 1}
+    units = [each for each in headings if each.role == UNIT_ALONE and each.x0 in alone]
+    values = [Heading("value", each.x0, each.x1, each.text) for each in units]
+    return sorted([*others, *values], key=lambda each: each.x0)
+
+
+def _as_sides(headings: list[Heading]) -> list[Heading]:
+    """Low, Normal and High as columns of values, where another column holds the range or none holds values."""
+    texts = {fold(each.text) for each in headings}
+    ranges = [each for each in headings if each.role == "range"]
+    if not texts >= _SIDES.keys() or (
+        len(ranges) < 2 and any(each.role in _VALUES for each in headings)
+    ):
+        return headings
+    return [
+        Heading(_SIDES.get(fold(each.text), each.role), each.x0, each.x1, each.text)
+        for each in headings
+    ]
+
+
+def _unknown_headings(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:
+    """Cells of a line of headings that are not known: what stands below them must not become part of other columns."""
+    spans = [(cell[0].x0, cell[-1].x1, cell) for cell in cells(line.words)]
+    return [
+        Heading(UNKNOWN, x0, x1, " ".join(word.text for word in cell))
+        for x0, x1, cell in spans
+        if not any(each.x0 < x1 and each.x1 > x0 for each in headings)
+        and any(map(str.isalnum, cell[0].text))
+    ]
+
+
+def _with_names(headings: list[Heading]) -> list[Heading]:
+    """The headings from left to right; where none says `test`, an unknown one to the left of all others does."""
+    first, *others = sorted(headings, key=lambda each: each.x0)
+    if first.role == UNKNOWN and all(each.role != "test" for each in others):
+        first = Heading("test", first.x0, first.x1, first.text)
+    return [first, *others]
 
 
 def joined_headings(page: Sequence[PdfLine]) -> Iterator[tuple[int, list[Heading]]]:
@@ -75,7 +125,7 @@ def _headings_of(line: PdfLine) -> list[Heading]:
     """The headings of a line that is made of hardly anything else."""
     found = list(_match_headings(line))
     is_heading = sum(count for _, count in found) >= SHARE_MIN * len(line.words)
-    return [heading for heading, _ in found] if is_heading else []
+    return [each for each, _ in found if each.role != UNIT_ALONE] if is_heading else []
 
 
 def is_table(headings: Sequence[Heading]) -> bool:
@@ -97,12 +147,18 @@ def _match_headings(line: PdfLine) -> Iterator[tuple[Heading, int]]:
                 continue
             text = " ".join(word.text for word in run)
             role = column_of(text.strip(":")) or ("date" if _is_day(text) else "")
-            if role and role != "patient":
+            role = role or (UNIT_ALONE if is_measure(text) else "")
+            if role and role != "patient" and not _is_label(words, at + count):
                 yield Heading(role, run[0].x0, run[-1].x1, text), count
                 at += count
                 break
         else:
             at += 1
+
+
+def _is_label(words: Sequence[PdfWord], end: int) -> bool:
+    """Whether words before `end` are a label with its text right behind it: `Result: 5.4`."""
+    return end < len(words) and words[end - 1].text.endswith(":") and _is_close(words[end - 1 : end + 1])  # fmt: skip
 
 
 def _is_close(run: Sequence[PdfWord]) -> bool:

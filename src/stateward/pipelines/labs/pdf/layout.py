@@ -4,17 +4,22 @@ Headings say which columns there are and roughly where; where one ends and the n
 the table are, between the middles of the two headings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
-from stateward.pipelines.labs.pdf.headings import Heading
+from stateward.pipelines.labs.pdf.cells import cells, is_flag
+from stateward.pipelines.labs.pdf.headings import UNKNOWN, Heading
+from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.units import is_known_unit
 
+ELSEWHERE = "elsewhere"  # the role of a column that belongs to another value of the row
+ROLE_SHARE = 0.6  # of the cells of a column with an unknown heading that tell what it holds
 STEP = 1.0  # points between the places at which a border is tried
-CELL_GAP = 0.62  # of the height: a wider gap starts a new cell
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -43,18 +48,6 @@ class Layout(msgspec.Struct, frozen=True):
         return max(range(len(shares)), key=lambda at: shares[at])
 
 
-def cells(words: Sequence[PdfWord]) -> list[list[PdfWord]]:
-    """Words in groups that stand close together."""
-    found: list[list[PdfWord]] = []
-    for word in words:
-        last = found[-1][-1] if found else None
-        if last is not None and word.x0 - last.x1 <= CELL_GAP * (last.bottom - last.top):
-            found[-1].append(word)
-        else:
-            found.append([word])
-    return found
-
-
 def layouts_of(headings: Sequence[Heading], body: Sequence[PdfLine]) -> list[Layout]:
     """The tables that one line of headings names: several, side by side, where it names the test more than once."""
     ordered = sorted(headings, key=lambda each: each.x0)
@@ -68,8 +61,38 @@ def layouts_of(headings: Sequence[Heading], body: Sequence[PdfLine]) -> list[Lay
         groups[-1].append(heading)
     edges = [-1e6, *(group[0].x0 - 3 for group in groups[1:]), 1e6]
     return [
-        _layout(group, body, left, right)
+        layout
         for group, left, right in zip(groups, edges, edges[1:], strict=False)
+        for layout in _by_values(_layout(group, body, left, right))
+    ]
+
+
+def _by_values(layout: Layout) -> list[Layout]:
+    """One layout for each column of values that has a unit or range of its own; the name is that of all of them."""
+    columns = layout.columns
+    values = [at for at, each in enumerate(columns) if each.role == "value"]
+    if len(values) < 2:
+        return [layout]
+    parts = [
+        range(start, end) for start, end in zip(values, [*values[1:], len(columns)], strict=True)
+    ]
+    is_whole = all(
+        columns[part[0]].text or {"unit", "range"} & {columns[at].role for at in part}
+        for part in parts
+    )
+    if not is_whole:
+        return [layout]
+    others = set(range(values[0], len(columns)))
+    return [
+        Layout(
+            tuple(
+                Column(ELSEWHERE, each.left, each.right) if at in others - set(part) else each
+                for at, each in enumerate(columns)
+            ),
+            layout.left,
+            layout.right,
+        )
+        for part in parts
     ]
 
 
@@ -95,10 +118,52 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
     borders = [_border(first, second, spans) for first, second in pairwise(group)]
     edges = [left, *borders, right]
     columns = tuple(
-        Column(heading.role, start, end, heading.text)
+        Column(heading.role, start, end, _column_text(heading))
         for heading, start, end in zip(group, edges, edges[1:], strict=False)
     )
-    return Layout(columns, left, right)
+    return _with_roles(Layout(columns, left, right), body)
+
+
+def _with_roles(layout: Layout, body: Sequence[PdfLine]) -> Layout:
+    """The layout with columns of an unknown heading as what most of their cells are: units, ranges or flags."""
+    if all(each.role != UNKNOWN for each in layout.columns):
+        return layout
+    texts: dict[int, list[str]] = {}
+    for line in body:
+        if len(cells(line.words)) < 2:
+            continue  # a title or a remark
+        words: dict[int, list[str]] = {}
+        for word in layout.words(line):
+            words.setdefault(layout.column_at(word), []).append(word.text)
+        for at, found in words.items():
+            if layout.columns[at].role == UNKNOWN:
+                texts.setdefault(at, []).append(" ".join(found))
+    known = {each.role for each in layout.columns}
+    columns = tuple(
+        replace(each, role=_role_of(texts.get(at, []), known)) if each.role == UNKNOWN else each
+        for at, each in enumerate(layout.columns)
+    )
+    return replace(layout, columns=columns)
+
+
+def _role_of(texts: Sequence[str], known: Collection[str]) -> str:
+    tests = {
+        "unit": is_known_unit,
+        "range": lambda text: read_range(text).kind in ("interval", "titre"),
+        "flag": is_flag,
+    }
+    for role, test in tests.items():
+        if role not in known and sum(map(test, texts)) > ROLE_SHARE * len(texts):
+            return role
+    return UNKNOWN
+
+
+def _column_text(heading: Heading) -> str:
+    """What a heading says of the values below it: their date, their unit, their flag."""
+    is_telling = heading.role in ("date", "below", "above") or (
+        heading.role == "value" and is_known_unit(heading.text)
+    )
+    return heading.text if is_telling else ""
 
 
 def _border(first: Heading, second: Heading, spans: Sequence[tuple[float, float]]) -> float:

@@ -8,18 +8,20 @@ from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
+    cells,
     is_flag,
     is_result,
     split_mark,
     split_value,
     without_leaders,
 )
-from stateward.pipelines.labs.pdf.layout import cells
 from stateward.pipelines.labs.pdf.paired import paired_rows, paired_units
 from stateward.pipelines.labs.pdf.row import Row, is_administrative
+from stateward.pipelines.labs.pdf.sentences import sentence_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
+from stateward.pipelines.labs.words import ordinal_of
 
 
 def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
@@ -32,6 +34,10 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
         elif row := _loose(line):
             units = ()
             yield row
+        else:
+            for listed in sentence_rows(line):
+                listed.is_loose = True
+                yield listed
 
 
 def _loose(line: PdfLine) -> Row | None:
@@ -45,6 +51,8 @@ def _loose(line: PdfLine) -> Row | None:
 def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -> Row | None:
     """A line without headings as a result: a known name, then a number with a known unit or a range."""
     parts = [" ".join(word.text for word in cell) for cell in cells(words)]
+    if len(parts) > 2 and re.fullmatch(r"[0-9]{1,3}[.)]?", parts[0]):
+        del parts[0]  # the number of the row
     if len(parts) < 2:
         return None
     head, mark = split_mark(parts[0])
@@ -65,10 +73,13 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
             range_ = text
     # A limit in words that are not known is given as it is printed, and flagged, rather than lost.
     range_ = range_ or next(filter(_is_worded_limit, parts[at + 1 :]), "")
+    range_ = range_ or next(filter(ordinal_of, parts[at + 1 :]), "")
     is_numeric = read_value(value.value).kind in NUMERIC
-    if not is_numeric or not re.search(r"[^\W\d]{2}", name):
+    is_word = not is_numeric and is_name(name)  # of a strip: `Nitrite   Negative`
+    if not (is_numeric or is_word) or not re.search(r"[^\W\d]{2}", name):
         return None
-    is_confirmed = is_known_unit(unit) or bool(range_)
+    is_measured = is_known_unit(unit) and bool(range_)
+    is_confirmed = is_known_unit(unit) or bool(range_) or is_word
     if not is_confirmed:
         unit = unit or next(filter(_is_unit_like, parts[at + 1 :]), "")
         if not unit or not is_name(name):
@@ -85,7 +96,8 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
     )
     marks = [text for text in parts[1:at] if is_flag(text)]
     row.flag = flag or mark or next(iter(marks), "")
-    row.is_unread = at > 1 + len(marks) or not is_name(name) or not is_confirmed
+    is_told = is_name(name) or is_measured  # with unit and range it is a result, whatever its name
+    row.is_unread = at > 1 + len(marks) or not is_told or not is_confirmed
     return row
 
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
-from stateward.pipelines.labs.pdf.cells import is_result, without_leaders
-from stateward.pipelines.labs.pdf.layout import cells
+from stateward.pipelines.labs.pdf.cells import cells, is_result, without_leaders
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit

@@ -2,26 +2,39 @@
 
 from collections.abc import Iterator
 
-from stateward.pipelines.labs.model import AMBIGUOUS_DATE, ROW_UNREAD, Observation, Place
+from stateward.pipelines.labs.model import (
+    AMBIGUOUS_DATE,
+    CELL_UNREAD,
+    FLAG_UNREAD,
+    ROW_UNREAD,
+    Observation,
+    Place,
+)
 from stateward.pipelines.labs.pdf.cells import (
+    LETTERS,
     SIGN_APART,
     Parts,
+    drawn_limits,
     is_flag,
     is_graph,
     split_unit_and_range,
     split_value,
 )
+from stateward.pipelines.labs.pdf.headings import UNKNOWN
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import read_range
-from stateward.pipelines.labs.table import iso_date
+from stateward.pipelines.labs.table import iso_date, limits
 from stateward.pipelines.labs.values import read_value
 
-LETTERS = frozenset({"H", "L", "HH", "LL"})  # of flags; as units they are henry and litre
+FLAG_WORDS_MAX = 3  # of a flag that is not known; what is longer is a remark
 
 
 def row_observations(row: Row, order: str, collected: str) -> Iterator[Observation]:
     """The observations of a row, one for each date."""
     unit, range_, side = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
+    range_ = range_ or limits(row.texts.get("low", ""), row.texts.get("high", ""))
+    drawn = drawn_limits(row.texts.get("graph", "") or row.texts.get(UNKNOWN, ""))
+    range_ = range_ or limits(*drawn)
     marks = row.texts.get("flag", "")
     if not marks and unit in LETTERS and _is_titre(row):  # a titre has no unit
         unit, marks = "", unit
@@ -34,17 +47,24 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
     cells_of = [(_split(text, range_), date) for text, date in row.values]
     # The unit of all columns of dates may stand right behind the last value.
     unit = unit or next((parts.unit for parts, _ in cells_of if parts.unit), "")
+    if row.is_unread and not row.values:
+        yield _unread_line(row, collected)
     for parts, date in cells_of:
         if not parts.value or is_graph(parts.value):
             continue
         problems: tuple[str, ...] = (ROW_UNREAD,) if row.is_unread else ()
         when, is_sure = iso_date(date, order) if date else (collected, True)
+        if row.has_unread:
+            problems = (*problems, CELL_UNREAD)
         if not is_sure:
             problems = (*problems, AMBIGUOUS_DATE)
         noted, status = (row.texts.get(role, "") for role in ("comment", "status"))
         flag = parts.flag or (marks if is_flag(marks) else "") or side or row.flag
         flag = flag or next((each for each in (noted, status) if is_flag(each)), "")
         more = "" if is_flag(marks) or is_graph(marks) else marks
+        if more and not flag and len(more.split()) <= FLAG_WORDS_MAX:
+            flag, more = more, ""
+            problems = (*problems, FLAG_UNREAD)
         yield Observation(
             test=row.name,
             value=parts.value,
@@ -60,6 +80,17 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             problems=problems,
             where=_place(row),
         )
+
+
+def _unread_line(row: Row, collected: str) -> Observation:
+    """A line that looks like a result, as it is printed."""
+    return Observation(
+        test=row.name,
+        section=row.section,
+        collected=collected,
+        problems=(ROW_UNREAD,),
+        where=_place(row),
+    )
 
 
 def _split(text: str, range_: str) -> Parts:

@@ -9,6 +9,7 @@ from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.words import LINES, fold
 
+NEAR = 1.8  # of the height: a line that continues the one above is not farther below
 _FOOTNOTE = re.compile(r"(?P<name>.*[^\W\d].*?)0[1-9]")
 
 
@@ -31,6 +32,7 @@ class Row(msgspec.Struct):
     gap_below: float = 0.0  # to the next line
     has_colon: bool = False
     is_loose: bool = False  # found without headings
+    has_unread: bool = False  # a cell of it is in no field, and may be part of the result
     awaits_range: bool = (
         False  # a line below says "reference interval:", and the next one may give it
     )

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from itertools import pairwise
 from statistics import median
 
@@ -11,36 +10,38 @@ from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
-from stateward.pipelines.labs.analytes import by_name, is_name
+from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.model import Observation
+from stateward.pipelines.labs.pdf.below import is_same_result, take_range
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
+    cells,
     is_flag,
     is_result,
     split_mark,
-    split_unit_and_range,
     split_value,
     without_leaders,
 )
 from stateward.pipelines.labs.pdf.headings import (
+    UNKNOWN,
     Heading,
     continues_heading,
     headings_of,
     joined_headings,
 )
-from stateward.pipelines.labs.pdf.layout import Layout, cells, layouts_of
+from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
+from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells
 from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
+from stateward.pipelines.labs.pdf.own_flags import learn_flags
 from stateward.pipelines.labs.pdf.results import row_observations
-from stateward.pipelines.labs.pdf.row import Row, is_administrative, name_of, strip_footnotes
+from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative, name_of, strip_footnotes
 from stateward.pipelines.labs.ranges import read_range
-from stateward.pipelines.labs.units import candidates, convert, is_known_unit
+from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value, vote_decimal
-from stateward.pipelines.labs.words import PENDING_WORDS, SECTIONS, column_of, fold, specimen_of
+from stateward.pipelines.labs.words import PENDING_WORDS, SECTIONS, fold, specimen_of
 
-NEAR = 1.8  # of the height: a line that continues the one above is not farther below
 REMARK_NEAR = 2.6
 FAR = 8.0  # of the height: beyond such a gap a name and a number alone are no result, but the foot of the page
-SAME_WITHIN = Decimal("0.03")  # two units of one result, each rounded as printed
 TIGHT = 0.86  # of the usual distance of rows
 ALIGNED = 4.0  # points
 INDENT_MAX = 25.0  # points: what stands farther in than this is a remark, not the rest of a name
@@ -51,7 +52,10 @@ COMMENT_CHARS_MAX = 2000
 SECTION_WORDS_MAX = 7
 # Flags that no name ends with; B and C do not count, because vitamins do.
 FLAGS_APART = frozenset({"H", "L", "HH", "LL", "*", "**", "+", "++", "-", "--", "!", "↑", "↓"})
-VALUE_ROLES = ("value", "in_range", "out_of_range")
+SIDES = ("below", "above")  # columns of values that are what the heading says
+SIDE = "side"  # what the heading says
+VALUE_ROLES = ("value", "in_range", "out_of_range", *SIDES)
+_COUNTER = re.compile(r"^[0-9]{1,3}[.)]\s+")  # the number of a row before its name
 _OPEN_END = re.compile(r"(?:[,/(\-–]|\b(?:and|und|et|y|of|de|der|in|im|mit|with))$", re.IGNORECASE)
 
 Lines = Sequence[PdfLine]
@@ -87,6 +91,11 @@ def observations_of(
     if all(row.is_unread for row in rows if row.is_loose):
         rows = [row for row in rows if not row.is_loose]  # a letterhead, and no report
     strip_footnotes(rows)
+    learn_flags(rows)
+    mark_unread_cells(rows, pages)
+    if any(not row.is_unread for row in rows):
+        rows += list(lost_rows(pages, rows))
+        rows.sort(key=lambda row: row.page)
     decimal = vote_decimal(
         text
         for row in rows
@@ -182,15 +191,8 @@ class _Table:
                 continue
             for at, found in parts.items():
                 placed.setdefault(at, []).extend(found)
-        texts: dict[str, str] = {}
-        values: list[tuple[str, str]] = []
-        for at, found in sorted(placed.items()):
-            column = self._layout.columns[at]
-            text = " ".join(word.text for word in found)
-            if column.role == "date":
-                values.append((text, column.text))
-            else:
-                texts[column.role] = f"{texts.get(column.role, '')} {text}".strip()
+        texts, values = self._texts(placed)
+        mark_apart = mark_apart or texts.pop(SIDE, "")
         named = placed.get(self._name_at, [])
         mark = _leading_mark(named)
         named = named[1:] if mark else named
@@ -218,6 +220,27 @@ class _Table:
             row.comment = " ".join(word.text for word in words)
         self._fill_value(row)
         return row
+
+    def _texts(
+        self, placed: dict[int, list[PdfWord]]
+    ) -> tuple[dict[str, str], list[tuple[str, str]]]:
+        """The texts of a line by role, and its values by date; a heading may tell the unit or the flag of a value."""
+        texts: dict[str, str] = {}
+        values: list[tuple[str, str]] = []
+        for at, found in sorted(placed.items()):
+            column = self._layout.columns[at]
+            text = " ".join(word.text for word in found)
+            if column.role == "date":
+                values.append((text, column.text))
+                continue
+            texts[column.role] = f"{texts.get(column.role, '')} {text}".strip()
+            if column.role == "value" and column.text:
+                texts.setdefault("unit", column.text)
+            elif column.role in SIDES:
+                texts[SIDE] = column.text
+        if is_flag(texts.get(UNKNOWN, "")) and not texts.get("flag"):
+            texts["flag"] = texts.pop(UNKNOWN)
+        return texts, values
 
     @staticmethod
     def _guides(cell: list[PdfWord]) -> list[PdfWord]:
@@ -285,6 +308,12 @@ class _Table:
     # What a line is
 
     def _take(self, row: Row) -> None:
+        if row.texts.get(ELSEWHERE) and not row.values:
+            return  # it has a value in another column of values only
+        if fold(name_of(row)) in SECTIONS and len(cells(row.words)) == 1:
+            self._let_go()
+            self.section = name_of(row)
+            return
         if row.comment:
             self._remark(row)
         elif row.values and row.name:
@@ -390,7 +419,7 @@ class _Table:
         if (
             last is not None
             and row.base - last.base < NEAR * last.height
-            and _is_same_result(last, row)
+            and is_same_result(last, row)
         ):
             last.comment = f"{last.comment} {name_of(row)}".strip()[:COMMENT_CHARS_MAX]
             last.words += row.words
@@ -404,6 +433,9 @@ class _Table:
 
     def _name_alone(self, row: Row) -> None:
         last = self._rows[-1] if self._rows and self._held is None else None
+        if last is not None and take_range(last, row):
+            last.base = row.base
+            return
         if last is not None and self._continues_name(last, row):
             last.name = f"{last.name} {row.name}"[:NAME_CHARS_MAX]
             self._continue_cells(row)
@@ -418,9 +450,7 @@ class _Table:
             self._held.base = row.base
             return
         self._let_go()
-        if last is not None and not last.texts.get("range") and _take_range(last, row):
-            last.base = row.base
-        elif last is not None and row.x0 > last.x0 - 2 and self._is_small_print(last, row):
+        if last is not None and row.x0 > last.x0 - 2 and self._is_small_print(last, row):
             last.comment = f"{last.comment} {name_of(row)}".strip()[:COMMENT_CHARS_MAX]
             last.base = row.base
         elif not is_administrative(row.name):
@@ -484,16 +514,17 @@ class _Table:
         last = self._rows[-1]
         if row.page != last.page:
             return
-        for role in ("range", "unit", "comment", "method"):
-            if text := row.texts.get(role, ""):
-                mark = (
-                    "; "
-                    if role == "range"
-                    and last.texts.get("range")
-                    and not _OPEN_END.search(last.texts["range"])
-                    else " "
-                )
-                last.texts[role] = f"{last.texts.get(role, '')}{mark}{text}".strip(" ;")
+        roles = [role for role in ("range", "unit", "comment", "method") if row.texts.get(role)]
+        if last.texts.get("unit") and "unit" in roles:
+            joined = f"{last.texts['unit']} {row.texts['unit']}"
+            if is_known_unit(last.texts["unit"]) and not is_known_unit(joined):
+                roles.remove("unit")  # a title in the middle of the page
+        if not roles and not row.name:
+            return
+        for role in roles:
+            before = last.texts.get(role, "")
+            is_next = role == "range" and before and not _OPEN_END.search(before)
+            last.texts[role] = f"{before}{'; ' if is_next else ' '}{row.texts[role]}".strip(" ;")
         last.words += row.words
 
     def _remark(self, row: Row) -> None:
@@ -517,26 +548,6 @@ class _Table:
         held, self._held = self._held, None
         if held is not None and len(held.name.split()) <= SECTION_WORDS_MAX:
             self.section = held.name.rstrip(":")
-
-
-def _take_range(last: Row, row: Row) -> bool:
-    """Take a line below a row that says its range, with a word for it: `Ref. Interval : 4.0 - 11.0`."""
-    if row.page != last.page or row.base - last.base > NEAR * last.height:
-        return False
-    label, colon, text = name_of(row).partition(":")
-    is_labelled = bool(colon) and column_of(label.strip(" .")) == "range"
-    if is_labelled and not text.strip():
-        last.awaits_range = True
-        return True
-    if not is_labelled and not last.awaits_range:
-        return False
-    text = text.strip() if is_labelled else name_of(row)
-    if read_range(text).kind not in ("interval", "titre"):
-        return False
-    last.texts["range"] = text
-    last.words += row.words
-    last.awaits_range = False
-    return True
 
 
 def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
@@ -573,32 +584,9 @@ def _name(words: Sequence[PdfWord], line: PdfLine) -> str:
         and len(kept[-1].text) <= 3
     ):
         kept.pop()
-    return without_leaders(" ".join(word.text for word in kept))[:NAME_CHARS_MAX]
-
-
-def _is_same_result(last: Row, row: Row) -> bool:
-    """Whether a line without a name gives the value above in another unit, as French laboratories do."""
-    (one, own_unit), (other, other_unit) = (_value_and_unit(each) for each in (last, row))
-    targets = candidates(other_unit)
-    match = by_name(last.name, candidates(own_unit))
-    if one is None or other is None or match.analyte is None:
-        return False
-    for source in candidates(own_unit):
-        for target in targets:
-            converted = convert(one, source, target, match.analyte)
-            if (
-                converted is not None
-                and other
-                and abs(converted - other) <= SAME_WITHIN * abs(other)
-            ):
-                return True
-    return False
-
-
-def _value_and_unit(row: Row) -> tuple[Decimal | None, str]:
-    parts = split_value(row.values[0][0])
-    unit, _, _ = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
-    return read_value(parts.value).number, unit or parts.unit
+    name = without_leaders(" ".join(word.text for word in kept))[:NAME_CHARS_MAX]
+    bare = _COUNTER.sub("", name)
+    return bare if is_name(bare) else name
 
 
 def _is_remark(name: str) -> bool:

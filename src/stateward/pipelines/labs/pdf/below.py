@@ -1,0 +1,67 @@
+"""A line below a row that says more of it: its range, its unit, the same value in another unit."""
+
+from decimal import Decimal
+
+from stateward.pipelines.labs.analytes import by_name
+from stateward.pipelines.labs.pdf.cells import split_unit_and_range, split_value
+from stateward.pipelines.labs.pdf.row import NEAR, Row, name_of
+from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.units import candidates, convert, is_known_unit
+from stateward.pipelines.labs.values import read_value
+from stateward.pipelines.labs.words import column_of
+
+SAME_WITHIN = Decimal("0.03")  # two units of one result, each rounded as printed
+
+
+def take_range(last: Row, row: Row) -> bool:
+    """Take a line below a row that says its range and maybe its unit: `Ref. Interval : 4.0 - 11.0`, `g/L (64 - 83)`."""
+    if row.page != last.page or row.base - last.base > NEAR * last.height:
+        return False
+    if last.texts.get("range") or last.texts.get("low") or last.texts.get("high"):
+        return False
+    label, colon, text = name_of(row).partition(":")
+    is_labelled = bool(colon) and column_of(label.strip(" .")) == "range"
+    if is_labelled and not text.strip():
+        last.awaits_range = True
+        return True
+    text = text.strip() if is_labelled else name_of(row)
+    unit, range_, _ = split_unit_and_range("", text)
+    has_value = read_value(split_value(last.values[0][0]).value).kind in ("quantity", "titre")
+    if not has_value or read_range(range_).kind not in ("interval", "titre"):
+        return False
+    own = read_range(range_).unit
+    if own and not is_known_unit(own):
+        return False
+    if unit and last.texts.get("unit"):
+        unit, range_ = "", text
+    last.texts["range"] = range_
+    if unit:
+        last.texts["unit"] = unit
+    last.words += row.words
+    last.awaits_range = False
+    return True
+
+
+def is_same_result(last: Row, row: Row) -> bool:
+    """Whether a line without a name gives the value above in another unit, as French laboratories do."""
+    (one, own_unit), (other, other_unit) = (_value_and_unit(each) for each in (last, row))
+    targets = candidates(other_unit)
+    match = by_name(last.name, candidates(own_unit))
+    if one is None or other is None or match.analyte is None:
+        return False
+    for source in candidates(own_unit):
+        for target in targets:
+            converted = convert(one, source, target, match.analyte)
+            if (
+                converted is not None
+                and other
+                and abs(converted - other) <= SAME_WITHIN * abs(other)
+            ):
+                return True
+    return False
+
+
+def _value_and_unit(row: Row) -> tuple[Decimal | None, str]:
+    parts = split_value(row.values[0][0])
+    unit, _, _ = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
+    return read_value(parts.value).number, unit or parts.unit
