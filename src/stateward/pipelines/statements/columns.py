@@ -19,6 +19,7 @@ from stateward.pipelines.statements.content_columns import (
     is_words,
     share_of,
 )
+from stateward.pipelines.statements.heading_parts import day_role, is_of_transaction
 from stateward.pipelines.statements.layout import (
     NONE,
     Cells,
@@ -144,7 +145,7 @@ def _proved_roles(
     for index, name in enumerate(names):
         role = headings.role_of(name)
         column = [row[index] for row in body]
-        role = _by_content(role, column) if role else _unnamed_role(column)
+        role = _by_content(role, column, name) if role else _unnamed_role(column)
         if role:
             claimed.setdefault(role, []).append(index)
     named = (*ROLES, "status", "fee", "before", "category")
@@ -155,9 +156,13 @@ def _proved_roles(
         spare = claimed.get("date_plain") or claimed.get("value_date")
         if not spare:
             return {}, claimed
+        # What was bought on a day is booked on another, where a second date stands beside it.
+        spare.sort(key=lambda i: is_of_transaction(headings.simplify(names[i])))
         roles["date"] = spare[0]
         if roles.get("value_date") == spare[0]:
             del roles["value_date"]
+        if len(claimed.get("date_plain", ())) > 1:
+            roles["other_date"] = spare[1]
     if "amount" not in roles and not {"debit", "credit"} & roles.keys():
         return {}, claimed
     return _resolve(names, roles, claimed, body), claimed
@@ -297,7 +302,7 @@ def _is_own_account(column: Cells) -> bool:
     return len(filled) >= len(column) * 0.9 and len(set(filled)) <= few
 
 
-def _by_content(role: str, column: Cells) -> str:
+def _by_content(role: str, column: Cells, name: str) -> str:
     """The role of a column whose content may contradict its heading."""
     filled = [cell.strip() for cell in column if cell.strip()]
     if not filled:
@@ -318,7 +323,7 @@ def _by_content(role: str, column: Cells) -> str:
             return role
         if role in ("debit", "credit", "amount") and are_marks(filled):
             return "mark"
-        return "value_date" if are_dates >= MOST else "text"
+        return day_role(headings.simplify(name)) if are_dates >= MOST else "text"
     if role == "mark":
         if are_marks(filled):
             return "mark"

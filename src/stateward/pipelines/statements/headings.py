@@ -7,12 +7,18 @@ from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
-from rapidfuzz import fuzz, process
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from stateward.pipelines.kit.dates import MONTHS, fold
+from stateward.pipelines.statements.heading_parts import (
+    label_by_parts,
+    label_words,
+    role_by_parts,
+)
 
 HEADING_CHARS_MAX = 60
-NEAR_SCORE = 88.0  # of 100: one wrong letter in eight
+NEAR_CHARS = 16  # for each wrong letter beyond the first
 NEAR_CHARS_MIN = 6  # in shorter words one letter makes another word
 _SIGNS = re.compile(r"[\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")  # dateOp, amountEur
@@ -53,7 +59,7 @@ def words() -> HeadingWords:
     languages = {word: name for name, listed in data["day_first"].items() for word in listed}
     card = frozenset(map(simplify, data["card"]))
     facts = _table(data["facts"])
-    starts = frozenset(simplify(label[:3]) for label in facts)
+    starts = frozenset(simplify(label[:3]) for label in (*facts, *label_words()))
     payers = frozenset(map(simplify, data["payers"]))
     cards = tuple(map(simplify, data["credit_cards"]))
     return HeadingWords(_table(data["columns"]), facts, languages, card, starts, payers, cards)
@@ -97,9 +103,14 @@ def role_of(heading: str) -> str:
         if (found := table.get(simplify(text))) is not None:
             return found
     text = simplify(heading)
-    if len(text) < NEAR_CHARS_MIN or any(c.isdigit() for c in text):
+    if any(c.isdigit() for c in text):
         return ""
-    near = process.extractOne(text, table.keys(), scorer=fuzz.ratio, score_cutoff=NEAR_SCORE)
+    if found := role_by_parts(text):
+        return found
+    if len(text) < NEAR_CHARS_MIN:
+        return ""
+    wrong_max = len(text) // NEAR_CHARS + 1
+    near = process.extractOne(text, table.keys(), scorer=OSA.distance, score_cutoff=wrong_max)
     return table[near[0]] if near else ""
 
 
@@ -123,7 +134,13 @@ def whole_fact(text: str) -> str:
     found = words().facts.get(label, "")
     if found or " " not in label:
         return found
-    return words().facts.get(" ".join(w for w in label.split() if w not in MONTHS), "")
+    rest = " ".join(w for w in label.split() if w not in MONTHS)
+    return words().facts.get(rest, "") or label_by_parts(rest)
+
+
+def is_balance_label(text: str) -> bool:
+    """Whether a text says with all of its words that it is a balance."""
+    return whole_fact(text) in ("opening", "closing")
 
 
 def may_be_fact(text: str, *, is_whole: bool = False) -> bool:
@@ -143,6 +160,12 @@ def is_card(headings: Sequence[str]) -> bool:
     return any(
         name in words().card or any(c in name for c in words().credit_cards) for name in names
     )
+
+
+def is_card_title(cells: Sequence[str]) -> bool:
+    """Whether a line above a table names the credit card that it is of."""
+    names = [simplify(text) for text in cells if text and len(text) <= HEADING_CHARS_MAX]
+    return any(card in name for name in names for card in words().credit_cards)
 
 
 def is_payer(heading: str) -> bool:

@@ -11,12 +11,13 @@ from itertools import combinations
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
-from stateward.pipelines.statements import booking, headings, interpret
+from stateward.pipelines.statements import booking, headings
+from stateward.pipelines.statements.day_columns import days_evidence, open_day
 from stateward.pipelines.statements.layout import Cells, ColumnLayout
 from stateward.pipelines.statements.model import ReadingTerms, StatementProblem
 
 ZERO = Decimal(0)
-TOTALS = frozenset({"total", "debits", "credits"})
+DAY_CHARS = 10  # of a date that a time may follow
 FILLED = 0.6  # of the rows must have an amount in a column that could be the amounts
 WHOLE_ROWS_MIN = 6  # amounts without decimals, before it is strange that none has cents
 # Currencies whose prices have cents nearly everywhere; forints, crowns, pesos and rupees often have none.
@@ -42,9 +43,11 @@ def rival_problems(
     if side := _lone_side(layout, booked, terms):
         message = f"only {side} have a column that is known, and some of them are nothing: the others may be missing"
         yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
-    if _are_days_open(layout) and _do_days_differ(layout, booked):
-        message = "two columns without a name have different dates; the first was taken"
-        yield StatementProblem(code="DATE_UNPROVEN", message=message)
+    if (rival := open_day(layout)) >= 0 and _do_days_differ(layout, booked, rival):
+        own, other = layout.headings[layout.date], layout.headings[rival]
+        message = f"the dates of {own!r} and {other!r} differ, and neither is called the booking; the first was taken"
+        if not days_evidence(layout, booked, terms, is_chained=is_proven):
+            yield StatementProblem(code="DATE_UNPROVEN", message=message)
     if word := _unbooked_word(layout, booked):
         message = f"rows have {word!r} in a column that is no status: they may not be booked"
         yield StatementProblem(code="STATUS_UNKNOWN", message=message)
@@ -62,17 +65,9 @@ def _lone_side(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerm
     return name if any(not value for value in values) else ""
 
 
-def _are_days_open(layout: ColumnLayout) -> bool:
-    """Whether two columns of dates have no names that say which of them is the booking."""
-    if layout.is_headed or layout.value_date < 0:
-        return False
-    names = [headings.role_of(layout.headings[i]) for i in (layout.date, layout.value_date)]
-    return names[0] != "date" and names[1] != "value_date"
-
-
-def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells]) -> bool:
-    pairs = ((cells[layout.date].strip(), cells[layout.value_date].strip()) for cells in booked)
-    return any(left != right for left, right in pairs if right)
+def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells], other: int) -> bool:
+    pairs = ((cells[layout.date].strip(), cells[other].strip()) for cells in booked)
+    return any(left[:DAY_CHARS] != right[:DAY_CHARS] for left, right in pairs if right)
 
 
 def _unbooked_word(layout: ColumnLayout, booked: Sequence[Cells]) -> str:
@@ -192,34 +187,6 @@ def heading_currency(heading: str) -> str:
     """The currency that a heading names: `Total (AUD)`; "" without one, or with several."""
     found = {code for code in _CODE.findall(heading.upper()) if code in money.CURRENCY_CODES}
     return found.pop() if len(found) == 1 else ""
-
-
-def row_fact(layout: ColumnLayout, cells: Cells) -> str:
-    """What a row is called with the whole text of one of its columns of words: a total, a balance; "" for a booking."""
-    places = [i for i in (layout.description, *layout.texts) if i >= 0 and cells[i].strip()]
-    texts = (cells[i] for i in places or layout.kinds)
-    return next((fact for text in texts if (fact := headings.whole_fact(text))), "")
-
-
-def proven_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerms) -> set[int]:
-    """The lines of dated rows that are called totals, and are the sums of the rows that are called nothing."""
-    named: dict[int, Decimal] = {}
-    values: list[Decimal] = []
-    make = layout.maker()
-    for line, cells in body:
-        if len(cells) != layout.width or not dates.is_date(cells[layout.date]):
-            continue
-        fact = row_fact(layout, cells)
-        try:
-            value = interpret.signed_amount(make(line, [*cells, ""]), terms)
-        except interpret.UnreadableText:
-            continue
-        if not fact:
-            values.append(value)
-        elif fact in TOTALS:
-            named[line] = value
-    sums = {sum(values), sum(v for v in values if v > 0), sum(v for v in values if v < 0)}
-    return {line for line, value in named.items() if value in sums or -value in sums}
 
 
 def in_major_units(

@@ -4,7 +4,7 @@ A reading is accepted only where the opposite one fails. Balances show how amoun
 whether the balance is a deposit or a debt: that is told by words, and by nothing else. What remains open is a problem.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
@@ -133,6 +133,22 @@ def balances_prove(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTe
     if layout.balance < 0:
         return False
     return _chain_holds(booked_rows(layout, rows[:EVIDENCE_ROWS]), terms, terms.sign)
+
+
+def owed_ends(
+    layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms, facts: Mapping[str, str]
+) -> ReadingTerms:
+    """The terms with balances that are a debt, where words bear out the signs and only so opening leads to closing."""
+    ends = [money.amount(facts.get(name, ""), terms.decimal) for name in ("opening", "closing")]
+    if layout.balance >= 0 or terms.balances == "owed" or None in ends:
+        return terms
+    body = booked_rows(layout, rows)
+    values = [value.amount for row, _ in body if (value := _value(row, terms)) is not None]
+    gap = ends[1] - ends[0]  # type: ignore[operator]
+    votes = _votes(body, terms, terms.sign)
+    if not gap or sum(values) != -gap or not votes.strong_agree or votes.strong_against:
+        return terms
+    return msgspec.structs.replace(terms, balances="owed")
 
 
 def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:
@@ -286,14 +302,14 @@ def _printed_by_balances(
     debt = "balances grow with positive amounts, which are purchases: the printed balance is a debt"
     if votes.decisive_against and votes.is_refuted:
         return SignRule("flipped", debt, balances="owed")
-    if votes.agree or not (hints.is_card and _is_owed(body, terms)):
+    if votes.agree or not _is_owed(body, terms):
         if hints.is_card and votes.is_doubted:
             problem = f"words of {votes.against} rows contradict their printed sign"
             return SignRule("printed", "amounts and balances carry their sign", problem)
         return SignRule("printed", "amounts carry their sign, and the statement adds up")
-    problem = (
-        "a debt and a deposit add up alike, and no word tells which the balance of the card is"
-    )
+    problem = "most amounts are positive; a debt and a deposit add up alike, and no word tells which it is"
+    if not hints.is_card:
+        return SignRule("printed", "amounts carry their sign, and the statement adds up", problem)
     return SignRule("flipped", debt, problem, balances="owed")
 
 

@@ -5,7 +5,7 @@ leave something open, all records are read once more. A later row that contradic
 is reinterpreted on the way. A row that is no transaction is logged.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
 import msgspec
@@ -16,6 +16,7 @@ from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.columns import find_layout, mapped_layout
 from stateward.pipelines.statements.date_evidence import order_evidence, printed_era
+from stateward.pipelines.statements.day_columns import open_day, with_booking_days
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import (
@@ -38,10 +39,9 @@ from stateward.pipelines.statements.rivals import (
     in_major_units,
     minor_columns,
     other_date,
-    proven_totals,
     rival_problems,
-    row_fact,
 )
+from stateward.pipelines.statements.row_totals import RowTotals, find_totals, row_fact
 from stateward.pipelines.statements.serial_dates import dated_start, serial_columns
 from stateward.pipelines.statements.signs import (
     SignRule,
@@ -49,14 +49,25 @@ from stateward.pipelines.statements.signs import (
     booked_rows,
     decide_sign,
     directions,
+    owed_ends,
     section_title,
 )
 from stateward.pipelines.statements.source import Source
+from stateward.pipelines.statements.table_cells import (
+    column_texts,
+    first_text,
+    has_amount,
+    has_text,
+    is_about,
+    is_dated_amount,
+    is_sum,
+    only_text,
+    raw_text,
+)
 from stateward.pipelines.statements.table_facts import labelled_facts
 
 HEAD_ROWS = 1000
 LOGGED_ROWS_MAX = 20
-RAW_CHARS_MAX = 500
 STILL_ROWS_MIN = 3  # rows with the same balance, before it is none that runs
 CURRENCY_ROWS = 20  # rows that are searched for a currency beside an amount
 
@@ -75,9 +86,7 @@ class StatementTable:
         self._profile: ColumnProfile | None = None
         self._title = ""  # the mark of the title above the row at hand
         self._is_after_gap = False  # whether an empty row stands above the row at hand
-        self._totals: set[int] = (
-            set()
-        )  # lines of dated rows that are proven to be totals of the others
+        self._totals = RowTotals()
         self._make: Callable[[int, list[str]], StatementRow]
         self._do_dates_differ = False  # of bookings and of the column that stands in for them
 
@@ -117,20 +126,25 @@ class StatementTable:
         layout = self._own_currency(layout, body)
         layout = self._running_balance(layout, body)
         terms = self._terms(layout, body, before, is_whole=is_whole)
+        if open_day(layout) >= 0:
+            texts = [cells for _, cells in body]
+            is_chained = balances_prove(layout, texts, terms)
+            layout = with_booking_days(layout, texts, terms, is_chained=is_chained)
         facts = dict(zip(("opening", "closing"), layout.summary, strict=False))
         if layout.summary:
             line, cells = before.pop()
             self._log_row(
-                f"line {line} tells the balances before and after all rows: {_raw(cells)}"
+                f"line {line} tells the balances before and after all rows: {raw_text(cells)}"
             )
         facts |= self._facts_above(layout, before)
         body, opening = self._opening(layout, body)
         facts = {**opening, **facts}
+        terms = owed_ends(layout, [cells for _, cells in body], terms, facts)
         if facts.get("account"):  # then a column of accounts holds those of the counterparties
             layout = msgspec.structs.replace(layout, account=-1)
         self._do_dates_differ = do_dates_differ(layout, body)
         if is_whole:
-            self._totals = proven_totals(layout, body, terms)
+            self._totals = find_totals(layout, body, terms)
         rows = self._rows(layout, terms, chain(body, stream))
         fees = self._fees(layout, terms, body)
         if fees.is_apart:
@@ -140,14 +154,14 @@ class StatementTable:
             facts.get("currency", "")
             or hints.currency
             or self._currency(layout, body)
-            or _only(body, layout.currency)
+            or only_text(body, layout.currency)
         )
         self._doubt_columns(layout, terms, body, currency)
         if is_whole and self._is_sign_proven(layout, terms, body, facts):
             problems = [each for each in self._reading.problems if each.code != "SIGN_UNPROVEN"]
             self._reading.problems[:] = problems
         return StatementSection(
-            account=hints.account or facts.get("account", "") or _only(body, layout.account),
+            account=hints.account or facts.get("account", "") or only_text(body, layout.account),
             currency=currency,
             opening=facts.get("opening", ""),
             closing=facts.get("closing", ""),
@@ -205,15 +219,15 @@ class StatementTable:
         texts = [cells for _, cells in body]
         if not usual and (found := order_evidence(layout, texts, [cells for _, cells in before])):
             usual, why_usual = found
-        order = dates.vote_order(_column(body, layout.dates), usual=usual, why_usual=why_usual)
+        order = dates.vote_order(column_texts(body, layout.dates), usual=usual, why_usual=why_usual)
         point = hints.decimal or ("" if self._profile is None else self._profile.decimal)
         point = point or self._point_of_currency(layout, body)
-        decimal = money.vote_decimal(_column(body, layout.amounts), usual=point or ".")
+        decimal = money.vote_decimal(column_texts(body, layout.amounts), usual=point or ".")
         if not is_whole and not order.order:
-            every = _column(self._start(), layout.dates)
+            every = column_texts(self._start(), layout.dates)
             order = dates.vote_order(every, usual=usual, why_usual=why_usual)
         if not is_whole and not decimal.is_sure:
-            every = _column(self._start(), layout.amounts)
+            every = column_texts(self._start(), layout.amounts)
             decimal = money.vote_decimal(every, usual=point or ".")
         is_known = point or headings.has_point_decimals(layout.headings)
         if not decimal.is_sure and not is_known:
@@ -223,11 +237,12 @@ class StatementTable:
         era = order.era or printed_era([cells for _, cells in before])
         terms = ReadingTerms(date_order=order.order, decimal=decimal.decimal, era=era)
         title = money.mark_sign(self._title)
+        is_card = hints.is_card or any(headings.is_card_title(cells) for _, cells in before)
         sign: SignRule = decide_sign(
             layout,
             [cells for _, cells in body],
             terms,
-            hints,
+            msgspec.structs.replace(hints, is_card=is_card),
             title=title,
             profile=self._profile,
         )
@@ -241,10 +256,10 @@ class StatementTable:
         """The decimal sign where the currency has no decimals: then a point or a comma is that of thousands."""
         if layout.currency < 0:
             return ""
-        found = {money.currency_code(text) for text in _column(body, (layout.currency,))}
+        found = {money.currency_code(text) for text in column_texts(body, (layout.currency,))}
         if len(found) != 1 or money.EXPONENTS.get(found.pop()) != 0:
             return ""
-        texts = [text for text in _column(body, layout.amounts) if "." in text or "," in text]
+        texts = [text for text in column_texts(body, layout.amounts) if "." in text or "," in text]
         return "," if texts and all("." in text for text in texts) else "." if texts else ""
 
     def _fees(self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record]) -> FeeRule:
@@ -267,11 +282,11 @@ class StatementTable:
             found = labelled_facts(cells)
             for name, text in found.items():
                 facts.setdefault(name, text)
-            if not found and _is_dated_amount(cells) and not _is_about(layout, cells):
+            if not found and is_dated_amount(cells) and not is_about(layout, cells):
                 message = "the row has a date and an amount, but stands above the table"
                 self._problem("ROW_UNREADABLE", message, line, cells)
             elif any(cell.strip() for cell in cells):
-                self._log_row(f"line {line} is above the rows: {_raw(cells)}")
+                self._log_row(f"line {line} is above the rows: {raw_text(cells)}")
         return facts
 
     def _opening(
@@ -287,7 +302,7 @@ class StatementTable:
         printed = [cells[i].strip() for i in (layout.balance, *layout.amounts) if i >= 0]
         texts = [text for text in printed if text and money.is_amount(text)]
         if "opening" in labels and texts:
-            self._log_row(f"line {line} is the opening balance {texts[0]}: {_raw(cells)}")
+            self._log_row(f"line {line} is the opening balance {texts[0]}: {raw_text(cells)}")
             self._doubt_balance(layout, line, cells)
             return body[1:], {"opening": texts[0]}
         return body, {}
@@ -339,7 +354,7 @@ class StatementTable:
         if self._profile is not None or self._source.hints.map:
             return
         rows = [cells for _, cells in body]
-        code = currency or (_first(rows, layout.currency) if layout.currency >= 0 else "")
+        code = currency or (first_text(rows, layout.currency) if layout.currency >= 0 else "")
         self._reading.problems.extend(
             rival_problems(
                 layout,
@@ -363,11 +378,15 @@ class StatementTable:
         alone = not layout.texts  # then only a text that is a label as a whole can be no booking
         self._make = make
         statuses: set[str] = set()
+        sums = self._totals.proven | self._totals.doubted
         for line, cells in lines:
             if layout.status >= 0 and len(cells) == width:
                 statuses.add(cells[layout.status])
             is_usual = (
-                len(cells) == width and is_plain and not may_be_fact(cells[text], is_whole=alone)
+                len(cells) == width
+                and is_plain
+                and not may_be_fact(cells[text], is_whole=alone)
+                and line not in sums
             )
             if is_usual and (cells[text] or not has_kinds):  # else a kind may call it a balance
                 cells.append("")  # what a role without a column reads
@@ -378,7 +397,7 @@ class StatementTable:
                         yield held
                     held = make(line, cells)
                     continue
-                if dates.is_date(day) and _is_filled(layout, cells):
+                if dates.is_date(day) and has_amount(layout, cells):
                     known.add(day)
                     self._is_after_gap = False
                     if held is not None:
@@ -417,14 +436,14 @@ class StatementTable:
             return None
         if title := section_title(cells) if self._is_by_titles else 0:
             self._title = "+" if title > 0 else "-"
-            self._log_row(f"line {line} is the title of the rows below it: {_raw(cells)}")
+            self._log_row(f"line {line} is the title of the rows below it: {raw_text(cells)}")
             return None
         fitted = layout.fit(cells)
         if fitted is None:
             return self._ragged(layout, line, cells)
         cells, note = fitted
         cells = [*cells, ""]
-        is_filled = _is_filled(layout, cells)
+        is_filled = has_amount(layout, cells)
         if is_filled and not dates.is_date(cells[layout.date]):
             borrowed = self._take_other_date(layout, cells)
             note = borrowed or note
@@ -443,7 +462,7 @@ class StatementTable:
             self._add_late_facts(line, cells, found, layout)
             return None
         if not is_dated and (why := self._no_booking(layout, cells)):
-            self._log_row(f"line {line} {why}: {_raw(cells)}")
+            self._log_row(f"line {line} {why}: {raw_text(cells)}")
             return None
         return self._row_without_date(layout, line, cells, held)
 
@@ -451,14 +470,14 @@ class StatementTable:
         self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
     ) -> StatementRow | None:
         """A row that lacks a date or an amount: it continues the one above, or is a problem."""
-        is_filled, is_dated = _is_filled(layout, cells), dates.is_date(cells[layout.date])
+        is_filled, is_dated = has_amount(layout, cells), dates.is_date(cells[layout.date])
         if not cells[layout.date].strip() and is_filled and (at := other_date(layout, cells)) >= 0:
             heading = layout.headings[at]
             note = f"the date is from the column {heading!r}: no other is printed"
             self._problem("DATE_UNPROVEN", note, line, cells)
             cells[layout.date] = cells[at]
             return msgspec.structs.replace(self._make(line, cells), note=note)
-        if not cells[layout.date].strip() and is_filled and held and _has_text(layout, cells):
+        if not cells[layout.date].strip() and is_filled and held and has_text(layout, cells):
             row = self._make(line, cells)
             note = "no date is printed: the date of the row above was taken"
             if self._is_after_gap:  # then it is of another group than the row above
@@ -471,7 +490,7 @@ class StatementTable:
             what = "date" if is_filled else "amount"
             self._problem("ROW_UNREADABLE", f"the row has no {what} that can be read", line, cells)
             return None
-        self._log_row(f"line {line} is no transaction: {_raw(cells)}")
+        self._log_row(f"line {line} is no transaction: {raw_text(cells)}")
         return None
 
     def _no_booking(self, layout: ColumnLayout, cells: list[str]) -> str:
@@ -482,7 +501,7 @@ class StatementTable:
         if booking.booking_status(cells[layout.date]):
             return "is not booked, and has no date yet"
         _, debit, credit = printed
-        if not any(c.isdigit() for c in cells[layout.date]) and _is_sum(debit) and _is_sum(credit):
+        if not any(c.isdigit() for c in cells[layout.date]) and is_sum(debit) and is_sum(credit):
             self._reading.late |= {"debits": debit, "credits": credit}
             return "has a debit and a credit, so these are totals"
         return ""
@@ -508,9 +527,14 @@ class StatementTable:
 
     def _is_balance(self, layout: ColumnLayout, line: int, cells: list[str]) -> bool:
         """Whether a dated row is an opening or closing balance, by its whole text; then it is noted as one."""
-        if line in self._totals:
-            self._log_row(f"line {line} is the sum of others, as its text says: {_raw(cells)}")
+        if line in self._totals.proven:
+            self._log_row(f"line {line} is the sum of others: {raw_text(cells)}")
             return True
+        if line in self._totals.doubted:
+            message = (
+                "the row is called a total, and is no sum of the others; it was taken for a booking"
+            )
+            self._problem("TOTAL_SUSPECTED", message, line, cells)
         name = row_fact(layout, cells)
         if name not in ("opening", "closing"):
             return False
@@ -529,7 +553,7 @@ class StatementTable:
             self._add_late_facts(line, cells, found, layout)
             return None
         if not layout.looks_like_data(cells):
-            self._log_row(f"line {line} is no transaction: {_raw(cells)}")
+            self._log_row(f"line {line} is no transaction: {raw_text(cells)}")
             return None
         message = f"the row has {len(cells)} cells, expected {layout.width}"
         self._problem("ROW_RAGGED", message, line, cells)
@@ -548,7 +572,7 @@ class StatementTable:
                 value = text or self._first_amount(layout, cells)
                 if value:
                     self._reading.late[name] = value
-        self._log_row(f"line {line} is {' and '.join(found)}, no transaction: {_raw(cells)}")
+        self._log_row(f"line {line} is {' and '.join(found)}, no transaction: {raw_text(cells)}")
 
     def _first_amount(self, layout: ColumnLayout, cells: Sequence[str]) -> str:
         order = (layout.balance, layout.amount, layout.credit, layout.debit)
@@ -557,7 +581,9 @@ class StatementTable:
 
     def _problem(self, code: str, message: str, line: int, cells: Sequence[str]) -> None:
         self._reading.problems.append(
-            StatementProblem(code=code, message=message, place=RowPlace(line=line), raw=_raw(cells))
+            StatementProblem(
+                code=code, message=message, place=RowPlace(line=line), raw=raw_text(cells)
+            )
         )
 
     def _log_row(self, sentence: str) -> None:
@@ -566,58 +592,3 @@ class StatementTable:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
-
-
-def _first(rows: Sequence[Sequence[str]], index: int) -> str:
-    """The first text of a column that has any."""
-    return next((cells[index] for cells in rows if index < len(cells) and cells[index].strip()), "")
-
-
-def _is_dated_amount(cells: Sequence[str]) -> bool:
-    """Whether a row has a date in one cell and an amount with decimals in another."""
-    texts = [cell for cell in cells if cell.strip()]
-    return any(map(dates.is_date, texts)) and any(
-        money.is_amount(text) and not dates.is_date(text) and ("." in text or "," in text)
-        for text in texts
-    )
-
-
-def _is_about(layout: ColumnLayout, cells: Sequence[str]) -> bool:
-    """Whether a line above headings tells of the whole statement: it has more dates than a row can have."""
-    days = sum(map(dates.is_date, cells))
-    return layout.is_headed and days > max(2, len(layout.dates) + (layout.other_date >= 0))
-
-
-def _has_text(layout: ColumnLayout, cells: Sequence[str]) -> bool:
-    """Whether a row says what it is for: a lone amount below the rows is a total."""
-    return any(cells[i].strip() for i in (layout.description, layout.counterparty, *layout.texts))
-
-
-def _only(body: Sequence[Record], index: int) -> str:
-    """The one text of a column that leaves some cells blank: those mean the same account or currency."""
-    if index < 0:
-        return ""
-    found = {cells[index].strip() for _, cells in body if index < len(cells)}
-    return (found - {""}).pop() if len(found) == 2 and "" in found else ""
-
-
-def _is_sum(text: str) -> bool:
-    """Whether a text is an amount other than nothing."""
-    return money.is_amount(text) and any(c in "123456789" for c in text)
-
-
-def _is_filled(layout: ColumnLayout, cells: Sequence[str]) -> bool:
-    return any(cells[i].strip() for i in (layout.amount, layout.debit, layout.credit))
-
-
-def _column(lines: Iterable[Record], indexes: Sequence[int]) -> Iterator[str]:
-    return (
-        cells[index]
-        for _, cells in lines
-        for index in indexes
-        if index < len(cells) and cells[index]
-    )
-
-
-def _raw(cells: Sequence[str]) -> str:
-    return " | ".join(cells)[:RAW_CHARS_MAX]

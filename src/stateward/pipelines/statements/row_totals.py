@@ -1,0 +1,116 @@
+"""Dated rows that are no bookings: totals of the others, and balances between them.
+
+A text alone proves nothing ("TOTAL" sells petrol): a row is left out of the bookings only if it is called so and is
+the sum that it would have to be. What is called so and is not that sum is kept, and said.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import NamedTuple
+
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.kit.delimited import Record
+from stateward.pipelines.statements import headings, interpret
+from stateward.pipelines.statements.layout import Cells, ColumnLayout
+from stateward.pipelines.statements.model import ReadingTerms, StatementRow
+
+ZERO = Decimal(0)
+TOTALS = frozenset({"total", "debits", "credits"})
+_DIGITS = re.compile(r"[0-9][0-9./:-]*")  # a balance may tell its day
+UNNAMED_LINKS_MIN = 3  # sums in a row that make balances of rows whose text does not say so
+
+
+class NamedRow(NamedTuple):
+    """A dated row: its value, both sides where both are filled, what it is called, and its text."""
+
+    line: int
+    value: Decimal | None
+    sides: tuple[Decimal, Decimal] | None
+    fact: str
+    text: str
+
+
+class RowTotals(NamedTuple):
+    """The lines of rows that are proven to be totals or balances, and of those that are only called totals."""
+
+    proven: frozenset[int] = frozenset()
+    doubted: frozenset[int] = frozenset()
+
+
+def row_fact(layout: ColumnLayout, cells: Cells) -> str:
+    """What a row is called with the whole text of one of its columns of words: a total, a balance; "" for a booking."""
+    places = [i for i in (layout.description, *layout.texts) if i >= 0 and cells[i].strip()]
+    texts = (cells[i] for i in places or layout.kinds)
+    return next((fact for text in texts if (fact := headings.whole_fact(text))), "")
+
+
+def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerms) -> RowTotals:
+    """Which dated rows are sums of others."""
+    make = layout.maker()
+    rows = [
+        _named_row(layout, line, cells, terms, make)
+        for line, cells in body
+        if len(cells) == layout.width and dates.is_date(cells[layout.date])
+    ]
+    balances = _balance_lines(rows) if layout.balance < 0 else set()
+    rows = [row for row in rows if row.line not in balances]
+    values = [row.value for row in rows if row.value is not None and not row.fact]
+    out, into = sum(v for v in values if v < 0), sum(v for v in values if v > 0)
+    sums = {out + into, -out - into, into, -into, out, -out}
+    named = [row for row in rows if row.fact in TOTALS]
+    proven = {row.line for row in named if row.value in sums}
+    proven |= {row.line for row in rows if row.sides == (-out, into) and any(row.sides)}
+    doubted = {row.line for row in named if " " in row.text.strip()} - proven
+    return RowTotals(frozenset(proven | balances), frozenset(doubted))
+
+
+def _named_row(
+    layout: ColumnLayout,
+    line: int,
+    cells: list[str],
+    terms: ReadingTerms,
+    make: Callable[[int, list[str]], StatementRow],
+) -> NamedRow:
+    row = make(line, [*cells, ""])
+    text = row.description or row.counterparty
+    fact = row_fact(layout, cells)
+    try:
+        return NamedRow(line, interpret.signed_amount(row, terms), None, fact, text)
+    except interpret.UnreadableText:
+        sides = [money.amount(side, terms.decimal) for side in (row.debit, row.credit)]
+        both = (abs(sides[0]), abs(sides[1])) if None not in sides else None  # type: ignore[arg-type]
+        return NamedRow(line, None, both, fact, text)
+
+
+def _balance_lines(rows: Sequence[NamedRow]) -> set[int]:
+    """The lines of rows of one text of which each is the one before it and all that was booked in between."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        if row.value is not None and row.text.strip():
+            groups[_DIGITS.sub("", row.text).strip().casefold()].append(place)
+    found: set[int] = set()
+    for text, places in groups.items():
+        links = len(places) - 1
+        is_named = headings.is_balance_label(text)
+        if links < (1 if is_named else UNNAMED_LINKS_MIN) or len(places) == len(rows):
+            continue
+        if _follow(rows, places) or _follow(rows[::-1], [len(rows) - 1 - i for i in places[::-1]]):
+            found |= {rows[i].line for i in places}
+    return found
+
+
+def _follow(rows: Sequence[NamedRow], places: Sequence[int]) -> bool:
+    """Whether each of these rows is the one before it and the sum of those between them."""
+    moves = 0
+    for before, after in pairwise(places):
+        between = [row.value for row in rows[before + 1 : after]]
+        if None in between:
+            return False
+        moved = sum((value for value in between if value is not None), ZERO)
+        moves += bool(moved)
+        if (rows[before].value or ZERO) + moved != rows[after].value:
+            return False
+    return moves > 0 and 2 * moves >= len(places) - 1

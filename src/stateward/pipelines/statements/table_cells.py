@@ -1,0 +1,64 @@
+"""What the cells of one row or of one column show by themselves."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.kit.delimited import Record
+from stateward.pipelines.statements.layout import ColumnLayout
+
+RAW_CHARS_MAX = 500
+
+
+def first_text(rows: Sequence[Sequence[str]], index: int) -> str:
+    """The first text of a column that has any."""
+    return next((cells[index] for cells in rows if index < len(cells) and cells[index].strip()), "")
+
+
+def is_dated_amount(cells: Sequence[str]) -> bool:
+    """Whether a row has a date in one cell and an amount with decimals in another."""
+    texts = [cell for cell in cells if cell.strip()]
+    return any(map(dates.is_date, texts)) and any(
+        money.is_amount(text) and not dates.is_date(text) and ("." in text or "," in text)
+        for text in texts
+    )
+
+
+def is_about(layout: ColumnLayout, cells: Sequence[str]) -> bool:
+    """Whether a line above headings tells of the whole statement: it has more dates than a row can have."""
+    days = sum(map(dates.is_date, cells))
+    return layout.is_headed and days > max(2, len(layout.dates) + (layout.other_date >= 0))
+
+
+def has_text(layout: ColumnLayout, cells: Sequence[str]) -> bool:
+    """Whether a row says what it is for: a lone amount below the rows is a total."""
+    return any(cells[i].strip() for i in (layout.description, layout.counterparty, *layout.texts))
+
+
+def only_text(body: Sequence[Record], index: int) -> str:
+    """The one text of a column that leaves some cells blank: those mean the same account or currency."""
+    if index < 0:
+        return ""
+    found = {cells[index].strip() for _, cells in body if index < len(cells)}
+    return (found - {""}).pop() if len(found) == 2 and "" in found else ""
+
+
+def is_sum(text: str) -> bool:
+    """Whether a text is an amount other than nothing."""
+    return money.is_amount(text) and any(c in "123456789" for c in text)
+
+
+def has_amount(layout: ColumnLayout, cells: Sequence[str]) -> bool:
+    return any(cells[i].strip() for i in (layout.amount, layout.debit, layout.credit))
+
+
+def column_texts(lines: Iterable[Record], indexes: Sequence[int]) -> Iterator[str]:
+    return (
+        cells[index]
+        for _, cells in lines
+        for index in indexes
+        if index < len(cells) and cells[index]
+    )
+
+
+def raw_text(cells: Sequence[str]) -> str:
+    return " | ".join(cells)[:RAW_CHARS_MAX]
