@@ -38,7 +38,7 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.ArtifactError: Exit.STORE,
     errors.ArtifactChanged: Exit.STORE,
     errors.LedgerError: Exit.REFUSED,
-    errors.LedgerLocked: Exit.REFUSED,
+    errors.LedgerLocked: Exit.CONFLICT,
     errors.LedgerDamaged: Exit.REFUSED,
     errors.LedgerMismatch: Exit.REFUSED,
     errors.LedgerPoisoned: Exit.DISK_FULL,

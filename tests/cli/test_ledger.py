@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -36,6 +37,47 @@ def test_a_ledger_is_made_written_and_asked(shell: Shell, tmp_path: Path) -> Non
     assert (made["records"], again["records"], appended) == (0, 0, {"appended": 1, "last_seq": 1})
     assert shell.json("ledger", "state", path, "doc:1") == {"doc:1": "pending"}
     assert shell.json("ledger", "history", path, "doc:1")[0]["metadata"] == {"a": 1}
+
+
+def test_a_ledger_that_is_written_to_by_another_process_is_a_conflict(
+    shell: Shell, folder: Path
+) -> None:
+    with Ledger.open(folder):
+        done = [
+            shell("ledger", *each) for each in (["compact", str(folder)], ["repair", str(folder)])
+        ]
+
+        assert [each.exit_code for each in done] == [Exit.CONFLICT, Exit.CONFLICT]
+        assert "is being written by process" in done[0].stderr
+        assert shell("ledger", "stats", str(folder)).exit_code == Exit.OK
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (OSError(28, "No space left on device"), Exit.DISK_FULL, "free space"),
+        (OSError(5, "Input/output error"), Exit.DISK_FULL, "Input/output error"),
+        (KeyboardInterrupt(), Exit.INTERRUPTED, "interrupted"),
+        (ZeroDivisionError(), Exit.INTERNAL, "this is a bug"),
+    ],
+)
+def test_a_ledger_ends_as_every_command_does(
+    shell: Shell, folder: Path, error: BaseException, code: Exit, words: str
+) -> None:
+    with patch("stateward.ledger.disk.os.fdatasync", side_effect=error):
+        done = shell("ledger", "append", str(folder), "doc:9", "pending")
+
+    assert (done.exit_code, words in done.stderr) == (code, True)
+    assert shell("verify", str(folder)).exit_code == Exit.OK
+
+
+def test_a_field_that_a_record_does_not_have_is_not_dropped(shell: Shell, folder: Path) -> None:
+    line = b'{"doc_id": "doc:9", "state": "pending", "adaptor": "pubmed"}'
+
+    done = shell("ledger", "append", str(folder), "--from", "-", stdin=line)
+
+    assert done.exit_code == Exit.REFUSED
+    assert "line 1: there is no field 'adaptor'; there are: doc_id, state" in done.stderr
 
 
 def test_moves_come_from_a_file_up_to_the_first_wrong_line(
@@ -73,6 +115,7 @@ def test_moves_come_from_a_file_up_to_the_first_wrong_line(
         (["archive", "{}", "--remove-up-to", "3"], Exit.USAGE, "--reason"),
         (["migrate", "{}/MANIFEST.json", "--yes"], Exit.USAGE, "--output DIR or --in-place"),
         (["export", "{}", "--out", "{}/HEAD"], Exit.REFUSED, "exists already"),
+        (["query", "{}"], Exit.USAGE, "Missing argument 'SQL'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_a_sentence(

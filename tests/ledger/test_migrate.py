@@ -125,10 +125,11 @@ def test_an_empty_file_is_migrated_once(tmp_path: Path) -> None:
     [
         (gzip.compress(b'{"doc_id":"a","state":"pending"}\n'), "gunzip"),
         ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16"), "UTF-16"),
-        ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16-le"), "UTF-16"),
-        ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16-be"), "UTF-16"),
+        ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16-le"), "iconv -f UTF-16LE"),
+        ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16-be"), "iconv -f UTF-16BE"),
+        ("{}".encode("utf-32"), "iconv -f UTF-32 "),
     ],
-    ids=["gzip", "utf-16", "utf-16-le", "utf-16-be"],
+    ids=["gzip", "utf-16", "utf-16-le", "utf-16-be", "utf-32"],
 )
 def test_what_is_compressed_or_no_utf8_is_refused(tmp_path: Path, data: bytes, words: str) -> None:
     path = tmp_path / "ledger.jsonl"

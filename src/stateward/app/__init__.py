@@ -509,8 +509,8 @@ class App:
         """Webhooks and their deliveries."""
         from secrets import token_bytes
 
+        from stateward.core.webhook_signing import KEY_BYTES, secret_of
         from stateward.notifications import NotificationService
-        from stateward.notifications.signing import KEY_BYTES, secret_of
 
         return NotificationService(
             self.database,

@@ -27,11 +27,17 @@ class Exit(IntEnum):
         return member
 
     OK = 0, "done"
-    FOUND_PROBLEMS = 1, "it ran and found problems: verify, doctor, machine check, submit --wait"
+    FOUND_PROBLEMS = (
+        1,
+        "it ran and found problems: verify, doctor, ledger stuck, submit --wait and others",
+    )
     USAGE = 2, "usage error: an unknown command or option, or a wrong value"
-    UNKNOWN = 3, "there is no such record, machine, stage, status or priority"
+    UNKNOWN = 3, "there is no such record, document, machine, stage, status, snapshot or priority"
     REFUSED = 4, "refused: an invalid request, transition, declaration or settings file"
-    CONFLICT = 5, "conflict: the record was changed by another process or person; read it again"
+    CONFLICT = (
+        5,
+        "conflict: another process or person has changed the record, or writes to the ledger; try again",
+    )
     STORE = 6, "the database cannot be reached, or is not a Stateward database"
     DISK_FULL = 7, "the disk is full or failing; nothing was half-written"
     TIMED_OUT = 8, "timed out"
@@ -101,6 +107,7 @@ def _foreseen(error: Exception) -> Problem:
         errors.StoreError: Exit.STORE,
         errors.TransportError: Exit.STORE,
         errors.ArtifactError: Exit.STORE,
+        errors.LedgerLocked: Exit.CONFLICT,
         errors.LedgerPoisoned: Exit.DISK_FULL,
         errors.StatewardError: Exit.REFUSED,
     }

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from stateward.cli.context import CliContext
 from stateward.cli.output import hand_over, write, write_json_lines
 from stateward.core.errors import InvalidRequest
-from stateward.notifications.signing import is_signed, key_of
+from stateward.core.webhook_signing import is_signed, key_of
 
 BODY_BYTES_MAX = 1 << 20
 

@@ -54,12 +54,13 @@ class MirrorUpkeep:
         self, ledger: "Ledger", options: UpkeepOptions, *, clock: Callable[[], float]
     ) -> None:
         """Raises `InvalidRequest` for a destination or a secret that cannot be one."""
-        from stateward.ledger.checkpoint_export import check_destination, secret_bytes
+        from stateward.core.webhook_signing import key_of
+        from stateward.ledger.checkpoint_export import check_destination
 
         for destination in options.destinations:
             check_destination(destination, ledger.path)
         if options.webhook_secret is not None:
-            secret_bytes(options.webhook_secret)
+            key_of(options.webhook_secret.strip())
         self._ledger, self._options, self._clock = ledger, options, clock
         self._done_at = ledger.compacted_at
         self._again_at = 0.0

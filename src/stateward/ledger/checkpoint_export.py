@@ -7,8 +7,6 @@ An address confirms with 2xx. Redirects are not followed and proxies not used. W
 Standard Webhooks. A folder must exist: a share that is not mounted is a failure, and not an empty folder of that name.
 """
 
-import base64
-import hmac
 import re
 from collections.abc import Callable
 from hashlib import sha256
@@ -18,6 +16,7 @@ from urllib.parse import urlsplit
 
 from stateward import http_client
 from stateward.core.errors import InvalidRequest
+from stateward.core.webhook_signing import signed_headers
 from stateward.ledger.checkpoints import parse_checkpoint
 from stateward.ledger.disk import Disk, wall_clock, write_atomically
 
@@ -25,9 +24,6 @@ ERROR_CHARS_MAX = 300
 POST_S_MAX = 15.0
 RESPONSE_BYTES_MAX = 64 << 10
 """Nothing in the response matters but its status; a longer one is not read to its end."""
-SECRET_START = "whsec_"  # noqa: S105 - the form of a secret, not one
-SECRET_BYTES_MIN = 24
-"""Standard Webhooks asks for 24 to 64 bytes."""
 
 
 def export_checkpoint(
@@ -37,10 +33,10 @@ def export_checkpoint(
     """Why the destination has not got the checkpoint, as a sentence; empty if it has. `secret` signs what is posted."""
     parse_checkpoint(checkpoint)
     data = checkpoint.encode()
-    key = None if secret is None else secret_bytes(secret)
+    secrets = () if secret is None else (secret.strip(),)
     try:
         if is_address(destination):
-            _post(destination, data, key, second=int(clock()))
+            _post(destination, data, secrets, second=int(clock()))
             return ""
         folder = Path(destination)
         if not folder.is_dir():
@@ -61,18 +57,11 @@ def checkpoint_name(checkpoint: str) -> str:
     return f"checkpoint-{name}-{size}-{sha256(checkpoint.encode()).hexdigest()[:8]}.txt"
 
 
-def _post(url: str, body: bytes, key: bytes | None, *, second: int) -> None:
+def _post(url: str, body: bytes, secrets: tuple[str, ...], *, second: int) -> None:
     """Post a checkpoint with the headers of Standard Webhooks; the id is the same whenever it is sent."""
     message_id = f"checkpoint_{sha256(body).hexdigest()[:32]}"
-    headers = {
-        "Content-Type": "text/plain; charset=utf-8",
-        "User-Agent": "stateward-ledger",
-        "webhook-id": message_id,
-        "webhook-timestamp": f"{second}",
-    }
-    if key is not None:
-        signed = hmac.digest(key, f"{message_id}.{second}.".encode() + body, "sha256")
-        headers["webhook-signature"] = f"v1,{base64.b64encode(signed).decode()}"
+    headers = signed_headers(message_id, second=second, body=body, secrets=secrets)
+    headers |= {"Content-Type": "text/plain; charset=utf-8", "User-Agent": "stateward-ledger"}
     try:
         reply = http_client.post(
             url, body, headers, timeout_s=POST_S_MAX, body_bytes_max=RESPONSE_BYTES_MAX
@@ -110,16 +99,3 @@ def check_destination(destination: str, ledger: Path) -> None:
         raise InvalidRequest(
             f"{destination} is inside the ledger and proves nothing there; name a folder on another disk or machine"
         )
-
-
-def secret_bytes(secret: str) -> bytes:
-    """The bytes of a secret in the form of Standard Webhooks. The error does not repeat it."""
-    try:
-        key = base64.b64decode(secret.strip().removeprefix(SECRET_START), validate=True)
-    except ValueError:
-        key = b""
-    if not secret.strip().startswith(SECRET_START) or len(key) < SECRET_BYTES_MIN:
-        raise InvalidRequest(
-            f"a webhook secret is {SECRET_START} and at least {SECRET_BYTES_MIN} bytes in base64; this is none"
-        )
-    return key

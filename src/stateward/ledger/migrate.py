@@ -61,7 +61,15 @@ COMPRESSED = {
     b"PK\x03\x04": "unzip",
 }
 """How compressed files start, and what unpacks them."""
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+ENCODINGS = {
+    rb"\xff\xfe\0\0|\0\0\xfe\xff": "UTF-32",
+    rb"\xff\xfe|\xfe\xff": "UTF-16",
+    rb"[^\0]\0\0\0": "UTF-32LE",
+    rb"\0\0\0[^\0]": "UTF-32BE",
+    rb"[^\0]\0": "UTF-16LE",
+    rb"\0[^\0]": "UTF-16BE",
+}
+"""How files in other encodings start, with a mark or without: no line of JSON has a zero byte."""
 _MAPPING = re.compile("mapping ([0-9a-f]{64})")
 
 
@@ -162,9 +170,10 @@ def _check_encoding(path: Path) -> None:
     tool = next((COMPRESSED[magic] for magic in COMPRESSED if start.startswith(magic)), None)
     if tool is not None:
         raise InvalidRequest(f"{path} is compressed; unpack it first, with: {tool} {path}")
-    if start.startswith(UTF16_MARKS) or (len(start) > 1 and 0 in start[:2] and any(start[:2])):
+    name = next((ENCODINGS[each] for each in ENCODINGS if re.match(each, start)), None)
+    if name is not None:
         raise InvalidRequest(
-            f"{path} is UTF-16; convert it first, with: iconv -f UTF-16 -t UTF-8 {path} > {path}.utf8"
+            f"{path} is {name}; convert it first, with: iconv -f {name} -t UTF-8 {path} > {path}.utf8"
         )
 
 

@@ -1,7 +1,7 @@
 """Notifications: webhooks by the rules of Standard Webhooks 1.0, and email to the administrator.
 
 `notifier` reads the committed history and has messages sent. `outbox` and `alerts` hold what is to be sent, durable
-until it is. `endpoints` holds who receives webhooks; `addresses`, `messages`, `signing`, `sending` and `email` are how.
+until it is. `endpoints` holds who receives webhooks; `addresses`, `messages`, `sending` and `email` are how.
 `service` has the operations for CLI, API and console. Nothing in here writes a status, and nothing waits for a receiver
 but the notifier's own threads.
 """

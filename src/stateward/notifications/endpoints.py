@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import Micros
+from stateward.core.webhook_signing import key_of
 from stateward.http_addresses import AllowedHosts, check_target, parse_url
 from stateward.notifications.messages import Content
-from stateward.notifications.signing import key_of
 from stateward.storage.database import Database, Row, Table, log_end
 from stateward.storage.sealing import SecretKeys, is_sealed
 

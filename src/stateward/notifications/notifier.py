@@ -12,6 +12,7 @@ import msgspec
 
 from stateward.core.errors import SecretUnreadable
 from stateward.core.model import SECOND, Micros
+from stateward.core.webhook_signing import signed_headers
 from stateward.notifications.alerts import Alert, AlertQueue, AlertWriter, plan_emails
 from stateward.notifications.deliveries import Delivery, FinishedAttempt
 from stateward.notifications.email import EmailAddresses, Mailer, compose
@@ -19,7 +20,6 @@ from stateward.notifications.endpoints import Endpoints, Webhook, last_sequence
 from stateward.notifications.messages import CONTENT_TYPES
 from stateward.notifications.outbox import BATCH_MAX, Outbox
 from stateward.notifications.sending import Sender, WebhookResponse
-from stateward.notifications.signing import signed_headers
 from stateward.notifications.thread_pool import ThreadPool
 from stateward.notifications.tracing import attempts_ended
 from stateward.storage.counters import (

@@ -52,8 +52,9 @@ def checkpoint(
     --sign-with. Only a copy on another machine proves anything against the owner of this disk. Ends with 1 if a
     destination has not got it; the next checkpoint covers its lines too.
     """
+    from stateward.core.webhook_signing import key_of
     from stateward.ledger import export_checkpoint, parse_signer
-    from stateward.ledger.checkpoint_export import check_destination, secret_bytes
+    from stateward.ledger.checkpoint_export import check_destination
 
     # All that can be refused, before anything is read or sent.
     for destination in destinations:
@@ -61,7 +62,7 @@ def checkpoint(
     signer = None if key is None else parse_signer(_read_key(key))
     signing = None if secret is None else _read_key(secret)
     if signing is not None:
-        secret_bytes(signing)
+        key_of(signing)
     with reading(context, ledger_path) as found:
         progress = line_progress(context)
         text = found.checkpoint(origin=origin, signer=signer, write=False, progress=progress)

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from stateward.ledger import Ledger, LedgerEntry
 
 BATCH_LINES = 1024
+FIELDS = (
+    "doc_id", "state", "old_state", "adapter", "actor", "error_type", "error_message", "traceback", "retry_count",
+    "max_retries", "duration_seconds", "timestamp", "metadata", "extra",
+)  # fmt: skip
+"""Of a line of JSON: what is not one of these is a slip of the pen, and must not be dropped."""
 
 
 @click.command("init", cls=Command, examples=["stateward ledger init ledger/"])
@@ -54,7 +59,7 @@ def init(context: CliContext, ledger_path: Path) -> None:
     "source",
     metavar="FILE",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="JSON lines with doc_id, state and the fields above; - is stdin.",
+    help="JSON lines with doc_id, state and other fields of a record; - is stdin.",
 )
 @pass_context
 def append(
@@ -79,7 +84,7 @@ def append(
             count = _append_file(context, found, source)
         else:
             count = found.record_many(
-                [_move(found, {"doc_id": doc_id, "state": state, **_given_fields(how)}, "")]
+                [_move(found, {"doc_id": doc_id, "state": state, **_given_fields(how)})]
             )
         last = found.last_seq
     if context.json:
@@ -112,7 +117,7 @@ def _append_file(context: CliContext, found: "Ledger", source: Path) -> int:
                 continue
             where = f"{source}, line {number}"
             try:
-                group.append((where, _move(found, json_object(line), "")))
+                group.append((where, _move(found, json_object(line))))
             except StatewardError as error:
                 count += _append_group(found, group, count)
                 raise _stop_error(where, error, count) from error
@@ -144,25 +149,26 @@ def _stop_error(where: str, error: Exception, count: int) -> "InvalidRequest":
     return InvalidRequest(f"{where}: {error}; appended before it: {plural(count, 'record')}")
 
 
-def _move(found: "Ledger", fields: dict[str, object], where: str) -> "LedgerEntry":
+def _move(found: "Ledger", fields: dict[str, object]) -> "LedgerEntry":
     """One requested move as a `LedgerEntry`."""
     import msgspec
 
     from stateward.core.errors import InvalidRequest
     from stateward.ledger import DOCUMENT_MACHINE, LedgerEntry, LedgerState
 
+    unknown = sorted(fields.keys() - FIELDS)
+    if unknown:
+        raise InvalidRequest(f"there is no field {unknown[0]!r}; there are: {', '.join(FIELDS)}")
     try:
         entry = msgspec.convert(fields, LedgerEntry)
     except msgspec.ValidationError as error:
-        raise InvalidRequest(f"{where}{error}") from error
+        raise InvalidRequest(str(error)) from error
     if found.machine is DOCUMENT_MACHINE:
         try:
             entry = msgspec.structs.replace(entry, state=LedgerState(entry.state))
         except ValueError:
             known = ", ".join(LedgerState)
-            raise InvalidRequest(
-                f"{where}there is no state {entry.state!r}; there are: {known}"
-            ) from None
+            raise InvalidRequest(f"there is no state {entry.state!r}; there are: {known}") from None
     return entry
 
 

@@ -31,8 +31,7 @@ def key_of(secret: str) -> bytes:
         key = b""
     if start != SECRET_START or not KEY_BYTES_MIN <= len(key) <= KEY_BYTES_MAX:
         raise InvalidRequest(
-            f"a webhook secret is {SECRET_START} and {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64, and this is "
-            "not; leave it out to have one generated"
+            f"a webhook secret is {SECRET_START} and {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64; this is none"
         )
     return key
 
@@ -40,17 +39,16 @@ def key_of(secret: str) -> bytes:
 def signed_headers(
     message_id: str, *, second: int, body: bytes, secrets: Sequence[str]
 ) -> dict[str, str]:
-    """The three headers that a receiver verifies: the id, the time of this attempt, a signature for each secret."""
+    """The headers that a receiver verifies: the id, the time of this attempt, a signature for each secret, if any."""
     text = f"{message_id}.{second}.".encode() + body
     signatures = [
         base64.b64encode(hmac.new(key_of(secret), text, sha256).digest()).decode()
         for secret in secrets
     ]
-    return {
-        "webhook-id": message_id,
-        "webhook-timestamp": str(second),
-        "webhook-signature": " ".join(f"v1,{each}" for each in signatures),
-    }
+    headers = {"webhook-id": message_id, "webhook-timestamp": str(second)}
+    if signatures:
+        headers["webhook-signature"] = " ".join(f"v1,{each}" for each in signatures)
+    return headers
 
 
 def is_signed(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from standardwebhooks.webhooks import Webhook as Verifier
 
 from stateward.core.errors import InvalidRequest
-from stateward.notifications.signing import (
+from stateward.core.webhook_signing import (
     is_signed,
     key_of,
     secret_of,
