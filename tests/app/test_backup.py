@@ -109,6 +109,20 @@ def test_a_set_is_private_and_nothing_unfinished_counts(own: Settings, tmp_path:
     assert modes - {0o040, 0o055} == {0}  # the copied ledger has its own
 
 
+def test_a_new_place_of_backups_and_its_documents_are_for_their_owner_alone(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "backups"
+    with App(own) as app:
+        submitted(app, 1)
+        backed_up(app, folder, tmp_path / "own/settings.yaml")
+
+    documents = folder / "documents"
+    found = [folder, documents, *documents.rglob("*")]
+    assert len(found) >= 4  # a folder by the first digits of the hash, and the document in it
+    assert [each for each in found if each.stat().st_mode & 0o077] == []
+
+
 def test_a_document_that_is_gone_or_changed_is_named_and_never_copied(
     own: Settings, tmp_path: Path
 ) -> None:

@@ -6,11 +6,12 @@ from stateward.cli.exit_codes import Exit
 from tests.cli.shell import Shell
 
 
-def test_a_person_is_erased_over_all_records(demo: Shell) -> None:
+def test_a_person_is_erased_over_all_records(demo: Shell, tmp_path: Path) -> None:
     reason = ("--reason", "request 17")
     named = demo.json("status", demo.ids("status:normalized")[0])["labels"]["filename"]
     subject = ("--subject", f"filename={named}")
 
+    made = demo.json("backup", str(tmp_path / "backups"))
     shown = demo("erase", *subject, *reason)
     done = demo.json("erase", *subject, *reason, "--yes")
 
@@ -18,6 +19,7 @@ def test_a_person_is_erased_over_all_records(demo: Shell) -> None:
     assert "would be erased; nothing was: add --yes" in shown.stderr
     assert (done["is_dry_run"], len(done["erased"])) == (False, 1)
     assert any("exports" in each for each in done["copies"])
+    assert any(made["name"] in each for each in done["copies"])  # no setting names that backup
     assert demo("verify").exit_code == 0
     assert demo("erase", "--subject", "filename=*", *reason).stdout == ""
     assert demo("erase", *reason).exit_code == Exit.USAGE

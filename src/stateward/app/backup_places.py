@@ -119,7 +119,9 @@ class FolderPlace:
     @contextmanager
     def opened(self, now: Micros) -> Iterator[tuple[str, Path]]:
         """A folder beside the other sets; what a crash left of others is removed."""
-        self._sets.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Only the last of these folders gets the mode: a new place of backups is made by itself first.
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._sets.mkdir(exist_ok=True, mode=0o700)
         with _only_one(self._folder):
             for left in self._sets.glob(f"{UNFINISHED}*"):
                 shutil.rmtree(left)

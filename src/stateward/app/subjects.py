@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from stateward.core.errors import InvalidRequest
 from stateward.core.query import parse_query
 from stateward.engine.indexer import label_text
+from stateward.storage.last_backup import last_backup
 
 if TYPE_CHECKING:
     from stateward.app import App
@@ -31,8 +32,14 @@ def records_of(app: "App", subject: str) -> list[str]:
 
 def remaining_copies(settings: "Settings", *, is_compacted: bool) -> list[str]:
     """Where what was erased may still be. Settings are named, not their paths: callers may be on another machine."""
+    last = last_backup(settings.data_path)
     known = [
         ("the sets in backup.folder", settings.backup.folder is not None),
+        # One that was made by a command is in no setting. The file knows the last place, not all of them.
+        (
+            f"backup sets; the last one is {'' if last is None else last.name}, stateward doctor says where",
+            last is not None and last.folder != settings.backup.folder,
+        ),
         ("the ledger in ledger.mirror", settings.ledger.mirror is not None),
         (
             "unused parts of the database, until it is written anew: stateward erase, run beside it",
@@ -40,4 +47,4 @@ def remaining_copies(settings: "Settings", *, is_compacted: bool) -> list[str]:
         ),
     ]
     found = [what for what, is_there in known if is_there]
-    return [*found, "exports, and what webhooks and mail have delivered"]
+    return [*found, "exports, and what webhooks, mail and the change feed have delivered"]

@@ -171,7 +171,7 @@ class Folder(Receiving):
         """
         place = self.place(digest)
         if place.parent.name not in self._settled:
-            place.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(place.parent)
         incoming.chmod(
             0o400
         )  # before it has its name: an artifact is never writable, and its owner's alone
@@ -335,8 +335,17 @@ def _in_folder(path: Path, make: Callable[[], T]) -> T:
     try:
         return make()
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         return make()
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder of documents, and the one that holds all of them: the owner's alone, as the files are.
+
+    They may lie outside of the data folder, which is closed, and the name of a file says whose document is here.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(exist_ok=True, mode=0o700)
 
 
 def _sync_folder(folder: Path) -> None:
