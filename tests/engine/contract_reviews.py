@@ -53,11 +53,15 @@ class ReviewEngine:
         return items, [(name, said) for name, said in self.refuses.items() if name in named]
 
     def contract(
-        self, *, is_externally_driven: bool = False, found: Sequence[Fields] = FOUND
+        self,
+        *,
+        is_externally_driven: bool = False,
+        found: Sequence[Fields] = FOUND,
+        by: str = SUBMITTER,
     ) -> Record:
         """A contract that waits for a person."""
         labels: Fields = {SEQUENCING: OUTSIDE} if is_externally_driven else {}
-        record = self.rig.open("contract", labels=labels, artifact="ab" * 32)
+        record = self.rig.open("contract", labels=labels, artifact="ab" * 32, actor=by)
         self.rig.worker()
         for stage, items, facts in (
             ("parse", [{"text": "x"}], {}),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from stateward.core.approvals import person_of
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidCorrection,
@@ -290,6 +291,19 @@ def test_no_person_accepts_their_own_by_acting_as_an_external_driver() -> None:
 
     with pytest.raises(ReviewRefused):
         engine.decides(record, "approve", by=SUBMITTER.replace("person:", "sequencer:"))
+    with pytest.raises(ReviewRefused):
+        engine.decides(record, "approve", by=WINDMILL, reviewer=person_of(SUBMITTER).upper())
+    with pytest.raises(ReviewRefused):
+        engine.decides(record, "approve", by=SUBMITTER, reviewer="Ada")
+
+
+def test_two_keys_of_one_name_are_one_person_also_when_both_drive_from_outside() -> None:
+    engine = a_review_engine(self_approval="refuse")
+    record = engine.contract(by="sequencer:anna@k1")
+
+    with pytest.raises(ReviewRefused):
+        engine.decides(record, "approve", by="sequencer:anna@k2")
+    assert engine.decides(record, "approve", by="sequencer:anna@k1").status == "validated"
 
 
 def test_an_external_driver_brings_the_answer_of_a_person_whose_name_is_kept(

@@ -77,6 +77,20 @@ def test_a_stream_tells_only_of_what_the_key_may_see(api: ApiClient) -> None:
     assert same == first
 
 
+def test_a_stream_ends_with_its_key(api: ApiClient) -> None:
+    own = api.with_key(name="all", role="operator")
+    other = api.with_key(name="other", role="operator")
+    own.sent(statement(0))
+
+    with stream(own, after=0) as told:
+        next(told)
+        api.app.admin.revoke_key(api.app.keys.all()[0].id)
+        other.sent(statement(1))
+        rest = list(told)
+
+    assert rest == []
+
+
 @pytest.mark.parametrize("given", ["x", "-1", "1.5", "9" * 30, ""])
 def test_a_place_that_is_none_is_refused(shared: ApiClient, given: str) -> None:
     answer = shared.get("/events/stream", headers={"Last-Event-ID": given})

@@ -1,8 +1,10 @@
 """Nobody stops the service by holding connections, by odd requests, or by guessing keys."""
 
 import asyncio
+import json
 import socket
 import struct
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count
@@ -15,6 +17,7 @@ from litestar.connection import ASGIConnection
 from stateward.engine.system import raise_open_files
 from stateward.server.auth import session_cookie
 from stateward.server.connections import FULL, BoundedProtocol, Connections
+from stateward.server.paging import list_name
 from stateward.server.strict import DEPTH_MAX
 from stateward.server.throttle import LIMITS, WINDOW_S, Failures, account_of, address_of
 from stateward.settings.server import ApiSettings
@@ -199,6 +202,22 @@ def test_json_that_is_not_what_it_should_be_is_400(shared: ApiClient, body: byte
     )
 
     assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+@pytest.mark.parametrize(
+    ("at", "after", "numbers"),
+    [(0, "", [10**30] * 3), (0, "", [-1] * 3), (2**63, "", []), (0, "\x00", [])],
+)
+def test_a_cursor_that_a_client_made_up_is_refused(
+    shared: ApiClient, at: int, after: str, numbers: list[int]
+) -> None:
+    record = shared.sent(statement(next(NUMBERS)))
+    of = list_name("items", record, None, None, None)
+    cursor = urlsafe_b64encode(json.dumps([of, at, after, numbers]).encode()).decode()
+
+    answer = shared.get(f"/records/{record}/items", params={"cursor": cursor})
+
+    assert (answer.status_code, problem(answer)) == (422, "unprocessable")
 
 
 def test_a_whole_number_may_have_a_point(shared: ApiClient) -> None:

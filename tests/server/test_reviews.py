@@ -163,6 +163,8 @@ def test_roles_say_who_may_look_and_who_may_decide(api: ApiClient) -> None:
     assert problem(viewer.post(f"/reviews/{record.id}/claim")) == "forbidden"
     assert elsewhere.get("/reviews/pending").json()["items"] == []
     assert problem(elsewhere.post(f"/reviews/{record.id}/claim")) == "not-found"
+    named = {"action": "approve", "reviewer": "somebody-else"}
+    assert problem(reviewer.post(f"/workflows/{record.id}/review", json=named)) == "forbidden"
     assert reviewer.post(f"/reviews/{record.id}/claim").is_success
 
 

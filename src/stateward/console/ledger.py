@@ -24,6 +24,7 @@ from stateward.engine.mirror import MirrorState, mirror_state
 from stateward.ledger import Ledger, SnapshotInfo
 from stateward.ledger.history_checkpoint import lanes_root
 from stateward.monitoring.dashboard import HistoryPage
+from stateward.server.administration import check_whole
 from stateward.server.audit import note
 from stateward.server.auth import (
     Asked,
@@ -70,13 +71,19 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
-class Ledgers(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the page shows but the search."""
+class WholeHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """How much there is of the history of all pipelines, and where."""
 
     count: int
     lanes: int
     root: str
     mirror: Mirrored | None
+
+
+class Ledgers(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the page shows but the search; `whole` is None for who may not see all of it."""
+
+    whole: WholeHistory | None
     acts: list[AuditEntry]
 
 
@@ -114,18 +121,26 @@ async def ledger(
 
 def look(app: App, caller: Caller) -> Ledgers:
     """Where the history is and what people did."""
-    mirror = app.settings.ledger.mirror
     # As the API has it: the audit log tells of sign-ins, reads and settings, and is for administrators.
     query = AuditQuery(machines=caller.machines, own=caller.actor)
     found = app.audit.find(query, limit=ACTS_SHOWN) if caller.may("admin") else []
     acts = [entry for _, entry in found]
+    return Ledgers(whole=_look_at_whole(app) if _is_for(caller) else None, acts=acts)
+
+
+def _is_for(caller: Caller) -> bool:
+    """Whether a caller may ask about the whole history, as `/verify` of the API has it."""
+    return caller.may("observe") and caller.covers_all
+
+
+def _look_at_whole(app: App) -> WholeHistory:
+    mirror = app.settings.ledger.mirror
     lanes = app.store.lanes()
-    return Ledgers(
+    return WholeHistory(
         count=sum(each.count for each in lanes),
         lanes=sum(each.lane != FORMER for each in lanes),
         root=lanes_root(lanes).hex(),
         mirror=None if mirror is None else describe_mirror(app, Path(mirror)),
-        acts=acts,
     )
 
 
@@ -162,6 +177,7 @@ def _files(folder: Path) -> list[Path]:
 @post("/ledger/verify", opt={"right": "observe"}, status_code=200)
 async def verify(request: Asked) -> Response[bytes]:
     """Read and check the whole history, in a thread of its own; the page asks how far it is."""
+    check_whole(request)
     state = request.app.state
     if not _verification(request).is_running:
         state.console_verified = Verified(is_running=True)
@@ -173,9 +189,10 @@ async def verify(request: Asked) -> Response[bytes]:
     return fragment(request, "verified.html", {"verified": _verification(request)})
 
 
-@get("/ledger/verified", opt={"right": "read"})
+@get("/ledger/verified", opt={"right": "observe"})
 async def verification_page(request: Asked) -> Response[bytes]:
     """How far it is, or what it found."""
+    check_whole(request)
     return fragment(request, "verified.html", {"verified": _verification(request)})
 
 

@@ -25,7 +25,7 @@ from stateward.core.model import (
 )
 from stateward.engine.system import is_alive
 from stateward.notifications import Delivery, DeliveryAttempt, Webhook
-from stateward.server import machines, webhooks
+from stateward.server import batches, machines, webhooks
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -68,7 +68,7 @@ class Operating(msgspec.Struct, frozen=True, kw_only=True):
     now: Micros
     checks: list[Check]
     workers: list[Busy]
-    events_waiting: int
+    events_waiting: int | None
     pauses: list[Pause]
     machines: list[Stages]
     webhooks: list[Webhook]
@@ -103,16 +103,19 @@ async def _live(request: Asked, wanted: str) -> Response[bytes]:
 def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
     """What the caller may know of the installation; without what does not change by itself, if not whole."""
     now = app.clock()
-    may_observe, may_administer = caller.may("observe"), caller.may("admin")
-    covered = [each for each in app.notifications.webhooks() if _is_told(caller, each)]
+    may_observe = caller.may("observe")
+    # As the API has it: the installation is for those who may see all of it.
+    is_observer = may_observe and caller.covers_all
+    is_administrator = caller.may("admin") and caller.covers_all
+    covered = [each for each in app.notifications.webhooks() if webhooks.covers(caller, each)]
     ids = {each.id for each in covered}
     wanted = state if state in ("pending", "delivered", "dead") else None
     deliveries = app.notifications.deliveries(state=wanted, limit=DELIVERIES_SHOWN)  # type: ignore[arg-type]
     return Operating(
         now=now,
-        checks=[*checks(app)] if may_observe and is_whole else [],
+        checks=[*checks(app)] if is_observer and is_whole else [],
         workers=[_busy(app, each, caller, now) for each in app.bus.workers()],
-        events_waiting=app.bus.depth(),
+        events_waiting=app.bus.depth() if caller.covers_all else None,
         pauses=[each for each in app.store.pauses() if caller.covers(each.machine)],
         machines=[
             Stages(name=own.name, stages=[stage.name for stage in own.stages])
@@ -121,18 +124,18 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
         ],
         webhooks=covered if may_observe else [],
         deliveries=[each for each in deliveries if each.webhook_id in ids] if may_observe else [],
-        letters=_letters(app, caller),
+        letters=_letters(app) if is_observer else [],
         keys=[(each, each.is_live(now)) for each in app.keys.all()[-KEYS_SHOWN:]]
-        if may_administer and is_whole
+        if is_administrator and is_whole
         else [],
         batches=[
             each
             for each in app.idempotency.batches(limit=BATCHES_SHOWN)
-            if not caller.machines or set(each.pipelines) & set(caller.machines)
+            if batches.is_seen(caller, each)
         ]
         if caller.may("act")
         else [],
-        settings=_settings(app) if may_administer and is_whole else "",
+        settings=_settings(app) if is_administrator and is_whole else "",
     )
 
 
@@ -146,16 +149,7 @@ def _busy(app: App, worker: WorkerInfo, caller: Caller, now: Micros) -> Busy:
     )
 
 
-def _is_told(caller: Caller, webhook: Webhook) -> bool:
-    if not caller.machines:
-        return True
-    return all(caller.covers(event.partition(".")[0]) for event in webhook.events)
-
-
-def _letters(app: App, caller: Caller) -> list[DeadLetter]:
-    """Of all machines together, so only for those who may see all."""
-    if caller.machines or not caller.may("observe"):
-        return []
+def _letters(app: App) -> list[DeadLetter]:
     return [letter for _, letter in app.store.dead_letters(limit=LETTERS_SHOWN)]
 
 

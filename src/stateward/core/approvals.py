@@ -47,15 +47,15 @@ def person_of(actor: str, reviewer: Json = None) -> str:
 
 
 def is_same_person(one: str, other: str) -> bool:
-    """Whether two names are to be taken for one person's.
+    """Whether two names are to be taken for one person's; case tells no people apart.
 
     `anna@a.org` and `anna@b.org` are two people. A bare name and an address that begins with it are one: the same
     person may have a key by name and a link by address, and must not count twice.
     """
-    if one == other:
+    if one.casefold() == other.casefold():
         return True
-    name, is_address, _ = one.partition("@")
-    other_name, is_other_address, _ = other.partition("@")
+    name, is_address, _ = one.casefold().partition("@")
+    other_name, is_other_address, _ = other.casefold().partition("@")
     return name == other_name and not (is_address and is_other_address)
 
 

@@ -531,7 +531,9 @@ class Reviews(ReviewTasks):
             raise InvalidRequest("a correction names at least one field and its right value")
         if len(deciding.corrected) > VALUES_MAX:
             raise InvalidRequest(f"a correction has at most {VALUES_MAX} fields")
-        if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]) and self._is_own(record, deciding.actor):
+        if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]) and self._is_own(
+            record, deciding.actor, deciding.reviewer
+        ):
             raise ReviewRefused(
                 f"{plain_actor(deciding.actor)} submitted {record.id}, and who submits a document may not accept it: "
                 "another person must decide it"
@@ -558,11 +560,11 @@ class Reviews(ReviewTasks):
                 f"give a reason (`notes`, --reason): {record.id} is timed out before its deadline{until}"
             )
 
-    def _is_own(self, record: Record, actor: str) -> bool:
+    def _is_own(self, record: Record, actor: str, reviewer: str | None = None) -> bool:
         """Whether a person accepts what the same person submitted.
 
         `auto` allows it while there are no API keys: without them people cannot be distinguished. An external driver
-        that submitted a record delivers the answers of other people, so it is not compared with itself.
+        that submitted a record delivers the answers of other people, so its key is not compared with itself.
         """
         if self._self_approval == "allow":
             return False
@@ -570,9 +572,10 @@ class Reviews(ReviewTasks):
             return False
         return any(
             # By name: two keys, or a key and a link, of one person are still one person.
-            is_same_person(person_of(submitter), person_of(actor))
+            is_same_person(person_of(submitter), person)
             for submitter in self._submitters(record)
-            if not (submitter.startswith(SEQUENCER) and actor.startswith(SEQUENCER))
+            for person in (person_of(actor), person_of(actor, reviewer))
+            if not (submitter == actor and actor.startswith(SEQUENCER) and person != reviewer)
         )
 
     def _submitters(self, record: Record) -> Iterator[str]:

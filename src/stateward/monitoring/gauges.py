@@ -80,22 +80,26 @@ class Monitor:
             each for each in self._machines() if self._settings.machine(each.name).metrics.enabled
         )
 
-    def text(self) -> str:
-        """All metrics, as of now."""
+    def text(self, only: Sequence[str] = ()) -> str:
+        """All metrics, as of now; with `only`, those of these machines and nothing of the installation."""
         self.update_counters()
-        machines = list(self._enabled())
+        machines = [each for each in self._enabled() if not only or each.name in only]
         names = {each.name for each in machines}
         counters = self._counters.all()
         families = [
             *(each for machine in machines for each in self._of_machine(machine.name, counters)),
             *(_of_machines(metric, name, counters, names) for metric, name in _OF_ALL),
             *self._of_records(machines),
-            *self._of_service(),
-            *_of_attempts(counters),
-            *self._of_deliveries(),
-            Family(metric=metrics.BUILD, samples={(self._version,): 1}),
         ]
+        if not only:
+            families += self._of_installation(counters)
         return metrics.exposition(families)
+
+    def _of_installation(self, counters: Sequence[CounterValue]) -> Iterator[Family]:
+        yield from self._of_service()
+        yield from _of_attempts(counters)
+        yield from self._of_deliveries()
+        yield Family(metric=metrics.BUILD, samples={(self._version,): 1})
 
     def update_counters(self, *, batches_max: int = BATCHES_MAX) -> bool:
         """Count the new transitions, each batch in its own transaction; whether some may be left."""

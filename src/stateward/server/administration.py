@@ -71,7 +71,7 @@ async def verify_against(
 
 def check_whole(request: Asked) -> None:
     """Refuse a key that covers some pipelines only what concerns all of them."""
-    if caller_of(request).machines:
+    if not caller_of(request).covers_all:
         raise Refusal("forbidden", "this key covers some pipelines only, and this concerns all")
 
 

@@ -90,6 +90,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the caller may see a machine's records."""
         return not self.machines or machine in self.machines
 
+    @property
+    def covers_all(self) -> bool:
+        """Whether no pipeline is hidden from the caller; what concerns the installation is for those alone."""
+        return not self.machines
+
     def may(self, right: Right) -> bool:
         """Whether the caller has a right; the user of this machine has all."""
         return self.key is None or self.key.may(right)
@@ -291,6 +296,15 @@ def _by_link(app: App, link_id: str, token: str) -> Caller | None:
         expires_at=link.expires_at,
     )
     return Caller(key=reviewer, session=token, record_id=link.record_id)
+
+
+def is_let_in(app: App, caller: Caller) -> bool:
+    """Whether a caller who was let in before still would be: what an answer without an end asks as it goes on."""
+    if caller.key is None:
+        return not app.keys.any_exist()
+    if caller.session is not None:
+        return _signed_in(app, caller.session) is not None
+    return app.keys.live(caller.key.id, now=app.clock()) is not None
 
 
 def csrf_token(secret: str) -> str:

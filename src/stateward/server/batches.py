@@ -119,7 +119,7 @@ async def list_(
         following = None
         if len(found) > rows:
             following = write_cursor(Cursor(of=of, after=found[rows - 1].id))
-        shown = [views.batch_view(each) for each in found[:rows] if _is_seen(caller, each)]
+        shown = [views.batch_view(each) for each in found[:rows] if is_seen(caller, each)]
         return views.json_answer(
             schemas.BatchPage(items=shown, next=following), headers=link(request.url, following)
         )
@@ -181,9 +181,9 @@ async def abort(
     return reply(await write_once(request, once, Call(act), answer))
 
 
-def _is_seen(caller: Caller, batch: Batch) -> bool:
+def is_seen(caller: Caller, batch: Batch) -> bool:
     """A batch that reaches beyond what the caller may see is none of the caller's business."""
-    return not caller.machines or (
+    return caller.covers_all or (
         bool(batch.pipelines) and set(batch.pipelines) <= set(caller.machines)
     )
 
@@ -191,7 +191,7 @@ def _is_seen(caller: Caller, batch: Batch) -> bool:
 def get_visible_batch(app: App, caller: Caller, batch_id: str) -> Batch:
     """A batch, if the caller may see it."""
     batch = app.idempotency.batch(batch_id)
-    if not _is_seen(caller, batch):
+    if not is_seen(caller, batch):
         raise UnknownName("batch", clean_text(batch_id, chars_max=80))
     return batch
 

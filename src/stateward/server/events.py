@@ -18,6 +18,7 @@ from stateward.server.auth import (
     Asked,
     Caller,
     caller_of,
+    is_let_in,
     own_machine,
     service_of,
 )
@@ -95,7 +96,10 @@ async def _lines(
         quiet_s = 0.0
         while not service.hub.is_ending:
             turn = service.hub.turn()
-            events, last = await service.broad.ask(partial(_after, caller, seq, machine))
+            found = await service.broad.ask(partial(_after, caller, seq, machine))
+            if found is None:
+                return
+            events, last = found
             for event in events:
                 yield event
             if events:
@@ -112,8 +116,12 @@ async def _lines(
         service.streams -= 1
 
 
-def _after(caller: Caller, seq: int, machine: str | None, app: App) -> tuple[list[bytes], int]:
-    """The events after a place in the log, and the last place that was looked at."""
+def _after(
+    caller: Caller, seq: int, machine: str | None, app: App
+) -> tuple[list[bytes], int] | None:
+    """The events after a place in the log, and the last place that was looked at; None to who may see none any more."""
+    if not is_let_in(app, caller):
+        return None
     found = app.store.log(after=seq, limit=BATCH)
     shown = [
         each for each in found if caller.covers(each.machine) and machine in (None, each.machine)

@@ -5,7 +5,7 @@ from typing import Any
 from litestar import Response, get
 
 from stateward.app import App
-from stateward.server.auth import Asked, reply, service_of
+from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
 from stateward.telemetry.metrics import CONTENT_TYPE
@@ -20,7 +20,11 @@ from stateward.telemetry.metrics import CONTENT_TYPE
     tags=["service"],
 )
 async def metrics(request: Asked) -> Response[str]:
-    """In the text format. Every process gives the same numbers: they come from the database."""
+    """In the text format. Every process gives the same numbers: they come from the database.
+
+    A key that covers some pipelines gets theirs, without those of the installation.
+    """
+    machines = caller_of(request).machines
 
     def look(app: App) -> Answer:
         if not app.monitor.is_enabled:
@@ -29,7 +33,7 @@ async def metrics(request: Asked) -> Response[str]:
                 "metrics are off: set metrics.enabled in the section of a machine, or take the profile enterprise",
             )
         headers = {"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"}
-        return Answer(status=200, headers=headers, body=app.monitor.text().encode())
+        return Answer(status=200, headers=headers, body=app.monitor.text(machines).encode())
 
     return reply(await service_of(request).broad.ask(look))
 

@@ -3,15 +3,17 @@
 import base64
 import binascii
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from litestar.datastructures import URL
 
-from stateward.core.model import Micros
 from stateward.server.problems import Refusal
 
 CURSOR_CHARS_MAX = 1000
+# Anyone can write a cursor: no number in it may be one that a database cannot take, nor a text.
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Text = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")]
 
 
 class Cursor(
@@ -20,9 +22,9 @@ class Cursor(
     """The last thing that was seen of a list, and the moment that its query means."""
 
     of: str
-    at: Micros = 0
-    after: str = ""
-    numbers: tuple[int, ...] = ()
+    at: Whole = 0
+    after: Text = ""
+    numbers: tuple[Whole, ...] = ()
 
 
 _decoder = msgspec.json.Decoder(Cursor)

@@ -32,10 +32,12 @@ from stateward.server.description import (
     SENDING,
     SENT,
     STEPPING,
+    WRITING,
     described_as,
     form_body,
 )
-from stateward.server.operations import LOOK_PAUSE_S, get_record
+from stateward.server.executors import Call
+from stateward.server.operations import LOOK_PAUSE_S, get_record, write_once
 from stateward.server.parameters import (
     CursorText,
     IdempotencyKey,
@@ -67,10 +69,12 @@ __all__ = [
     "SENDING",
     "SENT",
     "STEPPING",
+    "WRITING",
     "Answer",
     "App",
     "Ask",
     "Asked",
+    "Call",
     "Caller",
     "CursorText",
     "DecisionRequest",
@@ -106,4 +110,5 @@ __all__ = [
     "strict_json",
     "text_of",
     "trace_of",
+    "write_once",
 ]

@@ -181,7 +181,7 @@ _KINDS = (
         "unknown-value",
         422,
         "Unknown value",
-        "`allowed` names the source types, pipelines or priorities.",
+        "`allowed` names those that there are: source types, pipelines, priorities, stages, files.",
     ),
     Kind(
         "key-reused",

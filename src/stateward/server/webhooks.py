@@ -73,7 +73,7 @@ async def list_(request: Asked) -> Response[schemas.WebhookList]:
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        found = [each for each in app.notifications.webhooks() if _covers(caller, each)]
+        found = [each for each in app.notifications.webhooks() if covers(caller, each)]
         return views.json_answer(schemas.WebhookList(items=[webhook_view(each) for each in found]))
 
     return reply(await service_of(request).quick.ask(look))
@@ -95,7 +95,7 @@ async def create(
             secret=data.secret,
             actor=caller.actor,
         )
-        if not _covers(caller, made):  # the transaction that made it is undone with this
+        if not covers(caller, made):  # the transaction that made it is undone with this
             raise Refusal("forbidden", "the key does not cover all of these machines")
         return made
 
@@ -276,7 +276,7 @@ async def deliveries(
     at = read_cursor(cursor, of=of)
 
     def look(app: App) -> Answer:
-        covered = {each.id for each in app.notifications.webhooks() if _covers(caller, each)}
+        covered = {each.id for each in app.notifications.webhooks() if covers(caller, each)}
         if webhook_id is not None:
             get_visible_webhook(app, caller, webhook_id)
         found = app.notifications.deliveries(
@@ -373,9 +373,9 @@ def _clean(given: str) -> str:
     return clean_text(given, chars_max=ID_CHARS_MAX)
 
 
-def _covers(caller: Caller, webhook: Webhook) -> bool:
+def covers(caller: Caller, webhook: Webhook) -> bool:
     """Whether all that a webhook is told of is the caller's business."""
-    if not caller.machines:
+    if caller.covers_all:
         return True
     return all(caller.covers(event.partition(".")[0]) for event in webhook.events)
 
@@ -383,7 +383,7 @@ def _covers(caller: Caller, webhook: Webhook) -> bool:
 def get_visible_webhook(app: App, caller: Caller, webhook_id: str) -> Webhook:
     """A webhook, if all that it is told of is the caller's business."""
     webhook = app.notifications.webhook(_clean(webhook_id))
-    if not _covers(caller, webhook):
+    if not covers(caller, webhook):
         raise UnknownName("webhook", clean_text(webhook_id, chars_max=80))
     return webhook
 

@@ -105,7 +105,7 @@ class Rig:
     def open(self, machine: str | None = None, **parts: object) -> Record:
         """A new record, of the first machine unless another is named."""
         name = machine or next(iter(self.registry.newest))
-        opening = Submission(machine=name, actor=f"{PERSON}test", **parts)  # type: ignore[arg-type]
+        opening = Submission(machine=name, **{"actor": f"{PERSON}test", **parts})  # type: ignore[arg-type]
         return self.coordinator.submit([opening])[0].record
 
     def ask(

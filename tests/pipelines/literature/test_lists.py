@@ -225,6 +225,10 @@ def test_papers_are_added_followed_and_cited_over_http_as_beside_the_database(
         api.app.run_until_idle()
         first = CliRunner().invoke(cli, [*url, *words])
         again = CliRunner().invoke(cli, [*url, *words])
+        papers = {"papers": [{"line": 1, "ids": {"pmid": "99000009"}}]}
+        once = {"Idempotency-Key": "k"}
+        twice = [api.post("/literature/papers", json=papers, headers=once) for _ in range(2)]
+        other = api.post("/literature/papers", json={**papers, "reason": "x"}, headers=once)
         asked = (
             ("cite", read_id[:-2], "--format", "csl-json"), ("ir", read_id), ("status", "--json"),
             ("duplicates", "--jsonl"), ("cite", ids_of(first)[0]), ("ir", "LT_nothing"),
@@ -245,6 +249,8 @@ def test_papers_are_added_followed_and_cited_over_http_as_beside_the_database(
     assert [each.exit_code for each in far[:4]] == [0, 0, 0, 0]
     assert '"id": "' in far[0].stdout
     assert json.loads(far[1].stdout)["source"]["record_id"] == read_id
+    assert twice[0].json() == twice[1].json(), "not that it is known by now"
+    assert (other.status_code, other.json()["type"].rpartition(":")[2]) == (422, "key-reused")
 
 
 def test_the_console_makes_every_move_by_the_rules_of_the_machine(tmp_path: Path) -> None:

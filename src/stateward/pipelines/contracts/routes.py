@@ -15,6 +15,7 @@ import msgspec
 from litestar import Response, Router, get, post
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
+from stateward.core.approvals import is_same_person, person_of
 from stateward.core.errors import InvalidTransition, ReviewTaken
 from stateward.core.model import (
     AUTO,
@@ -295,6 +296,7 @@ async def review(
 ) -> Response[schemas.Workflow]:
     """Approve, correct or reject; `timeout` ends it at its deadline, or earlier for an administrator who says why."""
     service, caller = service_of(request), caller_of(request)
+    _check_named(caller, data.reviewer)
     deciding = DecisionRequest(
         record_id=workflow_id,
         action=data.action,
@@ -322,6 +324,16 @@ async def review(
 
     once = once_of(caller, request, key, (await request.body(), if_match or ""))
     return reply(await _once(request, once, run))
+
+
+def _check_named(caller: Caller, reviewer: str | None) -> None:
+    """Who only reviews decides in their own name: in those of others one person would give all approvals."""
+    is_own = reviewer is None or is_same_person(reviewer, person_of(caller.actor))
+    if not is_own and not caller.may("act"):
+        raise Refusal(
+            "forbidden",
+            "a decision of another person is brought by an external driver, whose key has the right to act",
+        )
 
 
 def _decide(app: App, deciding: DecisionRequest, vertical: str | None) -> None:

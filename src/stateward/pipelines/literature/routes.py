@@ -19,17 +19,21 @@ from stateward.pipelines.literature.papers import (
 )
 from stateward.pipelines.literature.progress import Progress
 from stateward.server.plugin_api import (
+    WRITING,
     Answer,
     App,
     Asked,
+    Call,
     IdempotencyKey,
     caller_of,
     described_as,
     get_visible_record,
     json_answer,
+    once_of,
     own_machine,
     reply,
     service_of,
+    write_once,
 )
 
 CITED_MAX = 200
@@ -131,7 +135,7 @@ async def citations(
 
 @post(
     "/papers",
-    opt=described_as("submit", problems=("invalid-request",)),
+    opt=described_as("submit", problems=(*WRITING, "unknown-value")),
     status_code=200,
     operation_id="addPapers",
     summary="Add the papers that a list names",
@@ -141,18 +145,23 @@ async def add(
 ) -> Response[AddedPapers]:
     """A record for every entry; known ones and those that the settings do not want are skipped with the reason.
 
-    To send the same entries again adds nothing twice, with or without an idempotency key.
+    To send the same entries again adds nothing twice. With an idempotency key the first answer comes back; without
+    one the entries are known.
     """
     caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
 
-    def act(app: App) -> Answer:
+    def act(app: App) -> AddedPapers:
         own_machine(app, caller, MACHINE)
         added = StoredPapers(app, caller.actor).add(
             data.papers, reason=data.reason, is_filtered=data.is_filtered
         )
-        return json_answer(AddedPapers(items=[AddedPaper.of(each) for each in added]))
+        return AddedPapers(items=[AddedPaper.of(each) for each in added])
 
-    return reply(await service_of(request).writer.ask(act))
+    def answer(_: App, added: AddedPapers) -> Answer:
+        return json_answer(added)
+
+    return reply(await write_once(request, once, Call(act), answer))
 
 
 HANDLERS: list[Any] = [
