@@ -166,7 +166,7 @@ def test_a_key_sees_its_own_pipelines_and_no_others(api: ApiClient) -> None:
 
 
 def test_bulk_actions_of_others_are_not_seen(api: ApiClient) -> None:
-    everything = api.with_key(name="all", role="operator")
+    everything = api.with_key(name="all", role="admin")
     contracts = api.with_key(name="contracts", role="operator", pipelines=["contract"])
     everything.sent()
     batch = everything.post("/batches", json={"action": "cancel", "query": "machine:upload"}).json()
@@ -175,6 +175,17 @@ def test_bulk_actions_of_others_are_not_seen(api: ApiClient) -> None:
     assert contracts.post(f"/batches/{batch['id']}/abort").status_code == 404
     assert contracts.get("/batches").json()["items"] == []
     assert everything.get(f"/batches/{batch['id']}").status_code == 200
+
+    # The beginning of an id is enough, for who may see what it is of.
+    hook = everything.post(
+        "/webhooks", json={"url": "https://example.org/a", "events": ["upload.normalized"]}
+    ).json()
+    key = everything.get("/keys").json()["items"][1]
+    for path in (f"/batches/{batch['id'][:20]}", f"/webhooks/{hook['id'][:9]}"):
+        assert everything.get(path).json()["id"] in (batch["id"], hook["id"])
+        assert contracts.get(path).status_code == 404
+    revoked = everything.http.delete(f"/keys/{key['id'][:6]}").json()
+    assert revoked == {"id": key["id"], "was_open": True}
 
 
 def test_a_rate_that_is_used_up_says_when_to_come_back(api: ApiClient) -> None:

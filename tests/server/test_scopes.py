@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.console import console
-from stateward.server.asgi import described
+from stateward.server.asgi import describe_api
 from stateward.server.pages import operations
 from stateward.settings import Settings
 from tests.server.api_client import ApiClient, serving, statement
@@ -42,7 +42,8 @@ class Walk:
             "rest": "nowhere",
         }
         assert self.owner.post("/machines/upload/pause", json=reason).is_success
-        assert self.owner.post(f"/records/{self.upload}/hold", json={"is_held": True, **reason})
+        held = self.owner.post(f"/records/{self.upload}/hold", json={"is_held": True, **reason})
+        assert held.is_success
         self.told = (
             self.upload, self.failed, self.ids["batch_id"], self.ids["webhook_id"], MARK, COLOUR, "owner-of-all",
             'machine="upload"', "upload.normalized",
@@ -56,7 +57,7 @@ class Walk:
             for route in getattr(handler, "routes", ())
             if "GET" in route.methods
         )
-        paths = [path for path, method, _ in operations(described()) if method.upper() == "GET"]
+        paths = [path for path, method, _ in operations(describe_api()) if method.upper() == "GET"]
         for path in (*paths, *pages):
             if path != STREAM:
                 yield re.sub(r"\{(\w+)(:\w+)?\}", self._fill, path)
@@ -72,7 +73,7 @@ class Walk:
         yield "/console/search?q=Coffee"
 
     def _fill(self, found: re.Match[str]) -> str:
-        return self.ids.get(found[1], self.upload)
+        return str(self.ids.get(found[1], self.upload))
 
 
 @pytest.fixture

@@ -212,6 +212,7 @@ def test_a_doubtful_contract_waits_for_a_person_whose_answer_is_brought(
     second = driver.reviews("reject", notes="no")
     assert (second.status_code, problem(second)) == (409, "review-taken")
     assert driver.history()[-1].metadata["reviewer"] == "Ada"
+    assert api.get(f"/workflows/{driver.id[:-4]}").json()["workflowId"] == driver.id
 
 
 def test_a_correction_is_held_to_the_rules_and_kept_in_canonical_form(

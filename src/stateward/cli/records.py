@@ -113,6 +113,8 @@ def _value_text(key: str, value: object) -> str:
         return ", ".join(f"{name}={each}" for name, each in value.items())
     if key == "files" and isinstance(value, list):
         return ", ".join(f"{each['stage']}/{each['name']}" for each in value)
+    if isinstance(value, list):
+        return "; ".join(str(each) for each in value)
     return str(value)
 
 
@@ -336,7 +338,8 @@ def explain(context: CliContext, record_id: str) -> None:
     if context.json:
         context.emit(why)
         return
-    write(f"{why.id} is in {why.status}: {why.sentence}")
+    place = "" if why.code == "ended" else f"is in {why.status}: "
+    write(f"{why.id} {place}{why.sentence}")
     if why.advice:
         write(f"what to do: {why.advice}")
 

@@ -1,5 +1,6 @@
 """The ASGI application: all routes, and what is around each request."""
 
+import re
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cache, lru_cache
@@ -53,6 +54,7 @@ from stateward.server.executors import overload_refusal
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
+from stateward.server.short_ids import find_records
 from stateward.server.strict import ApiRequest, note_queries
 from stateward.server.upload_stream import ClientGone
 from stateward.settings import Settings
@@ -61,6 +63,7 @@ from stateward.settings import Settings
 FURTHER = ("stateward.server.metrics", "stateward.server.webhooks")
 DETAIL_CHARS_MAX = 500
 HTML = "text/html"
+ID_PARAMETER = re.compile(r"\{(\w+_id):str\}")
 # A refusal as a page for people.
 PageOf: TypeAlias = Callable[[Request[Any, Any, Any], Refusal], Response[Any]]
 
@@ -113,7 +116,10 @@ def _with_routes(
         debug=False,
     )
     note_queries(app, own)
-    app.state.record_ids = {"record_id", *_id_fields(plugins)}
+    app.state.short_ids = {
+        **dict.fromkeys(("record_id", *_id_fields(plugins), *_own_ids(plugins)), find_records),
+        **{name: find for module in (batches, keys, *_further()) for name, find in module.FINDERS},
+    }
     _check_rights(app)
     return app
 
@@ -148,13 +154,28 @@ def _id_fields(plugins: Sequence[Plugin]) -> list[str]:
     return [each.id_field for plugin in plugins for each in plugin.resources]
 
 
+def _further() -> list[Any]:
+    """The modules that an installation may lack."""
+    return [import_module(name) for name in FURTHER if find_spec(name) is not None]
+
+
+def _own_ids(plugins: Sequence[Plugin]) -> set[str]:
+    """What the routes that pipelines contribute call ids: always of records, which is all that they have."""
+    paths = (
+        route.path
+        for plugin in plugins
+        for handler in _plugin_routes(plugin)
+        for route in getattr(handler, "routes", ())
+    )
+    return {name for path in paths for name in ID_PARAMETER.findall(path)}
+
+
+def _plugin_routes(plugin: Plugin) -> list[ControllerRouterHandler]:
+    return resolve(plugin.routes) if plugin.routes else []
+
+
 def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
-    further = [
-        handler
-        for name in FURTHER
-        if find_spec(name) is not None
-        for handler in import_module(name).HANDLERS
-    ]
+    further = [handler for module in _further() for handler in module.HANDLERS]
     machines_ = {
         machine.name: machine for plugin in plugins for machine in discovery.machines(plugin)
     }
@@ -163,11 +184,7 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
         for plugin in plugins
         for each in plugin.resources
     ]
-    contributed: list[ControllerRouterHandler] = []
-    for plugin in plugins:
-        if plugin.routes:
-            handlers: list[ControllerRouterHandler] = resolve(plugin.routes)
-            contributed += handlers
+    contributed = [handler for plugin in plugins for handler in _plugin_routes(plugin)]
     return [
         *resources,
         *records.HANDLERS,

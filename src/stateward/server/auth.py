@@ -142,7 +142,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
             "forbidden", f"a key with the role {caller.key.role} may not do that ({right})"
         )
     if caller.record_id is None and connection.path_params:
-        await complete_ids(service, connection, connection.app.state.record_ids, caller.machines)
+        await complete_ids(service, connection, connection.app.state.short_ids, caller)
 
 
 def _check_limits(

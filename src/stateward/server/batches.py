@@ -39,6 +39,8 @@ from stateward.server.parameters import (
 )
 from stateward.storage.idempotency import Answer, Batch
 
+NEWEST_MAX = 1000  # among which a bulk action is found by the beginning of its id
+
 
 @post(
     "/",
@@ -188,6 +190,12 @@ def is_seen(caller: Caller, batch: Batch) -> bool:
     )
 
 
+def find_batches(app: App, caller: Caller, given: str) -> list[str]:
+    """The bulk actions whose ids begin so, of the newest that a caller may see."""
+    newest = app.idempotency.batches(limit=NEWEST_MAX)
+    return [each.id for each in newest if is_seen(caller, each) and each.id.startswith(given)]
+
+
 def get_visible_batch(app: App, caller: Caller, batch_id: str) -> Batch:
     """A batch, if the caller may see it."""
     batch = app.idempotency.batch(batch_id)
@@ -196,6 +204,7 @@ def get_visible_batch(app: App, caller: Caller, batch_id: str) -> Batch:
     return batch
 
 
+FINDERS = (("batch_id", find_batches),)
 HANDLERS: list[Any] = [
     Router(path="/batches", route_handlers=[create, list_, show, abort], tags=["batches"])
 ]

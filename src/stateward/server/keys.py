@@ -15,7 +15,7 @@ from stateward.app.key_views import key_view
 from stateward.core.model import clean_text
 from stateward.server import views
 from stateward.server.administration import check_whole
-from stateward.server.auth import Asked, caller_of, once_of, reply, service_of
+from stateward.server.auth import Asked, Caller, caller_of, once_of, reply, service_of
 from stateward.server.executors import Call
 from stateward.server.operations import write_once
 from stateward.server.parameters import IdempotencyKey
@@ -100,4 +100,11 @@ async def revoke(request: Asked, key_id: FromPath[str]) -> Response[schemas.KeyR
     return reply(await service_of(request).writer.ask(act))
 
 
+def find_keys(app: App, caller: Caller, given: str) -> list[str]:
+    """The keys whose ids begin so, for who may see keys."""
+    is_let_in = caller.may("admin") and caller.covers_all
+    return [each.id for each in app.keys.all() if is_let_in and each.id.startswith(given)]
+
+
+FINDERS = (("key_id", find_keys),)
 HANDLERS: list[Any] = [list_, create, revoke]

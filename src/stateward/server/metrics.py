@@ -38,4 +38,5 @@ async def metrics(request: Asked) -> Response[str]:
     return reply(await service_of(request).broad.ask(look))
 
 
+FINDERS = ()
 HANDLERS: list[Any] = [metrics]

@@ -82,9 +82,9 @@ def reference(document: Document) -> str:
         "## Problems",
         "Every answer of 400 and above is `application/problem+json` with `type`, `title`, `status` and `detail`. "
         "`type` is `urn:stateward:problem:` and the word below; it never changes its meaning.",
-        "400 is a request that does not fit its description in `/openapi.json`: mend the program that made it. 422 is one "
-        "that fits, and cannot be meant so here: a query that names no status, a cursor of another list, a stage that "
-        "the machine has not. 404 is an id of nothing, or of what the key does not cover.",
+        "400 is a request that does not fit its description in `/openapi.json`: mend the program that made it. 422 is "
+        "one that fits, and cannot be meant so here: a query that names no status, a cursor of another list, a stage "
+        "that the machine has not. 404 is an id of nothing, or of what the key does not cover.",
         _table(
             ("type", "status", "when"),
             [(f"`{kind.slug}`", str(kind.status), kind.when) for kind in KINDS.values()],

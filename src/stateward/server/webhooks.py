@@ -380,6 +380,12 @@ def covers(caller: Caller, webhook: Webhook) -> bool:
     return all(caller.covers(event.partition(".")[0]) for event in webhook.events)
 
 
+def find_webhooks(app: App, caller: Caller, given: str) -> list[str]:
+    """The webhooks whose ids begin so, of those that a caller may see."""
+    own = (each.id for each in app.notifications.webhooks() if covers(caller, each))
+    return [each for each in own if each.startswith(given)]
+
+
 def get_visible_webhook(app: App, caller: Caller, webhook_id: str) -> Webhook:
     """A webhook, if all that it is told of is the caller's business."""
     webhook = app.notifications.webhook(_clean(webhook_id))
@@ -388,6 +394,7 @@ def get_visible_webhook(app: App, caller: Caller, webhook_id: str) -> Webhook:
     return webhook
 
 
+FINDERS = (("webhook_id", find_webhooks),)
 HANDLERS: list[Any] = [
     Router(
         path="/webhooks",
