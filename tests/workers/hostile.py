@@ -324,6 +324,18 @@ def junk(job: Job) -> None:
     time.sleep(FOR_EVER_S)
 
 
+@runner("bad.junk_in_the_log")
+def junk_in_the_log(job: Job) -> None:
+    """Write what is no line to every pipe but stdout and stderr: one of them takes log lines."""
+    job.log("a line")
+    for fd in range(3, LAST_FD):
+        try:
+            if stat.S_ISFIFO(os.fstat(fd).st_mode):
+                os.write(fd, b"not a line")
+        except OSError:
+            continue
+
+
 @runner("bad.forge")
 def forge(job: Job) -> None:
     """Speak the protocol, but lie."""

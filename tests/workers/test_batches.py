@@ -144,9 +144,7 @@ def test_what_has_not_begun_can_be_taken_back_and_is_never_run(
 ) -> None:
     slot.works()
     child = started(slot, orders("bad.sleep", *["good.echo"] * 5))
-    attempt = child._attempt
-    assert attempt is not None
-    wait_until(lambda: child.on_ready() is None and "about to sleep" in attempt.log.text())
+    wait_until(lambda: child.has_begun)
 
     child.recall()
 

@@ -130,6 +130,23 @@ def test_pipelines_are_loaded_as_far_as_possible(
     assert main["NAME"] == "__mp_main__"
 
 
+def test_a_runner_is_alone_until_it_starts_something() -> None:
+    script = "read go; sleep 60 & read go; kill $!; wait $!; read go"
+    supervisor = ["sh", "-c", f"sh -c '{script}'; true"]
+
+    with subprocess.Popen(supervisor, stdin=subprocess.PIPE, bufsize=0) as process:
+        lone = processes.LoneRunner(process.pid)
+        assert process.stdin is not None
+        wait_until(lambda: lone.thread_count() == 1)
+        process.stdin.write(b"go\n")
+        wait_until(lambda: lone.thread_count() is None)
+        process.stdin.write(b"go\n")
+        wait_until(lambda: lone.thread_count() == 1)
+        process.stdin.write(b"go\n")
+        wait_until(lambda: lone.thread_count() is None)  # it is gone
+        lone.close()
+
+
 @pytest.mark.parametrize("has_files", [True, False])
 def test_descendants_are_found_with_or_without_the_files_of_the_kernel(
     monkeypatch: pytest.MonkeyPatch, *, has_files: bool
@@ -144,6 +161,7 @@ def test_descendants_are_found_with_or_without_the_files_of_the_kernel(
     assert killed == 1
     assert processes.descendants(process.pid) == []
     assert processes.thread_count(process.pid) == 0
+    assert processes.LoneRunner(process.pid).thread_count() is None
     assert processes.thread_count(os.getpid()) >= 1
     assert sum(processes.tasks_of_user(os.getuid())) >= 1
 

@@ -58,6 +58,15 @@ def test_a_lie_is_not_believed(slot: ChildSlot, messages: list[str], message: st
     assert message in result.message
 
 
+def test_what_is_no_log_line_is_a_breach_even_beside_a_good_answer(slot: ChildSlot) -> None:
+    result = slot.fails("bad.junk_in_the_log")
+
+    assert (result.code, result.message) == (
+        "RUNNER_BROKE_PROTOCOL",
+        "it wrote what is not a line to its log",
+    )
+
+
 def test_a_message_that_is_cut_off_by_death_does_not_hide_how_it_died(slot: ChildSlot) -> None:
     result = slot.fails("bad.half_a_message")
 

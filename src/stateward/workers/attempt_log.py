@@ -65,13 +65,15 @@ class AttemptLog:
         """Count bytes that the caller left out without making a line of them."""
         self._cut += size
 
-    def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
-        """Add a line, or count it as cut off; never raises because of its content."""
+    def write(
+        self, level: str, message: str, facts: Mapping[str, object], *, age: Micros = 0
+    ) -> None:
+        """Add a line that was written so long ago, or count it as cut off; never raises because of its content."""
         if not self.has_space(level):
             self._cut += len(message)
             return
         level, message, told = tame_line(level, message, facts)
-        line = self._line({"level": level, "message": message, **told})
+        line = self._line({"level": level, "message": message, **told}, age=age)
         size = len(line) + 1
         if self._size + size > self._bytes_left * SHARES[_budget(level)]:
             self._closed.add(_budget(level))
@@ -85,8 +87,8 @@ class AttemptLog:
         lines = [*self._lines, *self._closing()]
         return b"".join(line + b"\n" for line in lines).decode()
 
-    def _line(self, facts: Fields) -> bytes:
-        line = msgspec.json.encode({"at": to_iso(self._now()), **facts})
+    def _line(self, facts: Fields, *, age: Micros = 0) -> bytes:
+        line = msgspec.json.encode({"at": to_iso(self._now() - age), **facts})
         for end, escaped in LINE_ENDS.items():
             line = line.replace(end, escaped)
         return line

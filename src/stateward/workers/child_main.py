@@ -11,8 +11,9 @@ its folders. It ends when the runner does, on SIGTERM, or when the worker dies.
 The runner imports the pipelines, gives up what it will not need (`confine`), and then runs jobs
 until the channel ends. A channel is a socket with frames of JSON, each after its length in four
 bytes. Several jobs may be sent ahead; a permit for each comes through a pipe of its own, which the
-worker can also read: a job whose permit it took back is never begun. Nothing here may trust the
-environment, unpickle, or answer for a forked copy of itself.
+worker can also read: a job whose permit it took back is never begun. Log lines go through a pipe
+that the worker is not woken by: it reads them with the answer, or when the process has died.
+Nothing here may trust the environment, unpickle, or answer for a forked copy of itself.
 Threads that a module starts while it is imported stay outside Landlock and keep root's
 capabilities: both bind the thread that asks for them and those that it starts later. seccomp is
 applied to all threads.
@@ -138,12 +139,13 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, tag="line"):
-    """A line for the log of the job."""
+    """A line for the log of the job. `at` is when it was written, on the monotonic clock of the machine."""
 
     number: int
     level: str
     message: str
     facts: Fields
+    at: float
 
 
 class Items(msgspec.Struct, frozen=True, kw_only=True, tag="items"):
@@ -163,7 +165,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     `is_stopped`: this process begins no other job before the worker has looked at it, because the job saved files,
     printed something or left processes behind, or because this process `is_swollen`: what libraries keep has taken half
     of the memory of the next job, which therefore gets a fresh process. `seconds` is how long the job took, for the
-    estimate of how many to send ahead.
+    estimate of how many to send ahead. `has_lines`: some of its log is in the pipe of lines.
     """
 
     number: int
@@ -173,6 +175,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     files: tuple[DerivedFile, ...] = ()
     is_stopped: bool = False
     is_swollen: bool = False
+    has_lines: bool = False
     seconds: float = 0.0
 
 
@@ -183,6 +186,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
     code: str
     message: str
     is_retryable: bool
+    has_lines: bool = False
     seconds: float = 0.0
 
 
@@ -231,11 +235,12 @@ def frame(payload: bytes) -> bytes:
 class Channel:
     """The runner's end of the channel: blocking, whole frames, safe to write to from any thread.
 
-    Frames from the worker are trusted and have no limit of length.
+    Frames from the worker are trusted and have no limit of length. `lines_fd` is the pipe of log lines, if any.
     """
 
-    def __init__(self, ours: socket.socket) -> None:
+    def __init__(self, ours: socket.socket, lines_fd: int | None = None) -> None:
         self._socket = ours
+        self._lines_fd = lines_fd
         self._reader = ours.makefile("rb")
         # A runner may log from many threads: a frame of one must not be cut in two by another's.
         self._lock = threading.Lock()
@@ -263,6 +268,19 @@ class Channel:
                 data = b""
         if data:
             self._send(data)
+
+    def put_aside(self, line: Line) -> bool:
+        """Put a log line where the worker finds it without being woken; whether there was space for it.
+
+        A pipe takes so few bytes whole or not at all, from several threads too, and keeps them when this process dies.
+        """
+        data = frame(_encode(line))
+        if self._lines_fd is None or len(data) > select.PIPE_BUF:
+            return False
+        try:
+            return os.write(self._lines_fd, data) == len(data)
+        except OSError:  # full, or closed by the runner
+            return False
 
     def _send(self, data: bytes) -> None:
         with self._lock:
@@ -302,7 +320,9 @@ _encode = msgspec.json.Encoder().encode
 _from_worker = msgspec.json.Decoder(Order | RequestReply)
 
 
-def supervise_runner(channel_fd: int, permits_fd: int, status_fd: int, parent: int) -> NoReturn:
+def supervise_runner(
+    channel_fd: int, permits_fd: int, lines_fd: int, *, status_fd: int, parent: int
+) -> NoReturn:
     """Fork: this process becomes the supervisor, its child the runner.
 
     The order matters: the death of the parent, which dies with the worker, is watched from the first moment; signals
@@ -318,9 +338,10 @@ def supervise_runner(channel_fd: int, permits_fd: int, status_fd: int, parent: i
     if runner == 0:
         # A runner must not report for its supervisor, nor keep the pipe from ending.
         os.close(status_fd)
-        run(channel_fd, permits_fd, supervisor)
+        run(channel_fd, permits_fd, lines_fd, supervisor=supervisor)
     os.close(channel_fd)  # so that the channel ends when the runner's side of it does
     os.close(permits_fd)
+    os.close(lines_fd)
     supervise(runner, status_fd)
 
 
@@ -385,7 +406,7 @@ def reap(runner: int) -> int | None:
     return found
 
 
-def run(channel_fd: int, permits_fd: int, supervisor: int) -> NoReturn:
+def run(channel_fd: int, permits_fd: int, lines_fd: int, *, supervisor: int) -> NoReturn:
     """The runner's whole life. It never returns into the code that was forked.
 
     It leaves with `os._exit`: exit handlers and threads of foreign code must not delay or change its end.
@@ -395,7 +416,7 @@ def run(channel_fd: int, permits_fd: int, supervisor: int) -> NoReturn:
         die_with(supervisor, signal.SIGKILL)
         # The mask is inherited, and would also keep the runner's own children from getting SIGTERM.
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        channel = Channel(socket.socket(fileno=channel_fd))
+        channel = Channel(socket.socket(fileno=channel_fd), lines_fd)
         payload = channel.read()
         if payload is not None:
             hello = msgspec.json.decode(payload, type=Hello)
@@ -526,6 +547,7 @@ def serve(
                 result,
                 is_stopped=is_stopped,
                 is_swollen=is_swollen,
+                has_lines=log.has_lines,
                 seconds=seconds,
             )
         )
@@ -634,19 +656,27 @@ class ChildFiles(FolderFiles):
 
 
 class WireLog:
-    """Sends each line to the worker at once, so that it is kept even if this process dies next.
+    """Hands each line over at once, so that it is kept even if this process dies next.
 
-    `text` is empty because the worker has the lines already.
+    A line wakes the worker only where the pipe of lines cannot take it: a job that logs as it goes would make a turn of
+    the worker's loop of each. `text` is empty because the worker has the lines already.
     """
 
     def __init__(self, channel: Channel, number: int) -> None:
+        self.has_lines = False
+        self._is_sending = False
         self._channel = channel
         self._number = number
 
     def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
         level, message, told = tame_line(level, message, facts)
-        line = Line(number=self._number, level=level, message=message, facts=told)
-        self._channel.send(line)
+        at = time.monotonic()
+        line = Line(number=self._number, level=level, message=message, facts=told, at=at)
+        if not self._is_sending and self._channel.put_aside(line):
+            self.has_lines = True
+        else:
+            self._is_sending = True  # from now on: of two ways, one line could overtake another
+            self._channel.send(line)
 
     def text(self) -> str:
         return ""
@@ -708,6 +738,7 @@ def messages(
     *,
     is_stopped: bool = False,
     is_swollen: bool = False,
+    has_lines: bool = False,
     seconds: float = 0.0,
 ) -> Iterator[Reply]:
     if isinstance(result, Completed):
@@ -721,6 +752,7 @@ def messages(
             files=result.files,
             is_stopped=is_stopped,
             is_swollen=is_swollen,
+            has_lines=has_lines,
             seconds=seconds,
         )
     else:
@@ -729,6 +761,7 @@ def messages(
             code=result.code,
             message=result.message,
             is_retryable=result.is_retryable,
+            has_lines=has_lines,
             seconds=seconds,
         )
 

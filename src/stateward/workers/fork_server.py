@@ -34,10 +34,11 @@ REQUEST_BYTES_MAX = (
     128 * 1024
 )  # a path of hundreds of entries; what is longer is refused by the socket
 REPLY = struct.Struct("i")
+FDS = 5  # that come with a request
 
 
 class ForkRequest(msgspec.Struct, frozen=True, kw_only=True, tag="fork"):
-    """A supervisor is wanted. Four descriptors come along: channel, permits, status, output.
+    """A supervisor is wanted. Its descriptors come along: channel, permits, lines, status, output.
 
     `path` is where its runner imports from, `environment` what is added to the one of the fork server.
     """
@@ -70,7 +71,7 @@ def main() -> NoReturn:
     gc.freeze()  # what is loaded stays for good; not looked through, its memory stays shared with the children
     while True:
         data, fds, _, _ = socket.recv_fds(
-            control, REQUEST_BYTES_MAX, 4, flags=socket.MSG_CMSG_CLOEXEC
+            control, REQUEST_BYTES_MAX, FDS, flags=socket.MSG_CMSG_CLOEXEC
         )
         if not data:
             os._exit(0)
@@ -101,7 +102,7 @@ def fork(request: ForkRequest, fds: Sequence[int], control: socket.socket) -> in
 
 def become_supervisor(request: ForkRequest, fds: Sequence[int], server: int) -> NoReturn:
     """Be the process that an interpreter started for this child alone would be."""
-    channel_fd, permits_fd, status_fd, output_fd = fds
+    channel_fd, permits_fd, lines_fd, status_fd, output_fd = fds
     # Of its own, so that Ctrl-C at the terminal is the worker's alone, and `members_of` finds what is left of it.
     os.setsid()
     os.dup2(output_fd, 1)
@@ -114,4 +115,6 @@ def become_supervisor(request: ForkRequest, fds: Sequence[int], server: int) -> 
     os.environ.update(request.environment)  # noqa: TID251 - that of the runner, not read here
     sys.path[:] = request.path
     importlib.invalidate_caches()  # of folders that were read before the fork
-    child_main.supervise_runner(channel_fd, permits_fd, status_fd, server)
+    child_main.supervise_runner(
+        channel_fd, permits_fd, lines_fd, status_fd=status_fd, parent=server
+    )

@@ -20,10 +20,11 @@ is the one that runs. What was sent ahead can be taken back (`recall`) until the
 child stops by itself after a job that failed, saved files, printed something or left processes, so
 that these are told from what the next job does; nothing is sent ahead behind such jobs for a while.
 
-Four things connect a worker with a child:
+Five things connect a worker with a child:
 
-    channel  socket pair, both ways   frames of JSON: orders out, log lines, items and results in
+    channel  socket pair, both ways   frames of JSON: orders out, items and results in
     permits  pipe, worker to child    the number of each job that may begin; the worker can read it too
+    lines    pipe, child to worker    what jobs log, as frames; not watched, read with the result or at a death
     output   pipe, child to worker    stdout and stderr of the runner, for the log
     status   pipe, child to worker    from the supervisor: the runner's wait status, once
 """
@@ -38,12 +39,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import Micros, clean_text
+from stateward.core.model import SECOND, Micros, clean_text
 from stateward.workers import child_main as inside
 from stateward.workers import processes
 from stateward.workers.child_attempt import (
@@ -70,7 +71,14 @@ from stateward.workers.spawning import (
     reap_children,
     start_process,
 )
-from stateward.workers.wire import READ_BYTES, READS_MAX, ProtocolViolation, Wire, frame_bytes_max
+from stateward.workers.wire import (
+    READ_BYTES,
+    READS_MAX,
+    ProtocolViolation,
+    Wire,
+    frame_bytes_max,
+    whole_frames,
+)
 
 # How often the processes of a job are counted. In between, RLIMIT_NPROC stops a fork bomb.
 CHECK_S = 0.25
@@ -92,7 +100,10 @@ NEWEST_SHARE = 0.2
 RUNNER_DIED = "RUNNER_DIED"
 # After these the process may be short of memory, half shut down, or full of files: it is not reused.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
-_replies = msgspec.json.Decoder(inside.Reply)
+_replies: "msgspec.json.Decoder[inside.Reply]" = msgspec.json.Decoder(inside.Reply)
+_lines = msgspec.json.Decoder(inside.Line)
+
+T = TypeVar("T")
 
 
 class ChildJob(NamedTuple):
@@ -122,6 +133,7 @@ class Child:
         self._process = born.process
         self._wire = Wire(born.channel, frame_bytes_max=frame_bytes_max(limits))
         self._permits_reader, self._permits_writer = born.permits
+        self._lines_fd = born.lines_fd
         self._output_fd = born.output_fd
         self._status_fd = born.status_fd
         self._scratch = born.scratch
@@ -141,6 +153,7 @@ class Child:
         self.ran_s = 0.0
         """How long the job of the last result ran, by what the child says; for estimates only."""
         self._tasks_before = 0  # processes and threads before the job; libraries keep some
+        self._lone = processes.LoneRunner(born.process.pid)
         self._is_closed = False
         # The processes were killed; must not happen twice, see `_end_processes`.
         self._is_ended = False
@@ -394,10 +407,12 @@ class Child:
         if not self._is_closed:
             self._is_closed = True
             self._end_processes()
+            self._lone.close()
             self._wire.close()
             for fd in (
                 self._permits_reader,
                 self._permits_writer,
+                self._lines_fd,
                 self._output_fd,
                 self._status_fd,
             ):
@@ -453,10 +468,7 @@ class Child:
             self._begin(attempt)
 
     def _take(self, payload: bytes) -> Result | None:
-        try:
-            reply = _replies.decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise ProtocolViolation(f"it sent what is not a message: {error}") from error
+        reply = _decoded(_replies, payload)
         if isinstance(reply, inside.Ready) and self.layers is None:
             self.layers = reply.layers
             # Threads that the imports started are not counted against a job.
@@ -473,6 +485,9 @@ class Child:
                 raise ProtocolViolation("it asked before it had read the whole job")
             self._wire.send([msgspec.json.encode(self._attempt.answer(reply))])
             return None
+        # A line that came this way found no space in the pipe: those in it are older.
+        if isinstance(reply, inside.Line) or getattr(reply, "has_lines", False):
+            self._read_lines(self._attempts)
         result = self._attempt.take(reply)
         if result is None:
             return None
@@ -506,22 +521,33 @@ class Child:
         self._jobs_done += 1
         is_noisy = self._drain_output(attempt)
         self._batch_max = 1 if is_stopped or is_noisy else min(2 * self._batch_max, BATCH_MAX)
-        tree = processes.descendants(self.pid)
-        self._tasks_before = _tasks(tree)
-        if len(tree) > 1:  # the runner itself is one
-            left = f"the runner left {len(tree) - 1} processes; they are killed"
+        count = self._count_own()
+        if count > 1:  # the runner itself is one
+            left = f"the runner left {count - 1} processes; they are killed"
             attempt.log.write("warning", left, {})
         is_spent = isinstance(result, Failed) and result.code in SPENT
         # Bounds what libraries leak from job to job, and how long planted code can stay.
         is_worn = self._jobs_done >= self._limits.jobs_per_child
-        if is_spent or is_worn or is_swollen or self._wire.has_more or len(tree) != 1:
+        if is_spent or is_worn or is_swollen or self._wire.has_more or count != 1:
             self.close()
         return attempt.with_log(result)
+
+    def _count_own(self) -> int:
+        """How many processes there are below the supervisor; notes their threads, which the next job does not count."""
+        threads = self._lone.thread_count()
+        if threads is not None:
+            self._tasks_before = threads
+            return 1
+        tree = processes.descendants(self.pid)
+        self._tasks_before = _tasks(tree)
+        return len(tree)
 
     def _kill(self, code: str, message: str, *, is_death: bool = False) -> Failed | None:
         """Kill the child; the failure of its job, if it had one. `is_death`: the process had died by itself."""
         self._end_processes()  # before the output is drained, or it could go on writing
         attempt, has_begun = self._attempt, self.has_begun
+        with contextlib.suppress(ProtocolViolation):  # it is ended for another reason
+            self._read_lines(self._attempts)
         self._attempts.clear()
         self._drain_output(attempt)
         self.close()
@@ -617,6 +643,23 @@ class Child:
                 self._attempt.print(data)
         return size
 
+    def _read_lines(self, attempts: Sequence["ChildAttempt"]) -> None:
+        """Read the lines that jobs logged, each into the log of its own; what comes from an earlier one is dropped."""
+        data = b""
+        for _ in range(READS_MAX):
+            piece = None if self._is_closed else inside.read_now(self._lines_fd, READ_BYTES)
+            data += piece or b""
+            if not piece or len(piece) < READ_BYTES:
+                break
+        by_number = {each.number: each for each in attempts} if data else {}
+        for payload in whole_frames(data):
+            line = _decoded(_lines, payload)
+            attempt = by_number.get(line.number)
+            if attempt is not None:
+                age_s = min(self._clock() - line.at, self._clock() - attempts[0].begun_at)
+                age = max(0, int(age_s * SECOND)) if math.isfinite(age_s) else 0
+                attempt.log.write(line.level, line.message, line.facts, age=age)
+
     def _drain_output(self, attempt: "ChildAttempt | None") -> bool:
         """Read the rest of a job's output; whether the job has printed anything.
 
@@ -647,6 +690,13 @@ class Child:
             self._is_orphaned = len(data) < struct.calcsize("i")
             self._death = int(signal.SIGKILL if self._is_orphaned else struct.unpack("i", data)[0])
         return self._death
+
+
+def _decoded(decoder: "msgspec.json.Decoder[T]", payload: bytes) -> T:
+    try:
+        return decoder.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise ProtocolViolation(f"it sent what is not a message: {error}") from error
 
 
 def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:

@@ -196,6 +196,7 @@ class Spawned(NamedTuple):
     process: Forked
     channel: socket.socket
     permits: tuple[int, int]
+    lines_fd: int
     output_fd: int
     status_fd: int
     scratch: Path
@@ -219,6 +220,8 @@ def start_process(scratch_root: Path, grants: Grants) -> Spawned:
         ours.callback(channel.close)
         theirs.callback(channel_end.close)
         permits = _permits(ours)
+        lines_fd, lines_end = _pipe(ours, theirs)
+        os.set_blocking(lines_end, False)  # a runner whose lines find no space sends them
         output_fd, output_end = _pipe(ours, theirs)
         status_fd, status_end = _pipe(ours, theirs)
         channel.setblocking(False)
@@ -226,10 +229,10 @@ def start_process(scratch_root: Path, grants: Grants) -> Spawned:
         # then a runner that prints much waits for the worker to read.
         with contextlib.suppress(OSError):
             fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        fds = (channel_end.fileno(), permits[0], status_end, output_end)
+        fds = (channel_end.fileno(), permits[0], lines_end, status_end, output_end)
         process = the_fork_server().fork(_request(scratch, grants), fds)
         ours.pop_all()  # started: from here on `Child.close` closes the worker's ends
-    return Spawned(process, channel, permits, output_fd, status_fd, scratch)
+    return Spawned(process, channel, permits, lines_fd, output_fd, status_fd, scratch)
 
 
 def _permits(ours: contextlib.ExitStack) -> tuple[int, int]:

@@ -120,6 +120,18 @@ class Wire:
         self._taken = 0
 
 
+def whole_frames(data: bytes) -> Iterator[bytes]:
+    """The payloads of what was read from a pipe into which frames are written whole."""
+    start = 0
+    while start < len(data):
+        begin = start + inside.HEADER_BYTES
+        end = begin + int.from_bytes(data[start:begin], "big")
+        if end > len(data):
+            raise ProtocolViolation("it wrote what is not a line to its log")
+        yield data[begin:end]
+        start = end
+
+
 def frame_bytes_max(limits: Limits) -> int:
     """The longest frame that is accepted: what a child can make the worker hold in memory at once."""
     return max(CHUNK_BYTES_MAX, limits.item_bytes_max) + FRAME_SLACK_BYTES
