@@ -123,6 +123,8 @@ class Node:
         self._trouble: Trouble | None = None
         self._turned_at = -math.inf
         self._has_more = False
+        self._ready: AbstractSet[int] | None = None
+        """The descriptors that ended the last sleep, until a turn has used them; None if any may be ready."""
         self._log = telemetry.log("process")
         self._is_clock_off = False
         self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -290,13 +292,14 @@ class Node:
         commit. A busy turn mostly leaves nothing but what a wake-up will tell of: `_has_more` says whether the next one
         should follow at once.
         """
-        told = NOTHING if self._wakeup is None else self._wakeup.clear()
+        ready, self._ready = self._ready, None
+        told = self._told(ready)
         self._make_decisions()
         worker = self._worker
         is_busy = False
         for link in self._links:  # before the worker: what came for it is there when it looks
             is_busy |= link.prepare()
-        is_busy |= worker.prepare() if worker is not None else False
+        is_busy |= worker.prepare(ready) if worker is not None else False
         if worker is not None and worker.database is not self._database:
             # A worker with a connection of its own cannot join our transaction: it reports through the inbox.
             is_busy |= worker.settle()
@@ -321,6 +324,18 @@ class Node:
         is_followed = self._follow(changed, is_busy=has_more or self._in_flight > 0)
         self._has_more = has_more or is_followed
         return is_busy or is_followed
+
+    def _told(self, ready: AbstractSet[int] | None) -> frozenset[str]:
+        """The topics of the wake-ups since the last turn.
+
+        What came after the sleep ended is left for the next turn. Once a second all is looked at: a wake-up whose
+        connection was lost has no descriptor to tell it.
+        """
+        wakeup = self._wakeup
+        is_round = time.monotonic() >= self._recover_at
+        if wakeup is None or not (ready is None or is_round or wakeup.fileno() in ready):
+            return NOTHING
+        return wakeup.clear()
 
     @property
     def _is_more_at_hand(self) -> bool:
@@ -438,9 +453,9 @@ class Node:
         return self._notifier is None or self._notifier.is_done()
 
     def _sleep(self, *, at_most_s: float = math.inf) -> None:
-        _wait(self._watch(), max(0.0, min(self._patience(), at_most_s)))
-        # Drained, or the pipe would end every later sleep at once. Many wake-ups count as one.
-        with suppress(BlockingIOError):
+        self._ready = _wait(self._watch(), max(0.0, min(self._patience(), at_most_s)))
+        if self._wake_reader in self._ready:
+            # Drained, or the pipe would end every later sleep at once. Many wake-ups count as one.
             os.read(self._wake_reader, 4096)
 
     def _watch(self) -> Iterator[tuple[int, int]]:
@@ -506,8 +521,8 @@ class Trouble(msgspec.Struct, kw_only=True):
     remind_at: float = 0.0
 
 
-def _wait(watched: Iterable[tuple[int, int]], seconds: float) -> None:
-    """Sleep until one of these descriptors is ready, at most so long.
+def _wait(watched: Iterable[tuple[int, int]], seconds: float) -> frozenset[int]:
+    """Sleep until one of these descriptors is ready, at most so long; those that are.
 
     `poll` itself, because what is watched changes with every sleep: a selector is a descriptor of its own, with a
     system call for each that it is given.
@@ -518,7 +533,7 @@ def _wait(watched: Iterable[tuple[int, int]], seconds: float) -> None:
         poll.register(
             descriptor, (select.POLLIN if is_read else 0) | (select.POLLOUT if is_written else 0)
         )
-    poll.poll(seconds * 1000)
+    return frozenset([descriptor for descriptor, _ in poll.poll(seconds * 1000)])
 
 
 def _may_pass(error: Exception) -> bool:

@@ -379,13 +379,14 @@ class Worker:
 
     # The three steps of a turn
 
-    def prepare(self) -> bool:
+    def prepare(self, ready: AbstractSet[int] | None = None) -> bool:
         """Take new work, stop what was withdrawn, run and poll; whether anything is finished.
 
-        Must be called outside of a transaction: saved values are committed one by one while jobs run.
+        Must be called outside of a transaction: saved values are committed one by one while jobs run. `ready` are the
+        descriptors that are known to be; None if any may be.
         """
         # Before the query: a notification that comes after it must still wake us.
-        if self._is_told():
+        if self._is_told(ready):
             assigned = self._bus.assigned_work(self.name, limit=self._window)
             self._stop_withdrawn({_key(work) for work in assigned})  # first: it frees children
             self.accept(assigned)
@@ -393,10 +394,12 @@ class Worker:
         self.tend()
         return bool(self._finished or self._lost)
 
-    def _is_told(self) -> bool:
+    def _is_told(self, ready: AbstractSet[int] | None) -> bool:
         """Whether its work may have changed: a notification came, or one may have been lost meanwhile."""
         now = time.monotonic()
-        is_told = bool(self._wakeup.clear()) or now >= self._look_at
+        is_late = now >= self._look_at
+        is_called = ready is None or is_late or self._wakeup.fileno() in ready
+        is_told = (is_called and bool(self._wakeup.clear())) or is_late
         if is_told:
             self._look_at = now + LOOK_EVERY_S
         return is_told
