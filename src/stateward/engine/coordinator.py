@@ -235,6 +235,8 @@ class Coordinator:
             for each in written
             if each is not None and each.transition is not None and each.expected is None
         }
+        if self._config.tells_owners:
+            self.learn_owners(actors)
         sent = [
             replace(work, owner=actors[work.record_id]) if self._needs_owner(work) else work
             for work in batch.sent
@@ -624,13 +626,20 @@ class Coordinator:
         apart = [work.record_id for work in batch.sent if self._needs_owner(work)]
         if not apart:
             return
-        if len(self._owners) > OWNERS_MAX:
-            self._owners.clear()
         # Who submitted a record never changes, and mostly its stages follow each other here.
-        self._owners |= self._store.submitters([each for each in apart if each not in self._owners])
-        batch.sent[:] = [
-            replace(work, owner=self._owners.get(work.record_id, "")) for work in batch.sent
-        ]
+        known = self._owners
+        owners = {each: known[each] for each in apart if each in known}
+        if len(owners) < len(apart):
+            found = self._store.submitters([each for each in apart if each not in owners])
+            self.learn_owners(found)
+            owners |= found
+        batch.sent[:] = [replace(work, owner=owners.get(work.record_id, "")) for work in batch.sent]
+
+    def learn_owners(self, owners: Mapping[str, str]) -> None:
+        """Remember who submitted records, so that it is not asked when they go on to their next stage."""
+        if len(self._owners) > OWNERS_MAX:
+            self._owners = {}  # another one: a thread that submits may come between the questions of a turn
+        self._owners.update(owners)
 
     def _needs_owner(self, work: Work) -> bool:
         """Inline work runs in no process of its own, so that its owner does not matter."""

@@ -33,7 +33,7 @@ from stateward.storage.database import TOPIC_WORK, Database
 from stateward.storage.outputs import Outputs, result_event, saved_values
 from stateward.storage.store import Store
 from stateward.telemetry import Log
-from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages
+from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages, work_keys
 from stateward.transport.channel import Channel, Received
 from stateward.transport.inbox import MessageSource, Outage
 from stateward.transport.messages import (
@@ -377,11 +377,12 @@ class Relay:
         pairs = list(self._intake.results.values())
         # What the next stages of these records read besides: it costs nothing to ask for it now.
         saved = self._outputs.ask_saved_values_of([work.record_id for work, _ in pairs])
-        # Deleting the work comes first: it is the check that it is still assigned under this delivery, and locks it.
-        is_ours = self._bus.finish([work for work, _ in pairs])
-        outputs = [output for (_, output), is_own in zip(pairs, is_ours, strict=True) if is_own]
-        seals = self._outputs.write(outputs) if outputs else []
-        self._publisher.remember(outputs, saved_values(saved))
+        # Deleting the work is the check that it is still assigned under this delivery, and locks it.
+        work = work_keys([work for work, _ in pairs])
+        outputs = [output for _, output in pairs]
+        is_ours, seals = self._outputs.write_finished(outputs, work)
+        own = [output for output, is_own in zip(outputs, is_ours, strict=True) if is_own]
+        self._publisher.remember(own, saved_values(saved))
         events = [
             result_event(each.result, seal)
             for each, seal in zip(outputs, seals, strict=True)

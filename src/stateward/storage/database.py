@@ -9,7 +9,7 @@ SQL is written once, in the subset that both databases understand, with named pa
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -61,6 +61,21 @@ class Wakeup(Protocol):
 
     def close(self) -> None:
         """Stop listening."""
+
+
+class Keys(NamedTuple):
+    """Which rows of a table are meant, by the columns `by`."""
+
+    table: Table
+    by: tuple[str, ...]
+    keys: Sequence[Row]
+
+
+class Exchanged(NamedTuple):
+    """For each row of `Database.exchange`: whether the old one was there, and whether the new one was written."""
+
+    were_there: list[bool]
+    are_new: list[bool]
 
 
 class Asked(Protocol):
@@ -131,6 +146,12 @@ class Database(Protocol):
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was such a row."""
 
+    def exchange(self, old: "Keys", table: Table, rows: Sequence[Row]) -> "Exchanged":
+        """Delete rows, and for each that was there write the one in its place, unless that one exists already.
+
+        Both have the key of `table` first. A few are one statement, where a round trip is what a statement costs.
+        """
+
     def append(
         self, table: Table, rows: Sequence[Row], hashes: Mapping[int, Sequence[str]]
     ) -> None:
@@ -171,6 +192,15 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+
+def exchange_in_two(database: Database, old: Keys, table: Table, rows: Sequence[Row]) -> Exchanged:
+    """`Database.exchange` as two statements."""
+    with database.transaction():
+        were_there = database.delete(old.table, old.keys, by=old.by)
+        own = [row for row, is_there in zip(rows, were_there, strict=True) if is_there]
+        are_new = iter(database.insert_new(table, own))
+        return Exchanged(were_there, [is_there and next(are_new) for is_there in were_there])
 
 
 def log_end(database: Database) -> int:

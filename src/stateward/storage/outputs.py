@@ -29,7 +29,7 @@ from stateward.core.model import (
     log_ref,
 )
 from stateward.core.output_seal import ChunkDigest, OutputSeal, chunk_digest, seal_output
-from stateward.storage.database import Asked, Database, Row, Table
+from stateward.storage.database import Asked, Database, Keys, Row, Table
 from stateward.storage.output_seals import stored_seal
 from stateward.storage.row_seals import EDITIONS, add_seals, edition_digest
 
@@ -161,7 +161,23 @@ class Outputs:
         """Store each output, unless its attempt has one already; for each its seal, None if it was not stored."""
         with self._database.transaction():
             results = [_result_row(each.result) for each in outputs]
-            written = self._database.insert_new(OUTPUTS, results)
+            return self._complete(outputs, results, self._database.insert_new(OUTPUTS, results))
+
+    def write_finished(
+        self, outputs: Sequence[Output], work: Keys
+    ) -> tuple[list[bool], list[OutputSeal | None]]:
+        """Remove the work of each output, and `write` those whose work was there; for each, whether it was."""
+        with self._database.transaction():
+            results = [_result_row(each.result) for each in outputs]
+            were_there, are_new = self._database.exchange(work, OUTPUTS, results)
+            point(Point.WORK_FINISHED)
+            return were_there, self._complete(outputs, results, are_new)
+
+    def _complete(
+        self, outputs: Sequence[Output], results: Sequence[Row], written: Sequence[bool]
+    ) -> list[OutputSeal | None]:
+        """Store what belongs to the results that were written; their seals."""
+        with self._database.transaction():
             point(Point.RESULTS_WRITTEN)
             stored = [each for each, is_new in zip(outputs, written, strict=True) if is_new]
             digests: list[list[ChunkDigest]] = [[] for _ in stored]

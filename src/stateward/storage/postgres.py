@@ -37,9 +37,12 @@ from stateward.storage.database import (
     TOPICS,
     Cell,
     ColumnType,
+    Exchanged,
+    Keys,
     Row,
     Table,
     TextIndex,
+    exchange_in_two,
 )
 from stateward.storage.lanes import LANES_GONE
 from stateward.storage.libpq import (
@@ -417,6 +420,23 @@ class PostgresDatabase:
         sql = _delete_sql(table.name, columns, min(len(keys), 2))
         deleted = self._bulk(sql, columns, keys)
         return _were_found(keys, len(names), deleted)
+
+    def exchange(self, old: Keys, table: Table, rows: Sequence[Row]) -> Exchanged:
+        """Delete rows, and write others in the place of those that were there."""
+        keys = [tuple(row[: len(table.key)]) for row in rows]
+        # Joins are nested loops here: of many rows, two statements are cheaper than one. And what is returned tells
+        # rows apart by their keys alone.
+        if not 0 < len(set(keys)) == len(keys) <= COPY_ROWS_MIN:
+            return exchange_in_two(self, old, table, rows)
+        gone: Columns = tuple((name, old.table.columns[name]) for name in old.by)
+        new: Columns = tuple(table.columns.items())
+        sql = _exchange_sql(old.table.name, gone, table.name, new, table.key, min(len(rows), 2))
+        params = [*_params(gone, old.keys), *_params(new, rows)]
+        found = self._run(lambda session: session.load(session.statement(sql, params)))
+        were_there = {tuple(row[:-1]): bool(row[-1]) for row in found}
+        return Exchanged(
+            [key in were_there for key in keys], [were_there.get(key, False) for key in keys]
+        )
 
     def _bulk(self, sql: str, columns: Columns, rows: Sequence[Row]) -> set[Row]:
         """Execute a statement that takes one array per column; the keys that it returns."""
@@ -923,16 +943,36 @@ def _delete_sql(table: str, columns: Columns, count: int) -> str:
     )
 
 
-def _cells(columns: Columns, count: int) -> str:
+@lru_cache
+def _exchange_sql(
+    old: str, gone: Columns, new: str, columns: Columns, key: tuple[str, ...], count: int
+) -> str:
+    """What is inserted is joined with what the deletion returns, which therefore comes first and locks its rows."""
+    names = [name for name, _ in gone]
+    same = " AND ".join(f'gone."{name}" = w.c{len(gone) + n}' for n, name in enumerate(key))
+    cells = ", ".join(f"w.c{len(gone) + n}" for n, _ in enumerate(columns))
+    return (
+        f"WITH gone AS (DELETE FROM {old} AS t USING (SELECT {_cells(gone, count)}) AS v "
+        f"WHERE {_same(names)} RETURNING {_names(key, of='t.')}), "
+        f"made AS (INSERT INTO {new} ({_names(name for name, _ in columns)}) SELECT {cells} "
+        f"FROM gone JOIN (SELECT {_cells(columns, count, start=len(gone))}) AS w ON {same} "
+        f"ON CONFLICT DO NOTHING RETURNING {_names(key)}) "
+        f'SELECT {_names(key, of="gone.")}, made."{key[0]}" IS NOT NULL '
+        f"FROM gone LEFT JOIN made USING ({_names(key)})"
+    )
+
+
+def _cells(columns: Columns, count: int, *, start: int = 0) -> str:
     """The rows that are given, as a select list: an array for each column, or for a single row its cells.
 
     In a select list the arrays are read in step; FROM unnest(a, b) would materialise them first. A statement with
     arrays is planned anew each time, because the plan for the arrays at hand always looks cheaper than the one for any:
     for a single row that costs more than to execute it.
     """
+    numbered = [(n, type_) for n, (_, type_) in enumerate(columns, start)]
     if count == 1:
-        return ", ".join(f"${n + 1}::{type_} AS c{n}" for n, (_, type_) in enumerate(columns))
-    return ", ".join(f"unnest(${n + 1}::{type_}[]) AS c{n}" for n, (_, type_) in enumerate(columns))
+        return ", ".join(f"${n + 1}::{type_} AS c{n}" for n, type_ in numbered)
+    return ", ".join(f"unnest(${n + 1}::{type_}[]) AS c{n}" for n, type_ in numbered)
 
 
 def _params(columns: Columns, rows: Sequence[Row]) -> list[Param]:

@@ -30,9 +30,12 @@ from stateward.core.failpoints import Point, point
 from stateward.storage.database import (
     TOPICS,
     Cell,
+    Exchanged,
+    Keys,
     Row,
     Table,
     TextIndex,
+    exchange_in_two,
 )
 from stateward.storage.lanes import append_now
 from stateward.storage.migrations import migrations
@@ -288,6 +291,10 @@ class SqliteDatabase:
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key; for each key, whether there was such a row."""
         return self._each(_delete_sql(table.name, tuple(by) or table.key), keys)
+
+    def exchange(self, old: Keys, table: Table, rows: Sequence[Row]) -> Exchanged:
+        """Delete rows, and write others in the place of those that were there."""
+        return exchange_in_two(self, old, table, rows)
 
     def _each(self, sql: str, rows: Sequence[Row]) -> list[bool]:
         """Execute a statement for each row; for each, whether it changed anything.

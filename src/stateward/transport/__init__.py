@@ -21,6 +21,7 @@ from stateward.storage.database import (
     TOPIC_WORK,
     Asked,
     Database,
+    Keys,
     Row,
     Table,
 )
@@ -122,6 +123,16 @@ class Orphan(msgspec.Struct, frozen=True, kw_only=True):
     work: Work
     is_returned: bool
     loss: Loss | None
+
+
+def work_keys(work: Sequence[Work]) -> Keys:
+    """The rows of work as it was assigned.
+
+    Worker and delivery are part of the key: they fence off a worker that was taken for lost and comes back. It
+    deletes nothing, and so learns that it must not write its output.
+    """
+    keys: list[Row] = [(each.record_id, each.version, each.worker, each.delivery) for each in work]
+    return Keys(WORK, ("record_id", "version", "worker", "delivery"), keys)
 
 
 class Bus:
@@ -253,15 +264,9 @@ class Bus:
         return {(str(worker), bool(inline)): int(count or 0) for worker, inline, count in found}
 
     def finish(self, work: Sequence[Work]) -> list[bool]:
-        """Remove work; for each, whether it was still assigned to this worker.
-
-        Worker and delivery are part of the key: they fence off a worker that was taken for lost and comes back. It
-        deletes nothing, and so learns that it must not write its output.
-        """
-        keys: list[Row] = [
-            (each.record_id, each.version, each.worker, each.delivery) for each in work
-        ]
-        return self._database.delete(WORK, keys, by=("record_id", "version", "worker", "delivery"))
+        """Remove work; for each, whether it was still assigned to this worker."""
+        rows = work_keys(work)
+        return self._database.delete(rows.table, rows.keys, by=rows.by)
 
     def withdraw(self, attempts: Sequence[tuple[str, int]]) -> None:
         """Remove work that is no longer wanted; its worker finds it gone and stops."""

@@ -12,7 +12,7 @@ from stateward.core.errors import StoreUnreachable, TransportError
 from stateward.core.files import DerivedFile, SavedFile
 from stateward.core.model import Micros, Work
 from stateward.core.output_seal import OutputSeal
-from stateward.storage.database import Database
+from stateward.storage.database import Database, Keys
 from stateward.storage.outputs import Output, Outputs
 from stateward.transport.channel import Channel, Received
 from stateward.transport.credentials import WorkerCredential, sign
@@ -147,6 +147,15 @@ class RemoteOutputs(Outputs):
         for each in outputs:
             self._written[each.result.record_id, each.result.version] = each
         return [_UNSEALED] * len(outputs)
+
+    def write_finished(
+        self, outputs: Sequence[Output], work: Keys
+    ) -> tuple[list[bool], list[OutputSeal | None]]:
+        """Remove the work of each output, and keep those whose work was there."""
+        were_there = self._database.delete(work.table, work.keys, by=work.by)
+        own = [each for each, is_own in zip(outputs, were_there, strict=True) if is_own]
+        seals = iter(self.write(own))
+        return were_there, [next(seals) if is_own else None for is_own in were_there]
 
     def written(self, attempt: Attempt) -> Output | None:
         """The output of an attempt that has ended."""

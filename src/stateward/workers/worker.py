@@ -49,7 +49,7 @@ from stateward.storage.outputs import (
     result_event,
 )
 from stateward.telemetry import Log
-from stateward.transport import Bus, WorkerInfo
+from stateward.transport import Bus, WorkerInfo, work_keys
 from stateward.workers.attempt_log import AttemptLog
 from stateward.workers.child_attempt import SMALL_INPUT_CHARS, JobOrder
 from stateward.workers.confinement import Grants
@@ -460,14 +460,12 @@ class Worker:
         finished = list(self._finished.values())
         point(Point.WORK_DONE)
         with self._settling.transaction():
-            # Deleting the work comes first: it is the check that the work is still ours, and on PostgreSQL it
-            # locks the row, so that no coordinator can reassign it before the output is committed.
-            is_ours = self._settling_bus.finish([each.work for each in finished])
-            point(Point.WORK_FINISHED)
-            ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
-            outputs = [self._output(each) for each in ours]
+            # Deleting the work is the check that it is still ours, and on PostgreSQL it locks the row, so that no
+            # coordinator can reassign it before the output is committed. Without it nothing is written.
+            outputs = [self._output(each) for each in finished]
+            work = work_keys([each.work for each in finished])
             # An attempt that already has a result keeps it, and is not reported a second time.
-            seals = self._settling_outputs.write(outputs) if outputs else []
+            is_ours, seals = self._settling_outputs.write_finished(outputs, work)
             stored = [(each, seal) for each, seal in zip(outputs, seals, strict=True) if seal]
             self._written = [each for each, _ in stored]
             if stored:
@@ -543,6 +541,15 @@ class Worker:
     def finishing(self) -> list[str]:
         """The records whose attempts `settle` will write."""
         return [record_id for record_id, _, _ in (*self._finished, *self._lost)]
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """Who submitted the records whose attempts `settle` will write, as their work says it."""
+        return {
+            each.work.record_id: each.work.owner
+            for each in self._finished.values()
+            if each.work.owner
+        }
 
     @property
     def in_flight(self) -> int:

@@ -189,6 +189,11 @@ def some_work(
     return (record_id, 1, worker, 1, rank, is_inline, body)
 
 
+def an_output(record_id: str) -> Row:
+    """A row of `outputs`, for the attempt of `some_work`."""
+    return (record_id, 1, "parse", "done", 0, "{}", None, None, False, "w", 0, "")
+
+
 def a_record(record_id: str, *, dedupe: str | None) -> Row:
     """A row of `records`."""
     head = "0" * 64

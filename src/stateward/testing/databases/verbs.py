@@ -7,7 +7,9 @@ import pytest
 from stateward.core.errors import StoreError
 from stateward.storage.database import (
     Database,
+    Keys,
 )
+from stateward.storage.outputs import OUTPUTS
 from stateward.testing.databases.helpers import (
     ATTEMPTED,
     EVENTS,
@@ -19,6 +21,7 @@ from stateward.testing.databases.helpers import (
     a_pause,
     a_record,
     all_work,
+    an_output,
     reason_of,
     some_work,
     stages,
@@ -99,6 +102,26 @@ class Verbs:
         database = open_database()
 
         assert database.insert_new(EVENTS, [("1",), ("1",)]) == [True, True]
+
+    @pytest.mark.parametrize("count", [1, 3, 20])
+    def test_rows_are_exchanged_for_others(self, open_database: Opener, count: int) -> None:
+        database = open_database()
+        names = [f"R{number:02}" for number in range(count)]
+        database.insert(WORK, [some_work(name) for name in names])
+        database.insert(OUTPUTS, [an_output("R02")])
+        by = ("record_id", "version", "worker", "delivery")
+        keys = [some_work(name)[:4] for name in names]
+        keys[0] = (*keys[0][:3], 9)  # another delivery
+
+        for _ in range(2):  # the second time nothing is left of the others
+            found = database.exchange(Keys(WORK, by, keys), OUTPUTS, [*map(an_output, names)])
+            there = [name != "R00" for name in names]
+            assert found == (there, [name not in ("R00", "R02") for name in names])
+            database.insert(WORK, [some_work(name) for name in names[1:]])
+            database.run("DELETE FROM outputs WHERE record_id <> 'R02'")
+
+        assert [row[0] for row in all_work(database)] == names
+        assert database.exchange(Keys(WORK, by, []), OUTPUTS, []) == ([], [])
 
     def test_an_update_needs_the_old_value(self, open_database: Opener) -> None:
         database = open_database()
