@@ -347,7 +347,7 @@ class SimulatedWorker(Worker):
         """Whether it has anything under way or to write."""
         return bool(self._queue or self._finished or self._lost)
 
-    def _is_told(self) -> bool:
+    def _is_told(self, ready: AbstractSet[int] | None) -> bool:
         """It looks for work in every turn: what it was told, the turn has already forgotten."""
         self._wakeup.clear()
         self.is_deaf = False

@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from stateward.core.failpoints import Point, point
+
 Cell: TypeAlias = str | int | float | bytes | bool | None
 Row: TypeAlias = tuple[Cell, ...]
 TextIndex: TypeAlias = Literal["fts5", "tsvector"]
@@ -198,6 +200,7 @@ def exchange_in_two(database: Database, old: Keys, table: Table, rows: Sequence[
     """`Database.exchange` as two statements."""
     with database.transaction():
         were_there = database.delete(old.table, old.keys, by=old.by)
+        point(Point.WORK_FINISHED)  # what is exchanged is work for its output
         own = [row for row, is_there in zip(rows, were_there, strict=True) if is_there]
         are_new = iter(database.insert_new(table, own))
         return Exchanged(were_there, [is_there and next(are_new) for is_there in were_there])

@@ -170,7 +170,6 @@ class Outputs:
         with self._database.transaction():
             results = [_result_row(each.result) for each in outputs]
             were_there, are_new = self._database.exchange(work, OUTPUTS, results)
-            point(Point.WORK_FINISHED)
             return were_there, self._complete(outputs, results, are_new)
 
     def _complete(
