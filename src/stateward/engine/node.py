@@ -293,7 +293,7 @@ class Node:
         should follow at once.
         """
         ready, self._ready = self._ready, None
-        told = self._told(ready)
+        told = self._topics_told(ready)
         self._make_decisions()
         worker = self._worker
         is_busy = False
@@ -325,7 +325,7 @@ class Node:
         self._has_more = has_more or is_followed
         return is_busy or is_followed
 
-    def _told(self, ready: AbstractSet[int] | None) -> frozenset[str]:
+    def _topics_told(self, ready: AbstractSet[int] | None) -> frozenset[str]:
         """The topics of the wake-ups since the last turn.
 
         What came after the sleep ended is left for the next turn. Once a second all is looked at: a wake-up whose

@@ -468,7 +468,7 @@ class Child:
             self._begin(attempt)
 
     def _take(self, payload: bytes) -> Result | None:
-        reply = _decoded(_replies, payload)
+        reply = _decode(_replies, payload)
         if isinstance(reply, inside.Ready) and self.layers is None:
             self.layers = reply.layers
             # Threads that the imports started are not counted against a job.
@@ -653,7 +653,7 @@ class Child:
                 break
         by_number = {each.number: each for each in attempts} if data else {}
         for payload in whole_frames(data):
-            line = _decoded(_lines, payload)
+            line = _decode(_lines, payload)
             attempt = by_number.get(line.number)
             if attempt is not None:
                 age_s = min(self._clock() - line.at, self._clock() - attempts[0].begun_at)
@@ -692,7 +692,7 @@ class Child:
         return self._death
 
 
-def _decoded(decoder: "msgspec.json.Decoder[T]", payload: bytes) -> T:
+def _decode(decoder: "msgspec.json.Decoder[T]", payload: bytes) -> T:
     try:
         return decoder.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
