@@ -147,7 +147,7 @@ def test_waiting_ends_with_a_table_of_what_came_of_each_file(shell: Shell, tmp_p
     assert done.exit_code == Exit.FOUND_PROBLEMS
     lines = [line.split() for line in done.stdout.splitlines()[-2:]]
     assert [line[1:] for line in lines] == [
-        ["normalized", "1", "canonicals", "NOT_CHECKED"],
+        ["normalized", "1", "canonical", "NOT_CHECKED"],
         ["error", "UNKNOWN_FORMAT"],
     ]
 

@@ -10,7 +10,7 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.extensions import installed_plugins
-from stateward.cli.output import write, write_table
+from stateward.cli.output import count_text, write, write_table
 from stateward.cli.records import record_fields, write_history
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _head(text: str) -> None:
 def _count_text(view: "Fields") -> str:
     ours = {"retry_count"}
     found = [key for key in view if key.endswith("_count") and key not in ours]
-    return ", ".join(f"{view[key]} {key.removesuffix('_count')}" for key in found)
+    return ", ".join(count_text(key, view[key]) for key in found)
 
 
 def _here(context: CliContext, command: str) -> str:

@@ -153,3 +153,9 @@ def span(micros: int) -> str:
 def plural(count: int, word: str) -> str:
     """A number and its noun."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def count_text(field: str, count: object) -> str:
+    """A count that a record exposes, in words: `page_count` 3 is "3 pages", `canonicals_count` 1 "1 canonical"."""
+    noun = field.removesuffix("_count").removesuffix("s").replace("_", " ")
+    return plural(count, noun) if isinstance(count, int) else f"{count} {noun}s"

@@ -9,7 +9,7 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit, problem
-from stateward.cli.output import plural, write, write_table
+from stateward.cli.output import count_text, plural, write, write_table
 
 if TYPE_CHECKING:
     from stateward.cli.apps import AppProtocol
@@ -378,7 +378,7 @@ def _summary_line(row: dict[str, object]) -> tuple[object, ...]:
     from stateward.core.view import note_codes
 
     error, notes = row["error"], row.get("notes")
-    counts = [f"{row[key]} {key.removesuffix('_count')}" for key in row if key.endswith("_count")]
+    counts = [count_text(key, row[key]) for key in row if key.endswith("_count")]
     facts = row.get("facts")
     said = ", ".join(str(value) for value in facts.values()) if isinstance(facts, dict) else ""
     result = error["code"] if isinstance(error, dict) else (counts[-1] if counts else said)
