@@ -20,7 +20,7 @@ from lab.documents.contracts.blocks import (
     plain,
 )
 from stateward.app import App
-from stateward.console import console, page_of
+from stateward.console import console
 from stateward.server.http_server import Server
 from stateward.settings import Settings
 from tests.server.api_client import settings_at
@@ -108,9 +108,7 @@ def staged(
         App(settings) as app,
         App(settings) as own,
         own.node(is_notifier=True) as node,
-        Server(
-            settings, open_app=lambda: App(settings), extra_routes=console(), page_of=page_of
-        ) as server,
+        Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server,
     ):
         turning = Thread(target=node.run, name="node", daemon=True)
         turning.start()

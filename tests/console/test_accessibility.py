@@ -85,7 +85,7 @@ def windows(browser: Browser) -> Iterator[dict[str, Page]]:
 def test_every_route_of_the_console_is_tried_here_or_is_no_page() -> None:
     routes = {
         re.sub(r"\{[^}]*\}", "{}", path)
-        for handler in console()
+        for handler in console().load().handlers
         for route in getattr(handler, "routes", ())
         for path in (route.path.removeprefix("/console").rstrip("/"),)
         if "GET" in route.methods

@@ -1,6 +1,6 @@
 """A running service for tests: the real server on a real port, and an App on the same store to look behind it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.client.steps import tls_context
+from stateward.server.extra_routes import ExtraRoutes
 from stateward.server.http_server import Server
 from stateward.server.service import Service
 from stateward.settings import Settings
@@ -100,7 +101,7 @@ def settings_at(folder: Path, *, store_url: str | None = None, **api: Any) -> Se
 
 
 @contextmanager
-def serving(settings: Settings, *, extra_routes: Sequence[Any] = ()) -> Iterator[ApiClient]:
+def serving(settings: Settings, *, extra_routes: ExtraRoutes | None = None) -> Iterator[ApiClient]:
     """A service as long as this lasts."""
     with (
         Server(settings, open_app=lambda: App(settings), extra_routes=extra_routes) as server,

@@ -79,14 +79,12 @@ def listening_socket(
 def open_api(settings: "Settings", on: "socket") -> Iterator[str]:
     """The HTTP API with the console, open as long as this lasts; where."""
     from stateward.app import App
-    from stateward.console import console, page_of
+    from stateward.console import console
     from stateward.engine.system import raise_open_files
     from stateward.server.http_server import Server
 
     raise_open_files()
-    with Server(
-        settings, open_app=lambda: App(settings), extra_routes=console(), page_of=page_of, on=on
-    ) as server:
+    with Server(settings, open_app=lambda: App(settings), extra_routes=console(), on=on) as server:
         yield server.url
 
 

@@ -2,141 +2,162 @@
 
 Names are snake_case, times are RFC 3339 in UTC. A field that does not apply is absent, not null (`UNSET`). How an
 answer is made from the engine's values is in `app.views`.
+
+The modules are imported when a name of theirs is first used: a command that lists records needs two of them.
 """
 
-from stateward.schemas.base import (
-    IDS_MAX,
-    MAX_INTEGER,
-    PROBLEM_JSON,
-    PROBLEM_PREFIX,
-    REASON_CHARS_MAX,
-    REVIEWS_MAX,
-    Count,
-    Document,
-    FieldFault,
-    Priority,
-    Problem,
-    Reason,
-    Request,
-    Seconds,
-    Time,
-)
-from stateward.schemas.batches import Batch, BatchPage, BatchRequest
-from stateward.schemas.feed import FeedDocument, FeedReplayRequest
-from stateward.schemas.health import (
-    AuditItem,
-    AuditPage,
-    DeadLetter,
-    DeadLetterPage,
-    Diagnosis,
-    DiagnosisCheck,
-    Health,
-    Provenance,
-    Readiness,
-    ReadyCheck,
-    Verification,
-    VerificationFinding,
-    VerificationRequest,
-)
-from stateward.schemas.keys import KeyDocument, KeyList, KeyRequest, KeyRevoked
-from stateward.schemas.machines import (
-    DetectedType,
-    Detection,
-    ItemColumn,
-    ItemView,
-    MachineDetail,
-    Machines,
-    MachineSummary,
-    Pause,
-    Paused,
-    PauseRequest,
-    Pauses,
-    SourceType,
-)
-from stateward.schemas.records import (
-    ArchiveMember,
-    Ask,
-    Attempt,
-    Counts,
-    ErrorGroup,
-    Errors,
-    FlagDecision,
-    FlagRequest,
-    History,
-    ItemPage,
-    PriorityRequest,
-    Record,
-    RecordFile,
-    RecordFiles,
-    RecordOpened,
-    RecordPage,
-    RefusedUpload,
-    RefusedUploads,
-    RereadAnswer,
-    RereadRequest,
-    StageLog,
-    StatusCount,
-    StatusMetadata,
-    Transition,
-    Why,
-)
-from stateward.schemas.retention import (
-    ErasureAnswer,
-    ErasureRequest,
-    HeldRecord,
-    HeldRecords,
-    HoldRequest,
-    RetentionAnswer,
-    RetentionRequest,
-    RetentionRuleResult,
-)
-from stateward.schemas.reviews import (
-    Corrected,
-    CorrectedValue,
-    FieldStatistics,
-    Notes,
-    OpinionRequest,
-    PersonStatistics,
-    ReasonCode,
-    ReasonStatistics,
-    ReviewApproval,
-    ReviewBatch,
-    ReviewBatchRequest,
-    ReviewBatchResult,
-    ReviewBatchUndone,
-    ReviewChoice,
-    ReviewClaim,
-    ReviewDecision,
-    ReviewDetail,
-    ReviewLink,
-    ReviewLinkList,
-    ReviewLinkRequest,
-    ReviewLinkRevoked,
-    ReviewOpinion,
-    ReviewPage,
-    ReviewPending,
-    ReviewReferral,
-    ReviewRequest,
-    ReviewStatistics,
-    ReviewTask,
-)
-from stateward.schemas.search import (
-    SearchHit,
-    SearchPage,
-    SearchPassage,
-    SearchReason,
-    SnippetSegment,
-)
-from stateward.schemas.webhooks import (
-    AttemptDocument,
-    DeliveryDocument,
-    DeliveryPage,
-    DisableRequest,
-    Replayed,
-    ReplayRequest,
-    WebhookDocument,
-    WebhookList,
-    WebhookRequest,
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stateward.schemas.base import (
+        IDS_MAX,
+        MAX_INTEGER,
+        PROBLEM_JSON,
+        PROBLEM_PREFIX,
+        REASON_CHARS_MAX,
+        REVIEWS_MAX,
+        Count,
+        Document,
+        FieldFault,
+        Priority,
+        Problem,
+        Reason,
+        Request,
+        Seconds,
+        Time,
+    )
+    from stateward.schemas.batches import Batch, BatchPage, BatchRequest
+    from stateward.schemas.feed import FeedDocument, FeedReplayRequest
+    from stateward.schemas.health import (
+        AuditItem,
+        AuditPage,
+        DeadLetter,
+        DeadLetterPage,
+        Diagnosis,
+        DiagnosisCheck,
+        Health,
+        Provenance,
+        Readiness,
+        ReadyCheck,
+        Verification,
+        VerificationFinding,
+        VerificationRequest,
+    )
+    from stateward.schemas.keys import KeyDocument, KeyList, KeyRequest, KeyRevoked
+    from stateward.schemas.machines import (
+        DetectedType,
+        Detection,
+        ItemColumn,
+        ItemView,
+        MachineDetail,
+        Machines,
+        MachineSummary,
+        Pause,
+        Paused,
+        PauseRequest,
+        Pauses,
+        SourceType,
+    )
+    from stateward.schemas.records import (
+        ArchiveMember,
+        Ask,
+        Attempt,
+        Counts,
+        ErrorGroup,
+        Errors,
+        FlagDecision,
+        FlagRequest,
+        History,
+        ItemPage,
+        PriorityRequest,
+        Record,
+        RecordFile,
+        RecordFiles,
+        RecordOpened,
+        RecordPage,
+        RefusedUpload,
+        RefusedUploads,
+        RereadAnswer,
+        RereadRequest,
+        StageLog,
+        StatusCount,
+        StatusMetadata,
+        Transition,
+        Why,
+    )
+    from stateward.schemas.retention import (
+        ErasureAnswer,
+        ErasureRequest,
+        HeldRecord,
+        HeldRecords,
+        HoldRequest,
+        RetentionAnswer,
+        RetentionRequest,
+        RetentionRuleResult,
+    )
+    from stateward.schemas.reviews import (
+        Corrected,
+        CorrectedValue,
+        FieldStatistics,
+        Notes,
+        OpinionRequest,
+        PersonStatistics,
+        ReasonCode,
+        ReasonStatistics,
+        ReviewApproval,
+        ReviewBatch,
+        ReviewBatchRequest,
+        ReviewBatchResult,
+        ReviewBatchUndone,
+        ReviewChoice,
+        ReviewClaim,
+        ReviewDecision,
+        ReviewDetail,
+        ReviewLink,
+        ReviewLinkList,
+        ReviewLinkRequest,
+        ReviewLinkRevoked,
+        ReviewOpinion,
+        ReviewPage,
+        ReviewPending,
+        ReviewReferral,
+        ReviewRequest,
+        ReviewStatistics,
+        ReviewTask,
+    )
+    from stateward.schemas.search import (
+        SearchHit,
+        SearchPage,
+        SearchPassage,
+        SearchReason,
+        SnippetSegment,
+    )
+    from stateward.schemas.webhooks import (
+        AttemptDocument,
+        DeliveryDocument,
+        DeliveryPage,
+        DisableRequest,
+        Replayed,
+        ReplayRequest,
+        WebhookDocument,
+        WebhookList,
+        WebhookRequest,
+    )
+
+# In the order in which a name is looked for: what short commands need stands first.
+_MODULES = (
+    "base",
+    "records",
+    "machines",
+    "reviews",
+    "search",
+    "health",
+    "keys",
+    "batches",
+    "retention",
+    "webhooks",
+    "feed",
 )
 
 __all__ = [
@@ -265,3 +286,16 @@ __all__ = [
     "WebhookRequest",
     "Why",
 ]
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for one that exists
+
+    def __getattr__(name: str) -> object:
+        """A document, from the module that declares it; from then on an ordinary attribute."""
+        if name in __all__:
+            for module in _MODULES:
+                found = vars(import_module(f"{__name__}.{module}")).get(name)
+                if found is not None:
+                    globals()[name] = found
+                    return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ from copy import copy
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import Any
 
 from litestar import Litestar, Request, Response
 from litestar.datastructures import State
@@ -51,6 +51,7 @@ from stateward.server.auth import (
 )
 from stateward.server.description import Document, describe
 from stateward.server.executors import overload_refusal
+from stateward.server.extra_routes import LoadedRoutes, PageOf
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
@@ -64,29 +65,17 @@ FURTHER = ("stateward.server.metrics", "stateward.server.webhooks")
 DETAIL_CHARS_MAX = 500
 HTML = "text/html"
 ID_PARAMETER = re.compile(r"\{(\w+_id):str\}")
-# A refusal as a page for people.
-PageOf: TypeAlias = Callable[[Request[Any, Any, Any], Refusal], Response[Any]]
 
 
-def make_app(
-    settings: Settings,
-    *,
-    open_app: Callable[[], App],
-    extra_routes: Sequence[ControllerRouterHandler] = (),
-    page_of: PageOf | None = None,
-) -> Litestar:
-    """The API as an ASGI application; `open_app` gives each of its threads an App.
-
-    `extra_routes` are further routes at the same address which are no part of the API, such as the console;
-    `page_of` is what a browser is shown at an address that leads nowhere.
-    """
+def make_app(settings: Settings, *, open_app: Callable[[], App]) -> Litestar:
+    """The API as an ASGI application; `open_app` gives each of its threads an App."""
     plugins = tuple(each.plugin for each in discovery.plugins(settings.pipelines))
-    app = copy(_with_routes(plugins, tuple(extra_routes), settings.api.body_bytes_max))
+    app = copy(_with_routes(plugins, settings.api.body_bytes_max))
     app.state = State(
         {
             **app.state.dict(),
             "service": Service(settings, open_app=open_app),
-            "page_of": page_of,
+            "page_of": None,
             "described": lambda: describe_api(plugins),
             "record_schemas": cache(lambda: record_schemas.record_schemas(plugins)),
         }
@@ -94,17 +83,39 @@ def make_app(
     return app
 
 
+def make_extra_app(api: Litestar, extra: LoadedRoutes) -> Litestar:
+    """Routes beside the API as an application of their own, with the state, the rights and the limits of the API."""
+    service: Service = api.state.service
+    app = copy(_with_extra_routes(extra.handlers, service.settings.api.body_bytes_max))
+    app.state = api.state
+    app.state.page_of = extra.page_of
+    return app
+
+
 # To register the routes takes 0.15 s of CPU and depends on no store: services of one process share the result.
 @lru_cache(maxsize=4)
-def _with_routes(
-    plugins: tuple[Plugin, ...],
-    extra_routes: tuple[ControllerRouterHandler, ...],
-    body_bytes_max: int,
-) -> Litestar:
-    """All routes, and of what a service has only what its routes may be asked."""
+def _with_routes(plugins: tuple[Plugin, ...], body_bytes_max: int) -> Litestar:
+    """All routes of the API, and of what a service has only what its routes may be asked."""
     own = _routes(plugins)
+    app = _register(own, body_bytes_max)
+    note_queries(app, own)
+    app.state.short_ids = {
+        **dict.fromkeys(("record_id", *_id_fields(plugins), *_own_ids(plugins)), find_records),
+        **{name: find for module in (batches, keys, *_further()) for name, find in module.FINDERS},
+    }
+    return app
+
+
+@lru_cache(maxsize=4)
+def _with_extra_routes(
+    handlers: tuple[ControllerRouterHandler, ...], body_bytes_max: int
+) -> Litestar:
+    return _register(handlers, body_bytes_max)
+
+
+def _register(handlers: Sequence[ControllerRouterHandler], body_bytes_max: int) -> Litestar:
     app = Litestar(
-        route_handlers=[*own, *extra_routes],
+        route_handlers=handlers,
         request_class=ApiRequest,
         guards=[guard],
         middleware=[_limit_requests],
@@ -115,11 +126,6 @@ def _with_routes(
         signature_namespace={},
         debug=False,
     )
-    note_queries(app, own)
-    app.state.short_ids = {
-        **dict.fromkeys(("record_id", *_id_fields(plugins), *_own_ids(plugins)), find_records),
-        **{name: find for module in (batches, keys, *_further()) for name, find in module.FINDERS},
-    }
     _check_rights(app)
     return app
 

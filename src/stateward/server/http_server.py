@@ -5,17 +5,18 @@ The first stop finishes what is under way; streams and long waits end at once.
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from threading import Event, Thread
 from typing import Self
 
 import uvicorn
-from litestar.types import ControllerRouterHandler
 
 from stateward import telemetry
 from stateward.app import App
-from stateward.server.asgi import PageOf, make_app
+from stateward.server.asgi import make_app, make_extra_app
 from stateward.server.connections import Connections
+from stateward.server.extra_routes import Beside, ExtraRoutes
 from stateward.server.listening import BACKLOG, listening, url_of
 from stateward.server.service import Service
 from stateward.server.strict import around
@@ -41,12 +42,11 @@ class Server:
         settings: Settings,
         *,
         open_app: Callable[[], App],
-        extra_routes: Sequence[ControllerRouterHandler] = (),
-        page_of: PageOf | None = None,
+        extra_routes: ExtraRoutes | None = None,
         on: socket.socket | None = None,
     ) -> None:
         self._settings = settings
-        self._extra_routes, self._page_of = extra_routes, page_of
+        self._extra_routes = extra_routes
         self._open_app = open_app
         self._socket = listening(settings) if on is None else on
         self._is_ready = Event()
@@ -96,15 +96,13 @@ class Server:
 
     async def _serve(self) -> None:
         own = self._settings.api
-        app = make_app(
-            self._settings,
-            open_app=self._open_app,
-            extra_routes=self._extra_routes,
-            page_of=self._page_of,
-        )
+        app = make_app(self._settings, open_app=self._open_app)
+        beside = None
+        if self._extra_routes is not None:
+            beside = Beside(app, self._extra_routes, partial(make_extra_app, app))
         connections = Connections(own)
         config = uvicorn.Config(
-            around(app, own),
+            around(beside or app, own),
             http=connections.protocol(),
             backlog=ACCEPTED_AT_ONCE,
             log_config=None,
@@ -128,6 +126,8 @@ class Server:
                 await asyncio.sleep(POLL_S / 10)
             self._socket.listen(BACKLOG)  # the loop has set it to what it accepts at once
             self._is_ready.set()
+            if beside is not None:
+                beside.load()
             while not (server.should_exit or serving.done()):  # noqa: ASYNC110 - the same
                 await asyncio.sleep(POLL_S)
             app.state.service.hub.close()  # waiting requests are answered, so that none keeps the server open
