@@ -1,11 +1,13 @@
 """Routes beside the API: the API does not wait for them, and who asks for one of them does."""
 
 import asyncio
+import io
 from threading import Event
 from typing import Any
 
 import pytest
 
+from stateward import telemetry
 from stateward.server.extra_routes import Beside, ExtraRoutes, LoadedRoutes
 
 
@@ -49,9 +51,7 @@ def test_the_api_answers_while_the_console_is_loaded_and_a_page_waits_for_it() -
     asyncio.run(scene())
 
 
-def test_a_console_that_cannot_be_loaded_is_logged_and_the_api_works(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_a_console_that_cannot_be_loaded_is_logged_and_the_api_works() -> None:
     def load() -> LoadedRoutes:
         raise ImportError("no such template")
 
@@ -61,5 +61,10 @@ def test_a_console_that_cannot_be_loaded_is_logged_and_the_api_works(
             await asked(app, "/console")
         assert await asked(app, "/uploads") == ("api", "/uploads")
 
-    asyncio.run(scene())
-    assert "the console cannot be loaded" in capfd.readouterr().err
+    log = io.StringIO()
+    telemetry.set_up(level="warning", stream=log)
+    try:
+        asyncio.run(scene())
+    finally:
+        telemetry.set_up(level="warning")
+    assert "the console cannot be loaded" in log.getvalue()

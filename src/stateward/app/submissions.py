@@ -92,7 +92,7 @@ class Submissions:
         if own == AUTO:
             path = self._artifacts.path(artifact.sha256)
             own, given = self.destination(path, name=name or "", labels=given)
-        if other := self.other_hints(own, artifact.sha256, said):
+        if other := self.other_hints(own, artifact, said):
             reading = self._editions().read_other(other)
             return self._editions().correct(other, reading, actor=actor or person(), reason=reason)
         submission = self.prepare(
@@ -107,12 +107,14 @@ class Submissions:
         return self.create([submission])[0]
 
     def other_hints(
-        self, machine: str, artifact: str, given: Mapping[str, str]
+        self, machine: str, artifact: Artifact, given: Mapping[str, str]
     ) -> "OtherHints | None":
         """The record of a known document, with those of the given hints by which it was not read; None without any."""
+        if artifact.is_new:
+            return None  # bytes that were not stored before have no record
         known = self._plugins.hints(machine)
         hints: Fields = {name: value for name, value in given.items() if name in known}
-        record = self._find(machine, artifact) if hints else None
+        record = self._find(machine, artifact.sha256) if hints else None
         if record is None or not (hints := self._editions().other_hints(record, hints)):
             return None
         from stateward.app.editions import OtherHints

@@ -88,7 +88,12 @@ class DbThread:
         while (job := self._queue.get()) is not None:
             act, future = job
             try:
-                told: Told = (future, act(app), None)
+                done = act(app)
+                if isinstance(done, Handover):
+                    done.write.future = future
+                    done.writer.take(done.write)
+                    continue
+                told: Told = (future, done, None)
             except Exception as error:  # noqa: BLE001 - it belongs to the request, not to the thread
                 told = (future, None, error)
             tell(self._loop, [told])
@@ -144,6 +149,13 @@ class Write(msgspec.Struct, kw_only=True):
     future: "asyncio.Future[Any] | None" = None
 
 
+class Handover(msgspec.Struct, frozen=True):
+    """What a thread leaves to the writer, which answers the request instead: the event loop need not pass it on."""
+
+    writer: "Writer"
+    write: Write
+
+
 class Writer(DbThread):
     """The one thread through which requests change anything."""
 
@@ -168,11 +180,15 @@ class Writer(DbThread):
         return done
 
     async def _write(self, write: Write) -> Any:  # noqa: ANN401 - what the write answers with
+        write.future = self._loop.create_future()
+        self.take(write)
+        return await write.future
+
+    def take(self, write: Write) -> None:
+        """Have it written after what came before, from any thread; who asked is told by its future."""
         if self._queue.qsize() >= WAITING_MAX:
             raise overload_refusal()
-        write.future = self._loop.create_future()
         self._queue.put(write)
-        return await write.future
 
     def begin(self, once: IdempotentRequest | None) -> None:
         """Note that a request that must be done once is under way; refuse a second one meanwhile."""

@@ -43,7 +43,7 @@ from stateward.server.auth import (
     trace_of,
 )
 from stateward.server.bulk import within
-from stateward.server.executors import Ask, Call, Open
+from stateward.server.executors import Ask, Call, Handover, Open, Write
 from stateward.server.paging import (
     Cursor,
     link,
@@ -95,41 +95,57 @@ async def submit_document(
     Of an archive, each file is a document: all of their records are created in one transaction.
     """
     service, caller = service_of(request), caller_of(request)
+    app = service.quick.app
+    assert app is not None  # noqa: S101 - the service is open
     # The key is claimed before the document is read: a second request with it is refused at once, not after the upload.
     claim = once_of(caller, request, key, ())
+    trace = trace_of(request)
+
+    def answer_one(app: App, opened: Submitted) -> Answer:
+        return answer(app, opened, UNSET)
+
+    def hand_over(form: Form) -> Handover | None:
+        """Leave a document to the writer, unless there is more to do for it."""
+        if form.other is not None:
+            return None
+        submission = _submission(app, form, caller, trace)
+        once = once_of(caller, request, key, _content([submission]))
+        write = Write(intent=Open(submission), answer=answer_one, once=once)
+        return Handover(service.writer, write)
+
     service.writer.begin(claim)
     try:
         async with UploadReceiver(
             service, caller, request, machine=machine, required=required
         ) as receiver:
             try:
-                form = await receiver.form_or_archive()
+                form = await receiver.form_or_archive(hand_over)
             except Refusal as refusal:
-                await note_refusal(service, caller, refusal, name=receiver.name)
+                if not receiver.is_handed_over:
+                    await note_refusal(service, caller, refusal, name=receiver.name)
                 raise
-        app = service.quick.app
-        assert app is not None  # noqa: S101 - the service is open
+        if isinstance(form, Answer):
+            return form
         forms = [form] if isinstance(form, Form) else form.members
         kept = [each for each in forms if isinstance(each, Form)]
-        trace = trace_of(request)
         submissions = [_submission(app, each, caller, trace) for each in kept]
-        # The same document again is the same request, whatever trace it comes with, and with known bytes.
-        plain = [replace(each, trace=None, is_artifact_known=False) for each in submissions]
-        content = [msgspec.json.encode(each, order="sorted") for each in plain]
-        once = once_of(caller, request, key, tuple(content))
+        once = once_of(caller, request, key, _content(submissions))
         if isinstance(form, Archive):
             for refused in (each for each in forms if isinstance(each, RefusedMember)):
                 said = Refusal("unsupported-content", refused.why)
                 await note_refusal(service, caller, said, name=refused.name)
             return await _open_archive(service, form, submissions, answer, once)
-        intent: Open | Call = Open(submissions[0])
-        if form.other is not None:
-            intent = await _correction(service, caller, form.other, reason=form.reason)
-        return await service.writer.write(
-            intent, lambda app, opened: answer(app, opened, UNSET), once=once
-        )
+        assert form.other is not None  # noqa: S101 - or it was handed over
+        intent = await _correction(service, caller, form.other, reason=form.reason)
+        return await service.writer.write(intent, answer_one, once=once)
     finally:
         service.writer.end(claim)
+
+
+def _content(submissions: Sequence[Submission]) -> list[bytes]:
+    """What makes a request the same one: the same document, whatever trace it comes with, and with known bytes."""
+    plain = [replace(each, trace=None, is_artifact_known=False) for each in submissions]
+    return [msgspec.json.encode(each, order="sorted") for each in plain]
 
 
 def _submission(app: App, form: Form, caller: Caller, trace: str | None) -> Submission:
@@ -238,12 +254,13 @@ async def get_record(
         return record, app.records.is_at_rest(record), msgspec.json.encode(shown)
 
     while True:
-        turn = service.hub.turn()  # before the look: a change during it then ends the wait at once
+        # Before the look: a change during it then ends the wait at once.
+        turn = None if wait is None else service.hub.turn()
         record, is_at_rest, body = await service.quick.ask(look)
         is_same = is_known(if_none_match, record.version)
         is_waited_for = is_same if if_none_match is not None else not is_at_rest
         left = deadline - time.monotonic()
-        if not is_waited_for or left <= 0 or service.hub.is_ending:
+        if turn is None or not is_waited_for or left <= 0 or service.hub.is_ending:
             break
         await service.hub.wait(turn, timeout_s=left)
         await asyncio.sleep(LOOK_PAUSE_S)

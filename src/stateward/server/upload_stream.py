@@ -7,7 +7,7 @@ label; what it is, its content says. Whatever goes wrong on the way, nothing is 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 from litestar.enums import RequestEncodingType
@@ -25,8 +25,10 @@ from stateward.core.model import PRIORITY_REASON, clean_text
 from stateward.definition.plugin import AUTO, Detected
 from stateward.schemas import FieldFault
 from stateward.server.auth import Asked, Caller, own_machine
+from stateward.server.executors import Handover
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.service import Service
+from stateward.storage.idempotency import Answer
 
 T = TypeVar("T")
 
@@ -102,6 +104,8 @@ class UploadReceiver:
         self._part: str | None = None
         self._text = bytearray()
         self._is_whole = False
+        self.is_handed_over = False
+        """Whether the document was stored and the rest was left to the writer: what fails then is no refusal of it."""
 
     @property
     def name(self) -> str | None:
@@ -122,9 +126,21 @@ class UploadReceiver:
         assert isinstance(form, Form)  # noqa: S101 - no archive was to be opened
         return form
 
-    async def form_or_archive(self) -> Form | Archive:
-        """As `form`; of an archive that no pipeline reads as it is, every file is kept as a document."""
-        return await self._taken_in(lambda: self._finish(is_opened=True))
+    async def form_or_archive(
+        self, hand_over: Callable[[Form], Handover | None]
+    ) -> Form | Archive | Answer:
+        """As `form`; of an archive that no pipeline reads as it is, every file is kept as a document.
+
+        A form that `hand_over`, called by the thread that stored its document, leaves to the writer comes back as the
+        writer's answer.
+        """
+
+        def then(form: Form | Archive) -> Form | Archive | Handover:
+            handover = hand_over(form) if isinstance(form, Form) else None
+            self.is_handed_over = handover is not None
+            return form if handover is None else handover
+
+        return await self._taken_in(lambda: self._finish(is_opened=True, then=then))
 
     async def candidates(self) -> list[Candidate]:
         """Take it all in, and say what it may be; nothing of it is kept."""
@@ -137,6 +153,8 @@ class UploadReceiver:
         except Refusal as refusal:
             raise await self._refusal_mid_body(refusal) from refusal.__cause__
         except StatewardError as error:
+            if self.is_handed_over:
+                raise
             raise await self._refusal_mid_body(refusal_of(error)) from error
         except MultipartError as error:
             # The library hangs the error of Python on its own sentence as a second argument.
@@ -248,7 +266,12 @@ class UploadReceiver:
         found = await self._thread.ask(lambda app: _candidates(app, incoming, block, name=name))
         return [each for each in found if not machines or each.machine in machines]
 
-    async def _finish(self, *, is_opened: bool) -> Form | Archive:
+    async def _finish(
+        self,
+        *,
+        is_opened: bool,
+        then: Callable[[Form | Archive], object] = lambda form: form,
+    ) -> Any:  # noqa: ANN401 - what `then` gives, or what the writer answers with
         self._check_whole()
         self._check_names()
         incoming, block = self._incoming, bytes(self._block)
@@ -272,7 +295,7 @@ class UploadReceiver:
             bytes_max=self._bytes_max,
         )
         return await self._thread.ask(
-            lambda app: _keep(app, incoming, block, document, is_opened=is_opened)
+            lambda app: then(_keep(app, incoming, block, document, is_opened=is_opened))
         )
 
     def _check_whole(self) -> None:
@@ -405,7 +428,7 @@ def _store_document(app: App, incoming: Incoming, document: _Document) -> Form:
         labels=given,
         priority=document.priority,
         reason=document.reason,
-        other=app.submissions.other_hints(machine, artifact.sha256, document.labels),
+        other=app.submissions.other_hints(machine, artifact, document.labels),
     )
 
 
