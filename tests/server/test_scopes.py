@@ -53,7 +53,7 @@ class Walk:
         """Every path that can be looked at, about what the caller must not see."""
         pages = (
             route.path
-            for handler in console()
+            for handler in console().load().handlers
             for route in getattr(handler, "routes", ())
             if "GET" in route.methods
         )
