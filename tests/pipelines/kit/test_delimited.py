@@ -55,3 +55,21 @@ def test_a_quote_that_is_never_closed_swallows_nothing(tmp_path: Path) -> None:
 
     assert [cells for _, cells in found] == [["a", "1"], ["b", "2"], ["c", "3"]]
     assert [line for line, _ in reports] == [2]
+
+
+def test_what_no_other_delimiter_can_beat_is_not_compared_with_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("day;sum\n1,5;2,5\n")
+    scored: list[Rows] = []
+
+    def score(rows: Rows) -> tuple[int, ...]:
+        scored.append(rows)
+        return (len(rows),)
+
+    found = find_dialect(
+        path, encoding="utf-8", score=score, is_unbeatable=lambda _, each, __: each == ";"
+    )
+
+    assert found is not None
+    assert found.delimiter == ";"
+    assert scored == [[["day", "sum"], ["1,5", "2,5"]]]

@@ -20,6 +20,7 @@ csv.field_size_limit(FIELD_CHARS_MAX)
 Rows = Sequence[Sequence[str]]
 Record = tuple[int, list[str]]  # the line on which it begins, from 1, and its cells
 Report = Callable[[int, str], object]  # a line and what is wrong there
+Score = tuple[int, ...]
 
 
 class Dialect(NamedTuple):
@@ -32,16 +33,23 @@ class Dialect(NamedTuple):
 
 
 def find_dialect(
-    path: Path, *, encoding: str, score: Callable[[Rows], tuple[int, ...]]
+    content: Path | bytes,
+    *,
+    encoding: str,
+    score: Callable[[Rows], Score],
+    is_unbeatable: Callable[[Sequence[str], str, Score], bool] = lambda *_: False,
 ) -> Dialect | None:
-    """The delimiter under which the first lines score best; None if the text has no delimiter at all."""
-    with _open(path, encoding) as file:
+    """The delimiter under which the first lines score best; None if the text has no delimiter at all.
+
+    `is_unbeatable` says of lines, a delimiter and its score that no other delimiter can score as much.
+    """
+    with _open(content, encoding) as file:
         sample = [line for line in islice(file, SAMPLE_LINES) if line.strip()]
     first = sample[0].strip() if sample else ""
     if first.casefold().startswith("sep=") and len(first) == 5:
         delimiter, skipped, why = first[4], 1, ": the first line says so"
     else:
-        delimiter = max(DELIMITERS, key=lambda each: _score(sample, each, score))
+        delimiter = _best(sample, score, is_unbeatable)
         skipped, why = 0, ""
     if not any(delimiter in line for line in sample):
         return None
@@ -54,15 +62,15 @@ def find_dialect(
 
 
 def read_records(
-    path: Path,
+    content: Path | bytes,
     dialect: Dialect,
     *,
     encoding: str,
     looks_like_record: Callable[[str], bool],
     report: Report,
 ) -> Iterator[Record]:
-    """The records of a file. `looks_like_record` recognises a line that a quote may have swallowed."""
-    with _open(path, encoding) as file:
+    """The records of a file, or of its bytes. `looks_like_record` recognises a line that a quote may have swallowed."""
+    with _open(content, encoding) as file:
         for _ in range(dialect.skipped_lines):
             file.readline()
         taken: list[str] = []  # the lines of the record at hand
@@ -91,14 +99,30 @@ def read_records(
             taken.clear()
 
 
-def _open(path: Path, encoding: str) -> io.TextIOWrapper:
-    """The text with its line ends as they are: CR alone ends a line too."""
-    return path.open("r", encoding=encoding, errors="replace", newline="")
+def _open(content: Path | bytes, encoding: str) -> io.TextIOWrapper:
+    """The text of a file, or of its bytes, with its line ends as they are: CR alone ends a line too."""
+    if isinstance(content, bytes):
+        return io.TextIOWrapper(
+            io.BytesIO(content), encoding=encoding, errors="replace", newline=""
+        )
+    return content.open("r", encoding=encoding, errors="replace", newline="")
 
 
-def _score(
-    sample: list[str], delimiter: str, score: Callable[[Rows], tuple[int, ...]]
-) -> tuple[int, ...]:
+def _best(
+    sample: list[str],
+    score: Callable[[Rows], Score],
+    is_unbeatable: Callable[[Sequence[str], str, Score], bool],
+) -> str:
+    """The first delimiter of those that score best."""
+    scores: dict[str, Score] = {}
+    for each in DELIMITERS:
+        scores[each] = _score(sample, each, score)
+        if is_unbeatable(sample, each, scores[each]):
+            return each
+    return max(scores, key=scores.__getitem__)
+
+
+def _score(sample: list[str], delimiter: str, score: Callable[[Rows], Score]) -> Score:
     """The caller's score, then how many rows have the same number of cells."""
     if not any(delimiter in line for line in sample):
         return (*score([]), 0)

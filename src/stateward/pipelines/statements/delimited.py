@@ -5,7 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
-from stateward.pipelines.kit.delimited import Dialect, Record, Rows, find_dialect, read_records
+from stateward.pipelines.kit.delimited import (
+    DELIMITERS,
+    Dialect,
+    Record,
+    Rows,
+    find_dialect,
+    read_records,
+)
 from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.model import RowPlace, StatementProblem, StatementReading
 from stateward.pipelines.statements.source import Source
@@ -16,7 +23,7 @@ _CUT = re.compile("[;,]")
 
 def read(source: Source) -> StatementReading:
     """The one section of a delimited text, with its rows as a stream."""
-    dialect = find_dialect(source.path, encoding=source.encoding, score=_score)
+    dialect = _dialect(source)
     if dialect is None:
         raise FatalFailure(
             "the file is text, but not a table: no comma, semicolon, tab or bar separates cells; "
@@ -32,8 +39,14 @@ def read(source: Source) -> StatementReading:
 
 def table_rows(source: Source) -> Iterator[Record]:
     """The records of a delimited text as they are printed; none where there is no delimiter."""
-    dialect = find_dialect(source.path, encoding=source.encoding, score=_score)
+    dialect = _dialect(source)
     return iter(()) if dialect is None else _Records(source, dialect, []).start()
+
+
+def _dialect(source: Source) -> Dialect | None:
+    return find_dialect(
+        source.content, encoding=source.encoding, score=_score, is_unbeatable=_is_unbeatable
+    )
 
 
 class _Records:
@@ -55,7 +68,7 @@ class _Records:
                 )
 
         return read_records(
-            self._source.path,
+            self._source.content,
             self._dialect,
             encoding=self._source.encoding,
             looks_like_record=_looks_like_record,
@@ -74,6 +87,18 @@ def _score(rows: Rows) -> tuple[int, int]:
         else:
             named = max(named, sum(headings.role_of(cell) != "" for cell in row))
     return good, named
+
+
+def _is_unbeatable(lines: Sequence[str], delimiter: str, score: tuple[int, ...]) -> bool:
+    """Whether all lines but the first are bookings, and the first has known headings and could be nothing else.
+
+    Without a figure it is no booking by any delimiter, and it has no other delimiter that would split it. So another
+    one finds no more bookings, and where it finds as many, no heading.
+    """
+    if len(score) < 2 or score[0] != len(lines) - 1 or not score[0] or not score[1]:
+        return False
+    others = (each for each in DELIMITERS if each != delimiter)
+    return not any(map(str.isnumeric, lines[0])) and not any(each in lines[0] for each in others)
 
 
 def _is_booking(row: Sequence[str]) -> bool:

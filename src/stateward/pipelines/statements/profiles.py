@@ -51,7 +51,7 @@ def find_profile(
 ) -> ColumnProfile | None:
     """The profile of a table: one's own before those that ship; of several, the one with the most headings."""
     there = tuple(simplify(name) for name in layout.headings if name.strip())
-    for profiles in (_own(own), shipped_profiles()):
+    for profiles in (_own(own), _shipped_for(there)):
         found = [each for each in profiles if _matches(each, there, layout, body)]
         if found:
             return max(found, key=lambda each: len(each.headings))
@@ -76,14 +76,25 @@ def _is_mapped(profile: ColumnProfile, rows: Sequence[Cells]) -> bool:
     return bool(rows) and all(_fits(profile.shape, cells) for cells in rows)
 
 
+@lru_cache(maxsize=HEADINGS_CACHED_MAX)
+def _shipped_for(there: tuple[str, ...]) -> tuple[ColumnProfile, ...]:
+    """The profiles that ship and may be those of these headings: most statements of a worker have the same ones."""
+    return tuple(each for each in shipped_profiles() if _may_match(each, there))
+
+
+def _may_match(profile: ColumnProfile, there: tuple[str, ...]) -> bool:
+    wanted = _simplify(tuple(profile.headings))
+    is_near = len(there) - len(wanted) <= EXTRA_MAX
+    # Few headings are those of many banks: then nothing may be added to them.
+    is_fit = is_near and set(there).issuperset(wanted) and (len(wanted) > 3 or there == wanted)
+    return not profile.headings or is_fit
+
+
 def _matches(
     profile: ColumnProfile, there: tuple[str, ...], layout: ColumnLayout, body: Sequence[Cells]
 ) -> bool:
     if profile.headings:
-        wanted = _simplify(tuple(profile.headings))
-        is_near = len(there) - len(wanted) <= EXTRA_MAX
-        # Few headings are those of many banks: then nothing may be added to them.
-        return is_near and set(there).issuperset(wanted) and (len(wanted) > 3 or there == wanted)
+        return _may_match(profile, there)
     return (
         layout.body_at == 0
         and (not layout.is_headed or bool(profile.columns))

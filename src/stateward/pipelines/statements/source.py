@@ -75,6 +75,12 @@ class Source:
         with self.path.open("rb") as file:
             return file.read(HEAD_BYTES)
 
+    @property
+    def content(self) -> Path | bytes:
+        """The file; of one that is no longer than the first bytes, these, so that it is not opened again."""
+        is_whole = self._head is None and len(self.head) < HEAD_BYTES
+        return self.head if is_whole else self.path
+
     def raw(self) -> bytes:
         """The whole file."""
         return self.path.read_bytes()
