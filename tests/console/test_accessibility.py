@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -191,6 +193,15 @@ def test_times_are_shown_in_utc_when_that_is_chosen(
     page.reload()
     expect(time).to_contain_text(utc)
     expect(page.locator("#zone")).to_contain_text("UTC")
+
+    # Charts too.
+    page.goto(scene.page())
+    chart = page.locator("#spark-upload-ended")
+    chart.locator(".u-over").hover()
+    expect(chart.locator(".tip")).to_contain_text("finished,")
+    minutes = msgspec.json.decode(chart.get_attribute("data-points") or "")["at"]
+    hours = {datetime.fromtimestamp(each, UTC).strftime("%H:") for each in minutes}
+    assert chart.locator(".tip").inner_text()[:3] in hours
     context.close()
 
 

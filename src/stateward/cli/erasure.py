@@ -124,7 +124,7 @@ def hold(
                 context.emit(to_builtins(held))
             else:
                 rows = [(each.record_id, each.at, each.actor, each.reason) for each in held]
-                write_table(("record", "since", "by", "reason"), rows)
+                write_table(("record", "held at", "by", "reason"), rows)
             return
         done = app.hold(record_id, reason=reason or "", is_held=not release)
     if context.json:

@@ -227,7 +227,7 @@ def _write_csv(records: Sequence["Record"]) -> None:
 
 
 def _write_records(records: Sequence["Record"]) -> None:
-    columns: tuple[str, ...] = ("id", "status", "since", "document", "error")
+    columns: tuple[str, ...] = ("id", "status", "updated", "document", "error")
     if any(record.flags for record in records):
         columns = (*columns, "flags")
     if len({record.machine for record in records}) > 1:
@@ -248,7 +248,7 @@ def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
         "id": record.id,
         "machine": record.machine,
         "status": record.status,
-        "since": moment(record.updated_at),
+        "updated": moment(record.updated_at),
         "document": cut(str(record.labels.get("filename", ""))),
         "error": cut(error),
         "flags": cut(_flags_text(record)),

@@ -234,7 +234,7 @@ def csv_lines(rows: Iterable[Fields], view: ItemView | None = None) -> Iterator[
     columns = (view.columns if view is not None else ()) or tuple(
         Column(name) for name in sorted({name for row in first for name in row})
     )
-    yield _csv_line(column.name for column in columns)
+    yield _csv_line(harmless(column.name) for column in columns)
     for row in chain(first, waiting):
         yield _csv_line(harmless(cell_text(column.value(row))) for column in columns)
 

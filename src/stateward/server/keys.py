@@ -46,7 +46,7 @@ async def list_(request: Asked) -> Response[schemas.KeyList]:
     opt={"right": "admin"},
     status_code=201,
     operation_id="createKey",
-    summary="Make a key",
+    summary="Create a key",
     tags=["service"],
 )
 async def create(
@@ -85,7 +85,7 @@ async def create(
     opt={"right": "admin"},
     status_code=200,
     operation_id="revokeKey",
-    summary="Close a key",
+    summary="Revoke a key",
     tags=["service"],
 )
 async def revoke(request: Asked, key_id: FromPath[str]) -> Response[schemas.KeyRevoked]:

@@ -28,7 +28,7 @@ ID_CHARS_MAX = 120
     opt={"right": "review"},
     status_code=201,
     operation_id="createReviewLink",
-    summary="Make a link that lets a named person decide a review",
+    summary="Create a link that lets a named person decide a review",
     tags=["reviews"],
 )
 async def create(
@@ -88,7 +88,7 @@ async def list_(request: Asked, record_id: FromPath[str]) -> Response[schemas.Re
     opt={"right": "review"},
     status_code=200,
     operation_id="revokeReviewLink",
-    summary="Close a link to a review",
+    summary="Revoke a link to a review",
     tags=["reviews"],
 )
 async def revoke(

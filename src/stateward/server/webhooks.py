@@ -79,11 +79,11 @@ async def list_(request: Asked) -> Response[schemas.WebhookList]:
     return reply(await service_of(request).quick.ask(look))
 
 
-@post("/", opt={"right": "admin"}, operation_id="createWebhook", summary="Tell one more address")
+@post("/", opt={"right": "admin"}, operation_id="createWebhook", summary="Create a webhook")
 async def create(
     request: Asked, data: JSONBody[schemas.WebhookRequest], key: IdempotencyKey = None
 ) -> Response[schemas.WebhookDocument]:
-    """It hears of what happens from now on. Keep the secret: it is not shown again."""
+    """It receives what happens from now on. Keep the secret: it is not shown again."""
     caller = caller_of(request)
     once = once_of(caller, request, key, (await request.body(),))
 
@@ -112,7 +112,7 @@ async def create(
     "/{webhook_id:str}",
     opt={"right": "observe"},
     operation_id="getWebhook",
-    summary="Look at an address that is told",
+    summary="Look at a webhook",
 )
 async def show(request: Asked, webhook_id: FromPath[str]) -> Response[schemas.WebhookDocument]:
     """Without its secret."""
@@ -128,10 +128,10 @@ async def show(request: Asked, webhook_id: FromPath[str]) -> Response[schemas.We
     "/{webhook_id:str}",
     opt={"right": "admin"},
     operation_id="deleteWebhook",
-    summary="Forget an address and its log",
+    summary="Delete a webhook and its log",
 )
 async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
-    """What was delivered to it is forgotten too."""
+    """The log of its deliveries is deleted too."""
     caller = caller_of(request)
 
     def act(app: App) -> None:
@@ -146,7 +146,7 @@ async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
     opt={"right": "admin"},
     status_code=200,
     operation_id="rotateWebhook",
-    summary="A new secret",
+    summary="Give a webhook a new secret",
 )
 async def rotate(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
@@ -166,12 +166,12 @@ async def rotate(
     opt={"right": "admin"},
     status_code=200,
     operation_id="enableWebhook",
-    summary="Tell an address again",
+    summary="Enable a webhook",
 )
 async def enable(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.WebhookDocument]:
-    """Of what happens from now on; replay what it missed."""
+    """It receives what happens from now on; replay what it missed."""
     return await _answer_change(
         request, webhook_id, key, lambda app: app.notifications.enable(webhook_id)
     )
@@ -182,7 +182,7 @@ async def enable(
     opt={"right": "admin"},
     status_code=200,
     operation_id="disableWebhook",
-    summary="Tell an address nothing for now",
+    summary="Disable a webhook",
 )
 async def disable(
     request: Asked,
@@ -226,7 +226,7 @@ async def _answer_change(
     opt={"right": "act"},
     status_code=202,
     operation_id="pingWebhook",
-    summary="Send a test",
+    summary="Send a test message",
 )
 async def ping(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
@@ -246,7 +246,7 @@ async def ping(
     return reply(await write_once(request, once, Call(act), answer))
 
 
-@get("/", opt={"right": "observe"}, operation_id="listDeliveries", summary="What was delivered")
+@get("/", opt={"right": "observe"}, operation_id="listDeliveries", summary="List deliveries")
 async def deliveries(
     request: Asked,
     webhook_id: Annotated[
@@ -309,7 +309,7 @@ def _place(at: Cursor) -> tuple[Micros, str, str]:
     "/{webhook_id:str}/{message_id:str}",
     opt={"right": "observe"},
     operation_id="getDelivery",
-    summary="One message, with every attempt",
+    summary="Look at a delivery, with every attempt",
 )
 async def delivery(
     request: Asked, webhook_id: FromPath[str], message_id: FromPath[str]
@@ -330,7 +330,7 @@ async def delivery(
     opt={"right": "act"},
     status_code=202,
     operation_id="replayDeliveries",
-    summary="Deliver once more",
+    summary="Replay deliveries",
 )
 async def replay(
     request: Asked, data: JSONBody[schemas.ReplayRequest], key: IdempotencyKey = None

@@ -202,7 +202,7 @@ def _list_documents(
          each.retry_count or "", cut(each.error_message or ""))
         for each in shown[:most]
     ]  # fmt: skip
-    write_table(("document", "state", "since", "adapter", "retries", "error"), rows)
+    write_table(("document", "state", "updated", "adapter", "retries", "error"), rows)
     if len(shown) > most:
         context.say(f"and more; --limit {most * 10} shows more of them")
 

@@ -1,7 +1,7 @@
 // The board: sending files with progress, and the small charts.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
-  const { csrf, toast, base } = window.stateward;
+  const { csrf, toast, base, shownZone } = window.stateward;
 
   // Charts
   const charts = new Map();
@@ -9,7 +9,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const CHART_PX = 88;
   const seconds = (value) => (value === null || value === undefined ? "–" : value < 1 ? `${Math.round(value * 1000)} ms` : value < 120 ? `${Math.round(value * 10) / 10} s` : `${Math.round(value / 60)} min`);
   // What the chart says at the pointer, in words.
-  const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+  const minute = () => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone: shownZone() });
   function hint(element, name, plot) {
     let tip = element.querySelector(".tip");
     if (!tip) { tip = document.createElement("span"); tip.className = "tip"; element.append(tip); }
@@ -18,14 +18,15 @@ document.addEventListener("DOMContentLoaded", () => {
     tip.hidden = at === null || at === undefined;
     if (tip.hidden) return;
     const said = name === "ended" ? `${first[at] - second[at]} finished, ${second[at]} failed` : first[at] === null ? "nothing finished" : `p95 ${seconds(first[at])}`;
-    tip.textContent = `${minute.format(new Date(times[at] * 1000))}: ${said}`;
+    tip.textContent = `${minute().format(new Date(times[at] * 1000))}: ${said}`;
   }
   function draw(element) {
     const points = JSON.parse(element.dataset.points);
     const name = element.dataset.chart;
     const data = name === "ended" ? [points.at, points.all, points.failed] : [points.at, points.p95];
     const kept = charts.get(element);
-    if (kept && kept.theme === document.documentElement.dataset.theme) {
+    const drawn = `${document.documentElement.dataset.theme} ${shownZone()}`;
+    if (kept && kept.drawn === drawn) {
       kept.plot.setData(data);
       return;
     }
@@ -43,13 +44,14 @@ document.addEventListener("DOMContentLoaded", () => {
         { stroke: colour("--soft"), grid: { show: false }, ticks: { stroke: colour("--line") }, size: 26, space: 60 },
         { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { show: false }, size: 52, space: 24, values: (_, ticks) => ticks.map((tick) => (name === "ended" ? (Number.isInteger(tick) ? tick : "") : seconds(tick))) },
       ],
+      tzDate: (at) => uPlot.tzDate(new Date(at * 1000), shownZone()),
       legend: { show: false },
       cursor: { show: true, y: false, points: { show: false } },
       hooks: { setCursor: [(plot) => hint(element, name, plot)] },
       padding: [6, 22, 0, 0], // the last label of the axis is centred on its tick
       scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(1e-3, max || 1) * 1.1] } },
     }, data, element);
-    charts.set(element, { plot, theme: document.documentElement.dataset.theme });
+    charts.set(element, { plot, drawn });
   }
   function drawAll() {
     for (const element of charts.keys()) if (!element.isConnected) { charts.get(element).plot.destroy(); charts.delete(element); }
@@ -58,6 +60,7 @@ document.addEventListener("DOMContentLoaded", () => {
   drawAll();
   document.addEventListener("stateward:refreshed", drawAll);
   document.addEventListener("stateward:theme", drawAll);
+  document.addEventListener("stateward:zone", drawAll);
   let width = innerWidth;
   addEventListener("resize", () => {
     if (width === innerWidth) return;

@@ -15,8 +15,9 @@
   const stored = () => { try { return localStorage.getItem(ZONE_KEY); } catch { return null; } };
   let isUtc = stored() === "utc";
   let clock, day, short;
+  const shownZone = () => (isUtc ? "UTC" : zone);
   function setZone() {
-    const timeZone = isUtc ? "UTC" : zone;
+    const timeZone = shownZone();
     clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone });
     day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", timeZone: zone });
     short = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZone });
@@ -58,6 +59,7 @@
     try { localStorage.setItem(ZONE_KEY, isUtc ? "utc" : "local"); } catch { /* this page only */ }
     setZone();
     tellAll();
+    document.dispatchEvent(new CustomEvent("stateward:zone"));
   });
 
   // Toasts
@@ -211,7 +213,7 @@
     if (badgesTimer === null) badgesTimer = setTimeout(badges, Math.max(0, badgesAt + BADGES_EVERY - Date.now()));
   });
 
-  window.stateward = { csrf, base, toast, live, tellAll, ago };
+  window.stateward = { csrf, base, toast, live, tellAll, ago, shownZone };
   document.querySelectorAll("[data-live]").forEach((element) => {
     const of = element.dataset.liveOf;
     const refresh = live(element, { wants: (transition) => !of || transition.record_id === of });

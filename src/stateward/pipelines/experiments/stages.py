@@ -16,6 +16,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields, Json
+from stateward.definition.display import cell_text, harmless
 from stateward.pipelines.experiments.plots import histogram, histogram_svg, scatter_svg
 from stateward.pipelines.experiments.schema import (
     CellFault,
@@ -258,7 +259,11 @@ def _report(job: Job, faults: Sequence[RowFault], notes: Sequence[str]) -> None:
         )
     if faults:
         names = RowFault.__struct_fields__
-        rows = ([getattr(fault, name) for name in names] for fault in faults[:FAULTS_MAX])
+        # People open it in a spreadsheet, and it repeats cells of the document.
+        rows = (
+            [harmless(cell_text(getattr(fault, name))) for name in names]
+            for fault in faults[:FAULTS_MAX]
+        )
         job.save_file(FAULTS_FILE, _csv(names, rows), media_type="text/csv")
 
 
