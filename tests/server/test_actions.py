@@ -122,8 +122,12 @@ def test_a_refusal_is_given_again_too(api: ApiClient) -> None:
     refused = api.post(f"/uploads/{upload_id}/retry", headers=once)
     api.post(f"/uploads/{upload_id}/cancel")
     again = api.post(f"/uploads/{upload_id}/retry", headers=once)
+    quoted = api.post(f"/uploads/{upload_id}/retry", headers={"Idempotency-Key": '"k"'})
+    bare = api.post(f"/uploads/{upload_id}/cancel", headers={"Idempotency-Key": '"'})
 
     assert (refused.status_code, again.status_code) == (409, 409)
+    assert quoted.content == refused.content, "quotes around a key are none of it"
+    assert problem(bare) == "impossible", "one quote alone is a key"
     assert again.content == refused.content
     assert api.get(f"/uploads/{upload_id}").json()["status"] == "error"
 

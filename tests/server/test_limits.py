@@ -265,6 +265,7 @@ def test_a_query_says_one_thing_and_plainly(shared: ApiClient, query: str) -> No
     answer = shared.get(f"/records?{query}")
 
     assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert shared.get("/deliveries?state=null").status_code == 400
     assert shared.get("/records?status=parsed&status=failed&limit=2").status_code == 200
 
 

@@ -48,6 +48,7 @@ SESSION_COOKIE = "stateward_session"
 CSRF_HEADER = "x-csrf-token"
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 KEY_CHARS = re.compile(r"[\x21-\x7e]{1,255}")
+QUOTED = re.compile(r'".+"')
 ENTITY_TAG = re.compile(r'\s*(?:\*|(?P<weak>W/)?"(?P<version>[0-9]{1,18})")\s*')
 TAG_LIST = re.compile(r'(?:W/)?"([^"]*)"')
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -401,7 +402,9 @@ def once_of(
     """The request as one that must be done once, if it has an Idempotency-Key."""
     if key is None:
         return None
-    bare = key.strip().removeprefix('"').removesuffix('"')
+    bare = key.strip()
+    if QUOTED.fullmatch(bare):  # as the draft of the header has it
+        bare = bare[1:-1]
     if not KEY_CHARS.fullmatch(bare):
         raise Refusal("invalid-request", "an Idempotency-Key has 1 to 255 visible ASCII characters")
     digest = sha256()

@@ -9,9 +9,9 @@ Answers of the API are not stored by anyone on the way, and no browser guesses t
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 from litestar import Litestar, Request, Router
@@ -156,7 +156,14 @@ def _query_name(declared: FieldDefinition, *, is_repeatable: bool) -> QueryName:
         return QueryName(_FLAG, "true or false", is_repeatable)
     if int in types:
         return QueryName(_DIGITS, "a whole number", is_repeatable)
+    # Litestar alone would take the text `null` for none of them.
+    if words := [word for each in types if get_origin(each) is Literal for word in get_args(each)]:
+        return QueryName(_choice(words), f"one of {', '.join(words)}", is_repeatable)
     return QueryName(None, "", is_repeatable)
+
+
+def _choice(words: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, words)))
 
 
 def _flat(handlers: Iterable[object]) -> Iterable[object]:

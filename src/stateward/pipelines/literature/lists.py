@@ -14,6 +14,7 @@ import msgspec
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.literature.identifiers import SCHEMES, identify, normal_id, strongest
 from stateward.pipelines.literature.paper import squeeze
+from stateward.schemas import Request
 
 LIST_BYTES_MAX = 256 * 1024 * 1024
 LINE_CHARS_SHOWN = 80
@@ -36,12 +37,12 @@ _YEAR = re.compile(r"\b(1[5-9]|20|21)[0-9]{2}\b")
 _BRACES = re.compile(r"[{}]")
 
 
-class ListedPaper(msgspec.Struct, frozen=True, kw_only=True):
+class ListedPaper(Request, frozen=True, kw_only=True):
     """One entry of a list. `fault` says why it names no paper that can be fetched."""
 
     line: int
     text: str = ""
-    ids: dict[str, str] = {}
+    ids: dict[str, str] = msgspec.field(default_factory=dict)
     url: str = ""
     title: str = ""
     year: int | None = None

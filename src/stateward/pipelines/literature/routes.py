@@ -18,6 +18,7 @@ from stateward.pipelines.literature.papers import (
     StoredPapers,
 )
 from stateward.pipelines.literature.progress import Progress
+from stateward.schemas import Request
 from stateward.server.plugin_api import (
     WRITING,
     Answer,
@@ -51,7 +52,7 @@ CitedIds = Annotated[
 ]
 
 
-class PapersRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PapersRequest(Request, frozen=True, kw_only=True):
     """Entries of a list of papers, as many as are looked up together."""
 
     papers: Annotated[list[ListedPaper], msgspec.Meta(min_length=1, max_length=BATCH)]
