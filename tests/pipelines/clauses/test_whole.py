@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from lab.documents.contracts.blocks import Heading, Lines, docx
 from lab.documents.statements import Paper
 from stateward.app import App
 from stateward.core.errors import FatalFailure
@@ -20,7 +21,7 @@ from stateward.pipelines.clauses.settings import ClauseSettings
 from stateward.pipelines.kit.evaluation import StagesRun, run_stages
 from stateward.pipelines.statements.detection import detect as detect_statement
 from stateward.workers.sdk import Completed, Failed
-from tests.pipelines.two_stages import a_job
+from tests.pipelines.two_stages import a_job, rows_of
 from tests.pipelines.two_stages import run as run_runner_of
 
 PIPELINES = Path(__file__).parents[3] / "src/stateward/pipelines"
@@ -181,6 +182,28 @@ def test_a_damaged_contract_is_read_with_what_is_left_and_flagged(
     assert isinstance(second, Completed)
     assert second.facts["flags"] == ["DAMAGED_FILE"]
     assert "page 2 is damaged" in str(second.facts["notes"])
+
+
+def test_a_docx_that_was_cut_off_is_retried_and_read_if_no_part_of_it_is_lost(tmp_path: Path) -> None:
+    whole = docx([Heading("Agreement"), Lines(["1. Term. One year.", "2. Price. 120 EUR."])])
+    path = tmp_path / "cut.docx"
+    path.write_bytes(whole)
+    sound = run_runner_of(RUNNERS["parse"], a_job("parse", path))
+    path.write_bytes(whole[: whole.index(b"PK\x01\x02") + 7])  # without the directory of the archive
+
+    first, second = (
+        run_runner_of(RUNNERS["parse"], a_job("parse", path, retry_count=count)) for count in (0, 1)
+    )
+    path.write_bytes(whole[: whole.index(b"word/document.xml") + 60])
+    lost = run_runner_of(RUNNERS["parse"], a_job("parse", path, retry_count=1))
+
+    assert isinstance(first, Failed)
+    assert (first.code, first.is_retryable) == ("CORRUPT_FILE", True)
+    assert isinstance(sound, Completed)
+    assert isinstance(second, Completed)
+    assert rows_of(second) == rows_of(sound)
+    assert isinstance(lost, Failed)
+    assert (lost.code, lost.is_retryable) == ("CORRUPT_FILE", False)
 
 
 def test_a_contract_longer_than_the_settings_allow_is_refused(tmp_path: Path) -> None:
