@@ -1,4 +1,4 @@
-"""The reports of three files as PDFs."""
+"""The reports of four files as PDFs."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from lab.documents.statements.paper import A4, LETTER, Paper
 
 LAYOUTS: dict[str, Any] = {
     name: told
-    for file in ("layouts.yaml", "second.yaml", "third.yaml")
+    for file in ("layouts.yaml", "second.yaml", "third.yaml", "sixth.yaml")
     for name, told in msgspec.yaml.decode(Path(__file__).with_name(file).read_bytes()).items()
 }
 KEYS = ("test", "value_printed", "unit_printed", "ref", "flag", "loinc", "collected")

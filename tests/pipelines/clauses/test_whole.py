@@ -184,12 +184,16 @@ def test_a_damaged_contract_is_read_with_what_is_left_and_flagged(
     assert "page 2 is damaged" in str(second.facts["notes"])
 
 
-def test_a_docx_that_was_cut_off_is_retried_and_read_if_no_part_of_it_is_lost(tmp_path: Path) -> None:
+def test_a_docx_that_was_cut_off_is_retried_and_read_if_no_part_of_it_is_lost(
+    tmp_path: Path,
+) -> None:
     whole = docx([Heading("Agreement"), Lines(["1. Term. One year.", "2. Price. 120 EUR."])])
     path = tmp_path / "cut.docx"
     path.write_bytes(whole)
     sound = run_runner_of(RUNNERS["parse"], a_job("parse", path))
-    path.write_bytes(whole[: whole.index(b"PK\x01\x02") + 7])  # without the directory of the archive
+    path.write_bytes(
+        whole[: whole.index(b"PK\x01\x02") + 7]
+    )  # without the directory of the archive
 
     first, second = (
         run_runner_of(RUNNERS["parse"], a_job("parse", path, retry_count=count)) for count in (0, 1)

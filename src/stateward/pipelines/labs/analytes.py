@@ -153,6 +153,7 @@ def _spellings_of(name: str) -> Iterator[tuple[str, int]]:
     )  # Transferrin- sättigung
     if found := _PREFIX.match(name):  # P-Glukos, as in Sweden
         yield fold(name[found.end() :]), WITHOUT_FILLERS
+        yield fold(_BRACKETS.sub(" ", name[found.end() :])), WITHOUT_FILLERS
     brackets = [fold(inside) for inside in _BRACKETS.findall(name)]
     if any(not _QUALIFIERS.isdisjoint(each.split()) for each in brackets):
         return  # Testosterone (free) is not testosterone, and CMV (IgG) not IgG

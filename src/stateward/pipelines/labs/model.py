@@ -88,6 +88,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     comment: str = ""
     patient_key: str = ""
     decimal: str = ""  # the decimal sign of the report, where that was found out
+    side: str = ""  # what the flag means, where the report explains it otherwise than is usual
     problems: tuple[str, ...] = ()
     where: Place = Place()
 

@@ -44,8 +44,9 @@ _SIDES = {"HH": "H", "LL": "L", "AA": "A"}
 def normalize(observations: Iterable[Observation]) -> Iterator[LabResult]:
     """Every observation as a result. Whether a missing flag means `normal` depends on the whole report."""
     told = list(observations)
-    has_flags = any(_printed_side(each.flag) in ("H", "L", "A") for each in told)
-    return (normalize_one(each, has_flags=has_flags) for each in told)
+    # By date: a cumulative report flags the newest results, and prints the others as they are.
+    flagged = {each.collected for each in told if _side_of(each) in ("H", "L", "A")}
+    return (normalize_one(each, has_flags=each.collected in flagged) for each in told)
 
 
 class _Quantity(msgspec.Struct, frozen=True):
@@ -74,7 +75,7 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
     has_own_unit = bool(within.unit) and within.unit != seen.unit and bool(seen.unit)
     flag = flag_of(told.value, told.within) if has_own_unit else flag_of(value, within)
     flag = "" if PENDING in problems else flag
-    if _disagrees(flag, seen.flag, has_flags=has_flags):
+    if _disagrees(flag, _side_of(seen), has_flags=has_flags):
         problems.append(FLAG_DISAGREES)
     is_unread = ROW_UNREAD in problems
     return LabResult(
@@ -91,7 +92,7 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
         high=_limit(told.within.high),
         range_text=seen.range if told.within.kind not in ("interval", "none") else "",
         flag=flag,
-        printed_flag=_printed_flag(seen.flag),
+        printed_flag=seen.side or _printed_flag(seen.flag),
         printed={
             name: text
             for name, text in (
@@ -244,14 +245,13 @@ def _printed_flag(text: str) -> str:
     return next((each for each in found if each != "?"), "?" if found else "")
 
 
-def _printed_side(text: str) -> str:
-    flag = _printed_flag(text)
+def _side_of(seen: Observation) -> str:
+    flag = seen.side or _printed_flag(seen.flag)
     return _SIDES.get(flag, flag)
 
 
-def _disagrees(flag: str, printed: str, *, has_flags: bool) -> bool:
+def _disagrees(flag: str, said: str, *, has_flags: bool) -> bool:
     """Whether the printed flag contradicts value and range. A missing one means `normal` if others are printed."""
-    said = _printed_side(printed)
     if not flag or said == "?":
         return False
     if not said:

@@ -31,6 +31,7 @@ _ABOVE = (
 _ONE = re.compile(
     rf"(?:(?P<below>{_BELOW})|(?P<above>{_ABOVE}))\s*(?P<number>{_SIGNED})", re.IGNORECASE
 )
+_FROM = re.compile(rf"({_NUMBER})\s?[-–~]")  # `59-`: nothing above is too much
 _TITRE = re.compile(rf"(?P<sign>{_BELOW})\s*1\s?[:/]\s?(?P<number>[0-9]+)", re.IGNORECASE)
 # `bis 5` and `up to 5` include the limit; `< 5`, `unter 5` and `less than 5` do not.
 _EXCLUDING = frozenset(
@@ -93,6 +94,9 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
         read = None
     if read is not None:
         return read
+    if found := _FROM.fullmatch(bare):
+        low, is_ambiguous = read_number(found[1], decimal)
+        return PrintedRange(kind="interval", low=low, text=text, is_ambiguous=is_ambiguous)
     if ordinal := ordinal_of(bare):
         return PrintedRange(kind="ordinal", text=ordinal)
     if re.search(r"[0-9]", bare) is None:
@@ -105,6 +109,7 @@ def _unwrap(text: str) -> str:
     text = text.strip().rstrip(".,;")
     while len(text) > 1 and (text[0], text[-1]) in (("(", ")"), ("[", "]")):
         text = text[1:-1].strip()
+    text = re.sub(r"^(?:above|below|over|under)\s+(?=[<>≤≥])", "", text, flags=re.IGNORECASE)
     return re.sub(
         r"^(?:ref\.?|range|norm\.?|n|normal|réf\.?|vr)\s*[:=]\s*", "", text, flags=re.IGNORECASE
     )
@@ -117,6 +122,8 @@ def _two_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> Prin
     decimal = decimal or _decimal_beside(found["low"], found["high"])
     low, is_low_ambiguous = read_number(found["low"], decimal)
     high, is_high_ambiguous = read_number(found["high"], decimal)
+    if low > high and is_high_ambiguous:  # 980 to 5.060: the point separates thousands
+        high, is_high_ambiguous = read_number(found["high"], "," if "." in found["high"] else ".")
     if low > high:
         return None
     return PrintedRange(

@@ -1,9 +1,10 @@
 """Lab reports as text PDFs: rows by geometry.
 
-`headings` finds the lines that name columns, `layout` decides which words belong to which column, `rows` puts lines
-together into results, `cells` takes apart what one cell holds; `loose` reads lines outside of tables, and `blocks`
-reports that have no table. A line that
-looks like a result and cannot be read is given with ROW_UNREAD; it is never dropped.
+`headings` finds the lines that name columns, `headed` the tables below them, `layout` decides which words belong to
+which column, `rows` puts lines together into results, `below` what the line under a row says of it, `cells` takes apart
+what one cell holds. `loose` reads lines outside of tables, `paired` rows with two results, `sentences` running text,
+`blocks` tests whose parts have labels. `own_flags` learns words of a laboratory for high and low; `leftovers` asks of
+everything that looks like part of a result where it went: what cannot be read is flagged, and never dropped.
 """
 
 import re
@@ -15,7 +16,6 @@ from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import PdfLine, lines_of
 from stateward.pipelines.kit.pdf.pages import PdfPage, read_pages, require_text
 from stateward.pipelines.labs.model import LabReading
-from stateward.pipelines.labs.pdf.blocks import block_observations
 from stateward.pipelines.labs.pdf.headings import DATE, collected_date
 from stateward.pipelines.labs.pdf.rows import observations_of
 from stateward.pipelines.labs.source import ReportSource
@@ -61,7 +61,6 @@ def read_pdf(source: ReportSource) -> LabReading:
     )
     collected = collected_date(lines, order)
     observations = observations_of(lines, date_order=order, collected=collected, patient=patient)
-    observations = observations or block_observations(lines, collected=collected, patient=patient)
     if not observations:
         raise FatalFailure(
             "no table of results was found in the PDF; check that it is a lab report, or submit it as HL7, FHIR or CSV",

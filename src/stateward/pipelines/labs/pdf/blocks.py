@@ -7,10 +7,10 @@ value stands alone below `Normal range: 3.5 - 5.1 mmol/L`.
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
-from stateward.pipelines.labs.model import Observation, Place
+from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.pdf.cells import (
     cells,
     is_flag,
@@ -18,9 +18,8 @@ from stateward.pipelines.labs.pdf.cells import (
     split_value,
     without_leaders,
 )
-from stateward.pipelines.labs.pdf.row import is_administrative
+from stateward.pipelines.labs.pdf.row import Row, is_administrative
 from stateward.pipelines.labs.units import is_known_unit
-from stateward.pipelines.labs.values import vote_decimal
 from stateward.pipelines.labs.words import column_of
 
 LINES_MAX = 8  # of one block, below its name
@@ -32,29 +31,28 @@ class _Block(msgspec.Struct):
     """A test in the making: its name, and what stood below it by role."""
 
     name: str
-    first: PdfLine
+    words: list[PdfWord]
+    page: int
+    base: float
+    height: float
     parts: dict[str, str] = {}
-    last: PdfLine | None = None
     lines: int = 0
 
     def take(self, role: str, text: str, line: PdfLine) -> None:
         if text and role not in self.parts:
             self.parts[role] = text
-            self.last = line
+            if line.words[0] not in self.words:
+                self.words += line.words
 
 
-def block_observations(
-    pages: Sequence[Sequence[PdfLine]], *, collected: str, patient: str
-) -> list[Observation]:
-    """The results of all blocks. Only reports in which no table was found are read so."""
-    found = [
-        _observation(block, block.last, collected, patient)
-        for page in pages
-        for block in _page_blocks(page)
-        if block.last is not None and "value" in block.parts
-    ]
-    decimal = vote_decimal(text for each in found for text in (each.value, each.range))
-    return [replace(each, decimal=decimal) for each in found]
+def block_rows(pages: Sequence[Sequence[PdfLine]], rows: Sequence[Row]) -> Iterator[Row]:
+    """The results of all blocks, in lines that are part of no other row."""
+    read = {id(word) for row in rows if not row.is_unread for word in row.words}
+    for page in pages:
+        lines = [line for line in page if not any(id(word) in read for word in line.words)]
+        for block in _page_blocks(lines):
+            if "value" in block.parts and _is_believable(block):
+                yield _row(block)
 
 
 def _page_blocks(page: Sequence[PdfLine]) -> Iterator[_Block]:
@@ -66,7 +64,9 @@ def _page_blocks(page: Sequence[PdfLine]) -> Iterator[_Block]:
             yield block
             block = None
         if name:
-            block = _Block(name, line)
+            block = _Block(name, list(line.words), line.page, line.base, line.height)
+            for role, text in told[1:]:
+                block.take(role or "flag", text, line)
         elif block is not None:
             _take(block, told, line)
     if block is not None:
@@ -79,7 +79,8 @@ def _name(told: Sequence[tuple[str, str]], *, has_value: bool) -> str:
     if labelled:
         return without_leaders(labelled)
     role, text = told[0]
-    is_alone = len(told) == 1 and role == BARE and ":" not in text
+    is_flagged = len(told) == 2 and told[1][0] == BARE and is_flag(told[1][1])
+    is_alone = (len(told) == 1 or is_flagged) and role == BARE and ":" not in text
     is_short = len(text.split()) <= NAME_WORDS_MAX
     is_words = not is_result(split_value(text).value) or has_value
     return without_leaders(text) if is_alone and is_short and is_words else ""
@@ -101,19 +102,24 @@ def _take(block: _Block, told: Sequence[tuple[str, str]], line: PdfLine) -> None
             block.take(role, text, line)
 
 
-def _observation(block: _Block, last: PdfLine, collected: str, patient: str) -> Observation:
-    parts, told = split_value(block.parts["value"]), block.parts
-    return Observation(
-        test=block.name,
-        value=parts.value,
-        unit=parts.unit or told.get("unit", ""),
-        flag=parts.flag or told.get("flag", ""),
-        range=told.get("range", "") or parts.range,
-        specimen=told.get("specimen", ""),
-        comment=told.get("comment", ""),
-        collected=collected,
-        patient_key=patient,
-        where=_place(block.first, last),
+def _is_believable(block: _Block) -> bool:
+    """Whether a name and a value are a result: `Befund: Endbefund` below a letterhead is none."""
+    value = split_value(block.parts["value"])
+    return bool(value.unit or block.parts.get("range")) or is_name(block.name)
+
+
+def _row(block: _Block) -> Row:
+    texts = {role: text for role, text in block.parts.items() if role not in ("value", "test")}
+    texts["labels"] = " ".join(word.text for word in block.words)  # they are no part of the result
+    return Row(
+        block.name,
+        block.page,
+        block.base,
+        block.height,
+        block.words[0].x0,
+        block.words,
+        texts,
+        [(block.parts["value"], "")],
     )
 
 
@@ -130,18 +136,11 @@ def _cell_texts(line: PdfLine) -> list[str]:
     texts: list[str] = []
     for cell in cells(line.words):
         text = " ".join(word.text for word in cell)
+        if len(texts) == 1 and column_of(texts[0]) == "value":  # a label without a colon
+            texts[0] += ":"
         is_value = bool(texts) and (":" not in text or texts[-1].endswith(":"))
         if is_value and ":" in texts[-1]:
             texts[-1] = f"{texts[-1]} {text}"
         else:
             texts.append(text)
     return texts
-
-
-def _place(first: PdfLine, last: PdfLine) -> Place:
-    words = [*first.words, *last.words]
-    box = (
-        round(min(word.x0 for word in words), 1), round(min(word.top for word in words), 1),
-        round(max(word.x1 for word in words), 1), round(max(word.bottom for word in words), 1),
-    )  # fmt: skip
-    return Place(page=first.page, box=box)

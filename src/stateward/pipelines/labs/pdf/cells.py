@@ -180,7 +180,7 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
         unit, range_ = "", unit  # a test without a unit, whose range slipped into its column
     if (drawn := _DRAWN.search(range_)) and _is_limit(range_[: drawn.start()]):
         range_ = range_[: drawn.start()]
-    words = range_.split()
+    words = range_.split() if not _is_limit(range_) else []
     if (
         len(words) > 1
         and is_flag(words[-1])

@@ -71,6 +71,7 @@ def _with_units(headings: list[Heading], line: PdfLine) -> list[Heading]:
         return others
     alone = {cell[0].x0 for cell in cells(line.words) if len(cell) == 1}
     units = [each for each in headings if each.role == UNIT_ALONE and each.x0 in alone]
+    units = [each for each in units if is_measure(each.text)]
     values = [Heading("value", each.x0, each.x1, each.text) for each in units]
     return sorted([*others, *values], key=lambda each: each.x0)
 
@@ -103,7 +104,8 @@ def _unknown_headings(headings: Sequence[Heading], line: PdfLine) -> list[Headin
 def _with_names(headings: list[Heading]) -> list[Heading]:
     """The headings from left to right; where none says `test`, an unknown one to the left of all others does."""
     first, *others = sorted(headings, key=lambda each: each.x0)
-    if first.role == UNKNOWN and all(each.role != "test" for each in others):
+    is_dated = first.role == "collected" and any(each.role == "date" for each in others)
+    if (first.role == UNKNOWN or is_dated) and all(each.role != "test" for each in others):
         first = Heading("test", first.x0, first.x1, first.text)
     return [first, *others]
 
@@ -148,6 +150,11 @@ def _match_headings(line: PdfLine) -> Iterator[tuple[Heading, int]]:
             text = " ".join(word.text for word in run)
             role = column_of(text.strip(":")) or ("date" if _is_day(text) else "")
             role = role or (UNIT_ALONE if is_measure(text) else "")
+            is_inside = at > 0 and text[0] in "([" and _is_close(words[at - 1 : at + 1])
+            if is_inside and role == "unit":  # `Analyt [Einheit]`: the unit stands behind the name
+                yield Heading(UNIT_ALONE, run[0].x0, run[-1].x1, text), count
+                at += count
+                break
             if role and role != "patient" and not _is_label(words, at + count):
                 yield Heading(role, run[0].x0, run[-1].x1, text), count
                 at += count

@@ -102,7 +102,8 @@ def lost_rows(pages: Sequence[Sequence[PdfLine]], rows: Sequence[Row]) -> Iterat
         for line in page:
             if any(id(word) in read for word in line.words):
                 continue
-            if not _looks_lost(line.words) or is_administrative(line.text):
+            is_lost = _looks_lost(line.words) or _is_lost_range(line, rows)
+            if not is_lost or is_administrative(line.text):
                 continue
             if all(word.text in told for word in line.words):
                 continue  # a summary that repeats what rows say
@@ -130,6 +131,17 @@ def _looks_lost(words: Sequence[PdfWord]) -> bool:
     has_unit = any(is_measure(text) for text in texts[1:]) or any(each.unit for each in values)
     has_range = any(read_range(text).kind == "interval" for text in texts[1:])
     return has_number and (has_unit or has_range) and is_result_line(texts)
+
+
+def _is_lost_range(line: PdfLine, rows: Sequence[Row]) -> bool:
+    """Whether a line says a range after its label, and the row right above has none."""
+    label, colon, rest = line.text.partition(":")
+    if not colon or column_of(label.strip(" .")) != "range":
+        return False
+    above = [row for row in rows if row.page == line.page and row.base < line.base]
+    last = max(above, key=lambda row: row.base, default=None)
+    is_bare = last is not None and not (last.texts.get("range") or last.texts.get("low"))
+    return is_bare and read_range(rest).kind in ("interval", "titre")
 
 
 def is_result_line(texts: Sequence[str]) -> bool:

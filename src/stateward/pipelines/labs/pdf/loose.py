@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.pdf.below import take_range
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     cells,
@@ -27,17 +28,42 @@ from stateward.pipelines.labs.words import ordinal_of
 def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
     """Results of lines that no heading stands above."""
     units: tuple[str, ...] = ()
+    last: Row | None = None
+    held: Row | None = None
     for line in body:
+        held, before = _named_number(line), held
         units = paired_units(line) or units
         if pair := paired_rows(line, units):
             yield from pair
         elif row := _loose(line):
-            units = ()
+            units, last = (), row
             yield row
+        elif last is not None and take_range(last, _bare_row(line)):
+            last.base = line.base
+        elif before is not None and take_range(before, _bare_row(line)):
+            yield before  # a ratio without a unit, whose range stands below
         else:
             for listed in sentence_rows(line):
                 listed.is_loose = True
                 yield listed
+
+
+def _named_number(line: PdfLine) -> Row | None:
+    """A known name and a number, which nothing confirms yet."""
+    texts = [" ".join(word.text for word in cell) for cell in cells(line.words)]
+    if len(texts) < 2 or not is_name(texts[0]) or read_value(texts[-1]).kind not in NUMERIC:
+        return None
+    marks = texts[1:-1]
+    if not all(map(is_flag, marks)):
+        return None
+    row = _bare_row(line)
+    row.name, row.values, row.is_loose = texts[0], [(texts[-1], "")], True
+    row.flag = next(iter(marks), "")
+    return row
+
+
+def _bare_row(line: PdfLine) -> Row:
+    return Row(line.text, line.page, line.base, line.height, line.x0, list(line.words), {}, [])
 
 
 def _loose(line: PdfLine) -> Row | None:

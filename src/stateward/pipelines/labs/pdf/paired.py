@@ -1,11 +1,11 @@
-"""Rows with two results each: a count in per cent and per volume, below a line that names the two units."""
+"""Rows with two results each: a count in per cent and per volume, with their units or below a line that names both."""
 
 from collections.abc import Sequence
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
-from stateward.pipelines.labs.pdf.cells import cells, is_result, without_leaders
+from stateward.pipelines.labs.pdf.cells import cells, is_result, split_value, without_leaders
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
@@ -23,7 +23,14 @@ def paired_rows(line: PdfLine, units: Sequence[str]) -> list[Row]:
     found = cells(line.words)
     texts = [*map(_text, found)]
     has_ranges = len(texts) == 5 and all(read_range(each).kind == "interval" for each in texts[3:])
-    if not units or not (has_ranges or len(texts) == 3) or not all(map(is_result, texts[1:3])):
+    if not (has_ranges or len(texts) == 3):
+        return []
+    values = [split_value(text) for text in texts[1:3]]
+    own = tuple(each.unit for each in values)
+    if all(own) and own[0] != own[1]:  # `54,5 %   1.635 /mm³`: each value has its unit behind it
+        units = own
+        texts[1:3] = [each.value for each in values]
+    if not units or not all(map(is_result, texts[1:3])):
         return []
     rows = []
     for at, unit in enumerate(units):

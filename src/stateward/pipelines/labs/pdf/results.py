@@ -26,6 +26,7 @@ from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.table import iso_date, limits
 from stateward.pipelines.labs.values import read_value
 
+NOT_MEASURED = frozenset("-–—./")  # on one of several dates
 FLAG_WORDS_MAX = 3  # of a flag that is not known; what is longer is a remark
 
 
@@ -50,7 +51,7 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
     if row.is_unread and not row.values:
         yield _unread_line(row, collected)
     for parts, date in cells_of:
-        if not parts.value or is_graph(parts.value):
+        if not parts.value or is_graph(parts.value) or (date and parts.value in NOT_MEASURED):
             continue
         problems: tuple[str, ...] = (ROW_UNREAD,) if row.is_unread else ()
         when, is_sure = iso_date(date, order) if date else (collected, True)

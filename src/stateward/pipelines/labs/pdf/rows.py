@@ -1,11 +1,10 @@
 """Lines of a table become results: names over several lines, section headings, remarks, several dates."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-import msgspec
 from msgspec.structs import replace
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
@@ -13,6 +12,7 @@ from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.model import Observation
 from stateward.pipelines.labs.pdf.below import is_same_result, take_range
+from stateward.pipelines.labs.pdf.blocks import block_rows
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     cells,
@@ -22,34 +22,31 @@ from stateward.pipelines.labs.pdf.cells import (
     split_value,
     without_leaders,
 )
-from stateward.pipelines.labs.pdf.headings import (
-    UNKNOWN,
-    Heading,
-    continues_heading,
-    headings_of,
-    joined_headings,
-)
+from stateward.pipelines.labs.pdf.headed import table_blocks
+from stateward.pipelines.labs.pdf.headings import UNKNOWN, Heading
 from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
 from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells
 from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
-from stateward.pipelines.labs.pdf.own_flags import learn_flags
+from stateward.pipelines.labs.pdf.own_flags import learn_flags, legend_of
 from stateward.pipelines.labs.pdf.results import row_observations
 from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative, name_of, strip_footnotes
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value, vote_decimal
-from stateward.pipelines.labs.words import PENDING_WORDS, SECTIONS, fold, specimen_of
+from stateward.pipelines.labs.words import PENDING_WORDS, SECTIONS, fold, ordinal_of, specimen_of
 
 REMARK_NEAR = 2.6
 FAR = 8.0  # of the height: beyond such a gap a name and a number alone are no result, but the foot of the page
 TIGHT = 0.86  # of the usual distance of rows
 ALIGNED = 4.0  # points
+OUTDENT_MAX = 2.0  # points: what begins farther left than a name is no rest of it
 INDENT_MAX = 25.0  # points: what stands farther in than this is a remark, not the rest of a name
 SMALL_PRINT = 0.88  # of the height of a row: a method or remark below its name
 SUPERSCRIPT = 0.8  # of the height of a line: a smaller number behind a name is a footnote
 NAME_CHARS_MAX = 120
 COMMENT_CHARS_MAX = 2000
 SECTION_WORDS_MAX = 7
+SENTENCE_WORDS_MIN = 3
 # Flags that no name ends with; B and C do not count, because vitamins do.
 FLAGS_APART = frozenset({"H", "L", "HH", "LL", "*", "**", "+", "++", "-", "--", "!", "↑", "↓"})
 SIDES = ("below", "above")  # columns of values that are what the heading says
@@ -61,14 +58,6 @@ _OPEN_END = re.compile(r"(?:[,/(\-–]|\b(?:and|und|et|y|of|de|der|in|im|mit|wit
 Lines = Sequence[PdfLine]
 
 
-class Block(msgspec.Struct):
-    """A line of headings and the lines below it."""
-
-    headings: list[Heading]
-    body: list[PdfLine]
-    title: str = ""
-
-
 def observations_of(
     pages: Sequence[Lines], *, date_order: str, collected: str, patient: str
 ) -> list[Observation]:
@@ -77,7 +66,7 @@ def observations_of(
     headings: list[Heading] = []
     section = ""
     for page in pages:
-        for block in _blocks(page, headings):
+        for block in table_blocks(page):
             headings = block.headings or headings
             section = block.title or section
             if not headings:
@@ -85,12 +74,13 @@ def observations_of(
                 continue
             rows = [row for row in rows if not row.is_loose or not row.is_unread]
             for layout in layouts_of(headings, block.body):
-                table = _Table(layout, section, is_certain=bool(block.headings))
+                table = _Table(layout, section, is_certain=bool(block.headings), unit=block.unit)
                 rows += table.read(block.body)
                 section = table.section
     if all(row.is_unread for row in rows if row.is_loose):
         rows = [row for row in rows if not row.is_loose]  # a letterhead, and no report
     strip_footnotes(rows)
+    rows += list(block_rows(pages, rows))
     learn_flags(rows)
     mark_unread_cells(rows, pages)
     if any(not row.is_unread for row in rows):
@@ -101,47 +91,25 @@ def observations_of(
         for row in rows
         for text in (*(value for value, _ in row.values), row.texts.get("range", ""))
     )
+    legend = legend_of(line.text for page in pages for line in page)
     return [
-        replace(each, decimal=decimal, patient_key=patient)
+        replace(
+            each,
+            decimal=decimal,
+            patient_key=patient,
+            side=legend.get(each.flag.casefold(), ""),
+        )
         for row in rows
         for each in row_observations(row, date_order, collected)
     ]
 
 
-def _blocks(page: Lines, before: list[Heading]) -> Iterator[Block]:
-    """The tables of a page. Lines above the first heading belong to the table of the page before, or to none."""
-    block = Block([], [])
-    last: PdfLine | None = None
-    joined = dict(joined_headings(page))
-    for at, line in enumerate(page):
-        found = headings_of(line) or joined.get(at, [])
-        if found:
-            title = _title_above(block.body)
-            if block.body:
-                yield block
-            block, last = Block(found, [], title), line
-        elif last is not None and not block.body and continues_heading(block.headings, last, line):
-            last = line
-        else:
-            block.body.append(line)
-    yield block
-
-
-def _title_above(body: Lines) -> str:
-    """The section that a line right above a heading names."""
-    if not body:
-        return ""
-    text = without_leaders(body[-1].text)
-    is_short = len(text.split()) <= SECTION_WORDS_MAX and not re.search(r"[0-9:]", text)
-    is_known = fold(text) in SECTIONS or bool(specimen_of(text))
-    return text if is_short and (is_known or text.isupper()) else ""
-
-
 class _Table:
     """One table, line by line."""
 
-    def __init__(self, layout: Layout, section: str, *, is_certain: bool) -> None:
+    def __init__(self, layout: Layout, section: str, *, is_certain: bool, unit: str = "") -> None:
         self.section = section
+        self._unit = unit
         self._layout = layout
         self._is_certain = is_certain  # its headings stand above it, and not on an earlier page
         self._rows: list[Row] = []
@@ -238,6 +206,10 @@ class _Table:
                 texts.setdefault("unit", column.text)
             elif column.role in SIDES:
                 texts[SIDE] = column.text
+        told = f"{texts.get('value', '')} {texts.get('unit', '')}"
+        if texts.get("unit") and texts.get("value") and ordinal_of(told):
+            texts["value"] = told  # words of a value that reach into the next column
+            del texts["unit"]
         if is_flag(texts.get(UNKNOWN, "")) and not texts.get("flag"):
             texts["flag"] = texts.pop(UNKNOWN)
         return texts, values
@@ -310,7 +282,7 @@ class _Table:
     def _take(self, row: Row) -> None:
         if row.texts.get(ELSEWHERE) and not row.values:
             return  # it has a value in another column of values only
-        if fold(name_of(row)) in SECTIONS and len(cells(row.words)) == 1:
+        if _is_title(row):
             self._let_go()
             self.section = name_of(row)
             return
@@ -342,6 +314,8 @@ class _Table:
             self._held = None
         self._let_go()
         row.section = self.section
+        if self._unit:
+            row.texts.setdefault("unit", self._unit)
         self._rows.append(row)
 
     def _is_believable(self, row: Row) -> bool:
@@ -451,7 +425,11 @@ class _Table:
             return
         self._let_go()
         if last is not None and row.x0 > last.x0 - 2 and self._is_small_print(last, row):
-            last.comment = f"{last.comment} {name_of(row)}".strip()[:COMMENT_CHARS_MAX]
+            has_more = bool(row.texts.get("range") or row.texts.get("unit"))
+            text = row.name if has_more else name_of(row)
+            last.comment = f"{last.comment} {text}".strip()[:COMMENT_CHARS_MAX]
+            if has_more:  # beside the remark stands more of the range
+                self._continue_cells(row)
             last.base = row.base
         elif not is_administrative(row.name):
             self._held = row
@@ -473,6 +451,7 @@ class _Table:
         if (
             row.page != last.page
             or row.base - last.base > NEAR * last.height
+            or row.x0 < last.x0 - OUTDENT_MAX
             or _is_section(row.name)
         ):
             return False
@@ -591,7 +570,15 @@ def _name(words: Sequence[PdfWord], line: PdfLine) -> str:
 
 def _is_remark(name: str) -> bool:
     """Whether a text explains values: it has a colon inside, a comparison or a range."""
-    return re.search(r":.|[<>≤≥]|[0-9]\s*[-–]\s*[0-9]", name) is not None
+    is_sentence = name.endswith(".") and len(name.split()) > SENTENCE_WORDS_MIN
+    return is_sentence or re.search(r":.|[<>≤≥]|[0-9]\s*[-–]\s*[0-9]", name) is not None
+
+
+def _is_title(row: Row) -> bool:
+    """Whether a line is the name of a section, alone or with its specimen in brackets: `Leberwerte   (Serum)`."""
+    head, *others = (" ".join(word.text for word in cell) for cell in cells(row.words))
+    is_specimen = len(others) == 1 and others[0].startswith("(") and bool(specimen_of(others[0]))
+    return (fold(head) in SECTIONS and not others) or (is_specimen and not is_name(head))
 
 
 def _is_section(name: str) -> bool:
