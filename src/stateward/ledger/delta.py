@@ -82,8 +82,9 @@ class Delta:
         self.summary = Summary()
         self.tail: dict[str, int] = {}
         """Document id → offset of its last line, for lines that the index does not cover."""
-        self.pending: list[tuple[str, int]] = []
-        """(document id, offset) of every such line, in order."""
+        self.pending: list[str] = []
+        """The document of every such line, in order; and in `_offsets`, where each begins."""
+        self._offsets: list[int] = []
         self.end = 0
         self.chain = self.info.chain.encode()
         self.seq = self.info.first_seq - 1
@@ -207,14 +208,16 @@ class Delta:
         end = self.end
         if len(ids) == 1:  # the common case of `record`, without the lists
             self.tail[ids[0]] = end
-            self.pending.append((ids[0], end))
+            self.pending.append(ids[0])
+            self._offsets.append(end)
             self.end = end + sizes[0]
             self.summary.add_line(lines[0])
         else:
             ends = list(accumulate(sizes, initial=end))
             self.end = ends.pop()
             self.tail.update(zip(ids, ends, strict=True))
-            self.pending += zip(ids, ends, strict=True)
+            self.pending += ids
+            self._offsets += ends
             self.summary.add(lines)
         self.chain, self.seq = head.encode(), seq
 
@@ -231,7 +234,7 @@ class Delta:
         """Move the tail into the index; with a `disk`, append that to the index file."""
         if not self.pending:
             return
-        hashes, offsets = self._tail_hashes(), [offset for _, offset in self.pending]
+        hashes, offsets = self._tail_hashes(), self._offsets
         footer = IndexFooter(
             covered=self.end,
             seq=self.seq,
@@ -255,7 +258,7 @@ class Delta:
         except IndexDamaged:
             self._reread()
             return
-        self.tail, self.pending = {}, []
+        self.tail, self.pending, self._offsets = {}, [], []
         if disk is not None:
             self._append_index(disk, written)
 
@@ -267,7 +270,7 @@ class Delta:
         for doc_id in self.tail:
             if doc_id not in known:
                 known[doc_id] = key_hash_bytes(quoted_id(doc_id), salt)
-        return [known[doc_id] for doc_id, _ in self.pending]
+        return list(map(known.__getitem__, self.pending))
 
     def _append_index(self, disk: Disk, written: bytes) -> None:
         """Add to the index file, unsynced: its footer has a checksum, and what is lost of it is read from the lines."""
@@ -314,7 +317,8 @@ class Delta:
         except IndexDamaged:
             self._reread()
             return self.history(doc_id, key, hashed)
-        offsets += [offset for each, offset in self.pending if each == doc_id]
+        pending = zip(self.pending, self._offsets, strict=True)
+        offsets += [offset for each, offset in pending if each == doc_id]
         start = KEY_START + key + b","
         return [text for text in map(self.line_at, offsets) if text.startswith(start)]
 

@@ -241,7 +241,7 @@ class DeltaIndex:
             if entries + sum(table.entries for table in run) > MERGE_ENTRIES_MAX:
                 break
             for table in run:
-                pairs.extend(each for (each,) in struct.iter_unpack("16s", table.pairs()))
+                pairs += struct.unpack("16s" * table.entries, table.pairs())
                 entries += table.entries
             del tables[-len(run) :], positions[-len(run) :]
         if pairs:

@@ -3,9 +3,8 @@
     {"doc_id":…,"seq":1,"n":1,"h":…}⏎ … {"anchor":{"count":17,"head":"5f0c…","root":"…"}}⏎
 
 The lines are those of the deltas, byte for byte, so every check of the chain holds here too. The anchor is what a
-delta alone lacks: a file that was cut between two lines looks whole without it. A delta in a ledger directory can be
-checked as a file as well, the manifest beside it being its anchor, and so can the history that the service exports
-(see `history_file`). Only `export` writes, a new file.
+delta alone lacks: a file that was cut between two lines looks whole without it. The history that the service exports is
+checked here too (see `history_file`); a delta is a part of its directory, and checked with it. Only `export` writes.
 """
 
 from collections.abc import Iterator
@@ -15,28 +14,14 @@ import msgspec
 
 from stateward.core.errors import Damage, InvalidRequest, LedgerDamaged
 from stateward.ledger import chain
-from stateward.ledger.delta import (
-    READ_BYTES,
-    before_padding,
-    checked_lines,
-    durability_proof,
-    read_chunks,
-    without_padding,
-)
+from stateward.ledger.delta import READ_BYTES, checked_lines
 from stateward.ledger.disk import Disk
-from stateward.ledger.head import read_head
 from stateward.ledger.history_file import HistoryFileCheck, is_history
 from stateward.ledger.ledger import Ledger
-from stateward.ledger.manifest import (
-    GZIP_SUFFIX,
-    DeltaInfo,
-    effective_ranges,
-    read_archive,
-    read_manifest,
-)
+from stateward.ledger.manifest import DELTA_NAME, effective_ranges, is_ledger
 from stateward.ledger.merkle import MerkleSpan, leaf_hash
 from stateward.ledger.record import decode_line
-from stateward.ledger.verification import LedgerVerification
+from stateward.ledger.verification import LedgerVerification, verify
 from stateward.ledger.view import Progress, no_progress, rollback_of
 
 WRITE_LINES = 4096
@@ -98,7 +83,9 @@ def _removed_error(seq: int) -> InvalidRequest:
 
 
 def verify_file(path: Path, *, progress: Progress = no_progress) -> LedgerVerification:
-    """Check one file: an export against its anchor, a delta against the manifest beside it, or an exported history."""
+    """Check one file: an export against its anchor, an exported history, or a delta with all of its ledger."""
+    if _is_delta(path):
+        return verify(path.parent, progress=progress)
     check = _check_of(path, progress)
     check.run()
     return LedgerVerification(
@@ -107,12 +94,13 @@ def verify_file(path: Path, *, progress: Progress = no_progress) -> LedgerVerifi
         head=check.head,
         root=check.root,
         findings=tuple(check.findings),
-        notes=tuple(check.notes),
     )
 
 
 def file_states(path: Path) -> dict[str, str]:
     """The state of each document at the end of a file. Raises `LedgerDamaged` if anything is wrong with it."""
+    if _is_delta(path):
+        raise InvalidRequest(f"{path} is a part of the ledger {path.parent}; name that folder")
     check = _check_of(path, no_progress)
     check.run()
     if check.findings:
@@ -120,14 +108,17 @@ def file_states(path: Path) -> dict[str, str]:
     if isinstance(check, HistoryFileCheck):
         return check.states
     # A second pass, because rollbacks further on decide which lines are in effect.
-    last_seq = check.first_seq + check.count - 1
-    ranges = effective_ranges(check.rollbacks, last_seq=last_seq)
+    ranges = effective_ranges(check.rollbacks, last_seq=check.count)
     states: dict[str, str] = {}
     for text in _LogFileCheck(path, no_progress).lines():
         line = decode_line(text)
         if line.doc_id and any(low < line.seq <= up for low, up in ranges):
             states[line.doc_id] = line.new_state
     return states
+
+
+def _is_delta(path: Path) -> bool:
+    return DELTA_NAME.fullmatch(path.name) is not None and is_ledger(path.parent)
 
 
 def _check_of(path: Path, progress: Progress) -> "HistoryFileCheck | _LogFileCheck":
@@ -137,24 +128,20 @@ def _check_of(path: Path, progress: Progress) -> "HistoryFileCheck | _LogFileChe
 
 
 class _LogFileCheck:
-    """One pass over an export or a delta."""
+    """One pass over an export."""
 
     def __init__(self, path: Path, progress: Progress) -> None:
         self._path, self._progress = path, progress
         self.findings: list[Damage] = []
-        self.notes: list[Damage] = []
         self.count = 0
         self.rollbacks: list[tuple[int, int]] = []
-        self._head_seq = read_head(path.parent)  # before the lines are read: a writer may go on
-        self._info = _manifest_entry(path)
-        self.head = self._info.chain if self._info else chain.GENESIS.decode()
-        self.first_seq = self._info.first_seq if self._info else 1
-        self.span = MerkleSpan(self.first_seq - 1)
+        self.head = chain.GENESIS.decode()
+        self.span = MerkleSpan()
 
     @property
     def root(self) -> str:
-        """The root over the lines read so far, if they start with the first one of the log."""
-        return self.span.root().hex() if self.span.start == 0 else ""
+        """The root over the lines read so far."""
+        return self.span.root().hex()
 
     def run(self) -> None:
         """Read all of it, up to the first bad line; what is wrong is in `findings`."""
@@ -166,34 +153,16 @@ class _LogFileCheck:
             self.findings += error.findings
 
     def lines(self) -> Iterator[bytes]:
-        """Every line, checked. Raises `LedgerDamaged` at the first bad one."""
-        info = self._info
-        if info is None:
-            yield from self._check_lines(_chunks_before_anchor(self._path))
-            self._check_anchor()
-        elif info.last_seq is None:
-            text = b"".join(read_chunks(self._path))
-            lines = before_padding(text)
-            whole = lines.rfind(b"\n") + 1
-            yield from self._check_lines(iter([lines[:whole]]))
-            self._check_tail(without_padding(text[whole:]))
-        else:
-            yield from self._check_lines(read_chunks(self._path))
-            last = self.first_seq + self.count - 1
-            if (last, self.head) != (info.last_seq, info.head):
-                sentence = f"it should end after seq {info.last_seq}, but ends after {last}"
-                self._report(sentence, seq=last + 1)
-
-    def _check_lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The lines of these chunks against the chain; what is known of them grows with each one."""
-        name, before = self._path.name, self.head.encode()
-        for text in checked_lines(chunks, previous=before, name=name, seq=self.first_seq):
+        """Every line, checked, and at the end the anchor. Raises `LedgerDamaged` at the first bad line."""
+        name, chunks = self._path.name, _chunks_before_anchor(self._path)
+        for text in checked_lines(chunks, previous=chain.GENESIS, name=name, seq=1):
             self.count += 1
             self.head = chain.head_of(text).decode()
             self.span.add(leaf_hash(text))
             if self.count % WRITE_LINES == 0:
                 self._progress(name, self.count)
             yield text
+        self._check_anchor()
 
     def _check_anchor(self) -> None:
         """Lines are bound to those before them, never to those after: only the anchor shows a cut at the end."""
@@ -207,30 +176,8 @@ class _LogFileCheck:
                 f"it has {self.count} lines, but its anchor is of {anchor.count}, or of others"
             )
 
-    def _check_tail(self, rest: bytes) -> None:
-        """The end of the active delta, which no manifest names: `HEAD` says how far it must reach."""
-        first_bad = self.first_seq + self.count
-        why = durability_proof(rest, first_bad=first_bad, durable_seq=self._head_seq)
-        if why is not None:
-            self._report(why, seq=first_bad)
-        elif rest:
-            sentence = f"{len(rest)} bytes of a line that was never acknowledged; the next writer cuts them off"
-            self.notes.append(Damage(file=self._path.name, seq=first_bad, sentence=sentence))
-
-    def _report(self, sentence: str, *, seq: int | None = None) -> None:
-        self.findings.append(Damage(file=self._path.name, seq=seq, sentence=sentence))
-
-
-def _manifest_entry(path: Path) -> DeltaInfo | None:
-    """The file as the manifest beside it names it."""
-    manifest = read_manifest(path.parent)
-    if manifest is None:
-        return None
-    plain = path.name.removesuffix(GZIP_SUFFIX)
-    for info in (*read_archive(path.parent, manifest), *manifest.deltas):
-        if info.file.removesuffix(GZIP_SUFFIX) == plain and not info.is_removed:
-            return info
-    return None
+    def _report(self, sentence: str) -> None:
+        self.findings.append(Damage(file=self._path.name, sentence=sentence))
 
 
 def _last_bytes(path: Path) -> tuple[int, bytes]:

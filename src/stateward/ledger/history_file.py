@@ -111,7 +111,6 @@ class HistoryFileCheck:
     def __init__(self, path: Path, progress: Progress) -> None:
         self._path, self._progress = path, progress
         self.findings: list[Damage] = []
-        self.notes: list[Damage] = []
         self.root = ""
         self.count = 0
         self.head = GENESIS
