@@ -4,6 +4,8 @@ Each kind of document is made here and nowhere else. Only what outsiders may see
 record's fields those that its machine exposes at its status.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -55,7 +57,7 @@ def record_view(
     machine: Machine,
     record: Record,
     files: Iterable[SavedFile] = (),
-    decision: "FlagDecision | None" = None,
+    decision: FlagDecision | None = None,
 ) -> schemas.Record:
     """A record; `machine` is the one that moves it on, `decision` what was decided about its flags."""
     exposed = machine.exposed(record) | running_times(machine, record)
@@ -91,7 +93,7 @@ def record_view(
     )
 
 
-def flag_decision_view(decision: "FlagDecision") -> schemas.FlagDecision:
+def flag_decision_view(decision: FlagDecision) -> schemas.FlagDecision:
     """A decision about the flags of a record."""
     return schemas.FlagDecision(
         action=decision.action,
@@ -199,14 +201,12 @@ def status_counts(found: dict[tuple[str, str], int]) -> list[schemas.StatusCount
     ]
 
 
-def task_view(task: "Task", *, actor: str) -> schemas.ReviewTask:
+def task_view(task: Task, *, actor: str) -> schemas.ReviewTask:
     """A review as `actor` sees it."""
     return schemas.ReviewTask(**_task_parts(task, actor))
 
 
-def review_view(
-    reviews: "Reviews", store: Store, task: "Task", *, actor: str
-) -> schemas.ReviewDetail:
+def review_view(reviews: Reviews, store: Store, task: Task, *, actor: str) -> schemas.ReviewDetail:
     """A review with the values to look at and what the checks say about them."""
     return schemas.ReviewDetail(
         **_task_parts(task, actor),
@@ -227,7 +227,7 @@ def review_view(
     )
 
 
-def _task_parts(task: "Task", actor: str) -> dict[str, Any]:
+def _task_parts(task: Task, actor: str) -> dict[str, Any]:
     record, claim, decided = task.record, task.claim, task.decided
     return {
         "record_id": record.id,
@@ -277,7 +277,7 @@ def _task_parts(task: "Task", actor: str) -> dict[str, Any]:
     }
 
 
-def _may_decide(task: "Task", person: str) -> bool:
+def _may_decide(task: Task, person: str) -> bool:
     is_asked = task.people is None or is_among(person, task.people)
     return is_asked and not has_approved(task.record, person)
 
@@ -302,7 +302,7 @@ def _reasons(record: Record) -> list[str]:
     return [str(each) for each in notes] if isinstance(notes, list) else []
 
 
-def pending_view(pending: "PendingDecision", *, actor: str) -> schemas.ReviewPending:
+def pending_view(pending: PendingDecision, *, actor: str) -> schemas.ReviewPending:
     """A pending decision as `actor` sees it: what was typed is for its author until it is in effect."""
     is_mine = pending.actor == actor
     return schemas.ReviewPending(
@@ -318,7 +318,7 @@ def pending_view(pending: "PendingDecision", *, actor: str) -> schemas.ReviewPen
     )
 
 
-def statistics_view(found: "Statistics", *, since: Micros) -> schemas.ReviewStatistics:
+def statistics_view(found: Statistics, *, since: Micros) -> schemas.ReviewStatistics:
     """Statistics of reviews."""
     told = {**msgspec.to_builtins(found), "since": to_iso(since)}
     return msgspec.convert(told, schemas.ReviewStatistics)
@@ -336,7 +336,7 @@ def _iso(at: Micros | None) -> str | None:
 # The installation
 
 
-def audit_view(number: int, entry: "AuditEntry") -> schemas.AuditItem:
+def audit_view(number: int, entry: AuditEntry) -> schemas.AuditItem:
     """An entry of the audit log."""
     return schemas.AuditItem(
         number=number,
@@ -351,7 +351,7 @@ def audit_view(number: int, entry: "AuditEntry") -> schemas.AuditItem:
     )
 
 
-def dead_letter_view(number: int, letter: "DeadLetter") -> schemas.DeadLetter:
+def dead_letter_view(number: int, letter: DeadLetter) -> schemas.DeadLetter:
     """Something that could not be read."""
     return schemas.DeadLetter(
         number=number,
@@ -362,7 +362,7 @@ def dead_letter_view(number: int, letter: "DeadLetter") -> schemas.DeadLetter:
     )
 
 
-def diagnosis_view(checks: "Iterable[Check]") -> schemas.Diagnosis:
+def diagnosis_view(checks: Iterable[Check]) -> schemas.Diagnosis:
     """What was looked at in an installation."""
     found = [
         schemas.DiagnosisCheck(
@@ -373,7 +373,7 @@ def diagnosis_view(checks: "Iterable[Check]") -> schemas.Diagnosis:
     return schemas.Diagnosis(is_well=all(each.is_well for each in found), checks=found)
 
 
-def verification_view(verdict: "Verdict") -> schemas.Verification:
+def verification_view(verdict: Verdict) -> schemas.Verification:
     """The result of a verification."""
     return schemas.Verification(
         is_sound=verdict.is_sound,
@@ -394,9 +394,7 @@ def verification_view(verdict: "Verdict") -> schemas.Verification:
     )
 
 
-def erasure_view(
-    done: "Erased", *, copies: Iterable[str], is_dry_run: bool
-) -> schemas.ErasureAnswer:
+def erasure_view(done: Erased, *, copies: Iterable[str], is_dry_run: bool) -> schemas.ErasureAnswer:
     """What was erased, or would be."""
     return schemas.ErasureAnswer(
         erased=list(done.erased),
@@ -407,7 +405,7 @@ def erasure_view(
     )
 
 
-def held_view(hold: "Hold", *, is_held: bool) -> schemas.HeldRecord:
+def held_view(hold: Hold, *, is_held: bool) -> schemas.HeldRecord:
     """A record of which nothing may be deleted, or may be again."""
     return schemas.HeldRecord(
         record_id=hold.record_id,
@@ -418,7 +416,7 @@ def held_view(hold: "Hold", *, is_held: bool) -> schemas.HeldRecord:
     )
 
 
-def retention_view(done: "Iterable[Applied]", *, is_dry_run: bool) -> schemas.RetentionAnswer:
+def retention_view(done: Iterable[Applied], *, is_dry_run: bool) -> schemas.RetentionAnswer:
     """What the rules of retention did, or would do."""
     rules = msgspec.convert(msgspec.to_builtins(list(done)), list[schemas.RetentionRuleResult])
     return schemas.RetentionAnswer(is_dry_run=is_dry_run, rules=rules)
