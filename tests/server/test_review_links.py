@@ -228,7 +228,7 @@ def test_a_link_gives_no_more_than_its_maker_has(
     assert {name: problem(each) for name, each in answers.items()} == {
         "viewer": "forbidden",
         "submitter": "review-refused",
-        "no name": "invalid-request",
+        "no name": "unprocessable",
         "too long": "invalid-request",
         "own": "review-refused",
         "no review": "not-found",
