@@ -13,7 +13,7 @@ is a word. So an engine only stores and compares plain words, and both find the 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 
 import msgspec
@@ -37,17 +37,26 @@ _SPELLED = {"pipeline": "machine", "source_type": "source"}
 
 _IDEOGRAPHS = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _MARKS = "\u0300-\u036f"
-_WORD = re.compile(
-    rf"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\W_])(?:(?![{_IDEOGRAPHS}])[^\W_]|[{_MARKS}])*"
-)
 _ASCII_WORD = re.compile(r"[0-9A-Za-z]+")
 _VALUE = r'(?:"(?:[^"\\]|\\.)*"|[^\s",]+)'
-_PART = re.compile(
-    rf"(?P<sign>-?)(?:(?P<key>[A-Za-z][\w.-]*)(?P<op>>=|<=|[:=<>])(?P<values>{_VALUE}(?:,{_VALUE})*)(?=\s|$)"
-    r'|"(?P<quoted>[^"]*)"?(?P<star>\*?)|(?P<word>[^\s"]+))',
-    re.DOTALL,
-)
 _SPACES = re.compile(r"\s+")
+
+
+# Compiled when the first text or query needs them: that takes milliseconds, and every process imports this module.
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])[^\W_])(?:(?![{_IDEOGRAPHS}])[^\W_]|[{_MARKS}])*"
+    )
+
+
+@cache
+def _part_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<sign>-?)(?:(?P<key>[A-Za-z][\w.-]*)(?P<op>>=|<=|[:=<>])(?P<values>{_VALUE}(?:,{_VALUE})*)(?=\s|$)"
+        r'|"(?P<quoted>[^"]*)"?(?P<star>\*?)|(?P<word>[^\s"]+))',
+        re.DOTALL,
+    )
 
 
 class Phrase(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,12 +96,12 @@ def words(text: str) -> list[str]:
     """The words of a text, folded, in order."""
     if text.isascii():
         return [word[:WORD_CHARS_MAX] for word in _ASCII_WORD.findall(text.lower())]
-    return [fold(word) for word in _WORD.findall(text)]
+    return [fold(word) for word in _word_pattern().findall(text)]
 
 
 def spans(text: str) -> Iterator[tuple[str, int, int]]:
     """The same words, each with where it begins and ends."""
-    for found in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
+    for found in (_ASCII_WORD if text.isascii() else _word_pattern()).finditer(text):
         yield fold(found[0]), found.start(), found.end()
 
 
@@ -123,7 +132,7 @@ def parse_text_query(text: str) -> TextQuery:
     wanted: list[Phrase] = []
     unwanted: list[Phrase] = []
     filters: list[str] = []
-    for part in _PART.finditer(text):
+    for part in _part_pattern().finditer(text):
         if part["key"] is not None and _is_filter(part["key"]):
             filters.append(_filter(part))
             continue
@@ -148,7 +157,7 @@ def ranked_words(text: str) -> RankedWords:
     plain: list[str] = []
     prefixes: list[str] = []
     quoted: list[Phrase] = []
-    for part in _PART.finditer(text):
+    for part in _part_pattern().finditer(text):
         if part["sign"] or (part["key"] is not None and _is_filter(part["key"])):
             continue
         phrase = _phrase(part)

@@ -4,23 +4,27 @@
 never sent without it. An email holds ids, codes and error messages, never what a document says.
 """
 
-import smtplib
-import ssl
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.policy import default
-from email.utils import format_datetime
 from hashlib import sha256
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from stateward.core.model import SECOND, Micros, clean_text, to_iso
 from stateward.notifications.alerts import Alert, Topic
+
+# Python's own mail takes a while to import: a service without an address to write to need not wait for it.
+if TYPE_CHECKING:
+    import smtplib
+    import ssl
+    from email.headerregistry import Address
+    from email.message import EmailMessage
 
 TIMEOUT_S = 30.0
 ALERTS_LISTED_MAX = 100
@@ -68,6 +72,8 @@ class Mailer:
 
     def send(self, message: EmailMessage) -> str | None:
         """Send it; the reason why that failed, or None. No reason contains the password."""
+        import smtplib
+
         try:
             with self._connect() as server:
                 server.send_message(message)
@@ -79,6 +85,9 @@ class Mailer:
         return None
 
     def _connect(self) -> smtplib.SMTP:
+        import smtplib
+        import ssl
+
         context = ssl.create_default_context()
         if self._ca_file is not None:
             context.load_verify_locations(self._ca_file)
@@ -114,6 +123,10 @@ def compose_plain(
     addresses: EmailAddresses, *, subject: str, text: str, now: Micros
 ) -> EmailMessage:
     """An email of one text, which a mail server recognises when it comes again."""
+    from email.message import EmailMessage
+    from email.policy import default
+    from email.utils import format_datetime
+
     message = EmailMessage(policy=default.clone(max_line_length=LINE_CHARS_MAX))
     message["From"] = _address(addresses.sender)
     message["To"] = _address(addresses.recipient)
@@ -142,6 +155,8 @@ def compose(alerts: Sequence[Alert], addresses: EmailAddresses, *, now: Micros) 
 
 
 def _address(text: str) -> Address:
+    from email.headerregistry import Address
+
     name, _, domain = text.rpartition("@")
     return Address(username=name, domain=domain)
 
