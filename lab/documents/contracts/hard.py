@@ -1,8 +1,8 @@
 """`python -m lab.documents.contracts.hard`: hard contracts, written by hand, judged as a user would.
 
-There are five sets (`--of`): forty in `hard.yaml`, thirty-three in `outside.yaml`, sixteen in `later.yaml`, sixty in
-`fresh.yaml` and forty in `sealed.yaml`. They are no test: their authors knew what contracts look like, not how the rules
-read them. What counts is how many are approved although a value is wrong, or although a person must look. The first
+There are seven sets (`--of`): forty in `hard.yaml`, thirty-three in `outside.yaml`, sixteen in `later.yaml`, sixty in
+`fresh.yaml`, forty in `sealed.yaml`, fifty-five in `layouts.yaml` and thirty in `trapped.yaml`. They are no test: their
+authors knew what contracts look like, not how the rules read them. What counts is how many are approved although a value is wrong, or although a person must look. The first
 figures, from before any rule was changed with them at hand, are in docs/explanation/contract-confidence.md; any later
 ones are no check.
 """
@@ -33,7 +33,7 @@ from stateward.pipelines.kit.reader import read_document
 
 LEFT, TOP, STEP = 50.0, 60.0, 14.0
 PROSE_MIN = 90  # a line that is longer is a paragraph
-SETS = ("hard", "outside", "later", "fresh", "sealed")
+SETS = ("hard", "outside", "later", "fresh", "sealed", "layouts", "trapped")
 _WRITERS = {"pdf": pdf, "docx": docx, "txt": plain}
 
 

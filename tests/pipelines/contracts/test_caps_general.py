@@ -4,7 +4,7 @@ import pytest
 
 from stateward.pipelines.contracts.rules import ACCEPTED_MIN
 from stateward.pipelines.contracts.validation import validate_extraction
-from tests.pipelines.contracts.capped import NDA, RULES, extracted, value
+from tests.pipelines.contracts.capped import NDA, RULES, extracted, flags, value
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,50 @@ def test_one_who_joins_the_contract_puts_the_parties_below_the_line(more: str) -
     parties = [each for each in found.found if each.field == "party"]
     assert len(parties) == 2
     assert all(each.confidence < ACCEPTED_MIN for each in parties)
+
+
+@pytest.mark.parametrize(
+    "passed_on",
+    [
+        "Assignment and Assumption\nWith effect from today Bexley is released from the Agreement.",
+        "Deed of Novation\nDated September 24, 2021.",
+        "Corwin Data Inc. assumes all of its rights and obligations as Supplier.",
+        "Vertragsübernahme\nDie Corwin Daten GmbH ist nun Partei.",
+        "Bexley scheidet aus diesem Vertrag aus.",
+    ],
+)
+def test_a_contract_that_was_passed_on_puts_the_parties_below_the_line(passed_on: str) -> None:
+    made = "This Agreement is entered into as of March 4, 2021"
+    text = NDA.format(date=made, law="the State of Delaware")
+
+    found = extracted(
+        text.replace("HARROW MILLS INC.  ", f"{passed_on}\n\nHARROW MILLS INC.  "), "general"
+    )
+
+    parties = [each.confidence for each in found.found if each.field == "party"]
+    assert parties
+    assert max(parties) < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("heading", "code"),
+    [
+        ("Heads of Terms (Non-Binding)", "NOT_A_CONTRACT"),
+        ("LETTER OF INTENT", "NOT_A_CONTRACT"),
+        ("TERMINATED BY MUTUAL CONSENT WITH EFFECT FROM THE 9TH DAY OF APRIL, 2022 - FILE COPY 2", "NOT_A_CONTRACT"),
+        ("This document is, save for confidentiality, not intended to be legally binding.", "NOT_A_CONTRACT"),
+        ("This Agreement shall expire 18 months after the date of this Agreement.", "CONTRADICTION"),
+        ("1. Unless renewed in writing, this Lease shall expire 18 months after the Effective Date.", "CONTRADICTION"),
+    ],
+)  # fmt: skip
+def test_an_agreement_that_is_none_or_contradicts_itself_goes_to_a_person(
+    heading: str, code: str
+) -> None:
+    made = "This Agreement is entered into as of March 4, 2021"
+    text = NDA.format(date=made, law="the State of Delaware")
+
+    assert flags(extracted(text, "general")) == []
+    assert flags(extracted(f"{heading}\n{text}", "general")) == [code]
 
 
 def test_one_party_alone_is_below_the_line() -> None:

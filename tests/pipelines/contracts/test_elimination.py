@@ -93,6 +93,7 @@ def test_a_value_that_nothing_accounts_for_caps_those_of_its_kind(
     [
         (TELCO, "Einmaliger Bereitstellungspreis: 69,99 €", "monthly_rate"),
         (TELCO, "Gesamtkosten pro Jahr: 479,88 €", "monthly_rate"),
+        (TELCO, "Voraussichtliche Kosten pro Jahr: 474,20 €", "monthly_rate"),
         (TELCO, "Düsseldorf, den 12.03.2025", "contract_start"),
         (TELCO, "Unterschrieben am: 12.03.2025, M. Kaya", "contract_start"),
         (ENGLISH, "Signed: P. Raman, 11 December 2024", "contract_start"),

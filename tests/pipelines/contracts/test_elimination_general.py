@@ -161,3 +161,43 @@ def test_a_partnership_whose_partner_is_a_company_is_one_name() -> None:
 
     assert values(text, "party") == ["Harrow Mühlen GmbH", "Bexley Robotik GmbH & Co. KG"]
     assert all(one.confidence >= ACCEPTED_MIN for one in found(text, "party"))
+
+
+def test_a_table_of_particulars_names_parties_and_date() -> None:
+    text = (
+        "Master Services Agreement\nDate\tthe 9th day of May, 2020\n"
+        "Customer\tGranite State Software LLC, a New York limited liability company\n"
+        "Supplier\tQuantum Orchard Group, L.P., a Delaware limited partnership\n\n"
+        f"{'1. Each party keeps secret what it learns. ' * 9}\n{LAW}\n\n"
+        "Granite State Software LLC - signed the 10th day of May, 2020\n"
+        "Quantum Orchard Group, L.P. - signed the 10th day of May, 2020\n"
+    )
+
+    assert values(text, "effective_date") == ["2020-05-09"]
+    assert values(text, "party") == ["Granite State Software LLC", "Quantum Orchard Group LP"]
+    assert is_sure(text, "party")
+    assert is_sure(text, "effective_date")
+
+
+def test_a_third_party_of_a_numbered_list_must_be_accounted_for() -> None:
+    listed = (
+        "THIS LICENSE AGREEMENT is dated the 4th day of September, 2023\nPARTIES\n"
+        '(1) Acme Widgets, Inc., a Delaware corporation ("Buyer");\n'
+        '(2) Beta Systems LLC, a Texas limited liability company ("Seller"); and\n'
+        '(3) Harcourt Vale Limited, a company incorporated in England ("Carrier").\n'
+    )
+    text = f"{listed}\n{'1. Each party keeps secret what it learns. ' * 9}\n{LAW}\n\n{SIGNED}"
+
+    named = found(text, "party")
+
+    assert len(named) == 3 or all(one.confidence < ACCEPTED_MIN for one in named)
+
+
+def test_the_date_beside_a_signature_is_not_sure_where_the_contract_begins_with_another() -> None:
+    long = "It is a sentence of no importance. " * 200
+    text = agreement(made="This Agreement (version of March 3, 2021) is", more=long).replace(
+        SIGNED,
+        f"IN WITNESS WHEREOF the parties have executed this Agreement on March 5, 2021.\n{SIGNED}",
+    )
+
+    assert not is_sure(text, "effective_date")

@@ -180,11 +180,13 @@ def test_an_amount_by_the_year_is_reckoned_and_never_sure() -> None:
     assert found["monthly_premium"].confidence <= 70
 
 
-def test_a_base_price_beside_an_instalment_is_for_a_person_to_tell_apart() -> None:
+def test_a_base_price_is_the_monthly_rate_only_where_no_instalment_is() -> None:
     both = extracted("Grundpreis: 11,90 €/Monat\nMonatlicher Abschlag: 85,00 €\n")
+    changing = extracted("Grundpreis: 11,90 €/Monat, neu 14,90 €\nSie zahlen 85,00 € monatlich\n")
     alone = extracted("Grundpreis: 11,90 €/Monat\n")
 
-    assert (both["monthly_rate"].value, both["monthly_rate"].confidence < 80) == ("85.00", True)
+    assert (both["monthly_rate"].value, both["monthly_rate"].confidence >= 80) == ("85.00", True)
+    assert changing["monthly_rate"].confidence < 80
     assert alone["monthly_rate"].value == "11.90"
 
 

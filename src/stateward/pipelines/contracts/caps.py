@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from stateward.core.model import Fields, Json
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
-from stateward.pipelines.contracts.lead_words import DocumentPatterns
 from stateward.pipelines.contracts.periods import convert_period
+from stateward.pipelines.contracts.required_words import DocumentPatterns
 from stateward.pipelines.contracts.rules import (
     CapRule,
     ContractRules,
@@ -28,6 +28,7 @@ FLAGS = "flags"  # in Extraction.about: what keeps the document from going on wi
 AROUND_CHARS = 120
 BEFORE_CHARS = 240
 HEADING_CHARS_MAX = 80
+SHOUTED_CHARS_MAX = 140  # of a line in capitals, as a stamp is
 HEADING_LINES = 25  # of the first page: further down a line of one word may be part of a table
 TEXT_CHARS_MAX = 200_000
 ONLY_PARTY_CAP = 70
@@ -103,6 +104,7 @@ def cap_extraction(
     ]
     found = _cap_parties(found, vertical)
     flags: list[Json] = [
+        *_flags_of_extractor(extraction),
         *_flags(document, text, lowered_text, rules),
         *_missing_pages(document),
         *_damage(document),
@@ -221,6 +223,12 @@ def _kind(vertical: Vertical, found: FoundValue) -> str:
 # Documents
 
 
+def _flags_of_extractor(extraction: Extraction) -> list[Json]:
+    """What the extractor itself found that a person must see."""
+    flags = extraction.about.get(FLAGS)
+    return flags if isinstance(flags, list) else []
+
+
 def _flags(
     document: TextDocument, text: str, lowered_text: str, rules: ContractRules
 ) -> Iterator[Json]:
@@ -243,7 +251,8 @@ def headings(document: TextDocument) -> Iterator[str]:
             is_end = _is_prose(above) and not above.rstrip().endswith((".", ":", "!", "?"))
             above = line
             short = _SPACED.sub(lambda found: re.sub(r"\s", "", found[0]), line.strip())
-            if not short or len(short) > HEADING_CHARS_MAX or _GAP.search(short):
+            chars_max = SHOUTED_CHARS_MAX if short.isupper() else HEADING_CHARS_MAX
+            if not short or len(short) > chars_max or _GAP.search(short):
                 continue
             if is_end and short[0].islower():  # the last words of a paragraph
                 continue

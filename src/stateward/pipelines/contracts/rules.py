@@ -78,9 +78,10 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One field: its kind, its labels in each language, and what is plausible.
 
     `labels` name it; `weak` labels name it where no label does; `rivals` are so similar that a contract with both needs
-    a review. `zero` are words behind a label that mean zero, `phrases` state a value (the key) without a number,
-    `words` are values of a text field that need no label, and `sentences` are patterns with a group `value`. A group
-    `{a|b}` in a label stands for each of its parts; an empty part is allowed.
+    a review; `instead` are weak labels that mean something else beside a label. `zero` are words behind a label that
+    mean zero, `phrases` state a value (the key) without a number, `words` are values of a text field that need no
+    label, and `sentences` are patterns with a group `value`. A group `{a|b}` in a label stands for each of its parts;
+    an empty part is allowed.
     """
 
     name: Slug
@@ -89,6 +90,7 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     labels: Words = {}
     weak: Words = {}
     rivals: Words = {}
+    instead: Words = {}
     zero: Words = {}
     phrases: Words = {}
     words: Words = {}

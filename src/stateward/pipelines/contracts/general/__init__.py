@@ -7,7 +7,8 @@ has its place and a confidence that was set on one half of a set of real contrac
 
 from typing import TYPE_CHECKING, Protocol
 
-from stateward.pipelines.contracts.caps import lower_confidence
+from stateward.core.model import Fields, Json
+from stateward.pipelines.contracts.caps import FLAGS, lower_confidence
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.rules import ContractRules, Vertical
 from stateward.pipelines.kit.documents import TextDocument
@@ -31,13 +32,28 @@ class GeneralExtractor:
         """The values of a contract; fields that the vertical does not have are left out."""
         wanted = {field.name for field in vertical.fields}
         found = [one for one in find_values(document) if one.field in wanted]
+        about: Fields = {"rules": rules.version, "version": VERSION}
+        if flags := find_contradictions(document):
+            about[FLAGS] = flags
         return Extraction(
             vertical=vertical.slug,
             provider=None,
             found=found,
             extractor=SOURCE,
-            about={"rules": rules.version, "version": VERSION},
+            about=about,
         )
+
+
+def find_contradictions(document: TextDocument) -> list[Json]:
+    """What the contract says in two ways, for a person to decide."""
+    from stateward.pipelines.contracts.general.prose import Prose
+    from stateward.pipelines.contracts.general.term import contradicting_terms
+
+    terms = contradicting_terms(Prose(document))
+    if not terms:
+        return []
+    one, two = (term.value for term in terms)
+    return [{"code": "CONTRADICTION", "sentence": f"it says that it lasts {one}, and also {two}"}]
 
 
 def find_values(document: TextDocument) -> list[FoundValue]:

@@ -17,12 +17,13 @@ from stateward.pipelines.kit.date_finder import FoundDate
 HEAD_CHARS = 5000
 LETTER_ROWS = 40
 LETTER_CHARS = 1500
-LABELLED = 84
+MADE, LABELLED = 92, 84
 OTHERS = 60
 LETTER, UNLINED = 72, 70  # confidence of the date of a letter, with lines and without
 OTHER_START_MAX = 70
 STARTS_CHARS = 160
 WHY_CALLED = "called the effective date"
+WHY_SIGNED = "the date of the signatures"
 SIGNED_FROM = 0.7  # of the text: dates on lines of their own are those of signatures
 
 _LABEL_AFTER = re.compile(
@@ -52,8 +53,18 @@ _MAKES = re.compile(
 )
 _ON = re.compile(r"\b(?:on|as\s+of|dated|this|vom|am)\s+(?:this\s+|the\s+)?$", re.IGNORECASE)
 _DATE_LABEL = re.compile(r"\b(?:DATE|Date|Dated|Datum)\s*:?\s*$")
+# A line that begins with the label of the date, as in a table of particulars.
+_THIS_IS_DATED = re.compile(
+    r"\bthis\s+(?:[\w-]+\s+){0,6}(?:agreement|lease|licen[cs]e|deed|contract)\s+(?:is|was)\s+(?:made|dated|entered\s+into|executed)"
+    r"(?:\s+and\s+entered\s+into)?\s+(?:as\s+of\s+|on\s+|this\s+)?(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_ROW_LABEL = re.compile(
+    r"\W*(?:(?:agreement\s+)?date(?:d|\s+of\s+(?:this\s+)?(?:agreement|lease|contract))?|datum)\s*:?\s*(?:the\s+)?",
+    re.IGNORECASE,
+)
 _THIS = re.compile(
-    r"\b(?:this|the\s+within|following)\b[^.;]{0,140}\b(?:agreement|letter|contract|undertaking|deed|covenant|amendment|addendum|memorandum)\b|"
+    r"\b(?:this|the\s+within|following)\b[^.;]{0,140}\b(?:agreement|letter|contract|undertaking|deed|covenant|amendment|addendum|memorandum|lease|licen[cs]e)\b|"
     r"\bagreement\b|\bdiese[rs]?\s+(?:\w+\s+)?\w*(?:vertrag|vereinbarung)\b",
     re.IGNORECASE,
 )
@@ -80,6 +91,7 @@ _AMENDED = re.compile(
 _SIGNED = re.compile(
     r"(?:^|[.;:!?\n]\s*)(?:Signed|SIGNED|Unterzeichnet|Unterschrieben)\b[^.;]{0,40}$"
 )
+_SIGNS = re.compile(r"\b(?:signed|unterzeichnet|unterschrieben)\b[^.;]{0,30}$", re.IGNORECASE)
 _WITNESS = re.compile(
     r"\b(?:in\s+witness|executed\s+this|have\s+(?:duly\s+)?(?:executed|signed|caused)|has\s+(?:duly\s+)?(?:executed|signed)|"
     r"accepted|agreed|acknowledged|signed|undersigned)\b[^;]{0,260}$",
@@ -168,8 +180,9 @@ def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
     for dated in [dated for dated in prose.dates if dated.end <= HEAD_CHARS]:
         before = _RESTATED.sub("", text[max(0, dated.start - 160) : dated.start])
         after = text[dated.end : dated.end + 60]
-        found = _date_named(before, after)
-        if found is not None and found[0] == LABELLED and dated.start > 0.5 * len(text):
+        found = _date_in_row(prose, dated) or _date_named(before, after)
+        is_signed = found is not None and (found[0] == LABELLED or bool(_SIGNS.search(before)))
+        if is_signed and dated.start > 0.5 * len(text):
             continue  # of a signature
         if found is None and _ends_first_sentence(prose, dated):
             found = 80, "the date of the first sentence"
@@ -183,12 +196,21 @@ def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
             yield _day(dated, 78, "called the effective date, far from the start")
 
 
+def _date_in_row(prose: Prose, dated: FoundDate) -> tuple[int, str] | None:
+    """A date behind its label at the beginning of a line, whatever the lines above speak of."""
+    row = prose.row_at(dated.start)
+    before = prose.text[row.start : dated.start]
+    return (LABELLED, "behind the label of the date") if _ROW_LABEL.fullmatch(before) else None
+
+
 def _date_named(before: str, after: str) -> tuple[int, str] | None:
     near = before[-90:]
     if _LABEL_AFTER.search(after):
         return 95, WHY_CALLED
     if _LABEL_BEFORE.search(near):
         return 94, "behind the label of the effective date"
+    if _THIS_IS_DATED.search(near):
+        return MADE, "the date of the first sentence"
     if _OTHER_ONE.search(near) or _AMENDED.search(before):
         return None
     if _ANOTHER.search(before):
@@ -205,7 +227,7 @@ def _date_named(before: str, after: str) -> tuple[int, str] | None:
     if _SIGNED.search(near):
         return 74, "the date of a signature"
     if _MADE.search(near) and _THIS.search(before):
-        return 92, "the date of the first sentence"
+        return MADE, "the date of the first sentence"
     if _DATE_LABEL.search(near):
         return LABELLED, "behind the label of the date"
     if _MADE.search(near):
@@ -271,7 +293,7 @@ def _signature_days(prose: Prose) -> Iterator[EffectiveDate]:
         before = text[max(0, dated.start - 300) : dated.start]
         near = before[-80:]
         if _WITNESS.search(before) and _MADE.search(near) and not _OTHER_ONE.search(near):
-            yield _day(dated, 82, "the date of the signatures")
+            yield _day(dated, 82, WHY_SIGNED)
         elif _DATE_LABEL.search(near):
             yield _day(dated, 58, "a date beside a signature")
     for row in prose.rows:

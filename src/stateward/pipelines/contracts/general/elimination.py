@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from stateward.pipelines.contracts.general.effective import (
     WHY_CALLED,
+    WHY_SIGNED,
     EffectiveDate,
     is_of_something_else,
 )
@@ -28,6 +29,8 @@ from stateward.pipelines.kit.date_finder import FoundDate
 
 UNREAD_CAP, RIVAL_CAP = 78, 76
 DATE_BEFORE, DATE_BEHIND = 200, 80
+HEAD_CHARS = 1500
+LISTED_WITHIN, LISTED_CHARS = 300, 200  # behind the last party: the next of a numbered list
 LAW_BEFORE, LAW_BEHIND = 260, 220
 PARTY_BEHIND = 300
 QUOTED_WORDS_MAX = 4
@@ -45,7 +48,7 @@ _ADJECTIVE = re.compile(rf"\b(?:{'|'.join(map(re.escape, ADJECTIVE_LAWS))})\b", 
 _THIS = re.compile(r"\b(?:This|THIS|this|Diese[rs]?|DIESE[RS]?)\b")
 # The title of the contract, whatever it is called: `This Non-Interference Agreement`.
 _TITLE = re.compile(
-    r"\b(?:this|diese[rs]?)\b(?:(?!\bthis\b)[^.;(]){0,110}?(?:agreement|contract|letter|deed|undertaking|amendment|addendum|memorandum|"
+    r"\b(?:this|diese[rs]?)\b(?:(?!\bthis\b)[^.;(]){0,110}?(?:agreement|contract|letter|deed|undertaking|amendment|addendum|memorandum|lease|licen[cs]e|"
     r"vertrag|vereinbarung)\b",
     re.IGNORECASE,
 )
@@ -92,7 +95,7 @@ _STARTS = re.compile(
     re.IGNORECASE,
 )
 _CONTRACT = re.compile(
-    r"\b(?:this|the)\s+(?:\w+[\s-]+){0,3}(?:agreement|contract|undertaking|nda|letter|deed)\b|\bterm\b|\bhereof\b|"
+    r"\b(?:this|the)\s+(?:\w+[\s-]+){0,3}(?:agreement|contract|undertaking|nda|letter|deed|lease|licen[cs]e)\b|\bterm\b|\bhereof\b|"
     r"\bvertrag\b|\bvereinbarung\b",
     re.IGNORECASE,
 )
@@ -129,12 +132,21 @@ def doubt_of_date(prose: Prose, day: EffectiveDate, parties: list[Party]) -> Dou
     ]
     if unread:
         return _not_understood(unread)
+    if day.why == WHY_SIGNED and (first := _date_at_head(prose, day)):
+        return _not_accounted(prose.text[first.start : first.end])
     if other := _EFFECTIVE.search(text, day.end, tail):
         return Doubt(UNREAD_CAP, f"behind it another day is said to count: {other[0]}")
     rival = next((dated for dated in prose.dates if _is_rival(prose, dated, day)), None)
     if rival is None:
         return None
     return _not_accounted(prose.text[rival.start : rival.end])
+
+
+def _date_at_head(prose: Prose, day: EffectiveDate) -> FoundDate | None:
+    """Another date at the beginning: that of the contract, rather than the one beside a signature."""
+    return next(
+        (one for one in prose.dates if one.end <= HEAD_CHARS and one.value != day.value), None
+    )
 
 
 def _date_statement(prose: Prose, day: EffectiveDate) -> tuple[int, int]:
@@ -250,6 +262,12 @@ def _find_unaccounted(prose: Prose, named: list[PartyName]) -> Iterator[PartyNam
     if len(named) < 2:
         return
     start, end = named[0].start, zone_end(prose, named[0].start)
+    last = named[-1].end
+    following = re.compile(rf"(?:\n|;|,|\band)\s*\(?{len(named) + 1}[.)]\s").search(
+        prose.text, last, last + LISTED_WITHIN
+    )
+    if following is not None:  # the list of parties goes on
+        end = max(end, min(len(prose.text), following.end() + LISTED_CHARS))
     for name in companies_in(prose.text, start, end):
         if any(one.key in name.key or name.key in one.key for one in named):
             continue

@@ -22,6 +22,7 @@ SCORE_MIN = 2.5
 SCORE_EXPIRY = (
     4.5  # of a day on which the contract ends: less than a duration that is plainly its term
 )
+SCORE_STATED = 3.5  # of a duration that counts where two contradict each other
 THEN_CHARS = 240
 DURATIONS_MAX = 1500  # that are looked at
 NUMBER_MAX = {"year": 99, "month": 600, "week": 520, "day": 3660}
@@ -63,14 +64,14 @@ _ANNIVERSARY = re.compile(
 
 _AGREEMENT = (
     r"(?:this|the|said|our)\s+(?:\w+[\s-]+){0,4}?"
-    r"(?:agreement|letter|contract|undertaking|nda|covenants?|deed)\b"
+    r"(?:agreement|letter|contract|undertaking|nda|covenants?|deed|lease|licen[cs]e)\b"
 )
 # The contract as what a sentence is about: not the date of it, nor a duty under it.
 _THIS = (
     rf"(?:\b(?:terms?|provisions?|duration|life)\s+(?:and\s+\w+\s+)?of\s+{_AGREEMENT}|"
     rf"\b(?:obligations?|undertakings?|agreements|covenants|restrictions)\s+(?:[^\s.;]+\s+){{0,8}}?(?:under|in|of)\s+{_AGREEMENT}|"
-    r"\bobligations?\s+(?:[^\s.;]+\s+){0,6}?here(?:under|in|of)\b|"
-    rf"(?<!\bof\s)(?<!\bunder\s)(?<!\bin\s)(?<!\bto\s)(?<!\bby\s)(?<!\bwith\s)\b{_AGREEMENT}|"
+    r"\bobligations?\s+(?:[^\s.;]+\s+){0,10}?here(?:under|in|of)\b|"
+    rf"(?<!\bof\s)(?<!\bunder\s)(?<!\bin\s)(?<!\bto\s)(?<!\bby\s)(?<!\bwith\s)(?:\b|(?<=\d)){_AGREEMENT}|"
     r"\bterm\s+(?:hereof|of\s+agreement)|diese[rs]?\s+(?:vertrag|vereinbarung))"
 )
 _ENDS = (
@@ -109,12 +110,17 @@ _FROM_DATE = re.compile(
     r"unterzeichnung)\b",
     re.IGNORECASE,
 )
+_FROM_THIS_DATE = re.compile(
+    r"^\W{0,3}(?:period\s+)?(?:from|after|following|of|beginning|commencing|starting)\s+(?:on\s+|with\s+|and\s+after\s+)?(?:the\s+)?"
+    r"(?:date\s+(?:hereof|first|of\s+(?:this|the\s+agreement|its|execution|signature|signing|last\s+signature))|effective\s+date|"
+    r"execution|signing|hereof)\b",
+    re.IGNORECASE,
+)
 _FROM_END = re.compile(
     r"^\W{0,3}(?:period\s+)?(?:from|after|following|thereafter|subsequent)\b[^.;]{0,60}?(?:\btermination|\bexpir|employ|\bcease|"
     r"\bcessation|\bcompletion|\bretire|thereafter)|^\W{0,3}thereafter",
     re.IGNORECASE,
 )
-_FROM_EMPLOYMENT = re.compile(r"employ|retire|\bservice|separat", re.IGNORECASE)
 # A duration that begins with an event of which no one knows the day is hardly the term, whatever it limits.
 _FROM_EVENT = re.compile(
     r"^\W{0,3}(?:period\s+)?(?:from|after|following|of)\b[^.;]{0,70}?(?:\btermination|\bexpir|\bearlier\s+of|\blater\s+of|"
@@ -169,6 +175,18 @@ _OTHER_END = re.compile(
 )
 
 
+_OWN_END = re.compile(
+    rf"(?:\b(?:initial\s+)?term\b|(?:\b|(?<=\d)){_AGREEMENT}|\b(?:dieser\s+vertrag|diese\s+vereinbarung)\b)[^.;]{{0,80}}?"
+    r"\b(?:expires?|terminates?|continues?|remains?|runs?|ends?|endet|läuft|gilt)\b[^.;]{0,80}$",
+    re.IGNORECASE,
+)
+_NOT_OWN_END = re.compile(
+    r"\b(?:obligations?|dut(?:y|ies)|surviv\w*|confiden\w*|disclos\w*|(?<!unless\s)renew\w*|successive|exten\w+|(?:earlier|later)\s+(?:of|to\s+occur)|upon|if|provided|"
+    r"except|notice|employ\w*|consult\w*|solicit\w*|compet\w*)\b",
+    re.IGNORECASE,
+)
+
+
 class TermCandidate(msgspec.Struct, frozen=True, gc=False):
     """A duration that may be the term, and its score."""
 
@@ -187,6 +205,30 @@ def term_of(prose: Prose, effective: str | None) -> tuple[TermCandidate, int] | 
     best = max(terms, key=lambda term: (term.score, -term.start))
     rivals = [term for term in terms if term.value != best.value and term.score > best.score - 2]
     return best, _confidence(best, len(rivals))
+
+
+def contradicting_terms(prose: Prose) -> list[TermCandidate]:
+    """Two different durations after which the contract itself is said to end; none if there is one or none."""
+    stated: dict[str, TermCandidate] = {}
+    for term in _durations(prose):
+        if term.score >= SCORE_STATED and _is_stated(prose, term):
+            stated.setdefault(_months_of(term.value), term)
+    return list(stated.values())[:2] if len(stated) > 1 else []
+
+
+def _is_stated(prose: Prose, term: TermCandidate) -> bool:
+    """Whether a sentence speaks of the end of the contract, and not of a duty, a renewal or a condition."""
+    first, last = prose.sentence(term.start)
+    before = prose.text[max(first, term.start - 420) : term.start]
+    sentence = before + prose.text[term.end : min(last, term.end + 120)]
+    return bool(_OWN_END.search(before)) and not _NOT_OWN_END.search(sentence)
+
+
+def _months_of(value: str) -> str:
+    number, unit = value.split()
+    return (
+        f"{12 * int(number)} months" if unit.startswith("year") else f"{number} {unit.rstrip('s')}s"
+    )
 
 
 def _confidence(term: TermCandidate, rivals: int) -> int:
@@ -251,12 +293,10 @@ def _score(prose: Prose, start: int, end: int) -> float:
     if not score:
         return 0.0
     score += 1.5 * bool(_TERM_LABEL.search(before)) + 0.5 * bool(_LEAD.search(before))
-    if end_of := _FROM_END.search(after):
-        score -= 2.5 if _FROM_EMPLOYMENT.search(end_of[0]) or not (is_this or is_duty) else 0.5
-    elif _FROM_EVENT.search(after):
-        score -= 2.5
-    elif _FROM_DISCLOSURE.search(after):
-        score -= 0.5
+    if _FROM_THIS_DATE.search(after):
+        score += 1.5
+    elif any(each.search(after) for each in (_FROM_END, _FROM_EVENT, _FROM_DISCLOSURE)):
+        return 0.0  # it begins on a day that no one knows yet: no term that the contract states
     elif _FROM_DATE.search(after):
         score += 1.5
     return (

@@ -7,6 +7,7 @@ checked. What raises it: a second place with the same value, and a printed term 
 from datetime import date
 from typing import NamedTuple
 
+from stateward.pipelines.contracts.offline.labels import stands_in
 from stateward.pipelines.contracts.offline.number_fields import (
     BY_UNIT,
     FieldCandidate,
@@ -92,7 +93,12 @@ def _choice(
     best = max(group, key=lambda each: each.score)
     ranked = [
         ranked[0],
-        *(each for each in ranked[1:] if not _is_part(rule, best, groups, each[1])),
+        *(
+            each
+            for each in ranked[1:]
+            if not _is_part(rule, best, groups, each[1])
+            and not _is_stand_in(rule, best, list(groups.values())[each[1]])
+        ),
     ]
     score = ranked[0][0]
     if best.why == BY_UNIT and len(ranked) == 1:
@@ -131,6 +137,11 @@ def _is_part(
         return False
     one, other = skeleton(best.value), list(groups)[at]
     return one in other or other in one
+
+
+def _is_stand_in(rule: FieldRule, best: FieldCandidate, group: list[FieldCandidate]) -> bool:
+    """Whether a value only has labels that count where there is no other, and the best one has another."""
+    return not best.is_weak and all(stands_in(rule, each.why) for each in group)
 
 
 def _key(rule: FieldRule, each: FieldCandidate) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from stateward.pipelines.contracts.candidates import ValueCandidate
 from stateward.pipelines.contracts.offline.choice import FieldChoice
 from stateward.pipelines.contracts.offline.grid import GridCell
+from stateward.pipelines.contracts.offline.labels import stands_in
 from stateward.pipelines.contracts.offline.linking import LONG_LINE_CHARS, LabelLink
 from stateward.pipelines.contracts.offline.number_fields import NEW_WORDS, OLD_WORDS, LinkedValue
 from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
@@ -25,6 +26,7 @@ LINK_MIN = 0.55  # a label with a weaker link does not account for a value
 ADJACENT_MIN = 0.9  # of the link of a date to a label right before it
 NUMBER_DIGITS_MIN = 5  # a longer plain number is that of a customer or a meter
 YEAR_SLACK = 0.07  # of twelve rounded months
+YEAR_ROUNDING = 12.0  # of the cost of a year whose instalments were rounded to whole euros
 TAX_SLACK, TAX_RATES = 0.011, (0.19, 0.2, 0.05, 0.07, 0.12)
 SENTENCE_LINES_MAX = 12
 QUOTED_WORDS_MAX = 4
@@ -40,6 +42,7 @@ _SENTENCE_END = re.compile(
     r"[.!?]\s+(?=[A-ZÄÖÜ\"„(§]|\d{1,2}\.\s)|\n\s*\n"
 )
 _NUMBERED = re.compile(r"\A\W*(?:§\s*)?\d{1,2}(?:\.\d{1,2})*[.)]?\s")
+_YEAR = re.compile(r"\b(?:jahr\w*|jährlich\w*|annual\w*|year\w*|p\.\s?a\b)", re.IGNORECASE)
 _ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
 _DEDUCTION = re.compile(
     r"(?<![\w.,)€£] )(?<![\w.,])[-−–] ?(?:(?:EUR|€|£) ?\d[\d.,]*|\d[\d.,]*\s?(?:EUR\b|Euro\b|€|£))"
@@ -151,11 +154,19 @@ def _is_explained(
     if rule.kind == "money" and (
         _is_reckoned(candidate, choices)
         or candidate.per == "once"
+        or (
+            rule.per == "month"
+            and _is_year_of(candidate, choices[rule.name])
+            and reader.says(each, _YEAR)
+        )
         or reader.says(each, _ONCE)
         or (reader.says(each, OLD_WORDS) and not reader.says(each, NEW_WORDS))
     ):
         return True
-    return _is_of_another(best, rule, LINK_MIN) and not reader.unread(
+    is_of_another = _is_of_another(best, rule, LINK_MIN) or (
+        not choices[rule.name].best.is_weak and reader.is_stand_in(each, rule)
+    )
+    return is_of_another and not reader.unread(
         each.page, candidate.start, candidate.end, is_aside=True
     )
 
@@ -178,6 +189,11 @@ def _is_reckoned(candidate: ValueCandidate, choices: Mapping[str, FieldChoice]) 
         for choice in choices.values()
         if choice.best.number
     )
+
+
+def _is_year_of(candidate: ValueCandidate, choice: FieldChoice) -> bool:
+    """Whether an amount is about twelve times a chosen one: what a year costs, and instalments in whole euros."""
+    return abs(candidate.number - 12 * choice.best.number) <= YEAR_ROUNDING
 
 
 class _Reader:
@@ -245,6 +261,14 @@ class _Reader:
             for first, last in _statement(page, each.candidate.start, each.candidate.end)
             for mention in page.mentions
         )
+
+    def is_stand_in(self, each: LinkedValue, rule: FieldRule) -> bool:
+        """Whether the label of a value counts for a field only where there is no other."""
+        best = each.links[0] if each.links else None
+        if best is None or best.strength < LINK_MIN:
+            return False
+        text = self.reading.pages[each.page].text
+        return stands_in(rule, text[best.mention.start : best.mention.end])
 
     def says(self, each: LinkedValue, pattern: re.Pattern[str]) -> bool:
         """Whether the statement of a value has such words."""

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from stateward.pipelines.contracts.rules import Vertical, all_labels
+from stateward.pipelines.contracts.rules import FieldRule, Vertical, all_labels
 from stateward.pipelines.contracts.words import (
     PhraseHit,
     Phrases,
@@ -65,6 +65,12 @@ def rivals_of(vertical: Vertical) -> Phrases[str]:
     return Phrases(
         (label, field.name) for field in vertical.fields for label in all_labels(field.rivals)
     )
+
+
+def stands_in(rule: FieldRule, label: str) -> bool:
+    """Whether a label, as printed, names the field only where none of its own labels does."""
+    lowered = label.casefold()
+    return any(each.casefold() in lowered for each in all_labels(rule.instead))
 
 
 def damaged_words(vertical: Vertical, text: str, words: list[PhraseToken]) -> int:
