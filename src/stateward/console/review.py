@@ -19,6 +19,7 @@ from stateward.console.document import ShownFile, mark_of, place_of, shown_file
 from stateward.console.layout import fragment, page, value_text
 from stateward.console.record import can_correct
 from stateward.console.static_files import BASE
+from stateward.core.approvals import has_approved, person_of
 from stateward.core.model import Fields, Json, Record
 from stateward.definition.display import Column, ItemView, columns_of
 from stateward.server.auth import (
@@ -68,6 +69,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     shown: ShownFile | None
     marks: str
     can_correct: bool
+    has_approved: bool
+    """Whether the caller has accepted it, as one of several who must."""
 
 
 @get("/review", opt={"right": "read"})
@@ -169,6 +172,7 @@ def look(app: App, caller: Caller, record_id: str) -> Work:
         shown=shown_file(app, task.record, BASE),
         marks=msgspec.json.encode(marks).decode(),
         can_correct=can_correct(app, task.record),
+        has_approved=task.is_open and has_approved(task.record, person_of(caller.actor)),
     )
 
 

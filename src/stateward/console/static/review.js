@@ -37,8 +37,11 @@ async function begin() {
   const opinion = [...shown.querySelectorAll("[data-opinion]")].pop();
   if (before) refill(before);
   else if (opinion && shown.dataset.open === "yes") refill({ corrected: JSON.parse(opinion.dataset.opinion) });
-  if (shown.dataset.open === "yes" && isAllowed) await (claiming = claim(present.id));
+  if (isClaimed()) await (claiming = claim(present.id));
 }
+
+// To look at a review keeps others away from it, unless it is another person's turn.
+const isClaimed = () => article()?.dataset.open === "yes" && article().dataset.turn === "yes" && isAllowed;
 
 function refill({ corrected: values, notes: typed, reason_code: code }) {
   for (const [name, value] of Object.entries(values || {})) {
@@ -65,7 +68,7 @@ async function claim(id) {
   work.dataset.claimed = id;
   return id;
 }
-setInterval(() => { if (!document.hidden && present && !skipped.has(present.id) && article()?.dataset.open === "yes" && isAllowed) claiming = claim(present.id); }, RENEW_MS);
+setInterval(() => { if (!document.hidden && present && !skipped.has(present.id) && isClaimed()) claiming = claim(present.id); }, RENEW_MS);
 
 async function go(id, { isBack = false } = {}) {
   const left = present?.id;
@@ -205,6 +208,7 @@ async function decide(action) {
   const what = JSON.stringify([id, version, body]);
   if (attempt?.what !== what) attempt = { what, key: crypto.randomUUID() };
   isDeciding = true;
+  if (!isClaimed()) claiming = claim(id);
   if ((await claiming) !== id) { isDeciding = false; return; } // the page says already who has it
   const answer = await call("PUT", decisionOf(id), body, { "If-Match": `"${version}"`, "Idempotency-Key": attempt.key });
   isDeciding = false;
