@@ -17,7 +17,7 @@ from lab.bench.runs import measured
 from stateward.settings import DATABASE
 from stateward.storage.database import Table
 from stateward.storage.outputs import ITEM_CHUNKS, OUTPUTS
-from stateward.storage.store import RECORDS, TRANSITIONS
+from stateward.storage.record_rows import RECORDS, TRANSITIONS
 from stateward.testing.bench.jobs import Job
 
 ORIGINALS = 1_000

@@ -28,8 +28,8 @@ from stateward.core.output_seal import chunk_digest
 from stateward.storage.counters import TRANSITIONS, CounterDeltas, Counters
 from stateward.storage.database import Database, Row, log_end
 from stateward.storage.outputs import ITEM_CHUNKS, OUTPUTS
+from stateward.storage.record_rows import APPENDED, RECORDS
 from stateward.storage.row_seals import SALT_BYTES
-from stateward.storage.store import APPENDED, RECORDS
 
 BATCH = 5000
 DAYS = 1000  # over which the records are spread

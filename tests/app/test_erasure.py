@@ -22,7 +22,7 @@ from stateward.storage.erasure import Erasures
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.ranked import RankedIndex
 from stateward.storage.store import DeadLetter
-from stateward.workers.worker import StageFiles
+from stateward.workers.attempt_data import StageFiles
 from tests.apps import Maker, on_each_store
 
 NAME, LABEL, NOTE, CELL = "quastenflosser", "sonnenblume", "nachtigall", "pustekuchen"

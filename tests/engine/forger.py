@@ -10,13 +10,8 @@ from stateward.core.lanes import Lane, extend, lane_of
 from stateward.core.model import Record, Transition
 from stateward.storage.audit import AuditLog
 from stateward.storage.lanes import LANES
-from stateward.storage.store import (
-    APPENDED,
-    RECORDS,
-    Store,
-    _record_row,
-    _transition_row,
-)
+from stateward.storage.record_rows import APPENDED, RECORDS, record_row, transition_row
+from stateward.storage.store import Store
 from stateward.testing.rig import Rig
 
 
@@ -116,8 +111,8 @@ class Forger:
                 *self._statements,
             ):
                 database.run(statement)
-            database.insert(RECORDS, [_record_row(each) for each in self.records.values()])
-            database.insert(APPENDED, [_transition_row(each) for each in self.log])
+            database.insert(RECORDS, [record_row(each) for each in self.records.values()])
+            database.insert(APPENDED, [transition_row(each) for each in self.log])
             database.insert(LANES, [msgspec.structs.astuple(each) for each in self.lanes])
         self._rig.store = Store(database)
 

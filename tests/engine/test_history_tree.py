@@ -24,8 +24,9 @@ from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.database import Cell, Database, Row
 from stateward.storage.history_tree import TreeRow
 from stateward.storage.lanes import LANES
+from stateward.storage.record_rows import APPENDED
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import APPENDED, Store
+from stateward.storage.store import Store
 from stateward.testing.rig import Rig
 
 RECORDS = 23

@@ -1,6 +1,6 @@
 """When a worker counts as silent: judged by whether its word changes, on a monotonic clock."""
 
-from stateward.engine.coordinator import LeaseTracker
+from stateward.engine.capacity import LeaseTracker
 from stateward.transport import WorkerInfo
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from lab.postgres import Server
 from stateward.core.errors import StoreMismatch
-from stateward.storage import postgres
+from stateward.storage import postgres_server as server_checks
 from stateward.storage.migrations import Migration, migrations
 from stateward.storage.postgres import RUNNER_ROLE, PostgresDatabase, migrate
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
@@ -49,7 +49,7 @@ def test_a_migration_that_fails_leaves_nothing(
     steps = [*migrations("postgres"), broken]
     with empty_database(postgres_server) as dsn:
         with monkeypatch.context() as patch:
-            patch.setattr(postgres, "migrations", lambda _: steps)
+            patch.setattr(server_checks, "migrations", lambda _: steps)
             with pytest.raises(psycopg.errors.SyntaxError):
                 migrate(dsn)
 
@@ -79,7 +79,7 @@ def test_an_empty_schema_that_an_administrator_made_is_used(postgres_server: Ser
 
 
 def test_an_old_server_is_refused(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "VERSION_MIN", 990_000)
+    monkeypatch.setattr(server_checks, "VERSION_MIN", 990_000)
 
     with pytest.raises(StoreMismatch, match="needs 99 or newer"):
         PostgresDatabase(postgres_dsn)

@@ -3,7 +3,7 @@
 import os
 import resource
 
-from stateward.workers.child_main import AddressSpace
+from stateward.workers.child_limits import AddressSpace
 
 
 def test_it_is_what_the_kernel_counts_and_grows_with_what_is_taken() -> None:

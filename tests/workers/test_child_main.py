@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from stateward.workers import child_main as inside
 from stateward.workers import confinement, processes
+from stateward.workers.child_limits import AddressSpace
 from stateward.workers.confinement import Grants
 from stateward.workers.sdk import Limits
 from tests.waiting import wait_until
@@ -39,7 +40,7 @@ def served(order: inside.Order, *chunks: bytes, scratch: Path, **faults: str) ->
             limits=Limits(),
             scratch=scratch,
             faults=faults,
-            space=inside.AddressSpace(),
+            space=AddressSpace(),
             before_job=lambda order, limits: None,
         )
         theirs.shutdown(socket.SHUT_WR)

@@ -7,7 +7,7 @@ from stateward.blobs import ArtifactStore
 from stateward.core.files import DerivedFile
 from stateward.core.model import Micros
 from stateward.storage.outputs import Outputs
-from stateward.workers.worker import StageFiles
+from stateward.workers.attempt_data import StageFiles
 
 
 class EditionFiles(StageFiles):

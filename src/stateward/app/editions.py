@@ -47,12 +47,13 @@ from stateward.storage.audit import REREAD, AuditEntry, AuditLog
 from stateward.storage.full_text import IndexedTransition
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
 from stateward.storage.row_seals import EDITION_SALT, SALT_BYTES
+from stateward.workers.attempt_data import Pairs, StageSavedValues
 from stateward.workers.child_attempt import JobOrder
 from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.routes import RunnerRoute, route_of
 from stateward.workers.sdk import Job, run_runner
 from stateward.workers.single_jobs import SingleJobs
-from stateward.workers.worker import Pairs, StageSavedValues, options_of
+from stateward.workers.worker import options_of
 
 # A file without its lock is a little larger or smaller than with it; what limits uploads has let that one in.
 UNLOCKED_BYTES_MAX = 1 << 30

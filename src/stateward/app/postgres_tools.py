@@ -12,7 +12,7 @@ POSTGRES_FILE = "stateward.pgdump"
 
 def dump_postgres(url: str, to: Path) -> None:
     """Write the schema of Stateward by `pg_dump`, which sees one moment of a running database."""
-    from stateward.storage.postgres import SCHEMA
+    from stateward.storage.postgres_sql import SCHEMA
 
     command = ["pg_dump", "--format=custom", "--no-owner", f"--schema={SCHEMA}", f"--file={to}"]
     run_postgres_tool([*command, without_password(url)], url)

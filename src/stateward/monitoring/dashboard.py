@@ -17,13 +17,9 @@ from stateward.core.model import CANCELLED, SECOND, Micros, Transition
 from stateward.core.query import Query
 from stateward.storage.counters import record_counts
 from stateward.storage.database import Database, Row
+from stateward.storage.record_rows import TRANSITIONS, transition_of_row
 from stateward.storage.search import where
-from stateward.storage.store import (
-    TRANSITIONS,
-    QueryNames,
-    Store,
-    transition_of_row,
-)
+from stateward.storage.store import QueryNames, Store
 
 CAUSES_MAX = 1000
 RECENT_TRANSITIONS = 400

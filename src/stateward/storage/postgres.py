@@ -16,19 +16,14 @@ import selectors
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
-from math import ceil
 from threading import RLock
-from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import psycopg
-from psycopg import errors
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
 from stateward.core.errors import (
     StoreError,
-    StoreFull,
-    StoreMismatch,
     StoreUnreachable,
 )
 from stateward.core.failpoints import Point, point
@@ -36,7 +31,6 @@ from stateward.storage.amcheck import amcheck_schema, index_damage
 from stateward.storage.database import (
     TOPICS,
     Cell,
-    ColumnType,
     Exchanged,
     Keys,
     Row,
@@ -44,28 +38,43 @@ from stateward.storage.database import (
     TextIndex,
     exchange_in_two,
 )
-from stateward.storage.lanes import LANES_GONE
 from stateward.storage.libpq import (
-    Param,
     Queued,
     Session,
-    check_text,
     copy_lines,
     number_params,
     to_arrays,
     to_cell,
 )
-from stateward.storage.migrations import Migration, migrations
-
-SCHEMA = "stateward"
-RUNNER_ROLE = "stateward_runner"
-VERSION_MIN = (
-    130_000  # the oldest that was supported when this was written, and the oldest that is tested
+from stateward.storage.postgres_server import (
+    DOOMED,
+    LOST_IN_COMMIT,
+    become_role,
+    check_server,
+    connection_parameters,
+    location_of,
+    migrate_schema,
+    translate_error,
 )
+from stateward.storage.postgres_sql import (
+    SCHEMA,
+    Appended,
+    Columns,
+    delete_sql,
+    exchange_sql,
+    insert_new_sql,
+    insert_sql,
+    notifying,
+    overwrite_sql,
+    params_of,
+    quoted_names,
+    update_sql,
+)
+
+RUNNER_ROLE = "stateward_runner"
 TURN_LOCK = (
     0x54_75_72_6E  # "Turn": with a second number, so it is another lock than that of migrations
 )
-MIGRATION_LOCK = 0x53_74_57_64  # "StWd", as in the header of our SQLite files: an advisory lock has a number for a name
 CONNECT_S = 10.0
 CONNECT_TRIES_MAX = 5
 CONNECT_PAUSE_S = 0.1  # doubled from try to try
@@ -89,13 +98,6 @@ SET enable_seqscan = off; SET enable_bitmapscan = off;
 SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET jit = off
 """
-NETWORK = {  # a server that disappeared is noticed within half a minute; unix sockets ignore these
-    "keepalives_idle": "10",
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "25000",
-}
-DOOMED = "a part of this transaction failed, so none of it is written"
 GRANT_ROLE = f"GRANT {RUNNER_ROLE} TO {{login}}"
 CREATE_ROLE = f"CREATE ROLE {RUNNER_ROLE} NOLOGIN; {GRANT_ROLE}; SELECT {SCHEMA}.grant_to_runners()"
 ADMINISTRATOR = "; an administrator must run: "
@@ -104,7 +106,6 @@ BEGIN = Queued("BEGIN")  # sent with the first statement of the transaction
 COMMIT = Queued("COMMIT")
 
 T = TypeVar("T")
-Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
 
 
 class PostgresDatabase:
@@ -131,9 +132,9 @@ class PostgresDatabase:
         before_migration: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._is_read_only = is_read_only
-        self._parameters = _parameters(url, connect_s)
+        self._parameters = connection_parameters(url, connect_s)
         self._transaction_idle_ms = max(1, round(transaction_idle_s * 1000))
-        self._where = _location(self._parameters)
+        self._where = location_of(self._parameters)
         self._role = role
         # Reentrant: a transaction holds it from begin to end, and the statements inside take it again.
         self._lock = RLock()
@@ -148,7 +149,9 @@ class PostgresDatabase:
         try:
             with self._translate_errors():
                 is_allowed = role is None and not is_read_only
-                _migrate(self._session, self._where, is_allowed=is_allowed, before=before_migration)
+                migrate_schema(
+                    self._session, self._where, is_allowed=is_allowed, before=before_migration
+                )
         except BaseException:
             self.close()
             raise
@@ -159,10 +162,10 @@ class PostgresDatabase:
         with self._translate_errors():
             session = Session(make_conninfo("", **self._parameters))
             try:
-                _check_server(session, self._where)
+                check_server(session, self._where)
                 session.command(SETUP.format(transaction_idle_ms=self._transaction_idle_ms))
                 if self._role is not None:
-                    _become(session, self._role)
+                    become_role(session, self._role)
                 if self._is_read_only:
                     session.command("SET default_transaction_read_only = on")
             except BaseException:
@@ -218,7 +221,7 @@ class PostgresDatabase:
 
     def _fail(self, error: psycopg.Error, *, unreachable: str = "") -> NoReturn:
         is_lost = self._session is not None and self._session.is_lost
-        ours = _translation(error, self._where, is_lost=is_lost, unreachable=unreachable)
+        ours = translate_error(error, self._where, is_lost=is_lost, unreachable=unreachable)
         if ours is None:
             raise error
         raise ours from error
@@ -283,7 +286,7 @@ class PostgresDatabase:
         point(Point.COMMIT_BEFORE)
         # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
         topics = frozenset(self._notified)
-        told = _notifying(topics)
+        told = notifying(topics)
         if session.queued == (BEGIN,) and not self._appended:  # there was no statement
             session.forget()
             if told:
@@ -362,10 +365,10 @@ class PostgresDatabase:
         if rows:
             if len(rows) <= COPY_ROWS_MIN and not table.is_copied:
                 columns = tuple(table.columns.items())
-                sql = _insert_sql(table.name, columns, min(len(rows), 2))
-                self._write(Queued(sql, _params(columns, rows)))
+                sql = insert_sql(table.name, columns, min(len(rows), 2))
+                self._write(Queued(sql, params_of(columns, rows)))
                 return
-            sql = f"COPY {table.name} ({_names(table.columns)}) FROM STDIN"
+            sql = f"COPY {table.name} ({quoted_names(table.columns)}) FROM STDIN"
             data = copy_lines(table.columns.values(), rows)
             self._run(lambda session: session.copy(sql, data))
 
@@ -380,7 +383,7 @@ class PostgresDatabase:
         width = len(table.key)
 
         def sql(rows: Sequence[Row]) -> str:
-            return _insert_new_sql(table.name, columns, table.key, min(len(rows), 2))
+            return insert_new_sql(table.name, columns, table.key, min(len(rows), 2))
 
         if (
             not width or tuple(table.columns)[:width] != table.key
@@ -397,7 +400,7 @@ class PostgresDatabase:
     ) -> list[bool]:
         """Overwrite rows by key where `expected` still holds the old value; keys are distinct."""
         columns = (*table.columns.items(), ("was", table.columns[expected]))
-        sql = _update_sql(table.name, columns, table.key, expected, min(len(rows), 2))
+        sql = update_sql(table.name, columns, table.key, expected, min(len(rows), 2))
         with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
         # In the order of keys: two writers of the same rows wait for each other, but never in a circle.
         return _were_found(rows, len(table.key), self._bulk(sql, columns, sorted(with_old)))
@@ -407,9 +410,9 @@ class PostgresDatabase:
     ) -> None:
         """As `update`, without waiting for the result: the server refuses what follows a row with another value."""
         columns = (*table.columns.items(), ("was", table.columns[expected]))
-        sql = _overwrite_sql(table.name, columns, table.key, expected, min(len(rows), 2))
+        sql = overwrite_sql(table.name, columns, table.key, expected, min(len(rows), 2))
         with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
-        params = [*_params(columns, sorted(with_old)), to_cell(len(rows))]
+        params = [*params_of(columns, sorted(with_old)), to_cell(len(rows))]
         self._write(Queued(sql, params))
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
@@ -417,7 +420,7 @@ class PostgresDatabase:
         # A key that is not among the columns we write is a number that the database assigns itself.
         names = tuple(by) or table.key
         columns: Columns = tuple((name, table.columns.get(name, "bigint")) for name in names)
-        sql = _delete_sql(table.name, columns, min(len(keys), 2))
+        sql = delete_sql(table.name, columns, min(len(keys), 2))
         deleted = self._bulk(sql, columns, keys)
         return _were_found(keys, len(names), deleted)
 
@@ -430,8 +433,8 @@ class PostgresDatabase:
             return exchange_in_two(self, old, table, rows)
         gone: Columns = tuple((name, old.table.columns[name]) for name in old.by)
         new: Columns = tuple(table.columns.items())
-        sql = _exchange_sql(old.table.name, gone, table.name, new, table.key, min(len(rows), 2))
-        params = [*_params(gone, old.keys), *_params(new, rows)]
+        sql = exchange_sql(old.table.name, gone, table.name, new, table.key, min(len(rows), 2))
+        params = [*params_of(gone, old.keys), *params_of(new, rows)]
         found = self._run(lambda session: session.load(session.statement(sql, params)))
         were_there = {tuple(row[:-1]): bool(row[-1]) for row in found}
         return Exchanged(
@@ -442,7 +445,7 @@ class PostgresDatabase:
         """Execute a statement that takes one array per column; the keys that it returns."""
         if not rows:
             return set()
-        params = _params(columns, rows)
+        params = params_of(columns, rows)
         return self._run(lambda session: set(session.load(session.statement(sql, params))))
 
     def append(
@@ -457,7 +460,7 @@ class PostgresDatabase:
         own: list[Row] = [(each,) for number in numbers for each in hashes[number]]
         arrays = [*to_arrays(["bigint", "bigint"], lanes), *to_arrays(["text"], own)]
         columns = tuple(table.columns.items())
-        params = [*_params(columns, rows), *arrays]
+        params = [*params_of(columns, rows), *arrays]
         self._appended.append(Appended(table.name, columns, min(len(rows), 2), params))
         point(Point.TRANSITIONS_APPENDED)
         point(Point.LANES_ADVANCED)
@@ -477,7 +480,7 @@ class PostgresDatabase:
             if self._depth:
                 self._notified |= known
             elif known:
-                self._run(lambda session: session.now(*_notifying(known)))
+                self._run(lambda session: session.now(*notifying(known)))
 
     def wakeup(self, *topics: str) -> "PostgresWakeup":
         """A wake-up for these topics, with a connection of its own."""
@@ -673,332 +676,9 @@ class PostgresWakeup:
             self._on_close(self)
 
 
-# Server and schema
-
-
 def migrate(url: str) -> None:
     """Bring the schema up to date; safe to run twice, and by two processes at once."""
     PostgresDatabase(url).close()
-
-
-def _check_server(session: Session, where: str) -> None:
-    if session.version < VERSION_MIN:
-        raise StoreMismatch(
-            f"{where} is served by PostgreSQL {session.version // 10_000}, which is too old; "
-            f"Stateward needs {VERSION_MIN // 10_000} or newer"
-        )
-    if session.encoding != "UTF8":
-        raise StoreMismatch(
-            f"{where} keeps text as {session.encoding}, not every name fits that; make another with "
-            "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
-        )
-
-
-def _become(session: Session, role: str) -> None:
-    name = check_text(role).replace('"', '""')
-    try:
-        session.command(f'SET ROLE "{name}"')
-    except (errors.InvalidParameterValue, errors.InsufficientPrivilege) as error:
-        raise StoreError(
-            f"this login cannot act as the role {role!r} ({' '.join(str(error).split())}); "
-            "`stateward doctor` with the owner's login says what an administrator has to do"
-        ) from error
-
-
-def _migrate(
-    session: Session, where: str, *, is_allowed: bool, before: Callable[[int], None]
-) -> None:
-    missing = _missing(session, where)
-    if not missing:
-        return
-    if not is_allowed:
-        raise StoreMismatch(
-            f"the schema of {where} is older than this Stateward; start the coordinator first: "
-            "it migrates the schema with its own login"
-        )
-    if missing[0].number > 1:
-        before(missing[-1].number)
-    # PostgreSQL runs DDL in transactions, so a migration that fails leaves nothing; the lock lets one process do it.
-    session.command(f"BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
-    try:
-        _create_schema(session, where)
-        for step in _missing(session, where):  # again: another process may have been faster
-            session.command(step.sql)
-            session.command(
-                f"INSERT INTO {SCHEMA}.schema_migrations VALUES ({step.number}, '{step.name}', "
-                f"'{step.digest}', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
-            )
-        session.command("COMMIT")
-    except BaseException:
-        session.undo()
-        raise
-
-
-def _missing(session: Session, where: str) -> Sequence[Migration]:
-    """The migrations that the database still lacks; refuses a database that was made by other ones."""
-    steps = migrations("postgres")
-    done: list[Row] = []
-    if session.query(f"SELECT 1 WHERE to_regclass('{SCHEMA}.schema_migrations') IS NOT NULL"):
-        done = session.query(
-            f"SELECT number, name, digest FROM {SCHEMA}.schema_migrations ORDER BY number"
-        )
-    if len(done) > len(steps):
-        raise StoreMismatch(
-            f"{where} was made by a newer Stateward (schema {len(done)}, this one has "
-            f"{len(steps)}); upgrade Stateward"
-        )
-    for step, row in zip(steps, done, strict=False):
-        if row != (step.number, step.name, step.digest):
-            raise StoreMismatch(
-                f"migration {step.number} ({step.name}) is not the one that made {where}; a "
-                "migration that ran is never edited: restore the file, and write a new one"
-            )
-    return steps[len(done) :]
-
-
-def _create_schema(session: Session, where: str) -> None:
-    """Create the schema and the table of migrations, unless they exist."""
-    names = session.query(
-        "SELECT c.relname::text FROM pg_namespace n "
-        f"LEFT JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = '{SCHEMA}'"
-    )
-    if ("schema_migrations",) in names:
-        return
-    if not names:
-        session.command(f"CREATE SCHEMA {SCHEMA}")
-    elif names != [(None,)]:
-        raise StoreMismatch(
-            f"the schema {SCHEMA!r} in {where} holds tables of another program; "
-            "use another database"
-        )
-    session.command(
-        f"CREATE TABLE {SCHEMA}.schema_migrations (number bigint PRIMARY KEY, name text NOT NULL, "
-        "digest text NOT NULL, at bigint NOT NULL)"
-    )
-
-
-# Errors
-
-UNREACHABLE = (
-    "cannot reach {where} ({words}); check that the server runs, that host, port and database are "
-    "right, and that this user may connect"
-)
-LOST_IN_COMMIT = (
-    "{where}: the connection was lost during a commit ({words}); all of it is written or none: "
-    "check before you repeat it"
-)
-SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
-    (
-        (errors.DiskFull, errors.IoError),
-        StoreFull,
-        "the disk under {where} is full or failing ({words}); nothing was half-written: free some "
-        "space and try again",
-    ),
-    (
-        # The division is that of `_overwrite_sql`.
-        (errors.DeadlockDetected, errors.SerializationFailure, errors.DivisionByZero),
-        StoreUnreachable,
-        "{where} rolled this back to resolve a conflict with another writer ({words}); try again",
-    ),
-    (
-        (errors.LockNotAvailable, errors.QueryCanceled),
-        StoreUnreachable,
-        "{where} is locked by another writer for too long ({words}); look for a process that hangs",
-    ),
-    (
-        (errors.IdleInTransactionSessionTimeout,),
-        StoreUnreachable,
-        "{where} rolled back a transaction that was idle for too long ({words}); try again",
-    ),
-    (
-        (errors.ReadOnlySqlTransaction,),
-        StoreUnreachable,
-        "{where} accepts no writes ({words}); if it is a standby, use the primary, or add "
-        "target_session_attrs=read-write to the address",
-    ),
-    ((errors.InFailedSqlTransaction,), StoreError, DOOMED),
-    ((errors.DataCorrupted,), StoreMismatch, f"{{where}}: {LANES_GONE} ({{words}})"),
-    (
-        (psycopg.IntegrityError,),
-        StoreError,
-        "{where} refused a row ({words}); nothing was written",
-    ),
-    (
-        (errors.InsufficientPrivilege,),
-        StoreError,
-        "this login may not do that in {where} ({words}); use the owner's login, or grant the right",
-    ),
-)
-
-
-def _translation(
-    error: psycopg.Error, where: str, *, is_lost: bool, unreachable: str
-) -> StoreError | None:
-    """Our error for one of PostgreSQL; None for a mistake in the statement, which must not be disguised."""
-    words = " ".join(str(error).split())
-    for kinds, ours, sentence in SENTENCES:
-        if isinstance(error, kinds):
-            return ours(sentence.format(where=where, words=words))
-    if is_lost or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        return StoreUnreachable((unreachable or UNREACHABLE).format(where=where, words=words))
-    return None
-
-
-def _parameters(url: str, connect_s: float) -> dict[str, str]:
-    try:
-        given = conninfo_to_dict(url)
-    except psycopg.Error:  # its message may quote the password
-        raise StoreUnreachable(
-            "the address of the database cannot be parsed; "
-            "write postgresql://user:password@host:5432/database"
-        ) from None
-    return {
-        **NETWORK,
-        "fallback_application_name": SCHEMA,
-        "connect_timeout": str(ceil(connect_s)),
-        **{name: str(value) for name, value in given.items()},
-        "client_encoding": "UTF8",
-    }
-
-
-def _location(parameters: dict[str, str]) -> str:
-    """The database for messages, without its password."""
-    host = parameters.get("host") or parameters.get("hostaddr") or "the default host"
-    name = parameters.get("dbname") or "the default one"
-    return f"PostgreSQL database {name} at {host}, port {parameters.get('port') or '5432'}"
-
-
-# The SQL of bulk operations
-
-
-class Appended(NamedTuple):
-    """Rows of the history, which are written in the message that commits."""
-
-    table: str
-    columns: Columns
-    size: int  # 1, or 2 for several rows: they are given as arrays
-    params: list[Param]
-
-    def queued(self, topics: frozenset[str] = frozenset()) -> Queued:
-        """The statement that writes them, and notifies the listeners of these topics."""
-        return Queued(_append_sql(self.table, self.columns, self.size, topics), self.params)
-
-
-@lru_cache
-def _append_sql(table: str, columns: Columns, count: int, topics: frozenset[str]) -> str:
-    """Extend the lanes, and then insert: the rows are numbered while their lanes are locked.
-
-    The subquery is executed first and once, because its functions are volatile, and what is inserted is computed from
-    its one row.
-    """
-    numbers, counts, hashes = (f"${len(columns) + n}" for n in (1, 2, 3))
-    calls = [f"extend_lanes({numbers}::bigint[], {counts}::bigint[], {hashes}::text[])"]
-    calls += _notify_calls(topics)
-    return f"{_insert_sql(table, columns, count)} FROM (SELECT {', '.join(calls)} OFFSET 0) AS extended"
-
-
-@lru_cache
-def _insert_sql(table: str, columns: Columns, count: int) -> str:
-    return f"INSERT INTO {table} ({_names(name for name, _ in columns)}) SELECT {_cells(columns, count)}"
-
-
-@lru_cache
-def _insert_new_sql(table: str, columns: Columns, key: tuple[str, ...], count: int) -> str:
-    names = _names(name for name, _ in columns)
-    return (
-        f"INSERT INTO {table} ({names}) SELECT {_cells(columns, count)} "
-        f"ON CONFLICT DO NOTHING RETURNING {_names(key) or '1'}"
-    )
-
-
-@lru_cache
-def _update_sql(
-    table: str, columns: Columns, key: tuple[str, ...], expected: str, count: int
-) -> str:
-    numbered = list(enumerate(columns))
-    changed = ", ".join(f'"{name}" = v.c{n}' for n, (name, _) in numbered[len(key) : -1])
-    return (
-        f"UPDATE {table} AS t SET {changed} FROM (SELECT {_cells(columns, count)}) AS v "
-        f'WHERE {_same(key)} AND t."{expected}" = v.c{len(columns) - 1} '
-        f"RETURNING {_names(key, of='t.')}"
-    )
-
-
-@lru_cache
-def _overwrite_sql(
-    table: str, columns: Columns, key: tuple[str, ...], expected: str, count: int
-) -> str:
-    """`_update_sql`, and a division by zero unless as many rows as the last parameter says were changed."""
-    updating = _update_sql(table, columns, key, expected, count)
-    place = len(columns) + 1
-    return f"WITH moved AS ({updating}) SELECT 1 / (count(*) = ${place}::bigint)::int FROM moved"
-
-
-@lru_cache
-def _delete_sql(table: str, columns: Columns, count: int) -> str:
-    names = [name for name, _ in columns]
-    return (
-        f"DELETE FROM {table} AS t USING (SELECT {_cells(columns, count)}) AS v "
-        f"WHERE {_same(names)} RETURNING {_names(names, of='t.')}"
-    )
-
-
-@lru_cache
-def _exchange_sql(
-    old: str, gone: Columns, new: str, columns: Columns, key: tuple[str, ...], count: int
-) -> str:
-    """What is inserted is joined with what the deletion returns, which therefore comes first and locks its rows."""
-    names = [name for name, _ in gone]
-    same = " AND ".join(f'gone."{name}" = w.c{len(gone) + n}' for n, name in enumerate(key))
-    cells = ", ".join(f"w.c{len(gone) + n}" for n, _ in enumerate(columns))
-    return (
-        f"WITH gone AS (DELETE FROM {old} AS t USING (SELECT {_cells(gone, count)}) AS v "
-        f"WHERE {_same(names)} RETURNING {_names(key, of='t.')}), "
-        f"made AS (INSERT INTO {new} ({_names(name for name, _ in columns)}) SELECT {cells} "
-        f"FROM gone JOIN (SELECT {_cells(columns, count, start=len(gone))}) AS w ON {same} "
-        f"ON CONFLICT DO NOTHING RETURNING {_names(key)}) "
-        f'SELECT {_names(key, of="gone.")}, made."{key[0]}" IS NOT NULL '
-        f"FROM gone LEFT JOIN made USING ({_names(key)})"
-    )
-
-
-def _cells(columns: Columns, count: int, *, start: int = 0) -> str:
-    """The rows that are given, as a select list: an array for each column, or for a single row its cells.
-
-    In a select list the arrays are read in step; FROM unnest(a, b) would materialise them first. A statement with
-    arrays is planned anew each time, because the plan for the arrays at hand always looks cheaper than the one for any:
-    for a single row that costs more than to execute it.
-    """
-    numbered = [(n, type_) for n, (_, type_) in enumerate(columns, start)]
-    if count == 1:
-        return ", ".join(f"${n + 1}::{type_} AS c{n}" for n, type_ in numbered)
-    return ", ".join(f"unnest(${n + 1}::{type_}[]) AS c{n}" for n, type_ in numbered)
-
-
-def _params(columns: Columns, rows: Sequence[Row]) -> list[Param]:
-    """The parameters for `_cells`."""
-    if len(rows) == 1:
-        return [to_cell(cell) for cell, _ in zip(rows[0], columns, strict=True)]
-    return to_arrays([type_ for _, type_ in columns], rows)
-
-
-def _same(key: Sequence[str]) -> str:
-    return " AND ".join(f't."{name}" = v.c{n}' for n, name in enumerate(key))
-
-
-def _names(names: Iterable[str], *, of: str = "") -> str:
-    return ", ".join(f'{of}"{name}"' for name in names)
-
-
-@lru_cache
-def _notifying(topics: frozenset[str]) -> tuple[Queued, ...]:
-    """One statement for all topics, prepared as others are; none if there are none."""
-    calls = _notify_calls(topics)
-    return (Queued(f"SELECT {', '.join(calls)}", ()),) if calls else ()
-
-
-def _notify_calls(topics: frozenset[str]) -> list[str]:
-    return [f"pg_notify('{SCHEMA}_{topic}', '')" for topic in sorted(topics)]
 
 
 def _known_extensions(topics: Iterable[str]) -> frozenset[str]:

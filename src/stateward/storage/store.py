@@ -50,6 +50,21 @@ from stateward.storage.database import (
 from stateward.storage.history_tree import TreeRows
 from stateward.storage.lanes import LANES, LANES_GONE
 from stateward.storage.output_seals import stored_seals
+from stateward.storage.record_rows import (
+    APPENDED,
+    RECORD_CHANGES,
+    RECORD_COLUMNS,
+    RECORD_PRIORITIES,
+    RECORDS,
+    TRANSITION_COLUMNS,
+    change_row,
+    decode_fields,
+    record_of_row,
+    record_row,
+    records_of,
+    transition_of_row,
+    transition_row,
+)
 from stateward.storage.row_seals import (
     SALT_BYTES,
     add_seals,
@@ -71,52 +86,6 @@ PREFIXES_MAX = 100
 NUMBER_MAX = (1 << 63) - 1
 PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
 
-# In the order of the fields of `Record`.
-RECORDS = Table(
-    "records",
-    {
-        "id": "text", "machine": "text", "machine_version": "bigint", "status": "text", "version": "bigint",
-        "created_at": "bigint", "entered_at": "bigint", "priority": "bigint", "rank": "bigint", "waiting": "text",
-        "due_at": "bigint", "worker": "text", "asked_by": "text", "retry_count": "bigint", "last_retry_at": "bigint",
-        "failed_from": "text", "error_code": "text", "error_message": "text", "rest": "text", "artifact": "text",
-        "dedupe": "text", "replaces": "text", "labels": "json", "fields": "json", "outputs": "json", "head": "text",
-    },
-    key=("id",),
-)  # fmt: skip
-# What a change writes. The rest of a record never changes after its creation, or only through `update_priority`: a
-# dispatch that was decided on an older copy must not undo a new priority.
-RECORD_CHANGES = Table(
-    "records",
-    {
-        name: kind
-        for name, kind in RECORDS.columns.items()
-        if name not in {
-            "machine", "created_at", "priority", "rank", "artifact", "dedupe", "replaces", "labels",
-        }
-    },
-    key=("id",),
-)  # fmt: skip
-RECORD_PRIORITIES = Table(
-    "records",
-    {name: RECORDS.columns[name] for name in ("id", "version", "priority", "rank")},
-    key=("id",),
-)
-TRANSITIONS = Table(
-    "transitions",
-    {
-        "seq": "bigint", "record_id": "text", "version": "bigint", "machine": "text", "machine_version": "bigint",
-        "source": "text", "target": "text", "event_id": "text", "at": "bigint", "actor": "text", "trigger": "text",
-        "attempt": "bigint", "metadata": "json", "authority": "text", "epoch": "bigint", "record_hash": "text",
-        "prev_hash": "text", "hash": "text", "salt": "text",
-    },
-    key=("seq",),
-)  # fmt: skip
-# The database numbers what is appended: a number is drawn while the lanes of its commit are locked.
-APPENDED = Table(
-    "transitions",
-    {name: kind for name, kind in TRANSITIONS.columns.items() if name != "seq"},
-    key=(),
-)
 EFFECTS = Table(
     "effects",
     {
@@ -150,15 +119,9 @@ MACHINES = Table(
     key=("name", "version"),
 )  # fmt: skip
 
-_RECORD_COLUMNS = ", ".join(RECORDS.columns)
-_TRANSITION_COLUMNS = ", ".join(TRANSITIONS.columns)
 
 # What `core.model.event_id` returns.
 _DERIVED_ID = re.compile(r"[^:]+:[0-9]+:[^:]+")
-
-_encode = msgspec.json.Encoder(order="deterministic").encode
-_decode_fields = msgspec.json.Decoder(Fields).decode
-_decode_outputs = msgspec.json.Decoder(dict[str, int]).decode
 
 
 class Pause(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,7 +236,7 @@ class Store:
             return frozenset()
         # In the order of their keys: two that submit the same documents wait for each other, but never in a circle.
         ordered = sorted(changes, key=_dedupe_order)
-        written = self._database.insert_new(RECORDS, [_record_row(each.record) for each in ordered])
+        written = self._database.insert_new(RECORDS, [record_row(each.record) for each in ordered])
         return frozenset(
             change.record.id
             for change, is_written in zip(ordered, written, strict=True)
@@ -285,7 +248,7 @@ class Store:
             return
         # The version is the optimistic lock: of two coordinators that both read version 7, one writes version 8, and
         # the other finds that no row has version 7 any more.
-        rows = [_change_row(change.record) for change in changes]
+        rows = [change_row(change.record) for change in changes]
         versions = [change.expected for change in changes]
         if are_locked:
             self._database.overwrite(RECORD_CHANGES, rows, expected="version", column=versions)
@@ -303,7 +266,7 @@ class Store:
         hashes: dict[int, list[str]] = {}
         for each in transitions:
             hashes.setdefault(lane_of(each.record_id, lanes), []).append(each.hash)
-        self._database.append(APPENDED, [_transition_row(each) for each in transitions], hashes)
+        self._database.append(APPENDED, [transition_row(each) for each in transitions], hashes)
 
     def ask_epoch(self) -> Asked:
         """Ask for the epoch of what this transaction will commit; it does not rise before the transaction ends.
@@ -391,7 +354,7 @@ class Store:
         condition, params = self._database.among("id", wanted)
         # Everyone locks in the order of ids, so that two transactions wait for each other but never in a circle.
         suffix = f" ORDER BY id{self._database.for_update}" if lock else ""
-        return f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", params
+        return f"SELECT {RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", params
 
     def get(self, record_id: str) -> Record | None:
         """One record, or None."""
@@ -864,7 +827,7 @@ class Store:
         """Every version of every machine that was ever in force here, with its digest."""
         found = self._database.rows("SELECT document, digest FROM machines ORDER BY name, version")
         return [
-            (load_machine(_decode_fields(str(document))), str(digest)) for document, digest in found
+            (load_machine(decode_fields(str(document))), str(digest)) for document, digest in found
         ]
 
     def on_version(self, machine: str, version: int, status: str, *, limit: int) -> list[Record]:
@@ -901,21 +864,16 @@ class Store:
 
     def _records(self, condition: str, **params: object) -> list[Record]:
         found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}", **params
+            f"SELECT {RECORD_COLUMNS} FROM records WHERE {condition}", **params
         )
-        return [_record(row) for row in found]
+        return [record_of_row(row) for row in found]
 
     def _transitions(self, condition: str, **params: object) -> list[Transition]:
         self._database.flush()
         found = self._database.rows(
-            f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE {condition}", **params
+            f"SELECT {TRANSITION_COLUMNS} FROM transitions WHERE {condition}", **params
         )
         return [transition_of_row(row) for row in found]
-
-
-def records_of(rows: Iterable[Row]) -> dict[str, Record]:
-    """Records by their ids, from the rows of `Store.ask_load`."""
-    return {str(row[0]): _record(row) for row in rows}
 
 
 class AskedEpoch:
@@ -991,73 +949,3 @@ def _seal_all(
             record = replace(record, head=heads[id_])
         sealed.append(replace(change, record=record, transition=transition))
     return sealed
-
-
-# Rows and structs are converted field by field: on the path of every dispatch this is twice as fast as dicts.
-
-
-def _json(value: Fields | dict[str, int]) -> str:
-    return _encode(value).decode() if value else "{}"
-
-
-def _record_row(r: Record) -> Row:
-    return (
-        r.id, r.machine, r.machine_version, r.status, r.version, r.created_at, r.entered_at, r.priority, r.rank,
-        r.waiting, r.due_at, r.worker, r.asked_by, r.retry_count, r.last_retry_at, r.failed_from, r.error_code,
-        r.error_message, r.rest, r.artifact, r.dedupe, r.replaces, _json(r.labels), _json(r.fields),
-        _json(r.outputs), r.head,
-    )  # fmt: skip
-
-
-def _change_row(r: Record) -> Row:
-    return (
-        r.id, r.machine_version, r.status, r.version, r.entered_at, r.waiting, r.due_at, r.worker, r.asked_by,
-        r.retry_count, r.last_retry_at, r.failed_from, r.error_code, r.error_message, r.rest, _json(r.fields),
-        _json(r.outputs), r.head,
-    )  # fmt: skip
-
-
-def _record(row: Row) -> Record:
-    cells: Any = row  # the schema says what type each cell has
-    (
-        id_, machine, machine_version, status, version, created_at, entered_at, priority, rank, waiting,
-        due_at, worker, asked_by, retry_count, last_retry_at, failed_from, error_code, error_message, rest, artifact,
-        dedupe, replaces, labels, fields, outputs, head,
-    ) = cells  # fmt: skip
-    return Record(
-        id=id_, machine=machine, machine_version=machine_version, status=status, version=version,
-        created_at=created_at, entered_at=entered_at, priority=priority, rank=rank, waiting=waiting, due_at=due_at,
-        worker=worker, asked_by=asked_by, retry_count=retry_count, last_retry_at=last_retry_at,
-        failed_from=failed_from, error_code=error_code, error_message=error_message, rest=rest, artifact=artifact,
-        dedupe=dedupe, replaces=replaces,
-        labels={} if labels == "{}" else _decode_fields(labels),
-        fields={} if fields == "{}" else _decode_fields(fields),
-        outputs={} if outputs == "{}" else _decode_outputs(outputs),
-        head=head,
-    )  # fmt: skip
-
-
-def _transition_row(t: Transition) -> Row:
-    derived = event_id(t.record_id, makes=t.version, type_=t.trigger)
-    return (
-        t.record_id, t.version, t.machine, t.machine_version, t.source, t.target,
-        None if t.event_id == derived else t.event_id, t.at, t.actor, t.trigger, t.attempt, _json(t.metadata),
-        t.authority, t.epoch, t.record_hash, t.prev_hash, t.hash, t.salt,
-    )  # fmt: skip
-
-
-def transition_of_row(row: Row) -> Transition:
-    """A transition from the columns of `TRANSITIONS`, in their order."""
-    cells: Any = row  # the schema says what type each cell has
-    (
-        seq, record_id, version, machine, machine_version, source, target, stored_id, at, actor, trigger, attempt,
-        metadata, authority, epoch, record_hash, prev_hash, hash_, salt,
-    ) = cells  # fmt: skip
-    return Transition(
-        seq=seq, record_id=record_id, version=version, machine=machine, machine_version=machine_version,
-        source=source, target=target,
-        event_id=event_id(record_id, makes=version, type_=trigger) if stored_id is None else stored_id,
-        at=at, actor=actor, trigger=trigger, attempt=attempt,
-        metadata={} if metadata == "{}" else _decode_fields(metadata),
-        authority=authority, epoch=epoch, record_hash=record_hash, prev_hash=prev_hash, hash=hash_, salt=salt,
-    )  # fmt: skip

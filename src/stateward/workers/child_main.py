@@ -20,7 +20,6 @@ applied to all threads.
 """
 
 import contextlib
-import faulthandler
 import fcntl
 import gc
 import importlib
@@ -51,9 +50,15 @@ from stateward.core.errors import TransientFailure
 from stateward.core.files import DerivedFile
 from stateward.core.model import EarlierItems, Fields
 from stateward.workers.attempt_log import Log, tame_line
+from stateward.workers.child_limits import (
+    AddressSpace,
+    bounded,
+    limit_memory,
+    limit_process,
+    watch_process,
+)
 from stateward.workers.confinement import (
     PR_SET_CHILD_SUBREAPER,
-    PR_SET_NO_NEW_PRIVS,
     Grants,
     confine,
     die_with,
@@ -61,7 +66,7 @@ from stateward.workers.confinement import (
 )
 from stateward.workers.failures import TRACEBACK_CHARS_MAX, describe
 from stateward.workers.job_files import DERIVED_FOLDER, FolderFiles, empty_folder
-from stateward.workers.processes import kill_descendants, tasks_of_user
+from stateward.workers.processes import kill_descendants
 from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.sdk import Job, registered_runners, run_runner
 from stateward.workers.spool import Spool
@@ -76,16 +81,11 @@ PERMITS_BYTES = 64 * 1024  # all that a pipe holds
 # Frames of one answer are sent together up to this size: a small result is one system call here and one in the worker.
 SEND_BYTES = 64 * 1024
 
-STATM_BYTES = 256  # seven numbers
-PAGE_BYTES = resource.getpagesize()
 
 # Exit codes that neither Python (1, 2, 120) nor a shell (126 and up) uses. A runner can fake them, but that changes
 # only the code of its own failure.
 EXIT_MEMORY, EXIT_CHANNEL = 112, 113
 KILL_PAUSE_S = 0.001  # a killed process needs a moment to become a zombie that can be waited for
-# RLIMIT_NPROC counts every task of the user, also those of other programs, so it is only a backstop
-# with a wide margin. The worker counts what a job really started.
-PROCESSES_SLACK = 16
 # Blocked and taken with sigwait: no handler runs in between, and none that comes early is lost.
 WATCHED = frozenset({signal.SIGCHLD, signal.SIGTERM})
 # The stack of a job that hangs is logged when a tenth of its time is left, but no sooner than 1 s before its end: a
@@ -818,56 +818,7 @@ def load_main(module: str | None, path: str | None) -> None:
     sys.modules["__main__"] = sys.modules[MAIN] = again
 
 
-# --- Limits ----------------------------------------------------------------------------------
-
-
-def limit_process(limits: Limits) -> None:
-    """What can be limited before foreign code is imported.
-
-    Files that grow too large fail with EFBIG, since Python ignores SIGXFSZ: the runner can say so itself.
-    """
-    # The kernel demands it of unprivileged users of Landlock and seccomp; programs with set-user-id gain nothing.
-    prctl(PR_SET_NO_NEW_PRIVS, 1)
-    tasks = sum(tasks_of_user(os.getuid())) + PROCESSES_SLACK * limits.processes_max
-    for kind, most in (
-        (resource.RLIMIT_CORE, 0),  # a core file would leave the document on the disk
-        (resource.RLIMIT_FSIZE, limits.file_bytes),
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_NPROC, tasks),
-    ):
-        _limit(kind, most)
-    # 1000 is the most: when the machine runs out of memory, this process is killed before the worker.
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
-
-
-def limit_memory(memory_bytes: int, space: "AddressSpace") -> None:
-    """Bound what jobs may add to the address space, whatever the imports already take of it.
-
-    The address space, because Linux does not enforce RLIMIT_RSS; an allocation too many is a
-    MemoryError that the runner's log can explain, not a kill.
-    """
-    _limit(resource.RLIMIT_AS, space.bytes() + memory_bytes)
-
-
-class AddressSpace:
-    """How much address space this process has taken.
-
-    It is asked after every job, so its file stays open: to open it takes as long as a quick job. A runner that closes
-    descriptors which are not its own changes only when this process is replaced.
-    """
-
-    def __init__(self) -> None:
-        self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
-
-    def bytes(self) -> int:
-        try:
-            data = os.pread(self._fd, STATM_BYTES, 0)
-        except OSError:
-            self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
-            data = os.pread(self._fd, STATM_BYTES, 0)
-        pages, _, _ = data.partition(b" ")
-        return int(pages) * PAGE_BYTES if pages.isdigit() else 0
+# --- The time of a job -----------------------------------------------------------------------
 
 
 def limit_time(order: Order, limits: Limits) -> None:
@@ -881,33 +832,7 @@ def limit_time(order: Order, limits: Limits) -> None:
     soft = math.ceil(time.process_time() + cpu_s)
     before, hard = resource.getrlimit(resource.RLIMIT_CPU)
     # Whole seconds: for quick jobs it is mostly the limit of the job before.
-    if before != _within(soft, hard):
-        resource.setrlimit(resource.RLIMIT_CPU, (_within(soft, hard), hard))
+    if before != bounded(soft, hard):
+        resource.setrlimit(resource.RLIMIT_CPU, (bounded(soft, hard), hard))
     warning_s = order.timeout_s - min(WARNING_S_MAX, order.timeout_s * WARNING_SHARE)
     signal.setitimer(signal.ITIMER_REAL, warning_s)
-
-
-def watch_process() -> None:
-    """Have a crash, an endless loop and a hang leave their stack in the log; output is flushed by the line.
-
-    Handlers of faulthandler are written in C: they work while the interpreter itself is stuck.
-    """
-    faulthandler.enable()
-    # Chained to the default action, which kills: the worker reads SIGXCPU from the wait status.
-    faulthandler.register(signal.SIGXCPU, all_threads=False, chain=True)
-    # Not chained: the default action of the alarm would kill a job that still has time left.
-    faulthandler.register(signal.SIGALRM, all_threads=True, chain=False)
-    # A lone surrogate in what a runner prints must not fail its job.
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
-
-
-def _limit(kind: int, most: int) -> None:
-    """Soft and hard, so that it cannot be raised again; never above what already holds."""
-    hard = resource.getrlimit(kind)[1]
-    bound = _within(most, hard)
-    resource.setrlimit(kind, (bound, bound))
-
-
-def _within(most: int, hard: int) -> int:
-    return most if hard == resource.RLIM_INFINITY else min(most, hard)

@@ -25,6 +25,7 @@ from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
 from stateward.storage import lanes, outputs, store
 from stateward.storage.outputs import Output, Outputs
+from stateward.storage.record_rows import record_row
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import Store
 from stateward.transport import Bus
@@ -106,8 +107,7 @@ def ignored_events_leave_no_trace(patch: pytest.MonkeyPatch) -> None:
 
 
 def keys_are_not_kept(patch: pytest.MonkeyPatch) -> None:
-    row = store._record_row
-    patch.setattr(store, "_record_row", lambda record: row(replace(record, dedupe=None)))
+    patch.setattr(store, "record_row", lambda record: record_row(replace(record, dedupe=None)))
 
 
 def a_killed_unit_is_half_kept(patch: pytest.MonkeyPatch) -> None:
