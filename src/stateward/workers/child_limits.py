@@ -86,10 +86,10 @@ def watch_process() -> None:
 def _limit(kind: int, most: int) -> None:
     """Soft and hard, so that it cannot be raised again; never above what already holds."""
     hard = resource.getrlimit(kind)[1]
-    bound = bounded(most, hard)
+    bound = cap_limit(most, hard)
     resource.setrlimit(kind, (bound, bound))
 
 
-def bounded(most: int, hard: int) -> int:
+def cap_limit(most: int, hard: int) -> int:
     """A limit that is not above the hard one."""
     return most if hard == resource.RLIM_INFINITY else min(most, hard)

@@ -52,7 +52,7 @@ from stateward.core.model import EarlierItems, Fields
 from stateward.workers.attempt_log import Log, tame_line
 from stateward.workers.child_limits import (
     AddressSpace,
-    bounded,
+    cap_limit,
     limit_memory,
     limit_process,
     watch_process,
@@ -832,7 +832,7 @@ def limit_time(order: Order, limits: Limits) -> None:
     soft = math.ceil(time.process_time() + cpu_s)
     before, hard = resource.getrlimit(resource.RLIMIT_CPU)
     # Whole seconds: for quick jobs it is mostly the limit of the job before.
-    if before != bounded(soft, hard):
-        resource.setrlimit(resource.RLIMIT_CPU, (bounded(soft, hard), hard))
+    if before != cap_limit(soft, hard):
+        resource.setrlimit(resource.RLIMIT_CPU, (cap_limit(soft, hard), hard))
     warning_s = order.timeout_s - min(WARNING_S_MAX, order.timeout_s * WARNING_SHARE)
     signal.setitimer(signal.ITIMER_REAL, warning_s)
