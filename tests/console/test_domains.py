@@ -66,6 +66,19 @@ def test_rows_of_every_pipeline_are_marked_in_a_document(shown: Scene, page: Pag
     assert marked == MARKED
 
 
+def test_a_paper_that_failed_is_retried_on_its_page(shown: Scene, page: Page) -> None:
+    paper = shown.submit(b"<article><body><p>cut", name="cut.xml", machine="literature")
+    assert shown.rested(paper) == "failed"
+    version = shown.app.records.get(paper).version
+
+    page.goto(shown.page(f"/records/{paper}"))
+    page.get_by_role("button", name="Retry…").click()
+    page.get_by_role("button", name="Retry", exact=True).click()
+    expect(page.get_by_text("It is tried again.")).to_be_visible()
+
+    assert shown.app.records.get(paper).version > version
+
+
 def kind_of(record: Record) -> str:
     return f"{record.machine} {record.labels.get('source_type', '')}".strip()
 
