@@ -21,6 +21,7 @@ from stateward.transport.messages import (
     ItemChunk,
     Key,
     SavedMessage,
+    WorkMessage,
     results_stream,
 )
 from tests.transport.brokers import server_of
@@ -134,13 +135,28 @@ def test_what_a_lost_worker_had_goes_to_another_one(scene: Scene, impostor: Impo
     assert len(scene.app.outputs.attempts(record.id)) == 2
 
 
-def test_work_of_a_stream_that_was_lost_is_sent_again(scene: Scene, impostor: Impostor) -> None:
-    message = first_work(scene, impostor, STATEMENT)  # gone from the stream, and no worker has it
-    scene.until(lambda: impostor.depth() == 0)
+def test_work_of_a_stream_that_was_lost_is_sent_again_with_what_was_saved_since(
+    scene: Scene, impostor: Impostor
+) -> None:
+    work = first_work(scene, impostor, STATEMENT).work  # gone from the stream, and no worker has it
+    impostor.send(
+        SAVED,
+        SavedMessage(
+            record_id=work.record_id, version=work.version, delivery=work.delivery, stage=work.stage,
+            assigned_to=work.worker, name="answer", data=b"paid for",
+        ),
+    )  # fmt: skip
+    again: list[WorkMessage] = []
 
-    scene.add_worker()
+    def has_come() -> bool:
+        if (message := impostor.take()) is not None:
+            again.append(message)
+        return bool(again)
 
-    assert scene.finish(message.work.record_id) == "normalized"
+    scene.until(has_come)
+
+    assert again[0].work == work
+    assert again[0].saved == {"answer": b"paid for"}
 
 
 def test_a_result_that_comes_twice_counts_once(scene: Scene, impostor: Impostor) -> None:

@@ -30,6 +30,7 @@ from stateward.transport.messages import (
 from stateward.workers.fetching import Fetchable, Fetcher
 
 AT_ONCE = 256  # attempts whose inputs are in memory together
+FIRST_DELIVERY = 1
 FIRST_ATTEMPT = 1  # the version of a record that was submitted and dispatched, and nothing else
 NOTHING: Mapping[int, Sequence[tuple[int, str]]] = {}
 
@@ -133,7 +134,7 @@ class Publisher:
 
     def _publish(self, stream: str, group: Sequence[Sent]) -> bool:
         """Publish a few; False if the stream takes no more, for its consumers are behind."""
-        envelopes = self._envelopes([each.work for each in group])
+        envelopes = self._envelopes(group)
         while envelopes:
             try:
                 self._channel.publish(stream, envelopes)
@@ -168,15 +169,23 @@ class Publisher:
         self._storage.end()
         return True
 
-    def _envelopes(self, work: Sequence[Work]) -> list[Envelope]:
-        stored = self._store([each for each in work if not self._is_known(each)])
+    def _envelopes(self, group: Sequence[Sent]) -> list[Envelope]:
+        stored = self._store([each.work for each in group if not self._is_known(each)])
         return [
-            self._envelope(each, stored.get(each.record_id) or self._fresh_inputs(each))
-            for each in work
+            self._envelope(
+                each.work, stored.get(each.work.record_id) or self._fresh_inputs(each.work)
+            )
+            for each in group
         ]
 
-    def _is_known(self, work: Work) -> bool:
-        """Whether nothing has to be looked up: there was no attempt before it, or this turn has settled that one."""
+    def _is_known(self, sent: Sent) -> bool:
+        """Whether nothing has to be looked up: there was no attempt before it, or this turn has settled that one.
+
+        Neither counts for work that was sent before: the worker that had it may have saved a value.
+        """
+        work = sent.work
+        if sent.sent_at or work.delivery > FIRST_DELIVERY:
+            return False
         if work.version <= FIRST_ATTEMPT:
             return True
         fresh = self._fresh.get(work.record_id)

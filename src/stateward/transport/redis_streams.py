@@ -8,6 +8,7 @@ within a lease, another one may take (XAUTOCLAIM).
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import Any, TypeVar
 
 import redis
@@ -40,16 +41,22 @@ T = TypeVar("T")
 class _Wire:
     """One connection, and commands on it: what is sent for every message costs half as much without the client.
 
-    For one thread. The client's own way (a pool, a pipeline, a parser for each command) stays for all that is rare.
+    For one thread at a time: what cannot be read is buried, and acknowledged, by the thread that receives.
+    The client's own way (a pool, a pipeline, a parser for each command) stays for all that is rare.
     """
 
     def __init__(self, client: "redis.Redis") -> None:
         self._connection: Any = client.connection_pool.make_connection()
+        self._lock = Lock()
         self._packed: dict[tuple[Command, ...], list[bytes]] = {}
         self._was_used = False
 
     def ask(self, *commands: Command, is_repeated: bool = False) -> list[Any]:
         """Send commands at once; their answers. `is_repeated`: the same will be sent often."""
+        with self._lock:
+            return self._ask(commands, is_repeated=is_repeated)
+
+    def _ask(self, commands: tuple[Command, ...], *, is_repeated: bool) -> list[Any]:
         packed = self._packed.get(commands) if is_repeated else None
         if packed is None:
             packed = self._connection.pack_commands(commands)

@@ -1,0 +1,173 @@
+"""The connections of the engines: what a server may do on one, and who may use it."""
+
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import redis
+
+from lab.brokers import Broker, nats_program
+from stateward.core.errors import TransportUnreachable
+from stateward.transport.connect import connect
+from stateward.transport.engine import Parcel
+from stateward.transport.nats_wire import NatsMessage, NatsWire, NatsWireError
+from stateward.transport.redis_streams import _Wire
+from tests.notifications.certificates import Authority
+from tests.transport.brokers import server_of
+
+INFO = b'INFO {"max_payload":1000,"headers":true}\r\n'
+Turn = Callable[[socket.socket], None]
+
+
+@contextmanager
+def server(*turns: Turn) -> Iterator[str]:
+    """A server of NATS that does one of these on each connection, and then closes it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for turn in turns:
+                own, _ = listener.accept()
+                with own:
+                    own.sendall(INFO)
+                    _heard(own, b"PING\r\n")
+                    own.sendall(b"PONG\r\n")
+                    turn(own)
+
+        thread = Thread(target=serve)
+        thread.start()
+        yield f"nats://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
+
+
+def _heard(own: socket.socket, end: bytes) -> bytes:
+    heard = b""
+    while not heard.endswith(end):
+        heard += own.recv(65536)
+    return heard
+
+
+def wire_to(url: str) -> NatsWire:
+    return NatsWire(url, name="test", answer_s=5.0)
+
+
+def test_a_message_in_pieces_is_read_whole_and_pings_are_answered() -> None:
+    said: list[bytes] = []
+
+    def turn(own: socket.socket) -> None:
+        first, second = (
+            b"MSG a.b 1 re.ply 4\r\n\r\nxy\r\n",
+            b"HMSG in 1 16 16\r\nNATS/1.0 404\r\n\r\n\r\n",
+        )
+        for piece in (
+            first[:22],
+            first[22:27],
+            first[27:] + b"PING\r\n" + second[:26],
+            second[26:],
+        ):
+            own.sendall(piece)
+        said.append(_heard(own, b"PONG\r\n"))
+
+    with server(turn) as url:
+        wire = wire_to(url)
+        found: list[NatsMessage] = []
+        while len(found) < 2:
+            found += wire.messages(5.0)
+    wire.close()
+
+    assert [(each.subject, each.reply, each.data, each.status) for each in found] == [
+        ("a.b", "re.ply", b"\r\nxy", ""),
+        ("in", "", b"", "404"),
+    ]
+    assert said == [b"PONG\r\n"]
+
+
+def test_what_a_server_refuses_is_said_but_not_what_only_may_not_be_listened_to() -> None:
+    def turn(own: socket.socket) -> None:
+        own.sendall(b"-ERR 'Permissions Violation for Subscription to \"x\"'\r\nMSG a 1 0\r\n\r\n")
+        own.sendall(b"-ERR 'Permissions Violation for Publish to \"x\"'\r\n")
+        own.recv(1)
+
+    with server(turn) as url:
+        wire = wire_to(url)
+
+        def read() -> None:
+            while True:
+                wire.messages(5.0)
+
+        with pytest.raises(NatsWireError, match='Violation for Publish to "x"'):
+            read()
+
+
+def test_a_connection_that_was_closed_meanwhile_is_made_anew_and_asked_again() -> None:
+    def answer(own: socket.socket) -> None:
+        reply = _heard(own, b"x\r\n").split()[2]
+        own.sendall(b"MSG %b 1 2\r\nok\r\n" % reply)
+
+    with server(answer, answer) as url:
+        wire = wire_to(url)
+        found = [wire.request("subject", [b"x"])[0].data for _ in range(2)]
+    wire.close()
+
+    assert found == [b"ok", b"ok"]
+    assert wire.connections == 2
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n", b"x" * 10, b""])
+def test_what_is_no_server_of_nats_is_told_as_an_outage(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            own, _ = listener.accept()
+            with own:
+                own.sendall(said)
+
+        thread = Thread(target=serve)
+        thread.start()
+        url = f"nats://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(TransportUnreachable, match="cannot be reached"):
+            connect(url, consumer="one", lease_s=6.0)
+        thread.join()
+
+
+def test_tls_and_a_password_are_used_and_a_wrong_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = nats_program()
+    if program is None:
+        pytest.skip("there is no nats-server here")
+    authority = Authority(tmp_path)
+    chain, secret = authority.certify("localhost")
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    options = ["--tls", "--tlscert", chain, "--tlskey", secret, "--user", "me", "--pass", "p@ss"]
+    with Broker(
+        lambda port, folder: [program, "-p", str(port), "-js", "-sd", str(folder), *options],
+        scheme="tls",
+    ) as broker:
+        engine = connect(f"tls://me:p%40ss@localhost:{broker.port}", consumer="one", lease_s=6.0)
+        engine.publish("p.test.s", [Parcel("", b"hello")])
+        found = engine.receive(["p.test.s"], limit=1, wait_s=1.0)
+        engine.close()
+        with pytest.raises(TransportUnreachable, match="Authorization Violation") as refused:
+            connect(f"tls://me:wrong@localhost:{broker.port}", consumer="one", lease_s=6.0)
+
+    assert [each.body for each in found] == [b"hello"]
+    assert "wrong" not in str(refused.value)
+
+
+def test_two_threads_on_a_wire_of_redis_each_get_their_own_answers() -> None:
+    with server_of("redis") as url:
+        client = redis.Redis.from_url(url)
+        wire = _Wire(client)
+
+        def ask(name: str) -> bool:
+            asked = [f"{name}{number}".encode() for number in range(200)]
+            return [wire.ask((b"ECHO", each))[0] for each in asked] == asked
+
+        with ThreadPoolExecutor(2) as pool:
+            assert all(pool.map(ask, ("a", "b")))
+        wire.close()
+        client.close()
