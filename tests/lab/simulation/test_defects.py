@@ -13,7 +13,6 @@ from stateward.core.model import (
     Event,
     Micros,
     Record,
-    Work,
 )
 from stateward.core.output_seal import OutputSeal
 from stateward.core.retry import Retry
@@ -24,6 +23,7 @@ from stateward.engine.pending_decisions import PendingDecisions
 from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
 from stateward.storage import lanes, outputs, store
+from stateward.storage.database import Exchanged, Keys, Row, Table
 from stateward.storage.outputs import Output, Outputs
 from stateward.storage.record_rows import record_row
 from stateward.storage.sqlite import SqliteDatabase
@@ -71,13 +71,11 @@ def retries_have_no_bound(patch: pytest.MonkeyPatch) -> None:
 
 
 def zombies_may_write(patch: pytest.MonkeyPatch) -> None:
-    honest = Bus.finish
+    def exchange(self: SqliteDatabase, old: Keys, table: Table, rows: Sequence[Row]) -> Exchanged:
+        self.delete(old.table, old.keys, by=old.by)
+        return Exchanged([True] * len(rows), self.insert_new(table, rows))
 
-    def finish(self: Bus, work: Sequence[Work]) -> list[bool]:
-        honest(self, work)
-        return [True] * len(work)
-
-    patch.setattr(Bus, "finish", finish)
+    patch.setattr(SqliteDatabase, "exchange", exchange)
 
 
 def the_clock_does_not_look_for_marks(patch: pytest.MonkeyPatch) -> None:
