@@ -58,3 +58,24 @@ def test_places_of_ones_own_can_be_allowed(tmp_path: Path, place: str) -> None:
     assert load(
         tmp_path, f"notifications: {{webhook_allow: ['{place}']}}"
     ).notifications.webhook_allow == (place,)
+
+
+@pytest.mark.parametrize(
+    ("feed", "transport", "is_refused"),
+    [
+        ("nats://a", "nats://me:secret@a:4222", True),
+        ("nats://a", "{url: 'nats://b'}", False),
+        ("redis://a", "{url: 'redis://a'}", False),
+        ("{url: 'nats://a', topic: 'stateward.feed.{machine}'}", "{url: 'nats://a'}", False),
+        ("nats://a", "{url: 'nats://a', prefix: other}", False),
+    ],
+)
+def test_a_feed_that_takes_the_subjects_of_the_transport_is_refused(
+    tmp_path: Path, feed: str, transport: str, *, is_refused: bool
+) -> None:
+    text = f"feed: {feed}\ntransport: {transport}\n"
+    if not is_refused:
+        load(tmp_path, text)
+        return
+    with pytest.raises(DeclarationError, match=r"such as stateward.feed.\{machine\}"):
+        load(tmp_path, text)

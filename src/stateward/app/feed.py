@@ -111,7 +111,7 @@ def _run(settings: Settings, open_app: "Callable[[], App]", ending: Event) -> No
         except (StatewardError, OSError) as error:
             pause = min(PAUSE_S * 2**failures, PAUSE_S_MAX)
             if said_after <= 0:
-                telemetry.log("feed").error("cannot be sent, trying again", reason=str(error))
+                telemetry.log("feed").error(f"cannot be sent, trying again: {error}")
                 said_after = REMIND_S
             said_after -= pause
             failures = min(failures + 1, 10)

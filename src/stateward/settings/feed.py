@@ -10,7 +10,10 @@ from msgspec import Meta
 from stateward.core.errors import InvalidRequest
 from stateward.core.query import META, WORD, parse_query
 from stateward.definition.section import Bytes, Count, Problem, Seconds, Section, is_url
+from stateward.settings.transport import TransportSettings
 
+NATS_SCHEMES = ("nats", "tls")
+TRANSPORT_STREAMS = ("results", "dead")  # of one word after the prefix, as those of a feed are
 SCHEMES = ("redis", "rediss", "nats", "tls", "kafka")
 # What a record has from its first transition to its last: a query on its status would depend on when it is asked.
 LASTING_KEYS = ("machine", "artifact", "created", "document", WORD)
@@ -113,3 +116,18 @@ def _is_target(url: str) -> bool:
     if url.startswith("kafka://"):  # several brokers are no URL of one host
         return bool(url.removeprefix("kafka://").partition("?")[0])
     return is_url(url) and urlsplit(url).scheme in SCHEMES and bool(urlsplit(url).hostname)
+
+
+def shares_subjects(feed: FeedSettings, transport: TransportSettings) -> bool:
+    """Whether the stream of the feed would take the subjects of the transport's streams, on the same NATS."""
+    ours, theirs = urlsplit(feed.url or ""), urlsplit(transport.url)
+    if ours.scheme not in NATS_SCHEMES or theirs.scheme not in NATS_SCHEMES:
+        return False
+    if _server(feed.url or "") != _server(transport.url):
+        return False
+    pattern = re.escape(feed.topic).replace(r"\{machine\}", "[^.]+").replace(r"\{status\}", "[^.]+")
+    return any(re.fullmatch(pattern, f"{transport.prefix}.{each}") for each in TRANSPORT_STREAMS)
+
+
+def _server(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2].removesuffix(":4222")

@@ -20,7 +20,7 @@ from stateward.definition.plain_values import Document
 from stateward.definition.plugin import Plugin, resolve
 from stateward.definition.section import Problem, Section, mapping_of
 from stateward.settings.describe import SettingDescription, describe
-from stateward.settings.feed import FeedSettings
+from stateward.settings.feed import FeedSettings, shares_subjects
 from stateward.settings.machines import MachineSettings, RecordSettings
 from stateward.settings.notifications import NotificationSettings, TelemetrySettings
 from stateward.settings.processing import (
@@ -119,9 +119,15 @@ class Declared(Section, frozen=True, kw_only=True):
     )
 
     def problems(self) -> Iterator[Problem]:
-        """A folder named ~ would be created where the service was started."""
+        """A folder named ~ would be created where the service was started; and what sections say against each other."""
         if self.data.startswith("~"):
             yield ("data",), "data must be a whole path: ~ is not expanded"
+        if shares_subjects(self.feed, self.transport):
+            yield (
+                ("feed", "topic"),
+                f"topic {self.feed.topic} takes the subjects of the transport on the same NATS, which allows no two "
+                f"streams of one subject: write another, such as {self.transport.prefix}.feed.{{machine}}",
+            )
 
 
 class Settings(Declared, frozen=True, kw_only=True):

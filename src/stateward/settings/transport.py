@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, ClassVar
 from urllib.parse import urlsplit
 
 from msgspec import Meta
@@ -15,7 +15,9 @@ _BROKERS = re.compile(r"[^\s,:/@]+(:[0-9]{1,5})?(,[^\s,:/@]+(:[0-9]{1,5})?)*")
 
 
 class TransportSettings(Section, frozen=True, kw_only=True):
-    """How work reaches workers, and results come back."""
+    """How work reaches workers, and results come back. The short form `transport: nats://host` sets `url` alone."""
+
+    short_form: ClassVar = "url"
 
     url: Annotated[
         str,

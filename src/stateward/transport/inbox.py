@@ -17,7 +17,7 @@ from stateward.transport.channel import Channel, Received
 from stateward.transport.messages import Envelope
 
 WAIT_S = 0.5  # of one call: `close` waits at most so long for it
-PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 2.0  # between tries while the engine is away
+PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 1.0  # between tries while the engine is away
 REMIND_EVERY_S = 60.0
 TOLD_MAX = 1000
 LISTEN_AGAIN_S = 10.0  # after what is told to all could not be heard
