@@ -128,12 +128,12 @@ def test_words_of_totals_count_only_as_the_whole_text_of_a_row(tmp_path: Path) -
 
 
 def test_a_lone_amount_below_the_rows_is_no_transaction(tmp_path: Path) -> None:
-    read = read_bytes(
-        tmp_path, "Date,Description,Amount\n2026-01-01,a,-1.00\n2026-01-02,b,-2.00\n,,-3.00\n"
-    )
+    rows = "Date,Description,Amount\n2026-01-01,a,-1.00\n2026-01-02,b,-2.00\n"
+    summed, other = (read_bytes(tmp_path, f"{rows},,{total}\n") for total in ("-3.00", "-4.00"))
 
-    assert read.amounts == ["-1.00", "-2.00"]
-    assert "ROW_UNREADABLE" in read.notes
+    assert summed.amounts == other.amounts == ["-1.00", "-2.00"]
+    assert "ROW_UNREADABLE" in other.notes
+    assert read_bytes(tmp_path, f"{rows[:-19]},b,-1.00\n").amounts == ["-1.00", "-1.00"]
 
 
 def test_a_dated_amount_above_the_table_is_said(tmp_path: Path) -> None:

@@ -126,3 +126,56 @@ def test_the_column_of_days_that_is_in_order_is_the_booking(
     assert ("DATE_UNPROVEN" in read.notes) != is_told
     if is_told:
         assert [day and f"{day[8:]}.{day[5:7]}.{day[:4]}" for day in read.dates] == [*DAYS]
+
+
+ABROAD = """Date,Shop,Purchase amount,Currency,Charged amount,Currency
+14/01/2026,RAMI,-19.87,ILS,-19.87,ILS
+25/02/2026,CAFE PARIS,-9.45,EUR,-33.29,ILS
+26/02/2026,CAFE ROMA,-2.45,EUR,-8.29,ILS
+"""
+SUMMED = """Date,Shop,Currency amount,Currency,Amount
+14/01/2026,Card purchase RAMI,-19.87,NOK,-19.87
+25/02/2026,Card purchase CAFE,-9.45,EUR,-100.00
+,Sum:,,,-119.87
+"""
+
+
+def test_of_two_amounts_the_one_of_one_currency_or_with_a_sum_is_the_account(
+    tmp_path: Path,
+) -> None:
+    abroad = read_bytes(tmp_path, ABROAD)
+    summed = read_bytes(tmp_path, SUMMED)
+    wrong = read_bytes(tmp_path, SUMMED.replace("-119.87", "-119.80"))
+
+    assert (abroad.amounts, abroad.notes) == (["-19.87", "-33.29", "-8.29"], ["NOT_CHECKED"])
+    assert (summed.amounts, summed.notes) == (["-19.87", "-100.00"], ["NOT_CHECKED"])
+    assert {row.get("currency", "") for row in summed.canonicals} == {""}
+    assert set(wrong.notes) & {"NOT_RECONCILED", "AMOUNT_UNPROVEN"}
+
+
+def test_balances_under_names_as_programs_write_them_prove_the_rows(tmp_path: Path) -> None:
+    text = (
+        "openingBalance;100,00\nclosingBalance;80,00\n\nDatum;Objem;Popis\n"
+        "13.06.2026;-25,00;Albert\n14.06.2026;5,00;Vklad\n"
+    )
+
+    assert read_bytes(tmp_path, text).notes == []
+    assert read_bytes(tmp_path, text.replace("-25,00", "-25,90")).notes == ["NOT_RECONCILED"]
+
+
+def test_a_last_row_that_alone_ends_early_may_be_cut_off(tmp_path: Path) -> None:
+    rows = "".join(f"2026-01-{day};-{day},00;SHOP;REF{day}\n" for day in range(10, 16))
+    text = f"Bokföringsdag;Belopp;Text;Referens\n{rows}2026-01-16;-66"
+
+    assert "ROW_RAGGED" in read_bytes(tmp_path, text).notes
+
+
+def test_a_state_of_the_union_is_no_status_and_a_date_as_of_another_is_one(tmp_path: Path) -> None:
+    text = (
+        'Date,Description,City/State,Amount\n03/25/2026,Salary,"DENVER\nCO",9.00\n'
+        '03/26/2026 as of 03/24/2026,Card purchase,"TAMPA\nFL",-5.00\n'
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert (read.dates, read.notes) == (["2026-03-25", "2026-03-26"], ["NOT_CHECKED"])

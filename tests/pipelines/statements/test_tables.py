@@ -316,7 +316,7 @@ def test_rows_that_are_no_transactions_are_named_in_the_log(tmp_path: Path) -> N
 
     assert read.amounts == ["-1.00", "-2.00"]
     assert "line 3 repeats the headings" in read.log
-    assert "line 6 is total, no transaction" in read.log
+    assert "line 6 is a total" in read.log
     assert "Thank you for banking" in read.log
 
 

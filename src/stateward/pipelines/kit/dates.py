@@ -99,7 +99,8 @@ WEEKDAYS = frozenset(
 _ISO = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].{0,30})?", re.ASCII)
 _NUMERIC = re.compile(
     r"([0-9]{1,4})\s?([./\-\u2010-\u2015])\s{0,2}([0-9]{1,2})(?:\s?[./\-\u2010-\u2015'\u2019]\s?([0-9]{4}|[0-9]{1,2}))?\.?"
-    r"(?:(?:,?[T ]+|-)(?P<time>[0-9]{1,2}[:.h][0-9]{2}.{0,20}))?",
+    r"(?:(?:,?[T ]+|-)(?P<time>[0-9]{1,2}[:.h][0-9]{2}.{0,20}))?"
+    r"(?: as of [0-9./-]{6,10})?",  # brokers: booked on one day, and as of another
     re.ASCII,
 )
 # Years of an emperor, as Japanese banks count them: the year 1 of Reiwa is 2019.

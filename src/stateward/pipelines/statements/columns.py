@@ -1,7 +1,7 @@
 """The roles of the columns of a table: by headings, checked by content; by content alone without headings."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Any, cast
 
@@ -25,7 +25,11 @@ from stateward.pipelines.statements.layout import (
     Cells,
     ColumnLayout,
 )
-from stateward.pipelines.statements.rivals import is_sum_of
+from stateward.pipelines.statements.own_amounts import (
+    amount_by_currency,
+    amount_by_sums,
+    is_sum_of,
+)
 
 HEADING_WITHIN = 100  # rows: banks print up to a page of notes above the table
 CLAIMED = 0.3  # a heading needs less proof than content alone
@@ -104,7 +108,8 @@ def _layout_by_headings(rows: Sequence[Cells]) -> ColumnLayout | None:
     names = (*names, *(f"column {i + 1}" for i in range(len(names), width)))[:width]
     below = [row for row in rows[at + 1 : at + 1 + PROOF_ROWS] if len(row) == width]
     body = [row for row in below if any(map(dates.is_date, row))] or below
-    roles, claimed = _proved_roles(names, body)
+    sums = [row for row in rows[at + 1 :] if len(row) == width and not any(map(dates.is_date, row))]
+    roles, claimed = _proved_roles(names, body, sums)
     if not roles:
         return None
     found = ", ".join(f"{names[i]!r} is {role}" for role, i in roles.items())
@@ -138,7 +143,7 @@ def _width(body: Sequence[Cells], named: int, printed: int) -> int:
 
 
 def _proved_roles(
-    names: Sequence[str], body: Sequence[Cells]
+    names: Sequence[str], body: Sequence[Cells], sums: Sequence[Cells]
 ) -> tuple[dict[str, int], dict[str, list[int]]]:
     """The roles that headings name and content does not contradict, and all columns that claim each."""
     claimed: dict[str, list[int]] = {}
@@ -165,17 +170,23 @@ def _proved_roles(
             roles["other_date"] = spare[1]
     if "amount" not in roles and not {"debit", "credit"} & roles.keys():
         return {}, claimed
-    return _resolve(names, roles, claimed, body), claimed
+    return _resolve(names, roles, claimed, body, sums), claimed
 
 
 def _unnamed_role(column: Cells) -> str:
     """The role of a column under an unknown heading, where its content alone shows it."""
     filled = {cell.strip().casefold() for cell in column if cell.strip()}
-    if filled and filled <= booking.KNOWN and filled & booking.NOT_BOOKED:
+    if is_status(filled):
         return "status"
     if {money.mark_sign(text) for text in filled} == {1, -1}:
         return "mark"
     return "text" if filled and share_of(list(filled), is_words) >= MOST else ""
+
+
+def is_status(filled: Iterable[str]) -> bool:
+    """Whether all texts of a column say whether something is booked, and one says that it is not."""
+    words = {text.casefold() for text in filled}
+    return words <= booking.KNOWN and bool(words & booking.NOT_BOOKED)
 
 
 def _text_columns(
@@ -220,13 +231,10 @@ def _resolve(
     roles: dict[str, int],
     claimed: dict[str, list[int]],
     body: Sequence[Cells],
+    sums: Sequence[Cells],
 ) -> dict[str, int]:
     """One source for the amount (two columns or one), and the best filled of several descriptions."""
-    amounts = claimed.get("amount", [])
-    if len(amounts) > 1:
-        roles["amount"] = _own_amount(names, amounts, roles, body)
-        if any(is_sum_of(body, total=roles["amount"], part=i) for i in amounts):
-            roles.pop("fee", None)
+    _choose_amount(names, roles, claimed, body, sums)
     _choose_currency(roles, claimed)
     if "amount" in roles and headings.simplify(names[roles["amount"]]) in NET:
         roles.pop("fee", None)  # it is already taken off
@@ -249,6 +257,27 @@ def _resolve(
     if "description" not in roles and "counterparty" in roles:
         roles["description"] = roles["counterparty"]
     return roles
+
+
+def _choose_amount(
+    names: Sequence[str],
+    roles: dict[str, int],
+    claimed: dict[str, list[int]],
+    body: Sequence[Cells],
+    sums: Sequence[Cells],
+) -> None:
+    """Of several amounts, the one of the account; a sum below it shows that it is of one currency."""
+    amounts = claimed.get("amount", [])
+    if len(amounts) < 2:
+        return
+    told = amount_by_sums(amounts, body, sums)
+    roles["amount"] = told if told >= 0 else _own_amount(names, amounts, roles, body)
+    if any(is_sum_of(body, total=roles["amount"], part=i) for i in amounts):
+        roles.pop("fee", None)
+    places = claimed.get("currency", [])
+    if told >= 0 and any(len({row[i].strip() for row in body} - {""}) > 1 for i in places):
+        claimed["currency"] = []
+        roles.pop("currency", None)
 
 
 def _find_other_side(
@@ -289,6 +318,8 @@ def _own_amount(
     for total, part in permutations(amounts, 2):
         if is_sum_of(body, total=total, part=part):
             return total
+    if (own := amount_by_currency(amounts, body)) >= 0:
+        return own
     net = [i for i in amounts if headings.simplify(names[i]) in NET]
     if net:
         return net[0]
@@ -308,6 +339,8 @@ def _by_content(role: str, column: Cells, name: str) -> str:
     if not filled:
         is_free = role in ("debit", "credit", "description", "balance", "value_date")
         return role if is_free or not column else "empty"
+    if is_status(filled):
+        return "status"
     are_dates = share_of(filled, dates.is_date)
     are_amounts = share_of(filled, money.is_amount)
     if role in ("date", "date_plain", "value_date"):

@@ -93,12 +93,20 @@ def role_by_parts(heading: str) -> str:
         return ""
     meanings = [_meanings(word) for word in words]
     found = frozenset[str]().union(*meanings)
-    if not all(meanings):
+    # Twice a date is two columns, and so is a purchase beside its booking.
+    is_double = sum("date" in each for each in meanings) > 1
+    is_double |= {"transaction", "booked"} <= found and not found & {"money", "balance", "said"}
+    if not all(meanings) or is_double:
         return ""
     for wanted, role in MEANINGS:
         if wanted <= found:
             return role if role not in BESIDE or found - wanted <= BESIDE[role] else ""
     return ""
+
+
+def is_label_start(text: str) -> bool:
+    """Whether the first word of a simplified text is that of a balance or a sum."""
+    return bool(_meanings(text.partition(" ")[0]) & {"balance", "sum"})
 
 
 def label_words() -> list[str]:

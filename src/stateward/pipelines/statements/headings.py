@@ -50,6 +50,7 @@ class HeadingWords(NamedTuple):
 
 
 DIGITS = frozenset("0123456789")
+WHOLE_ONLY = frozenset({"status", "mark", "other"})  # "City/State" tells no status
 
 
 @cache
@@ -90,11 +91,14 @@ def role_of(heading: str) -> str:
     ):  # no heading begins so: a cell, mostly one that a wrong delimiter has cut
         return ""
     table = words().columns
+    for inside in _IN_BRACKETS.findall(heading):
+        if (side := table.get(simplify(inside), "")) in ("debit", "credit"):
+            return side
+    halves = (heading.split("/")[0], heading.rpartition("/")[2]) if "/" in heading else ()
     for text in (
         heading,
         _IN_BRACKETS.sub(" ", heading),
-        heading.split("/")[0],
-        heading.rpartition("/")[2],
+        *(half for half in halves if table.get(simplify(half)) not in WHOLE_ONLY),
         heading.rstrip("0123456789- "),
         _CURRENCY.sub(" ", _IN_BRACKETS.sub(" ", heading)),
         _MINOR.sub(" ", heading),
@@ -112,6 +116,11 @@ def role_of(heading: str) -> str:
     wrong_max = len(text) // NEAR_CHARS + 1
     near = process.extractOne(text, table.keys(), scorer=OSA.distance, score_cutoff=wrong_max)
     return table[near[0]] if near else ""
+
+
+def split_camel(text: str) -> str:
+    """A name as programs write it, in words: `openingBalance` is `opening Balance`."""
+    return _CAMEL.sub(" ", text)
 
 
 def fact_of(text: str) -> str:

@@ -7,7 +7,6 @@ cents; a currency beside the rows may be that of another amount. None of this is
 import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
@@ -15,6 +14,11 @@ from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.day_columns import days_evidence, open_day
 from stateward.pipelines.statements.layout import Cells, ColumnLayout
 from stateward.pipelines.statements.model import ReadingTerms, StatementProblem
+from stateward.pipelines.statements.own_amounts import (
+    amount_by_currency,
+    amount_by_sums,
+    is_sum_of,
+)
 
 ZERO = Decimal(0)
 DAY_CHARS = 10  # of a date that a time may follow
@@ -36,7 +40,7 @@ def rival_problems(
     booked = [
         cells for cells in rows if len(cells) == layout.width and dates.is_date(cells[layout.date])
     ]
-    if not is_proven and (rival := _rival_amount(layout, booked, terms)) >= 0:
+    if not is_proven and (rival := _rival_amount(layout, booked, rows, terms)) >= 0:
         own, other = layout.headings[layout.amount], layout.headings[rival]
         message = f"{own!r} and {other!r} differ, and nothing proves which has the amounts; the first was taken"
         yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
@@ -84,7 +88,17 @@ def _unbooked_word(layout: ColumnLayout, booked: Sequence[Cells]) -> str:
     return ""
 
 
-def _rival_amount(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms) -> int:
+def _is_told(layout: ColumnLayout, booked: Sequence[Cells], rows: Sequence[Cells]) -> bool:
+    """Whether its currency, or a sum below the rows, shows that the column that was taken has the amounts."""
+    amounts = [i for i, name in enumerate(layout.headings) if headings.role_of(name) == "amount"]
+    sums = [row for row in rows if len(row) == layout.width and not any(map(dates.is_date, row))]
+    told = (amount_by_sums(amounts, booked, sums), amount_by_currency(amounts, booked))
+    return layout.amount in told
+
+
+def _rival_amount(
+    layout: ColumnLayout, booked: Sequence[Cells], rows: Sequence[Cells], terms: ReadingTerms
+) -> int:
     """Another column of amounts that says other things than the one that was taken; -1 if there is none."""
     if layout.amount < 0:
         return -1
@@ -92,11 +106,14 @@ def _rival_amount(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingT
         layout.amount, layout.balance, layout.before, layout.fee, layout.date, layout.value_date, layout.other_date,
         layout.reference, layout.account,
     }  # fmt: skip
+    if _is_told(layout, booked, rows):
+        return -1
     own = [money.amount(cells[layout.amount], terms.decimal) for cells in booked]
     for index, heading in enumerate(layout.headings):
-        if index in taken or (layout.is_headed and headings.role_of(heading) != "amount"):
-            continue
+        role = headings.role_of(heading) if layout.is_headed else "amount"
         texts = [cells[index] for cells in booked]
+        if index in taken or role not in ("amount", "") or (not role and not _are_prices(texts)):
+            continue
         values = [money.amount(text, terms.decimal) for text in texts]
         pairs = [
             (a, b) for a, b in zip(own, values, strict=True) if a is not None and b is not None
@@ -110,39 +127,13 @@ def _rival_amount(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingT
     return -1
 
 
-def is_sum_of(rows: Sequence[Cells], *, total: int, part: int) -> bool:
-    """Whether one column is another with fees, taxes or roundings: then it is what was moved in the end."""
-    texts = [cells[i] for cells in rows for i in (total, part)]
-    decimal = money.vote_decimal(texts).decimal
-    gaps: list[Decimal] = []
-    for cells in rows:
-        whole, most = (money.amount(cells[i], decimal) for i in (total, part))
-        if whole is None or most is None:
-            return False
-        gaps.append(whole - most)
-    if not any(gaps) or any(gap > 0 for gap in gaps):  # a fee takes money away
-        return False
-    others = [
-        [money.amount(cells[i], decimal) or ZERO for cells in rows]
-        for i in range(len(rows[0]))
-        if i not in (total, part) and _are_amounts([cells[i] for cells in rows])
-    ]
-    return any(
-        _adds_up(gaps, chosen) for count in (1, 2, 3) for chosen in combinations(others, count)
-    )
+_PRICE = re.compile(r"[^0-9]*[0-9][0-9 .,']*[.,][0-9]{2}[^0-9]*")
 
 
-def _adds_up(gaps: Sequence[Decimal], columns: Sequence[Sequence[Decimal]]) -> bool:
-    sums = [sum(values, ZERO) for values in zip(*columns, strict=True)]
-    return all(gap == each for gap, each in zip(gaps, sums, strict=True)) or all(
-        gap == -each for gap, each in zip(gaps, sums, strict=True)
-    )
-
-
-def _are_amounts(column: Sequence[str]) -> bool:
-    """Whether a column has amounts with decimals in some rows, and nothing else in any."""
-    filled = [text for text in column if text.strip()]
-    return any("." in t or "," in t for t in filled) and all(map(money.is_amount, filled))
+def _are_prices(column: Sequence[str]) -> bool:
+    """Whether all texts of a column without a known name are amounts with cents, and not all the same: no rates."""
+    filled = {text.strip() for text in column if text.strip()}
+    return len(filled) > 1 and all(map(_PRICE.fullmatch, filled))
 
 
 def _is_without_cents(layout: ColumnLayout, booked: Sequence[Cells], currency: str) -> bool:

@@ -16,6 +16,7 @@ from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import headings, interpret
 from stateward.pipelines.statements.layout import Cells, ColumnLayout
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
+from stateward.pipelines.statements.table_cells import is_label
 
 ZERO = Decimal(0)
 TOTALS = frozenset({"total", "debits", "credits"})
@@ -38,12 +39,16 @@ class RowTotals(NamedTuple):
 
     proven: frozenset[int] = frozenset()
     doubted: frozenset[int] = frozenset()
+    wrong: frozenset[int] = frozenset()  # called the total below all rows, and not their sum
 
 
 def row_fact(layout: ColumnLayout, cells: Cells) -> str:
     """What a row is called with the whole text of one of its columns of words: a total, a balance; "" for a booking."""
     places = [i for i in (layout.description, *layout.texts) if i >= 0 and cells[i].strip()]
-    texts = (cells[i] for i in places or layout.kinds)
+    if not places:  # then any other cell may say it
+        money_at = {layout.date, layout.value_date, *layout.amounts}
+        places = [i for i in range(layout.width) if i not in money_at and cells[i].strip()]
+    texts = (cells[i] for i in places)
     return next((fact for text in texts if (fact := headings.whole_fact(text))), "")
 
 
@@ -64,7 +69,36 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
     proven = {row.line for row in named if row.value in sums}
     proven |= {row.line for row in rows if row.sides == (-out, into) and any(row.sides)}
     doubted = {row.line for row in named if " " in row.text.strip()} - proven
-    return RowTotals(frozenset(proven | balances), frozenset(doubted))
+    below = _rows_below(layout, body, terms, make)
+    # A row without a name is a total only if several rows make it: one booking may be like another.
+    parts = (values, [v for v in values if v < 0], [v for v in values if v > 0])
+    several = {abs(sum(part, ZERO)) for part in parts if len(part) > 1}
+    proven |= {
+        r.line for r in below if r.value in sums and (r.fact or abs(r.value or ZERO) in several)
+    }
+    wrong = {row.line for row in below if row.fact == "total"} - proven
+    return RowTotals(frozenset(proven | balances), frozenset(doubted), frozenset(wrong))
+
+
+def _rows_below(
+    layout: ColumnLayout,
+    body: Sequence[Record],
+    terms: ReadingTerms,
+    make: Callable[[int, list[str]], StatementRow],
+) -> list[NamedRow]:
+    """The rows with an amount but without a date that follow all others: nothing but totals stands there."""
+    found: list[NamedRow] = []
+    for line, cells in reversed(body):
+        if len(cells) != layout.width or not any(cell.strip() for cell in cells):
+            continue
+        if any(map(dates.is_date, cells)):
+            break
+        row = _named_row(layout, line, cells, terms, make)
+        facts = [headings.whole_fact(cell) for cell in cells if cell.strip()]
+        fact = next((each for each in facts if each), "total" if is_label(cells) else "")
+        if row.value:
+            found.append(row._replace(fact=fact))
+    return found
 
 
 def _named_row(

@@ -14,6 +14,7 @@ import msgspec
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import booking, headings, interpret
 from stateward.pipelines.statements.direction import (
+    SEVERAL,
     STRONG,
     DirectionVotes,
     Evidence,
@@ -283,7 +284,7 @@ def _one_column(
     if holds == {"printed"}:
         return _printed_by_balances(body, terms, hints, votes)
     if not is_signed:
-        return _unsigned_rule(hints)
+        return _unsigned_rule(hints, votes)
     return _by_words(body, terms, hints, votes)
 
 
@@ -313,7 +314,9 @@ def _printed_by_balances(
     return SignRule("flipped", debt, problem, balances="owed")
 
 
-def _unsigned_rule(hints: Hints) -> SignRule:
+def _unsigned_rule(hints: Hints, votes: DirectionVotes) -> SignRule:
+    if hints.is_card and votes.strong_against >= SEVERAL and not votes.agree:
+        return SignRule("flipped", "charges of a card have no sign, and words call them purchases")
     if hints.is_card:
         why = "charges of a card are printed without a sign"
         return SignRule("flipped", why, f"{why}; no balance proves that they are debits")

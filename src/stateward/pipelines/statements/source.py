@@ -32,6 +32,13 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_HINTS = Hints()
+# Languages, and the encodings of one byte a letter that they are written in.
+CODE_PAGES = {
+    ("German", "French", "Spanish", "Italian", "Dutch", "Portuguese", "Danish, Norwegian or Swedish", "Finnish"): (
+        "cp1252", "iso8859-1", "iso8859-15", "latin-1", "cp850", "mac_roman",
+    ),
+    ("Polish", "Czech, Slovak or Hungarian", "Romanian"): ("cp1250", "iso8859-2", "cp852"),
+}  # fmt: skip
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +110,15 @@ class Source:
         if any(written.decode(rival, "replace") == word for rival in self.encoding_rivals):
             return False
         self.decisions.append(f"the text is {self.encoding}: {word!r} is written so")
+        self.encoding_doubt = ""
+        return True
+
+    def prove_language(self, language: str) -> bool:
+        """Take the language of headings for a proof of the encoding, if it is one of those in which it is written."""
+        known = next((pages for names, pages in CODE_PAGES.items() if language in names), ())
+        if not language or self.encoding not in known or {*self.encoding_rivals} & {*known}:
+            return False
+        self.decisions.append(f"the text is {self.encoding}: its headings are in {language}")
         self.encoding_doubt = ""
         return True
 

@@ -60,6 +60,7 @@ from stateward.pipelines.statements.table_cells import (
     has_text,
     is_about,
     is_dated_amount,
+    is_label,
     is_sum,
     only_text,
     raw_text,
@@ -87,6 +88,7 @@ class StatementTable:
         self._title = ""  # the mark of the title above the row at hand
         self._is_after_gap = False  # whether an empty row stands above the row at hand
         self._totals = RowTotals()
+        self._short_lines: list[int] = []
         self._make: Callable[[int, list[str]], StatementRow]
         self._do_dates_differ = False  # of bookings and of the column that stands in for them
 
@@ -192,6 +194,8 @@ class StatementTable:
     def _prove_encoding(self, layout: ColumnLayout) -> None:
         """A heading that is known, with letters beyond ASCII, shows which encoding they are in."""
         if not self._source.encoding_doubt or not layout.is_headed:
+            return
+        if self._source.prove_language(headings.day_first_language(layout.headings)):
             return
         spelled = spelled_headings()
         for name in layout.headings:
@@ -351,7 +355,8 @@ class StatementTable:
         self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record], currency: str
     ) -> None:
         """Say which other readings of the columns nothing rules out; a person or a profile has ruled out all."""
-        if self._profile is not None or self._source.hints.map:
+        is_known = self._profile is not None and layout.is_headed
+        if is_known or self._source.hints.map:
             return
         rows = [cells for _, cells in body]
         code = currency or (first_text(rows, layout.currency) if layout.currency >= 0 else "")
@@ -374,7 +379,7 @@ class StatementTable:
         width, date, make = layout.width, layout.date, layout.maker()
         amount, debit, credit = layout.amount, layout.debit, layout.credit
         text, is_plain = layout.description, not self._is_by_titles
-        may_be_fact, has_kinds = headings.may_be_fact, bool(layout.kinds)
+        may_be_fact, is_nameless = headings.may_be_fact, text < 0 and not layout.kinds
         alone = not layout.texts  # then only a text that is a label as a whole can be no booking
         self._make = make
         statuses: set[str] = set()
@@ -388,7 +393,7 @@ class StatementTable:
                 and not may_be_fact(cells[text], is_whole=alone)
                 and line not in sums
             )
-            if is_usual and (cells[text] or not has_kinds):  # else a kind may call it a balance
+            if is_usual and (cells[text] or is_nameless):  # else another cell may call it a balance
                 cells.append("")  # what a role without a column reads
                 day = cells[date]
                 if day in known and (cells[amount] or cells[debit] or cells[credit]):
@@ -412,7 +417,16 @@ class StatementTable:
                 held = row
         if held is not None:
             yield held
+            self._doubt_end(held)
         self._doubt_statuses(statuses)
+
+    def _doubt_end(self, last: StatementRow) -> None:
+        """Say that a file may be cut off: its last row alone ends early."""
+        if self._short_lines == [last.place.line]:
+            message = "the last row ends early, as no other does: the file may be cut off"
+            self._reading.problems.append(
+                StatementProblem(code="ROW_RAGGED", message=message, place=last.place)
+            )
 
     def _doubt_statuses(self, printed: set[str]) -> None:
         """Say that rows are marked in a way that nothing explains: they may not be booked."""
@@ -438,11 +452,24 @@ class StatementTable:
             self._title = "+" if title > 0 else "-"
             self._log_row(f"line {line} is the title of the rows below it: {raw_text(cells)}")
             return None
+        if self._is_total_below(line, cells):
+            return None
         fitted = layout.fit(cells)
         if fitted is None:
             return self._ragged(layout, line, cells)
-        cells, note = fitted
-        cells = [*cells, ""]
+        return self._read_fitted(layout, line, [*fitted[0], ""], held, fitted[1])
+
+    def _read_fitted(
+        self,
+        layout: ColumnLayout,
+        line: int,
+        cells: list[str],
+        held: StatementRow | None,
+        note: str,
+    ) -> StatementRow | None:
+        """An odd row that has all cells; `note` says which of them were missing."""
+        if note:
+            self._short_lines.append(line)
         is_filled = has_amount(layout, cells)
         if is_filled and not dates.is_date(cells[layout.date]):
             borrowed = self._take_other_date(layout, cells)
@@ -465,6 +492,18 @@ class StatementTable:
             self._log_row(f"line {line} {why}: {raw_text(cells)}")
             return None
         return self._row_without_date(layout, line, cells, held)
+
+    def _is_total_below(self, line: int, cells: Sequence[str]) -> bool:
+        """Whether a row without a date is the total of the rows above it; one that is not their sum is said."""
+        if any(map(dates.is_date, cells)):
+            return False
+        if line in self._totals.wrong:
+            message = "the row is called the total, and is not the sum of the rows"
+            self._problem("NOT_RECONCILED", message, line, cells)
+        if line in self._totals.wrong or line in self._totals.proven:
+            self._log_row(f"line {line} is a total: {raw_text(cells)}")
+            return True
+        return False
 
     def _row_without_date(
         self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
@@ -552,7 +591,7 @@ class StatementTable:
         if found := labelled_facts(cells):
             self._add_late_facts(line, cells, found, layout)
             return None
-        if not layout.looks_like_data(cells):
+        if not layout.looks_like_data(cells) or is_label(cells):
             self._log_row(f"line {line} is no transaction: {raw_text(cells)}")
             return None
         message = f"the row has {len(cells)} cells, expected {layout.width}"

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
+from stateward.pipelines.statements.heading_parts import is_label_start
+from stateward.pipelines.statements.headings import simplify
 from stateward.pipelines.statements.layout import ColumnLayout
 
 RAW_CHARS_MAX = 500
@@ -62,3 +64,11 @@ def column_texts(lines: Iterable[Record], indexes: Sequence[int]) -> Iterator[st
 
 def raw_text(cells: Sequence[str]) -> str:
     return " | ".join(cells)[:RAW_CHARS_MAX]
+
+
+def is_label(cells: Sequence[str]) -> bool:
+    """Whether a row has no date and begins with a label: by its colon, or by a first word of balances or sums."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    if not filled or any(map(dates.is_date, filled)) or money.is_amount(filled[0]):
+        return False
+    return filled[0].endswith((":", "：")) or is_label_start(simplify(filled[0]))

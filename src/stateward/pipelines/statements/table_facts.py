@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import headings
+from stateward.pipelines.statements.heading_parts import label_by_parts
 
 
 def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
@@ -11,7 +12,10 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     texts = [cell.strip() for cell in cells]
     for place, text in enumerate(texts):
-        name = headings.fact_of(text) if text and not money.is_amount(text) else ""
+        name = ""
+        if text and not money.is_amount(text):
+            label = headings.split_camel(text)  # openingBalance
+            name = headings.fact_of(label) or label_by_parts(headings.simplify(label))
         if not name:
             continue
         after = next((each for each in texts[place + 1 :] if each), "")

@@ -97,3 +97,19 @@ def test_a_shop_named_like_a_carried_balance_keeps_the_first_line_of_its_row(
 
     assert [e["description"][:9] for e in read.canonicals] == ["TRANSPORT", "REPORT ME"]
     assert loud(read) == []
+
+
+def test_the_number_of_a_branch_is_no_date_of_a_statement(tmp_path: Path) -> None:
+    lines = [
+        [(40.0, "Avon Bank"), (300.0, "Sort code 20-11-45 Account number 30291847")],
+        [(40.0, "O Hughes"), (300.0, "1 Jun to 28 Jun 2026")],
+        [(40.0, "Date"), (100.0, "Description"), (-350.0, "Money out"), (-430.0, "Money in"), (-500.0, "Balance")],
+        [(40.0, "1 Jun"), (100.0, "Start balance"), (-500.0, "300.00")],
+        [(40.0, "2 Jun"), (100.0, "BRITISH GAS"), (-350.0, "118.00"), (-500.0, "182.00")],
+        [(40.0, "8 Jun"), (100.0, "ORION LTD"), (-430.0, "50.00"), (-500.0, "232.00")],
+        [(40.0, "28 Jun"), (100.0, "End balance"), (-500.0, "232.00")],
+    ]  # fmt: skip
+
+    read = read_bytes(tmp_path, sheet(*lines).pdf())
+
+    assert (read.dates, loud(read)) == (["2026-06-02", "2026-06-08"], [])

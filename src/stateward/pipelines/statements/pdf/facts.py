@@ -184,6 +184,10 @@ def _value_under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: s
     return ""
 
 
+# 20-11-45 is the number of a branch rather than a day, unless a label says what it is.
+_SORT_CODE = re.compile(r"[0-9]{2}-[0-9]{2}-[0-9]{2}$", re.ASCII)
+
+
 def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
     """The labelled period; else two dates on one line; else the date of the statement.
 
@@ -208,19 +212,22 @@ def _period_in(line: StatementLine) -> PrintedPeriod | None:
         if found[0].end == found[1].start and not is_labelled:
             return None  # a date and a value date
         return PrintedPeriod(found[0].text, found[1].text, is_labelled)
-    if len(found) == 1 and is_labelled:
-        return _half_year(line, found[0])
+    if len(found) == 1:
+        return _half_year(line, found[0], is_labelled=is_labelled)
     return None
 
 
-def _half_year(line: StatementLine, last: WordSpan) -> PrintedPeriod | None:
+def _half_year(line: StatementLine, last: WordSpan, *, is_labelled: bool) -> PrintedPeriod | None:
     """`1 March to 31 March 2025`: the first date has the year of the second."""
     before = [
         token for token in dates_in(line.words[: last.start]) if not dates.has_year(token.text)
     ]
-    if not before:
+    if not before or (not is_labelled and last.start - before[-1].end != 1):
         return None
-    return PrintedPeriod(before[-1].text, last.text, True)
+    joiner = vocab.simplify(line.words[last.start - 1].text)
+    if not is_labelled and joiner and joiner not in vocab.TO_WORDS:
+        return None
+    return PrintedPeriod(before[-1].text, last.text, is_labelled)
 
 
 def _from_to(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
@@ -262,7 +269,7 @@ def _statement_date(lines: Sequence[StatementLine]) -> str:
             continue
         if vocab.STATEMENT_DATES.find(vocab.simplify(line.text)):
             return full[0].text
-        alone = alone or full[0].text
+        alone = alone or next((each.text for each in full if not _SORT_CODE.match(each.text)), "")
     return alone
 
 

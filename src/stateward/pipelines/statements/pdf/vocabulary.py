@@ -12,6 +12,9 @@ from itertools import pairwise
 
 import msgspec
 
+from stateward.pipelines.statements.heading_parts import role_by_parts
+from stateward.pipelines.statements.headings import simplify as simplify_heading
+
 CACHE_MAX = 1 << 14
 HEADING_WORDS_MAX = 6
 SQUEEZED_CHARS_MIN = 10  # a shorter word without blanks may be any word
@@ -184,7 +187,15 @@ def heading_roles(text: str) -> tuple[str, ...]:
         inside = [r for r in _ROLES if any(phrase in bare_text for phrase in _HEADINGS[r].inside)]
         if inside:
             return tuple(inside)
+    if len(bare) > 1 and (told := role_by_parts(simplify_heading(text))):
+        return (_OF_PARTS.get(told, told),)
     return _by_part(bare)
+
+
+# The roles of tables under the names that they have here.
+_OF_PARTS = {
+    "date_plain": DATE, "description": TEXT, "counterparty": PARTY, "fee": OTHER, "before": OTHER,
+}  # fmt: skip
 
 
 def _without_fillers(words: list[str]) -> list[str]:
