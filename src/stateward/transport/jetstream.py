@@ -10,7 +10,7 @@ stays open beyond the call that sent it, one at a time for each stream: what it 
 import base64
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -165,18 +165,22 @@ class JetStreamEngine:
         pulls = {stream: self._pull(stream) for stream in streams}
         self._check_connection(pulls.values())
         self._take_in(0.0)
-        asked = [
-            self._ask(stream, pull, limit)
+        asked = {
+            stream: pull
             for stream, pull in pulls.items()
             if not (pull.messages or pull.is_open or (wait_s and pull.is_empty))
-        ]
-        self._wait(LATE_S, lambda: not any(each.is_open for each in asked))
+        }
+        self._ask(asked, limit)
+        self._wait(LATE_S, lambda: not any(each.is_open for each in asked.values()))
 
         def ask_again() -> None:
             # Also those that run out while this waits: what came to a stream then would lie there until the next call.
-            for stream, pull in pulls.items():
-                if not (pull.is_open or pull.is_stale):
-                    self._ask(stream, pull, limit, wait_s)
+            again = {
+                stream: pull
+                for stream, pull in pulls.items()
+                if not (pull.is_open or pull.is_stale)
+            }
+            self._ask(again, limit, wait_s)
 
         self._wait(wait_s, lambda: any(each.messages for each in pulls.values()), ask_again)
         return [
@@ -228,15 +232,21 @@ class JetStreamEngine:
         pull.is_stale = False
         return pull
 
-    def _ask(self, stream: str, pull: _Pull, limit: int, wait_s: float = 0.0) -> _Pull:
-        """Send one request: for what is there, or for what comes within some time."""
+    def _ask(self, pulls: Mapping[str, _Pull], limit: int, wait_s: float = 0.0) -> None:
+        """Send one request for each stream, at once: for what is there, or for what comes within some time."""
         how = {"expires": round(wait_s * 1e9)} if wait_s else {"no_wait": True}
         body = msgspec.json.encode({"batch": limit, **how})
-        pull.begin(limit, wait_s=wait_s)
-        self._reading.send(
-            publication(f"{API}.CONSUMER.MSG.NEXT.{_name(stream)}.{GROUP}", body, pull.inbox)
-        )
-        return pull
+        for pull in pulls.values():
+            pull.begin(limit, wait_s=wait_s)
+        if pulls:
+            self._reading.send(
+                *(
+                    publication(
+                        f"{API}.CONSUMER.MSG.NEXT.{_name(stream)}.{GROUP}", body, pull.inbox
+                    )
+                    for stream, pull in pulls.items()
+                )
+            )
 
     def extend(self, deliveries: Sequence[Delivery]) -> None:
         """Tell the server that they are still being worked on, and wait until it has heard that."""
