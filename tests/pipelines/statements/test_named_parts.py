@@ -179,3 +179,11 @@ def test_a_state_of_the_union_is_no_status_and_a_date_as_of_another_is_one(tmp_p
     read = read_bytes(tmp_path, text)
 
     assert (read.dates, read.notes) == (["2026-03-25", "2026-03-26"], ["NOT_CHECKED"])
+
+
+def test_rows_without_a_mark_beside_marked_ones_are_doubted(tmp_path: Path) -> None:
+    text = (
+        "Date,Text,Amount,Dr/Cr\n2026-03-25,a,9.00,CR\n2026-03-26,b,5.00,\n2026-03-27,c,5.00,DR\n"
+    )
+
+    assert "SIGN_UNPROVEN" in read_bytes(tmp_path, text).notes

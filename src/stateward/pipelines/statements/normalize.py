@@ -305,7 +305,9 @@ class Normalizer:
                 yield StatementProblem(code="NOT_RECONCILED", message=f"{where}: {check.sentence}")
             elif check.status != RECONCILED and check.rows:
                 # Rows of a PDF are found by where they stand: one that was missed leaves no trace but in a sum.
-                is_open = not self._about.sections[check.section].is_accounted
+                # Those of a scan may also be misread, and only a sum shows it.
+                is_accounted = self._about.sections[check.section].is_accounted
+                is_open = not is_accounted or self._about.format == "scan"
                 code = UNPROVEN.get(self._about.format, "NOT_CHECKED") if is_open else "NOT_CHECKED"
                 yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
         for (number, _, _), reconciler in self._sums.items():

@@ -208,6 +208,11 @@ def _rule_by_marks(
         if proof.holds == {"marks_reversed"}:
             problem = f"{why}, but the balances follow only if it means the opposite"
             return SignRule("marks", why, problem, code=CONTRADICTED)
+        if proof.holds:
+            return SignRule("marks", why)
+    blank = sum(not row.mark.strip() and bool(row.amount.strip()) for row, _ in body)
+    if blank:
+        return SignRule("marks", why, f"{why}, but {blank} rows have none")
     return SignRule("marks", why)
 
 
