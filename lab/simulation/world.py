@@ -221,6 +221,12 @@ class World:
         """The process that comes to this point for the n-th time from now on is killed there."""
         self.armed, self.countdown = point, nth
 
+    def _lose_its_ring(self) -> None:
+        """A process that dies after its commit rings no more, where that is not part of the commit."""
+        for each in self.running():
+            if each.worker is not None:
+                each.worker.is_deaf = True
+
     def act(self, process: Process, what: str, do: Callable[[], T]) -> T | None:
         """Let a process do something; None if that killed it."""
         try:
@@ -230,6 +236,7 @@ class World:
             self.note(f"{process.alias} {what}, and is killed at {crash.point.label}")
             self.crashes.append(crash.point)
             process.die()
+            self._lose_its_ring()
             return None
         except StatewardError as error:
             self.witness.forget()
