@@ -239,6 +239,46 @@ def test_a_value_without_a_name_is_flagged_and_not_dropped(tmp_path: Path) -> No
     assert "ROW_UNREAD" in found[1]["problems"]
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("AB0-Bestimmung", "A", "", ""),
+        ("Urine culture", "", "", "No growth"),
+        ("Potassium", "", "mmol/L", "3.5-5.1"),
+        ("Blood group: A positive", "", "", ""),
+    ],
+)
+def test_a_line_of_a_table_that_is_no_known_kind_of_result_is_flagged(
+    tmp_path: Path, row: tuple[str, str, str, str]
+) -> None:
+    found = read(tmp_path, ("Sodium", "140", "mmol/L", "136-145"), ("URINE", "", "", ""), row)
+
+    assert found[1]["test"] == row[0]
+    assert "ROW_UNREAD" in found[1]["problems"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [("Authorised by", "Dr P. Miller", "", ""), ("Validé par : Dr X. Exemple", "", "", "")],
+)
+def test_who_released_a_report_is_no_row_of_its_table(
+    tmp_path: Path, row: tuple[str, str, str, str]
+) -> None:
+    found = read(tmp_path, ("Sodium", "140", "mmol/L", "136-145"), row)
+
+    assert [each["test"] for each in found] == ["Sodium"]
+
+
+def test_words_of_a_value_that_reach_over_the_next_columns_are_the_value(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        ("Sodium", "140", "mmol/L", "136-145"),
+        ("ANA pattern", "speckled, with nuclear dots", "", ""),
+    )
+
+    assert found[1]["printed"] == {"value": "speckled, with nuclear dots"}
+
+
 def test_a_table_goes_on_over_pages_without_headings(tmp_path: Path) -> None:
     paper = Paper()
     for rows in (

@@ -150,7 +150,8 @@ class _Table:
             if len(parts) > 1 and self._is_overflow(parts):
                 at = min(parts)
                 parts = {at: cell}
-                sentence = sentence or self._is_sentence(cell, at)
+                is_name_cell = self._layout.columns[at].role == "test"
+                sentence = sentence or (is_name_cell and self._is_sentence(cell, at))
             if (sign := self._flag_before_value(cell, parts)) and not mark_apart:
                 mark_apart = sign
                 continue
@@ -238,14 +239,17 @@ class _Table:
         return next(at for at, each in enumerate(self._layout.columns) if each.role == "test")
 
     def _is_overflow(self, parts: dict[int, list[PdfWord]]) -> bool:
-        """Whether a cell runs on from the names into the next column without being a value there."""
+        """Whether a cell runs on from the names or the values into the next column without being anything there."""
         first, *others = sorted(parts)
-        if self._layout.columns[first].role != "test":
+        if self._layout.columns[first].role not in ("test", *VALUE_ROLES):
             return False
         text = " ".join(word.text for word in parts[others[0]])
-        return not (
-            is_result(text) or split_value(text).unit or is_known_unit(text) or is_flag(text)
-        )
+        if self._layout.columns[first].role != "test":
+            head = " ".join(word.text for word in parts[first])
+            is_apart = is_result(split_value(head).value) or read_range(text).kind == "interval"
+        else:
+            is_apart = is_result(text) or bool(split_value(text).unit)
+        return not (is_apart or is_known_unit(text) or is_flag(text))
 
     def _is_sentence(self, cell: list[PdfWord], at: int) -> bool:
         value_from = min(
@@ -299,7 +303,11 @@ class _Table:
 
     def _result(self, row: Row) -> None:
         if not self._is_believable(row):
-            self._remark(row)
+            self._let_go()
+            if len(cells(row.words)) > 1 and self._is_in_line(row):
+                self._give_unread(row)
+            else:
+                self._remark(row)
             return
         held = self._held
         is_rest = held is not None and not held.name.isupper() and not is_name(row.name)
@@ -346,6 +354,17 @@ class _Table:
             and self._is_aligned(row)
             and len(text.split()) <= 8
             and len(row.name.split()) <= 6
+        )
+
+    def _is_in_line(self, row: Row) -> bool:
+        """Whether a line that is no known kind of result stands in the table as one: to be flagged, not to be lost."""
+        last = self._rows[-1] if self._rows else None
+        return (
+            (self._is_certain or last is not None)
+            and not is_administrative(name_of(row))
+            and not row.has_colon
+            and (last is None or row.base - last.base <= FAR * row.height)
+            and (last is None or row.height >= SMALL_PRINT * last.height)
         )
 
     @staticmethod
@@ -400,10 +419,9 @@ class _Table:
             last.base = row.base
             return
         has_unit = is_known_unit(row.texts.get("unit", ""))
-        if not is_text and (self._is_certain or has_unit) and len(row.texts) > 1:
-            row.is_unread = True
-            row.section = self.section
-            self._rows.append(row)
+        is_row = not is_text and (self._is_certain or has_unit) and len(row.texts) > 1
+        if is_row or (last is not None and self._is_aligned(row) and self._is_in_line(row)):
+            self._give_unread(row)
 
     def _name_alone(self, row: Row) -> None:
         last = self._rows[-1] if self._rows and self._held is None else None
@@ -523,10 +541,20 @@ class _Table:
             self._rows.append(found)
 
     def _let_go(self) -> None:
-        """A name alone that no value followed names a section."""
+        """A name alone that no value followed names a section; with other cells it is a row without a value."""
         held, self._held = self._held, None
-        if held is not None and len(held.name.split()) <= SECTION_WORDS_MAX:
+        if held is None:
+            return
+        has_more = any(held.texts.get(role) for role in ("unit", "range"))
+        is_labelled = ": " in held.name.partition("(")[0]  # `Blood group: A positive`
+        if (has_more or is_labelled) and self._is_in_line(held):
+            self._give_unread(held)
+        elif len(held.name.split()) <= SECTION_WORDS_MAX:
             self.section = held.name.rstrip(":")
+
+    def _give_unread(self, row: Row) -> None:
+        row.is_unread, row.section = True, self.section
+        self._rows.append(row)
 
 
 def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
