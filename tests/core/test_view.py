@@ -10,6 +10,7 @@ from stateward.core.view import (
     Explanation,
     WaitContext,
     explain,
+    is_at_rest,
     note_codes,
     sentence,
 )
@@ -166,6 +167,21 @@ def test_a_stage_that_is_no_longer_declared_is_still_explained() -> None:
 
 def test_a_record_that_waits_in_its_running_state_is_waiting() -> None:
     assert explained(a_contract("extracting")).code == "no_worker"
+
+
+def test_who_waits_for_a_record_is_told_at_once_of_what_no_retry_can_cure() -> None:
+    story = a_contract("parsing_pdf")
+    story.fails("NOT_A_PDF", is_fatal=True)
+
+    assert story.record.due_at is not None
+    assert is_at_rest(story.machine, story.record)
+
+
+def test_a_failure_that_is_retried_by_itself_is_not_the_end() -> None:
+    story = a_contract("parsing_pdf")
+    story.fails("BUSY")
+
+    assert not is_at_rest(story.machine, story.record)
 
 
 def test_a_record_with_nothing_in_it_rests() -> None:

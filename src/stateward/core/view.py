@@ -54,7 +54,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_at_rest(machine: Machine, record: Record) -> bool:
     """Whether nothing will happen to a record until a person acts."""
-    if machine.kind[record.status] == "suspended":
+    kind = machine.kind[record.status]
+    # A deadline that only ends the wait for a person, of a review or of a failure that no retry can cure, is no work.
+    is_given_up = machine.is_given_up(record) and not machine.is_exhausted(record)
+    if kind == "suspended" or (kind == "failed" and is_given_up):
         return True
     return record.waiting is None and record.due_at is None
 

@@ -422,3 +422,20 @@ def test_no_contract_with_a_trap_is_accepted_wrongly(case: dict[str, object]) ->
     assert wrong == []
     if case.get("review"):
         assert not validate_extraction(found, RULES).accepted
+
+
+@pytest.mark.parametrize("turned", ["MUSTER", "Entwurf", "KV 1234 01.24 STORNIERT", "DRAFT"])
+def test_what_is_printed_across_a_page_is_seen_as_a_person_sees_it(turned: str) -> None:
+    plain = text_document(written(ENERGY))
+    (page,) = plain.pages
+    marked = TextDocument("pdf", [msgspec.structs.replace(page, turned=turned)])
+
+    assert flags(by_rules(marked, RULES.vertical("energy"), RULES)) == ["NOT_A_CONTRACT"]
+
+
+def test_the_number_of_a_form_along_its_margin_keeps_no_contract() -> None:
+    plain = text_document(written(ENERGY))
+    (page,) = plain.pages
+    marked = TextDocument("pdf", [msgspec.structs.replace(page, turned="VT-4711 01/24 Seite 1")])
+
+    assert flags(by_rules(marked, RULES.vertical("energy"), RULES)) == []

@@ -1,5 +1,6 @@
 """ODT files become text as a person reads it."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -54,6 +55,19 @@ def test_hidden_and_struck_text_is_not_read(tmp_path: Path, hides: str) -> None:
     assert text == "A contract with enough text to be one"
 
 
-def test_another_zip_is_refused_as_what_it_is(tmp_path: Path) -> None:
-    with pytest.raises(FatalFailure, match="zip archive"):
-        read_document(an_odt(tmp_path / "a.ods", "<text:p>x</text:p>", kind="spreadsheet"))
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("spreadsheet", "a spreadsheet (ODS); save it as PDF"), ("unheard-of", "a zip archive")],
+)
+def test_another_zip_is_refused_as_what_it_is(tmp_path: Path, kind: str, said: str) -> None:
+    with pytest.raises(FatalFailure, match=re.escape(f"the file is {said}")):
+        read_document(an_odt(tmp_path / "a.ods", "<text:p>x</text:p>", kind=kind))
+
+
+def test_a_workbook_is_refused_as_one(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+
+    with pytest.raises(FatalFailure, match=r"a spreadsheet \(XLSX\)"):
+        read_document(tmp_path / "a.xlsx")

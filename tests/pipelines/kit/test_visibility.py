@@ -2,6 +2,7 @@
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,3 +117,47 @@ def test_a_run_of_a_docx_is_read_if_a_person_sees_it(
         )
 
     assert (HIDDEN in read_document(path).text) == is_read
+
+
+# What stands across a page
+
+
+def across(text: str, *, colour: str = "0.7 g", mode: int = 0) -> str:
+    return f"BT {colour} {mode} Tr /F1 60 Tf 0.7 0.7 -0.7 0.7 150 250 Tm ({text}) Tj ET\n"
+
+
+def test_a_watermark_is_part_of_no_line_and_is_kept_apart(tmp_path: Path) -> None:
+    (page,) = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 700) + across("MUSTER"))).pages
+
+    assert (page.text, page.turned) == (SEEN, "MUSTER")
+
+
+@pytest.mark.parametrize("ink", [{"colour": "1 g"}, {"mode": 3}], ids=["white", "invisible"])
+def test_a_watermark_that_does_not_show_is_none(tmp_path: Path, ink: dict[str, Any]) -> None:
+    content = line(SEEN, 700) + across("MUSTER", **ink)
+
+    (page,) = read_document(a_pdf(tmp_path / "a.pdf", content)).pages
+
+    assert (page.text, page.turned) == (SEEN, "")
+
+
+@pytest.mark.parametrize(
+    ("stamp", "said"),
+    [
+        ("/Subtype /Stamp /Name /Draft", "Draft"),
+        ("/Subtype /FreeText /Contents (STORNIERT) /DA (/F1 30 Tf)", "STORNIERT"),
+        ("/Subtype /FreeText /Contents (STORNIERT) /DA (/F1 30 Tf) /F 2", ""),
+        ("/Subtype /Text /Contents (a comment that is folded away)", ""),
+    ],
+    ids=["stamp", "text", "hidden", "comment"],
+)
+def test_a_stamp_that_was_laid_over_a_page_is_seen(tmp_path: Path, stamp: str, said: str) -> None:
+    path = a_pdf(tmp_path / "a.pdf", line(SEEN, 700), field="x")
+    data = path.read_bytes()
+    start = data.index(b"/Subtype /Widget")
+    end = data.index(b"/Rect [200")
+    path.write_bytes(data[:start] + f"{stamp} ".encode() + data[end:])
+
+    (page,) = read_document(path).pages
+
+    assert (page.text, page.turned) == (SEEN, said)

@@ -244,8 +244,11 @@ def _flags(
 
 
 def headings(document: TextDocument) -> Iterator[str]:
-    """Short lines: those of the start of the document, and those that shout anywhere, as stamps do."""
+    """Short lines: those of the start of the document, those that shout anywhere, and what is printed across pages."""
     for page in document.pages:
+        if 0 < len(page.turned) <= SHOUTED_CHARS_MAX:
+            yield page.turned
+        yield from (word for word in page.turned.split() if word.isupper())
         above = ""
         for at, line in enumerate(page.text.split("\n")):
             is_end = _is_prose(above) and not above.rstrip().endswith((".", ":", "!", "?"))

@@ -123,7 +123,15 @@ def pieces_of(page: TextPage) -> list[TextPage]:
     starts = range(0, len(page.text), PIECE_CHARS)
     parts = [page.text[start : start + PIECE_CHARS] for start in starts]
     return [
-        TextPage(page.number, page.width, page.height, part, is_scan=page.is_scan) for part in parts
+        TextPage(
+            page.number,
+            page.width,
+            page.height,
+            part,
+            is_scan=page.is_scan,
+            turned=page.turned,
+        )
+        for part in parts
     ]
 
 
@@ -145,6 +153,7 @@ def pages_of(pieces: Iterable[TextPage]) -> list[TextPage]:
                 text,
                 split_lines(text),
                 is_scan=first.is_scan,
+                turned=first.turned,
             )
         )
     return pages

@@ -21,6 +21,7 @@ RATIO_FROM_BYTES = 10 * MIB  # a small file may well be that regular
 CHUNK_BYTES = 1 << 20
 LOCAL_HEADER_BYTES = 30  # before the name and the extra field of an entry; see APPNOTE.TXT 4.3.7
 ENCRYPTED_FLAG = 1
+MIMETYPE_BYTES_MAX = 200
 
 Entries = Sequence[zipfile.ZipInfo]
 
@@ -130,3 +131,31 @@ def entry_start(path: Path, name: str, *, bytes_max: int) -> bytes:
                 return file.read(bytes_max)
     except (KeyError, OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile):
         return b""
+
+
+# Archives that a person knows as one file, by the type that they name or by where they keep their parts.
+OFFICE_FILES = {
+    "application/vnd.oasis.opendocument.spreadsheet": "a spreadsheet (ODS)",
+    "application/vnd.oasis.opendocument.presentation": "a presentation (ODP)",
+    "application/vnd.oasis.opendocument.graphics": "a drawing (ODG)",
+    "application/epub+zip": "a book (EPUB)",
+    "xl/": "a spreadsheet (XLSX)",
+    "ppt/": "a presentation (PPTX)",
+}
+
+
+def named_type(path: Path) -> str:
+    """The media type that an archive names in itself, as OpenDocument and EPUB do; empty where it names none."""
+    with open_archive(path) as archive:
+        if "mimetype" not in archive.namelist():
+            return ""
+        found = read_entry(archive, "mimetype", bytes_max=MIMETYPE_BYTES_MAX)
+    return found.decode("ascii", "replace").strip()
+
+
+def office_file(path: Path) -> str:
+    """What an archive is that is no collection of files; empty if it is one, or a text document."""
+    with open_archive(path) as archive:
+        parts = [f"{name.partition('/')[0]}/" for name in archive.namelist()]
+    marks = (named_type(path).removesuffix("-template"), *parts)
+    return next((OFFICE_FILES[mark] for mark in marks if mark in OFFICE_FILES), "")

@@ -14,14 +14,14 @@ from stateward.pipelines.kit.archives import (
     MIB,
     check_sizes,
     check_unencrypted,
+    named_type,
     open_archive,
     read_entry,
 )
 from stateward.pipelines.kit.xml import local_name, parse_xml
 
 PART_BYTES_MAX = 48 * MIB
-MIMETYPE = b"application/vnd.oasis.opendocument.text"
-MIMETYPE_BYTES_MAX = 200
+MIMETYPE = "application/vnd.oasis.opendocument.text"
 CONTENT = "content.xml"
 BLANKS_MAX = 200
 DROPPED = frozenset(
@@ -32,10 +32,7 @@ HIDDEN = frozenset({"hidden-text", "hidden-paragraph"})
 
 def is_odt(path: Path) -> bool:
     """Whether a zip is a text document of OpenDocument."""
-    with open_archive(path) as archive:
-        if "mimetype" not in archive.namelist():
-            return False
-        return read_entry(archive, "mimetype", bytes_max=MIMETYPE_BYTES_MAX).strip() == MIMETYPE
+    return named_type(path) == MIMETYPE
 
 
 def read_odt(path: Path) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from stateward.core.errors import FatalFailure, MissingExtra
+from stateward.pipelines.kit.archives import office_file
 from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
 from stateward.pipelines.kit.docx import PAGE_BREAK, is_docx, read_docx
 from stateward.pipelines.kit.encoding import find_encoding
@@ -179,6 +180,8 @@ def _office_text(path: Path, *, is_numbered: bool) -> tuple[str, str]:
         return "docx", read_docx(path, is_numbered=is_numbered)
     if is_odt(path):
         return "odt", read_odt(path)
+    if what := office_file(path):
+        raise _unsupported_error(f"{what}; save it as PDF and submit that")
     raise _unsupported_error("a zip archive; extract it and submit what is inside")
 
 

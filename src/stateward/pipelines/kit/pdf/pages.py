@@ -1,8 +1,9 @@
 """Pages of a PDF as words with boxes, in points from the top left corner of the visible page.
 
-A word is a run of glyphs without a blank. Glyphs that are rotated against the page (watermarks, text along the margin),
-glyphs outside the crop box and glyphs that do not show (`visibility`) are dropped: they belong to no line that a person
-reads. Values of form fields are words too, where they stand. Boxes are pdfium's loose
+A word is a run of glyphs without a blank. Glyphs outside the crop box and glyphs that do not show (`visibility`) are
+dropped: they belong to no line that a person reads. Those that are rotated against the page (watermarks, text along the
+margin) belong to no line either, but a person sees them: they are kept apart (`PdfPage.turned`). Values of form fields
+are words too, where they stand. Boxes are pdfium's loose
 boxes, which have the full height and advance width of the font; tight boxes would split "87,09" into "87 , 09".
 """
 
@@ -29,7 +30,7 @@ from stateward.pipelines.kit.failures import (
     TEXT_TOO_LARGE,
     TOO_MANY_PAGES,
 )
-from stateward.pipelines.kit.pdf.visibility import HEIGHT_MIN, PageInk, form_values
+from stateward.pipelines.kit.pdf.visibility import HEIGHT_MIN, PageInk, form_values, stamps
 
 PAGES_MAX = 2000
 CHARS_PER_PAGE_MAX = 300_000
@@ -41,6 +42,7 @@ ANGLE_MAX = 0.06  # radians (3.4 degrees); scans are skewed less, watermarks rot
 GAP_MAX = 0.14  # of the glyph height; a wider gap separates two words
 WIDTH_MAX = 0.95  # of the height, per glyph: no font is that wide, so such a word hides a gap
 FIELD_LINES_MAX = 50
+TURNED_WORDS_MAX = 200  # of a page: a page that has more is turned as a whole
 LINE_HEIGHT = 10.0  # points: of a value in a field, which may be much taller
 GLYPH_WIDTH = 0.5  # of the height: about that of the usual fonts
 MAGIC = b"%PDF-"
@@ -74,6 +76,7 @@ class PdfPage(msgspec.Struct):
     chars: int = 0
     readable: int = 0
     is_picture: bool = False  # it shows an image and hardly any text
+    turned: str = ""  # words that are rotated against the page, and stamps
 
 
 def read_pages(
@@ -191,7 +194,8 @@ def _read(
     letters = _letters(text, count)
     view = _PageView(page)
     glyphs = _Glyphs(text, is_rotated=bool(view.rotation))
-    words = list(_words(letters, glyphs, view, PageInk(page, text))) if count > 0 else []
+    turned: list[str] = []
+    words = list(_words(letters, glyphs, view, PageInk(page, text), turned)) if count > 0 else []
     filled = [
         word for value, box in form_values(document, page) for word in _form_words(value, box, view)
     ]
@@ -200,7 +204,10 @@ def _read(
     is_plain = letters.isascii() and "\x00" not in letters
     bad = 0 if is_plain else len(_NO_CHARACTER.findall(letters))
     is_picture = chars < CHARS_PER_PAGE_MIN and _has_image(page)
-    return PdfPage(number, view.width, view.height, words, chars, chars - bad, is_picture)
+    turned += stamps(page)
+    return PdfPage(
+        number, view.width, view.height, words, chars, chars - bad, is_picture, " ".join(turned)
+    )
 
 
 def _has_image(page: pdfium.PdfPage) -> bool:
@@ -297,13 +304,23 @@ def _form_words(value: str, box: _Box, view: _PageView) -> Iterator[PdfWord]:
                 yield word
 
 
-def _words(letters: str, glyphs: _Glyphs, view: _PageView, ink: PageInk) -> Iterator[PdfWord]:
-    """The words of a page in the order of the file; a run lasts as long as words follow each other on a line."""
+def _words(
+    letters: str, glyphs: _Glyphs, view: _PageView, ink: PageInk, turned: list[str]
+) -> Iterator[PdfWord]:
+    """The words of a page in the order of the file; a run lasts as long as words follow each other on a line.
+
+    Words that are rotated against the page are put into `turned` instead.
+    """
     straight = -math.radians(view.rotation)  # pdfium counts angles clockwise
     run, last, is_hidden = 0, None, False
     for token in _TOKEN.finditer(letters):
         text, start = token[0], token.start()
         level = _level_word(text, start, glyphs, view) if not view.rotation else None
+        if level is None and _is_turned(text, start, glyphs, view, straight):
+            is_seen = view.shows(*_centre(glyphs.box(start))) and not ink.hides_run(start)
+            if is_seen and not ink.hides_colour(start, partial(glyphs.box, start)):
+                turned += [text] if len(turned) < TURNED_WORDS_MAX else []
+            continue
         for word in (level,) if level else _any_word(text, start, glyphs, view, straight):
             if word.bottom - word.top < HEIGHT_MIN:
                 continue
@@ -337,6 +354,23 @@ def _level_word(text: str, start: int, glyphs: _Glyphs, view: _PageView) -> PdfW
     return PdfWord(text, left - x0, y1 - top, right - x0, y1 - bottom, y1 - base, 0)
 
 
+def _is_turned(text: str, start: int, glyphs: _Glyphs, view: _PageView, straight: float) -> bool:
+    """Whether a token is rotated against the page; level glyphs from left to right are not, and are not asked."""
+    count = len(text)
+    first = glyphs.box(start)
+    last = first if count == 1 else glyphs.box(start + count - 1)
+    is_plain = _is_level(first, last, count, view) and last[0] > first[0]
+    return not is_plain and not _is_straight(glyphs.angle(start), straight)
+
+
+def _is_level(first: _Box, last: _Box, count: int, view: _PageView) -> bool:
+    return count > 1 and not view.rotation and first[1] == last[1] and first[3] == last[3]
+
+
+def _centre(box: _Box) -> tuple[float, float]:
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
 def _follows(last: PdfWord, word: PdfWord) -> bool:
     height = last.bottom - last.top
     return abs(last.base - word.base) < 0.5 and -0.2 * height <= word.x0 - last.x1 <= height
@@ -345,15 +379,11 @@ def _follows(last: PdfWord, word: PdfWord) -> bool:
 def _any_word(
     text: str, start: int, glyphs: _Glyphs, view: _PageView, straight: float
 ) -> Iterator[PdfWord]:
-    """The glyphs of a token as one word, or as several where there are gaps between the boxes; none if rotated."""
+    """The glyphs of a token as one word, or as several where there are gaps between the boxes."""
     count = len(text)
     first = glyphs.box(start)
     last = first if count == 1 else glyphs.box(start + count - 1)
-    is_level = count > 1 and not view.rotation and first[1] == last[1] and first[3] == last[3]
-    if not is_level and not _is_straight(glyphs.angle(start), straight):
-        return
-    if is_level and last[0] <= first[0] and not _is_straight(glyphs.angle(start), straight):
-        return
+    is_level = _is_level(first, last, count, view)
     word = _visible_word(text, first, last, glyphs.base(start, first), view)
     if word is None:
         return

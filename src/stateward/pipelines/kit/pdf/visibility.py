@@ -19,6 +19,12 @@ HEIGHT_MIN = 2.6  # points: the smallest print is 4
 FIELDS_MAX = 2000
 VALUE_BYTES_MAX = 20_000
 FORM_TYPES = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX)
+STAMP_TYPES = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_WATERMARK)
+STAMP_KEYS = (
+    b"Contents",
+    b"Name",
+    b"Subj",
+)  # a stamp of the standard has only a name: `Draft`, `Void`
 HIDDEN_FLAGS = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
 SEARCH_DEPTH = 3
 
@@ -94,6 +100,14 @@ def form_values(document: pdfium.PdfDocument, page: pdfium.PdfPage) -> Iterator[
                 yield value, field.box
 
 
+def stamps(page: pdfium.PdfPage) -> Iterator[str]:
+    """What stamps and notes that were laid over a page say."""
+    for at in range(min(raw.FPDFPage_GetAnnotCount(page.raw), FIELDS_MAX)):
+        with closing(_Annotation(page, at)) as stamp:
+            if stamp.is_stamp:
+                yield from filter(None, map(stamp.text, STAMP_KEYS))
+
+
 class _Annotation:
     """An annotation of a page, which is to be closed."""
 
@@ -109,6 +123,19 @@ class _Annotation:
         return is_field and not raw.FPDFAnnot_GetFlags(self._raw) & HIDDEN_FLAGS
 
     @property
+    def is_stamp(self) -> bool:
+        is_stamp = raw.FPDFAnnot_GetSubtype(self._raw) in STAMP_TYPES
+        return is_stamp and not raw.FPDFAnnot_GetFlags(self._raw) & HIDDEN_FLAGS
+
+    def text(self, key: bytes) -> str:
+        size = raw.FPDFAnnot_GetStringValue(self._raw, key, None, 0)
+        if not 2 < size <= VALUE_BYTES_MAX:
+            return ""
+        buffer = (ctypes.c_ushort * (size // 2))()
+        raw.FPDFAnnot_GetStringValue(self._raw, key, buffer, size)
+        return _decode(buffer)
+
+    @property
     def box(self) -> _Box:
         rect = raw.FS_RECTF()
         raw.FPDFAnnot_GetRect(self._raw, ctypes.byref(rect))
@@ -122,4 +149,8 @@ class _Annotation:
             return ""
         buffer = (ctypes.c_ushort * (size // 2))()
         raw.FPDFAnnot_GetFormFieldValue(form.raw, self._raw, buffer, size)
-        return bytes(buffer).decode("utf-16-le", "replace").rstrip("\x00").strip()
+        return _decode(buffer)
+
+
+def _decode(buffer: ctypes.Array[ctypes.c_ushort]) -> str:
+    return bytes(buffer).decode("utf-16-le", "replace").rstrip("\x00").strip()
