@@ -126,3 +126,43 @@ def test_exports_of_further_banks_are_read_or_flagged(tmp_path: Path) -> None:
         found = sorted((day or "", amount) for day, amount in rows(read))
 
         assert found == wanted or read.canonicals == [] or loud(read), layout.name
+
+
+MARKED = "Date,Description,Amount,DR/CR\n" + "".join(
+    f"2026-01-{day:02},Shop,10.00,{'CR' if day % 3 else 'DR'}\n" for day in range(1, 29)
+)
+UNMARKED = {
+    "in a column": MARKED + "2026-01-29,Nil,30.00,\n",
+    "beyond the rows that decide": MARKED * 20 + "2026-01-29,Nil,30.00,\n",
+    "beside the amount": "Date,Description,Amount\n2026-01-02,A,10.00 DR\n2026-01-03,B,20.00 CR\n2026-01-04,C,30.00\n",
+    "where the chain begins": "Date,Description,Amount,DR/CR,Balance\n2026-01-02,A,10.00,,90.00\n"
+    "2026-01-03,B,20.00,CR,110.00\n2026-01-04,C,5.00,DR,105.00\n",
+}
+
+
+@pytest.mark.parametrize("text", UNMARKED.values(), ids=UNMARKED)
+def test_an_amount_without_a_mark_among_marked_ones_is_flagged(tmp_path: Path, text: str) -> None:
+    assert "SIGN_UNPROVEN" in loud(read_bytes(tmp_path, text))
+
+
+def test_a_balance_tells_the_direction_of_an_amount_without_a_mark(tmp_path: Path) -> None:
+    text = (
+        "Date,Description,Amount,DR/CR,Balance\n2026-01-02,A,10.00,DR,90.00\n2026-01-03,B,20.00,,110.00\n"
+        "2026-01-04,C,5.00,DR,105.00\n2026-01-05,D,5.00,CR,110.00\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["-10.00", "20.00", "-5.00", "5.00"]
+    assert loud(read) == []
+
+
+def test_a_column_that_marks_credits_alone_leaves_debits_to_the_others(tmp_path: Path) -> None:
+    text = (
+        "Date,Description,Amount,Cr\n2026-01-02,Card purchase,10.00,\n2026-01-03,Refund,20.00,CR\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["-10.00", "20.00"]
+    assert loud(read) == []

@@ -39,6 +39,12 @@ def signed_amount(row: StatementRow, terms: ReadingTerms) -> Decimal:
     return _from_mark(row, read, terms)
 
 
+def has_mark(row: StatementRow, terms: ReadingTerms) -> bool:
+    """Whether a mark says what the amount of a row is."""
+    read = money.read_amount(row.amount, terms.decimal)
+    return bool(row.mark.strip() or (read is not None and read.mark))
+
+
 def has_plus(text: str) -> bool:
     """Whether an amount is printed with a plus sign."""
     return text.strip().startswith("+") or text.strip().endswith("+")

@@ -22,6 +22,7 @@ from stateward.pipelines.statements.interpret import (
     UnreadableText,
     balance,
     booking_date,
+    has_mark,
     period_of,
     signed_amount,
 )
@@ -155,6 +156,7 @@ class Normalizer:
             _SectionReader(number, each, about.format) for number, each in enumerate(about.sections)
         ]
         self._sums: dict[tuple[int, str, str], Reconciler] = {}
+        self._unmarked: dict[tuple[int, str, str], list[int]] = {}
         self._seen: dict[
             int, int
         ] = {}  # by hash: a million rows must not keep a million texts in memory
@@ -187,7 +189,11 @@ class Normalizer:
             note = f"not booked: {more['status'].strip()}; {note}".removesuffix("; ")
         is_pending = bool(status) or row.note.startswith("not booked")
         if not is_pending:
-            self._sum(part, account, currency).add(amount, after, day)
+            total = self._sum(part, account, currency)
+            total.add(amount, after, day)
+            if part.needs_marks and amount > 0 and not has_mark(row, part.terms):
+                key = (part.number, account, currency)
+                self._unmarked.setdefault(key, []).append(total.count)
         printed = (more.get("purpose") if more else "") or row.description or row.counterparty
         description = self._rules.description(printed)
         merchant = self._rules.merchant(row.counterparty or description)
@@ -196,10 +202,10 @@ class Normalizer:
         if not category and self._rules.has_categories:
             category = self._rules.category(merchant, description)
         exact = money.format_amount(amount, currency)
-        key = f"{account}\x1f{shown or row.date}\x1f{exact}\x1f{currency}\x1f{row.description}"
+        content = f"{account}\x1f{shown or row.date}\x1f{exact}\x1f{currency}\x1f{row.description}"
         # By position, in the order of the fields: keyword arguments take three times as long.
         return Canonical(
-            self._identity(key),
+            self._identity(content),
             shown or None,
             exact,
             currency,
@@ -211,7 +217,7 @@ class Normalizer:
             row.reference.strip() if row.reference else "",
             row.counterparty.strip() if row.counterparty else "",
             is_pending,
-            self._first_twin(row, key) if row.reference and self._has_ids else "",
+            self._first_twin(row, content) if row.reference and self._has_ids else "",
             () if shown else part.candidates(row.date),
             note,
             row.section,
@@ -314,6 +320,10 @@ class Normalizer:
             if edge := reconciler.unbooked_edge():
                 message = f"section {number + 1}: {edge} rows at its edge lack a balance: they may not be booked"
                 yield StatementProblem(code="BOOKING_UNPROVEN", message=message)
+        for check in checks:
+            if count := self._count_unmarked(check):
+                message = f"section {check.section + 1}: debits and credits are marked; rows without a mark: {count}"
+                yield StatementProblem(code="SIGN_UNPROVEN", message=message)
         unproven = {check.section for check in checks if check.status != RECONCILED}
         for (number, _, _), reconciler in self._sums.items():
             if number in unproven and (total := reconciler.suspected_total()) is not None:
@@ -322,6 +332,16 @@ class Normalizer:
         if self._duplicates:
             message = f"{self._duplicates} rows are in the file twice, with the same bank reference"
             yield StatementProblem(code="DUPLICATE_ROWS", message=message)
+
+    def _count_unmarked(self, check: SectionCheck) -> int:
+        """How many rows have neither a mark nor a balance that tells their direction, where others have marks.
+
+        A chain without an opening balance says nothing about the row that it begins with.
+        """
+        rows = self._unmarked.get((check.section, check.account, check.currency), [])
+        if check.status != RECONCILED:
+            return len(rows)
+        return 0 if check.opening else len({1, check.rows} & set(rows))
 
 
 def _id(key: str, number: int) -> str:
@@ -335,6 +355,7 @@ class _SectionReader:
     def __init__(self, number: int, about: SectionSummary, format_: str) -> None:
         self.number = number
         self.terms: ReadingTerms = about.terms
+        self.needs_marks = about.terms.sign == "marks"
         self.account = about.account.strip()
         self.currency = money.currency_code(about.currency)
         self._about = about

@@ -4,7 +4,7 @@ A reading is accepted only where the opposite one fails. Balances show how amoun
 whether the balance is a deposit or a debt: that is told by words, and by nothing else. What remains open is a problem.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
@@ -82,14 +82,7 @@ def decide_sign(
     has_minus = any(read.value < 0 for read in values)
     marks = {money.mark_sign(read.mark) for read in values if read.mark}
     if marks and not has_minus and any(not read.mark for read in values):
-        if marks == {1}:
-            return SignRule(
-                "marks_else_debit", "credits are marked, so amounts without a mark are debits"
-            )
-        if marks == {-1}:
-            return SignRule(
-                "marks_else_credit", "debits are marked, so amounts without a mark are credits"
-            )
+        return _partial_marks(marks)
     if layout.mark >= 0 and not has_minus:
         return _rule_by_marks(layout, body, terms)
     if not has_minus and not marks and (plus := _plus_rule(layout, body, terms)):
@@ -97,6 +90,17 @@ def decide_sign(
     if not has_minus and not marks and (sections := _section_rule(layout, rows, title)):
         return sections
     return _one_column(layout, body, terms, hints, is_signed=has_minus or bool(marks))
+
+
+def _partial_marks(marks: Set[int]) -> SignRule:
+    """Where only one side is marked, what has no mark is of the other; else normalization flags it."""
+    if marks == {1}:
+        why = "credits are marked, so amounts without a mark are debits"
+        return SignRule("marks_else_debit", why)
+    if marks == {-1}:
+        why = "debits are marked, so amounts without a mark are credits"
+        return SignRule("marks_else_credit", why)
+    return SignRule("marks", "debits and credits are marked")
 
 
 def _plus_rule(
@@ -210,10 +214,14 @@ def _rule_by_marks(
             return SignRule("marks", why, problem, code=CONTRADICTED)
         if proof.holds:
             return SignRule("marks", why)
-    blank = sum(not row.mark.strip() and bool(row.amount.strip()) for row, _ in body)
-    if blank:
-        return SignRule("marks", why, f"{why}, but {blank} rows have none")
-    return SignRule("marks", why)
+    marks = [row.mark.strip() for row, _ in body if row.amount.strip()]
+    if "" not in marks:
+        return SignRule("marks", why)
+    rule = _partial_marks({money.mark_sign(mark) for mark in marks if mark})
+    votes = _votes(body, terms, rule.sign)
+    if rule.sign == "marks" or (votes.agree and not votes.strong_against):
+        return rule
+    return rule._replace(problem=f"{why}, but {marks.count('')} rows have none")
 
 
 def _columns(layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule:

@@ -28,7 +28,7 @@ from stateward.pipelines.statements.pdf.sign_readings import (
     SignReading,
     sign_readings,
 )
-from stateward.pipelines.statements.reconcile import RowAmounts, reconcile
+from stateward.pipelines.statements.reconcile import Reconciliation, RowAmounts, reconcile
 
 PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
@@ -244,7 +244,9 @@ def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> Trie
         totals=_printed_totals(draft.facts, terms),
     )
     chain = next((check for check in result.checks if check.name == "chain"), None)
-    doubt = _doubt(reading, draft, lines, opening, is_chained=chain is not None and chain.holds)
+    is_chained = chain is not None and chain.holds
+    doubt = _doubt(reading, draft, lines, opening, is_chained=is_chained)
+    doubt = doubt or _missing_marks(draft.rows, terms, result, is_opened=opening is not None)
     doubt = "" if draft.hints.sign else doubt
     score = 2 * is_summed - 2 * (not is_summed and bool(opening and closing)) - unread
     score += 0 if chain is None else (2 if chain.holds else -2)
@@ -325,6 +327,25 @@ def _doubt(
     if is_chained and is_plain and opening is None and not any(e.mark for e in draft.rows):
         return "no amount has a sign and no opening balance is printed: the first may be a debit or a credit"
     return ""
+
+
+def _missing_marks(
+    drafts: Sequence[DraftRow], terms: ReadingTerms, result: Reconciliation, *, is_opened: bool
+) -> str:
+    """Where both debits and credits are marked, an amount without a mark is neither, unless balances tell it."""
+    marks = [_sign_of_mark(entry, terms.decimal) for entry in drafts]
+    if not {1, -1} <= set(marks):
+        return ""
+    bare = marks if not result.is_reconciled else [] if is_opened else [marks[0], marks[-1]]
+    count = bare.count(0)
+    return f"debits and credits are marked; rows without a mark: {count}" if count else ""
+
+
+def _sign_of_mark(entry: DraftRow, decimal: str) -> int | None:
+    """The direction that the mark of an amount gives, 0 without a mark; None where a sign or a zero needs none."""
+    read = money.read_amount(entry.money.get(vocab.AMOUNT, ""), decimal)
+    mark = money.mark_sign(read.mark or entry.mark) if read is not None else 0
+    return mark if mark or (read is not None and read.value > 0) else None
 
 
 def _values(rows: Sequence[StatementRow], terms: ReadingTerms) -> tuple[list[RowAmounts], int]:
