@@ -55,9 +55,18 @@ def test_hints_make_a_new_edition_and_the_old_one_stays(flagged: tuple[Path, str
 def test_what_cannot_be_read_so_is_refused_and_changes_nothing(flagged: tuple[Path, str]) -> None:
     folder, record_id = flagged
     with App.embedded(folder) as app:
-        for hints in ({"map": "date=9,amount=1"}, {"map": "when=1"}, {"encoding": "no-such"}):
+        for hints in (
+            {"map": "date=9,amount=1"},
+            {"map": "when=1"},
+            {"encoding": "no-such"},
+            {"currency": "Euro Cent"},
+        ):
             with pytest.raises(InvalidRequest, match="BAD_HINT"):
                 app.editions.reread(record_id, hints=dict(hints), secrets={}, actor="person:anna")
+        with pytest.raises(UnknownName, match="nonsense"):
+            app.editions.reread(
+                record_id, hints={"source_type": "nonsense"}, secrets={}, actor="person:anna"
+            )
 
         assert [row["date"] for row in app.records.items(record_id)] == [None, None]
 

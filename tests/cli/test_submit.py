@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 
@@ -241,11 +242,33 @@ def test_a_hostile_archive_is_refused_and_nothing_of_it_is_taken(
     (tmp_path / "bad.zip").write_bytes(data)
     shell = Shell(tmp_path / "data")
 
-    done = shell("submit", str(tmp_path / "bad.zip"))
+    done = shell("submit", str(tmp_path / "bad.zip"), "--wait")
 
     assert done.exit_code == 4
     assert said in done.stderr
     assert shell.ids() == []
+
+
+def test_an_archive_that_holds_a_pdf_uncompressed_is_no_pdf(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "two.zip", "w", ZIP_STORED) as archive:
+        archive.writestr("a.csv", "Date,Amount\n2026-01-02,-1.00\n")
+        archive.writestr("b.pdf", b"%PDF-1.4\n%%EOF\n")
+    shell = Shell(tmp_path / "data")
+
+    shell("submit", str(tmp_path / "two.zip"))
+
+    assert {view["labels"]["filename"] for view in shell.json("list")} == {"a.csv", "b.pdf"}
+
+
+def test_a_table_of_a_bank_under_the_name_of_a_spreadsheet_is_no_web_page(tmp_path: Path) -> None:
+    page = "<html><body><table><tr><th>Date</th><th>Amount</th></tr><tr><td>2026-01-05</td><td>-1.50</td></tr>"
+    (tmp_path / "export.xls").write_text(f"{page}</table></body></html>")
+    shell = Shell(tmp_path / "data")
+
+    done = shell("submit", str(tmp_path / "export.xls"))
+
+    assert "web_page" not in done.stderr
+    assert "source_type" not in shell.json("list")[0]["labels"]
 
 
 def test_a_document_that_is_a_zip_inside_is_not_opened(tmp_path: Path) -> None:

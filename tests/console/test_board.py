@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from tests.archives import zipped
 from tests.console.scene import BROKEN, Scene, statement
 
 
@@ -26,6 +27,21 @@ def test_a_dropped_statement_is_seen_to_its_end(scene: Scene, page: Page) -> Non
     row = page.locator("#newest tr", has_text="dropped-0.csv")
     expect(row.locator(".pill")).to_have_text("normalized")
     expect(page.locator("#fresh")).to_contain_text("live")
+
+
+@pytest.mark.long
+def test_each_file_of_a_dropped_archive_is_a_document(scene: Scene, page: Page) -> None:
+    page.goto(scene.page())
+    year = zipped({"jan.csv": statement(720), "feb.csv": statement(721)})
+
+    page.locator("[data-machine=upload] input[type=file]").set_input_files(
+        {"name": "year.zip", "mimeType": "application/zip", "buffer": year}
+    )
+
+    expect(page.locator("#sending li", has_text="year.zip")).to_have_attribute("data-state", "sent")
+    for name in ("jan.csv", "feb.csv"):
+        row = page.locator("#newest tr", has_text=name)
+        expect(row.locator(".pill")).to_have_text("normalized")
 
 
 @pytest.mark.long

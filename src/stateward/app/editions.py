@@ -534,6 +534,8 @@ class Editions:
             if name not in known:
                 raise UnknownName("hint", clean_text(name, chars_max=40), known)
             choices = known[name].choices
+            if name == "source_type":
+                choices = tuple(self._plugins.source_types(record.machine))
             if choices and value != "" and value not in choices:
                 raise UnknownName(name, clean_text(str(value), chars_max=40), choices)
         self._plugins.check_hints(record.machine, {k: str(v) for k, v in given.items() if v != ""})

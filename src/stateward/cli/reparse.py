@@ -138,7 +138,8 @@ def reparse(
     if context.is_for_programs:
         context.emit_rows(rows)
     else:
-        context.say(f"{plural(len(rows), 'record')} read again")
+        count = sum(row["outcome"] != "refused" for row in rows)
+        context.say(f"{plural(count, 'record')} read again")
     return worst
 
 

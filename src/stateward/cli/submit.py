@@ -367,7 +367,7 @@ class _Waiting:
                 break
             del self._left[record_id]
         done = self._count - len(self._left)
-        full = BAR_CHARS * done // self._count
+        full = BAR_CHARS * done // max(1, self._count)
         bar = "#" * full + "." * (BAR_CHARS - full)
         self._context.progress(f"[{bar}] {done} of {self._count} done")
         return bool(self._left)

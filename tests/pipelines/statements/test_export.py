@@ -81,7 +81,7 @@ def test_beancount_opens_accounts_on_their_first_day_and_is_sorted() -> None:
 
     assert "2026-01-05 open Assets:Bank:ADE1  EUR,USD\n" in text
     assert "2026-02-01 open Expenses:Food:Groceries-more\n" in text
-    assert "; without a currency: 2026-01-07" in text
+    assert "; without a currency (stateward reparse ID --currency EUR says it): 2026-01-07" in text
     assert "; not booked: 2026-01-08" in text
     assert "2026-01-09 ! " in text
     days = [line[:10] for line in text.splitlines() if line[:2] == "20" and " open " not in line]

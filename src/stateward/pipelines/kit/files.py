@@ -35,8 +35,8 @@ def is_empty(head: bytes) -> bool:
 
 
 def is_pdf(head: bytes) -> bool:
-    """Whether a file begins like a PDF."""
-    return b"%PDF-" in head[:PDF_WITHIN]
+    """Whether a file begins like a PDF; an archive that holds one uncompressed does not."""
+    return b"%PDF-" in head[:PDF_WITHIN] and not head.startswith(ZIP)
 
 
 def is_picture(head: bytes) -> bool:

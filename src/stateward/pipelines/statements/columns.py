@@ -56,7 +56,7 @@ def mapped_layout(rows: Sequence[Cells], text: str) -> ColumnLayout:
     )
     if body_at is None:
         raise FatalFailure(
-            f"no row has a date in column {roles['date'] + 1} and {least} columns; correct the map",
+            f"no row of at least {least} columns has a date in column {roles['date'] + 1}; correct the map",
             code="BAD_HINT",
         )
     width = max(least, len(rows[body_at]))

@@ -18,6 +18,7 @@ from stateward.definition.display import harmless
 _ACCOUNT = re.compile(r"[^A-Za-z0-9]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _CURRENCY = re.compile(r"[A-Z]{3}")
+NO_CURRENCY = "without a currency (stateward reparse ID --currency EUR says it)"
 NAME_CHARS_MAX = 32  # of the element NAME in OFX
 NO_CATEGORY = "Unknown"
 
@@ -171,7 +172,7 @@ def _why_not(row: Mapping[str, Json]) -> str:
         return "without a date"
     if row.get("is_pending"):
         return "not booked"
-    return "" if _CURRENCY.fullmatch(_text(row, "currency")) else "without a currency"
+    return "" if _CURRENCY.fullmatch(_text(row, "currency")) else NO_CURRENCY
 
 
 def _asset(row: Mapping[str, Json]) -> str:

@@ -1,5 +1,6 @@
 """What the settings and the labels of a record say to the two stages."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -7,6 +8,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Json
+from stateward.pipelines.kit import money
 from stateward.pipelines.statements.source import Bounds, Hints
 from stateward.workers.sdk import Job
 
@@ -27,6 +29,13 @@ SOURCE_TYPES: dict[str, dict[str, Json]] = {
 }
 # Labels of a record that are hints too: `stateward submit --label date_order=dmy`.
 LABELS = ("date_order", "decimal", "currency", "account", "sign", "encoding", "map")
+# What such a label may say; the reader would take no notice of anything else.
+FORMS = {
+    "date_order": re.compile(r"dmy|mdy|ymd"),
+    "decimal": re.compile(r"[.,]"),
+    "sign": re.compile(r"printed|flipped"),
+    "currency": re.compile(r"[A-Z]{3,5}"),
+}
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +78,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         name = str(labels.get("source_type") or "auto")
         said = "" if name in known else f"the source type {name!r} is unknown and says nothing"
         given: dict[str, Json] = {"date_order": self.date_order, **known.get(name, {})}
-        given |= {key: str(labels[key]) for key in LABELS if labels.get(key)}
+        given |= {key: _hint_value(key, str(labels[key])) for key in LABELS if labels.get(key)}
         given["is_order_said"] = bool(labels.get("date_order"))
         try:
             known_ones = [self.password, *self.passwords] if self.password else self.passwords
@@ -79,6 +88,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             raise FatalFailure(
                 f"the source type {name!r} cannot be used: {error}", code="BAD_HINT"
             ) from error
+
+
+def _hint_value(name: str, text: str) -> str:
+    """What a label says; refused where it says nothing that can be meant."""
+    value = money.currency_code(text) if name == "currency" else text
+    if name in FORMS and not FORMS[name].fullmatch(value):
+        raise FatalFailure(f"{text!r} is no {name.replace('_', ' ')}", code="BAD_HINT")
+    return value
 
 
 def _profiles_in(file: Mapping[str, Json]) -> list[Json]:

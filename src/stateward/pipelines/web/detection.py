@@ -21,7 +21,9 @@ def detect(content: Content) -> Detected | None:
     if is_mhtml(head):
         return _detection("web_page", "mhtml", SURE)
     start = head[:HEAD_BYTES].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")
-    if start.startswith(b"<") and _HTML.search(start):
+    # A table under the name of a spreadsheet is a download of a bank or a shop, whatever it is written in.
+    is_sheet = content.name.lower().endswith((".xls", ".xlsx"))
+    if start.startswith(b"<") and _HTML.search(start) and not is_sheet:
         return _detection("web_page", "html", SURE)
     if len(head) <= LINK_BYTES_MAX and link_in(head):
         return _detection("web_url", "url", SURE)

@@ -141,8 +141,8 @@ def _read(source: Source, path: Path) -> StatementReading:
     tried = len(hints.passwords)
     which = f"none of the {tried} known ones is right" if tried else "none is configured"
     raise FatalFailure(
-        f"the PDF is encrypted with a password, and {which}; add it to the file that the setting statements.passwords "
-        "names, then retry",
+        f"the PDF is encrypted with a password, and {which}; give it by stateward reparse ID --ask-password, or add it "
+        "to the file that the setting statements.passwords names and retry",
         code="PDF_ENCRYPTED",
     )
 
