@@ -29,6 +29,9 @@ ENGLISH = {
 }
 
 
+OLD_DE = "Angaben zu Ihrem bisherigen Anbieter"
+
+
 def found(base: dict[str, str], field: str, **changes: str) -> FoundValue:
     text = "\n".join({**base, **changes}.values())
     extraction = by_rules(text_document(text), default_rules().vertical("telco"), default_rules())
@@ -96,6 +99,20 @@ def test_a_value_that_nothing_accounts_for_caps_those_of_its_kind(
         (TELCO, "Voraussichtliche Kosten pro Jahr: 474,20 €", "monthly_rate"),
         (TELCO, "Düsseldorf, den 12.03.2025", "contract_start"),
         (TELCO, "Unterschrieben am: 12.03.2025, M. Kaya", "contract_start"),
+        (TELCO, "Bestellnummer 1367047899 vom 20.04.2025", "contract_start"),
+        (ENGLISH, "Order no. 1367047899 dated 20 April 2025", "contract_start"),
+        (
+            TELCO,
+            f"{OLD_DE}\nVertragsbeginn: 02.05.2023\nKündigungsfrist: 2 Wochen",
+            "contract_start",
+        ),
+        (TELCO, f"{OLD_DE}\nVertragsende: 30.04.2025\nKündigungsfrist: 2 Wochen", "contract_end"),
+        (
+            TELCO,
+            f"{OLD_DE}\nVertragsende: 30.04.2025\nKündigungsfrist: 2 Wochen",
+            "cancellation_period",
+        ),
+        (ENGLISH, "Your previous contract\nNotice period: 14 days", "cancellation_period"),
         (ENGLISH, "Signed: P. Raman, 11 December 2024", "contract_start"),
         (ENGLISH, "At your previous provider you last paid £45.00 a month.", "monthly_rate"),
     ],
@@ -146,3 +163,36 @@ def test_a_known_name_within_a_longer_one_may_be_another_company(
     assert (provider.confidence >= ACCEPTED_MIN) is is_sure
     assert ("its name goes on" in provider.why) is not is_sure
     assert (provider.value, provider.raw) == ("Vodafone", printed), "the brand, and the company"
+
+
+@pytest.mark.parametrize(
+    "cell", ["44135 Dortmund", "Riehler Straße 190, 50735 Köln", "Am Mühlbach 64"]
+)
+def test_an_address_in_the_next_column_says_nothing_of_a_period(cell: str) -> None:
+    beside = f"{cell}\tKündigungsfrist\t1 Monat"
+    assert (
+        found(TELCO, "cancellation_period", cancellation_period=beside).confidence >= ACCEPTED_MIN
+    )
+
+
+@pytest.mark.parametrize("cell", ["bei Umzug", "15000 Kilometer", "Studierende", "nach 24 Monaten"])
+def test_a_condition_in_the_next_column_does(cell: str) -> None:
+    beside = f"{cell}\tKündigungsfrist\t1 Monat"
+    assert found(TELCO, "cancellation_period", cancellation_period=beside).confidence < ACCEPTED_MIN
+
+
+def test_two_headings_side_by_side_each_stand_over_their_own_block() -> None:
+    head = "Ihr Mobilfunkvertrag\nAnbieter\tIhre Daten\nVodafone GmbH\tAndreas Wagenknecht"
+    provider = found(TELCO, "provider", head=head)
+    assert (provider.value, provider.confidence >= ACCEPTED_MIN) == ("Vodafone", True)
+
+
+def test_two_companies_side_by_side_wait() -> None:
+    head = "Ihr Mobilfunkvertrag\nAnbieter\tTelefónica Germany GmbH & Co. OHG\nVodafone GmbH\tAndreas Wagenknecht"
+    assert found(TELCO, "provider", head=head).confidence < ACCEPTED_MIN
+
+
+def test_a_line_with_its_label_is_not_part_of_the_sentence_above_it() -> None:
+    above = "Ihr Vertrag über einen Anschluss an unser Netz beginnt mit dem Tag der Schaltung."
+    lines = f"{above}\nMonatlicher Preis: 39,99 €\nEinmaliger Anschlusspreis: 69,99 €"
+    assert found(TELCO, "monthly_rate", monthly_rate=lines).confidence >= ACCEPTED_MIN

@@ -201,3 +201,66 @@ def test_the_date_beside_a_signature_is_not_sure_where_the_contract_begins_with_
     )
 
     assert not is_sure(text, "effective_date")
+
+
+THIRD = 'Gamma Foods Corporation, an Ohio corporation ("Gamma")'
+THREE = f"{SIGNED}\nGAMMA FOODS CORPORATION\nBy: ____\n"
+
+
+def test_three_parties_that_all_sign_and_no_other_are_sure() -> None:
+    text = agreement(first=f"{ACME}, {BETA}", second=THIRD).replace(SIGNED, THREE)
+
+    named = ["Acme Widgets Inc.", "Beta Systems LLC", "Gamma Foods Corporation"]
+    assert values(text, "party") == named
+    assert is_sure(text, "party")
+
+
+@pytest.mark.parametrize(
+    "signed",
+    [SIGNED, f"{THREE}\nDELTA HOLDINGS LLC\nBy: ____\n", THREE.replace("FOODS", "FOOD SERVICES")],
+    ids=["one does not sign", "another signs", "one signs with another name"],
+)
+def test_three_parties_wait_where_others_sign(signed: str) -> None:
+    text = agreement(first=f"{ACME}, {BETA}", second=THIRD).replace(SIGNED, signed)
+
+    assert not is_sure(text, "party")
+
+
+LONG = "It is a sentence of no importance. " * 200
+ON_THE_DATE = "This Agreement is made on the Effective Date"
+
+
+def test_a_date_among_the_definitions_is_that_of_the_contract() -> None:
+    text = agreement(made=ON_THE_DATE, more=f'{LONG}\n"Effective Date" means December 13, 2008.')
+
+    assert values(text, "effective_date") == ["2008-12-13"]
+    assert is_sure(text, "effective_date")
+
+
+@pytest.mark.parametrize(
+    "defined",
+    [
+        '"Closing Date" means December 13, 2008.',
+        '"Effective Date" means the later of December 13, 2008 and the day of the last signature.',
+        '"Effective Date" means December 13, 2008, unless the Board objects.',
+    ],
+)
+def test_a_definition_that_leaves_the_date_open_waits(defined: str) -> None:
+    text = agreement(made=ON_THE_DATE, more=f"{LONG}\n{defined}")
+
+    assert not is_sure(text, "effective_date")
+
+
+def test_a_cover_page_names_party_a_and_party_b() -> None:
+    cover = (
+        "MUTUAL NDA\nParty A\tTallgrass Apparel LLC, 459 Commerce Way, Seattle, Washington 98101\n"
+        "Party B\tNorthgate Materials Ltd., 545 Second Avenue, Chicago, Illinois 60606\n"
+        "Effective Date\tJuly 12, 2008\nTerm\tfive (5) years\nGoverning Law\tCalifornia\n"
+        "Purpose\tEvaluation of a potential business relationship\n\n"
+    )
+    text = f"{cover}{'1. Each party keeps secret what it learns. ' * 20}"
+
+    assert values(text, "party") == ["Tallgrass Apparel LLC", "Northgate Materials Ltd."]
+    assert values(text, "governing_law") == ["California"]
+    assert is_sure(text, "party")
+    assert is_sure(text, "governing_law")

@@ -166,8 +166,10 @@ def surroundings(page: TextPage, start: int, end: int) -> Surroundings:
     at = page.line_at(start)
     line = page.lines[at] if page.lines else None
     text = page.text
-    near = page.lines[max(0, at - 1) : at + 1]  # a paragraph may end with a short line
-    is_prose = line is None or any(_is_prose(text[each.start : each.end]) for each in near)
+    is_prose = line is None or _is_prose(text[line.start : line.end])
+    if line is not None and at and not is_prose:  # a paragraph may end with a short line
+        above = text[page.lines[at - 1].start : page.lines[at - 1].end]
+        is_prose = _is_prose(above) and not above.rstrip().endswith((".", ":", "!", "?"))
     first = max(0, start - BEFORE_CHARS) if is_prose or line is None else line.start
     last = min(len(text), end + AROUND_CHARS) if is_prose or line is None else max(line.end, end)
     before, behind = text[first:start], text[end:last]

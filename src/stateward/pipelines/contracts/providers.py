@@ -28,8 +28,8 @@ LEGAL = (
 # Words of a company's name that tell no one brand from another: what it sells and where.
 GENERAL_WORDS = frozenset(
     "versicherung versicherungen versicherungs insurance assurance energie energy strom gas telekom telecom "
-    "telekommunikation mobilfunk deutschland germany uk ireland österreich austria schweiz group gruppe "
-    "service services kundenservice vertrieb vertriebs holding allgemeine".split()
+    "telekommunikation telekommunikations mobilfunk deutschland germany uk ireland österreich austria schweiz "
+    "group gruppe service services kundenservice vertrieb vertriebs holding allgemeine".split()
 )
 _LEGAL_END = re.compile(rf"[\s,]+(?:{LEGAL})(?=[\s,.;:)]|$)")
 _ARTICLES = r"(?:The|Die|Der|Das|Bei|Von|Zwischen|Between|And|Und)\s"

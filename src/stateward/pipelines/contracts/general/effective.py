@@ -21,6 +21,7 @@ MADE, LABELLED = 92, 84
 OTHERS = 60
 LETTER, UNLINED = 72, 70  # confidence of the date of a letter, with lines and without
 OTHER_START_MAX = 70
+DEFINED_CHARS = 60
 STARTS_CHARS = 160
 WHY_CALLED = "called the effective date"
 WHY_SIGNED = "the date of the signatures"
@@ -33,6 +34,11 @@ _LABEL_AFTER = re.compile(
 _LABEL_BEFORE = re.compile(
     r"\b(?:effective\s+date|date\s+of\s+(?:this\s+)?agreement|agreement\s+date|commencement\s+date|vertragsbeginn)\b"
     r"(?:\s+of\s+this\s+agreement)?\s*(?:\([^)]{0,40}\)\s*)?(?::|is|shall\s+be|means|as)?\s*(?:as\s+of\s+)?(?:the\s+)?\W{0,4}$",
+    re.IGNORECASE,
+)
+# Among the definitions, wherever they stand: `"Effective Date" means December 13, 2008`.
+_DEFINED_BEFORE = re.compile(
+    r"\"(?:the\s+)?effective\s+date\"\s+(?:means|shall\s+mean|is|shall\s+be)\s*:?\s*(?:as\s+of\s+)?(?:the\s+)?$",
     re.IGNORECASE,
 )
 _EFFECTIVE = re.compile(
@@ -177,6 +183,9 @@ def _with_support(best: EffectiveDate, others: list[EffectiveDate]) -> Effective
 def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
     """Dates at the start that words around them make the date of this contract."""
     text = prose.text
+    for dated in prose.dates:
+        if _DEFINED_BEFORE.search(text[max(0, dated.start - DEFINED_CHARS) : dated.start]):
+            yield _day(dated, 93, "defined as the effective date")
     for dated in [dated for dated in prose.dates if dated.end <= HEAD_CHARS]:
         before = _RESTATED.sub("", text[max(0, dated.start - 160) : dated.start])
         after = text[dated.end : dated.end + 60]

@@ -100,13 +100,13 @@ _CONTRACT = re.compile(
     re.IGNORECASE,
 )
 _NAME_BEGINS = re.compile(
-    r"(?:\b(?:between|among|amongst|and|by|with|zwischen|und)\s*:?|\(\w{1,3}\)|\b\d{1,2}[.)]|;)\s*(?:the\s+)?$",
+    r"(?:\b(?:between|among|amongst|and|by|with|zwischen|und)\s*:?|\bparty\s+\w{1,3}\s*[:\t]|\(\w{1,3}\)|\b\d{1,2}[.)]|;)\s*(?:the\s+)?$",
     re.IGNORECASE,
 )
 _NAME_ENDS = re.compile(
     r"\s*,?\s*(?:\(\s*(?:the\s+|hereinafter\s+)?[\"“]|an?\s+(?:[\w.]+\s+){0,6}(?:corporation|company|partnership|individual|bank|trust|"
     r"entity|resident|association|university|institution)\b|having\b|with\s+(?:its\s+)?(?:\w+\s+){0,3}(?:office|place|address|headquarters)|"
-    r"located\b|whose\b|organi[sz]ed\b|incorporated\b|mit\s+Sitz\b)",
+    r"\d{1,5}\s+[A-Z][\w.]*\s+\w|located\b|whose\b|organi[sz]ed\b|incorporated\b|mit\s+Sitz\b)",
     re.IGNORECASE,
 )
 _BELONGS = re.compile(

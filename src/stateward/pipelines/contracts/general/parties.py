@@ -34,6 +34,7 @@ SCORE_MIN, SCORE_MAX = 45, 96
 SCORE_FEW = 36  # enough in a letter that would otherwise have one party
 UNSIGNED_MAX = 74  # confidence of each where a company has signed that is none of them
 CROWD_MAX = 78  # confidence of each of three or more: often one of them is only mentioned
+CROWD_MIN = 3
 TAIL = 0.5  # of the text: signatures are in the second half
 
 
@@ -60,7 +61,21 @@ def parties_of(prose: Prose) -> list[Party]:
     else:
         found = _agreement(prose, preamble)
     parties = _score_parties(_without_repeated(found), tail, is_letter=is_letter)
-    return _compare_signatures(parties, _signers(prose))
+    signed = _signers(prose)
+    if len(parties) >= CROWD_MIN and not _is_crowd_signed(parties, found, signed):
+        parties = [
+            Party(one.name, min(one.confidence, CROWD_MAX), one.why, CROWD_MAX) for one in parties
+        ]
+    return _compare_signatures(parties, signed)
+
+
+def _is_crowd_signed(
+    parties: list[Party], found: list[PartyMention], signed: list[PartyName]
+) -> bool:
+    """Whether three or more are companies with short names in the first sentence, and exactly these sign."""
+    defined = {one.name.key for one in found if one.alias and one.source == "preamble"}
+    names = {one.name.key for one in parties}
+    return names <= defined and names == {one.key for one in signed if one.is_company}
 
 
 def is_letter(prose: Prose) -> bool:
@@ -150,8 +165,6 @@ def _score_parties(found: list[PartyMention], tail: str, *, is_letter: bool) -> 
         least = max(SCORE_FEW, sorted([0, 0, *scores.values()])[-2])
     kept = [_party(groups[same], score) for same, score in scores.items() if score >= least]
     kept.sort(key=lambda party: party.name.start)
-    if len(kept) > 2:
-        kept = [Party(one.name, min(one.confidence, CROWD_MAX), one.why, CROWD_MAX) for one in kept]
     return kept[:PARTIES_MAX]
 
 

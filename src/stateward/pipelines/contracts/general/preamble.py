@@ -46,7 +46,7 @@ _LABEL = re.compile(
     + "|".join(sorted(OFFICES, key=len, reverse=True)).replace(
         "disclosing", "(?:disclosing|receiving)\\s+party"
     )
-    + r")(?:\s*[/(][\w\s-]{1,30}\)?)?\s*(?::|\t)\s*",
+    + r"|party\s+(?:[A-H]|[1-9]|one|two))(?:\s*[/(][\w\s-]{1,30}\)?)?\s*(?::|\t)\s*",
     re.IGNORECASE,
 )
 _BLANK = re.compile(r"_{2,}|\[[\s\u2022.*]*\]|\t|\.{4,}|-{4,}")

@@ -33,6 +33,13 @@ _ABBREVIATED = re.compile(
 )
 
 
+# A row of a table whose first cell is a heading of the contract is a statement of its own.
+_LABELLED = re.compile(
+    r"\s*(?:effective\s+date|date|term|duration|(?:governing|applicable)\s+law|jurisdiction|purpose|party\s+\w{1,3})\s*\t",
+    re.IGNORECASE,
+)
+
+
 class ProseLine(msgspec.Struct, frozen=True, gc=False):
     """One line of the document in the running text."""
 
@@ -78,7 +85,10 @@ class Prose:
     def sentence(self, at: int) -> tuple[int, int]:
         """Start and end of the sentence around a character."""
         if self._stops is None:
-            self._stops = [0, *self._ends(), len(self.text)]
+            rows = {
+                at for row in self.rows if _LABELLED.match(row.text) for at in (row.start, row.end)
+            }
+            self._stops = sorted({0, *self._ends(), *rows, len(self.text)})
         index = bisect_right(self._stops, at)
         last = len(self._stops) - 1
         return self._stops[max(0, min(index, last) - 1)], self._stops[min(index, last)]

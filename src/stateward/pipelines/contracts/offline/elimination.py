@@ -24,7 +24,7 @@ UNREAD_CAP, RIVAL_CAP = 78, 76
 NUMBER_KINDS = frozenset({"date", "money", "duration", "quantity"})
 LINK_MIN = 0.55  # a label with a weaker link does not account for a value
 ADJACENT_MIN = 0.9  # of the link of a date to a label right before it
-NUMBER_DIGITS_MIN = 5  # a longer plain number is that of a customer or a meter
+NUMBER_DIGITS_MIN = 5  # a word with so many digits is the number of a customer or a meter
 YEAR_SLACK = 0.07  # of twelve rounded months
 YEAR_ROUNDING = 12.0  # of the cost of a year whose instalments were rounded to whole euros
 TAX_SLACK, TAX_RATES = 0.011, (0.19, 0.2, 0.05, 0.07, 0.12)
@@ -57,6 +57,20 @@ _REMARKS = re.compile(
     r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
     r"|\b(?:Guten\s+Tag|Hallo|Sehr\s+geehrter?|Liebe[r]?|Dear|Hello|Hi)\b[^,.!\n]{0,40}[,!]"
     r"|\b(?:0|00|12|24)(?:[:.]\d\d)?\s+(?:Uhr(?:\s+mittags)?|hrs|noon)\b|\bat\s+\d\d:\d\d\b",
+    re.IGNORECASE,
+)
+
+
+# A cell that is an address: where two columns stand side by side it is beside values of the other, and changes none.
+_ADDRESS = re.compile(
+    r"\A\W*(?:[A-ZÄÖÜ][\w.'’-]*(?:[ -](?:[Aa]n?|[Dd]e[rmn]|[Ii]m|[A-ZÄÖÜ])[\w.'’-]*){0,3}[ ]\d{1,4}[ ]?[a-z]?"
+    r"(?:,[ ]*|(?=\W*\Z)))?"
+    r"(?:\d{5}[ ](?!(?i:km|kilomet|kwh|eur|cent|punkt|minut|stück|einheit|meilen|mb|gb))"
+    r"[A-ZÄÖÜ][\w.-]+(?:[ ][\w.-]+){0,3})?\W*\Z"
+)
+# `Bestellnummer 4711 vom 20.04.2025`: the day of what the number is of.
+_REFERENCE = re.compile(
+    r"(?:nummer|Nr\.?|number|no\.?|Zeichen|Aktenzeichen|reference)[ \t:]*[\w/.-]*\d[\w/.-]*,?\s+(?:vom|of|dated)\s*$",
     re.IGNORECASE,
 )
 
@@ -148,6 +162,7 @@ def _is_explained(
     if rule.kind == "date" and (
         _is_of_another(best, rule, ADJACENT_MIN)
         or reader.is_letter_date(each)
+        or reader.is_of_reference(each)
         or reader.is_of_others(each)
     ):
         return True
@@ -209,7 +224,7 @@ class _Reader:
         self.reading = reading
         words = [*all_labels(vertical.plain), *all_labels(vertical.signs)]
         self._plain = {skeleton(word) for word in words}
-        self._known = [_REMARKS, _phrases(words)]
+        self._known = [_REMARKS, _ADDRESS, _phrases(words)]
         self._known += [
             re.compile(re.escape(choice.best.value), re.IGNORECASE)
             for name, choice in choices.items()
@@ -249,7 +264,7 @@ class _Reader:
         bullet = _BULLET.match(text)
         yield from _MARK.findall(text, bullet.end() if bullet else 0)
         for word in _WORD.findall("".join(letters)):
-            is_number = word.isdigit() and len(word) >= NUMBER_DIGITS_MIN
+            is_number = sum(letter.isdigit() for letter in word) >= NUMBER_DIGITS_MIN
             if not is_number and skeleton(word) not in self._plain:
                 yield word
 
@@ -286,6 +301,14 @@ class _Reader:
             if first <= mention.start < last and mention.of_kind(each.candidate.kind)
         ]
         return bool(labels) and all(mention.is_decoy for mention in labels)
+
+    def is_of_reference(self, each: LinkedValue) -> bool:
+        """Whether a date belongs to the number before it: that of an order, of a letter."""
+        page = self.reading.pages[each.page]
+        cell = page.cell(each.candidate.start)
+        return cell is not None and bool(
+            _REFERENCE.search(page.text[cell.start : each.candidate.start])
+        )
 
     def deduction(self) -> str:
         """An amount with a minus that is not said to be paid once: what is paid a month is another one."""

@@ -1,6 +1,7 @@
 """What the rules find on every page: cells, values, labels and names, and where the small print starts."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate, find_candidates, repair_digits
@@ -43,6 +44,17 @@ _SLASHED = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(?:19|20)?\d\d(?!\d)")
 _MIXED = re.compile(r"\b[^\W\d_]+[01568|][^\W\d_]+\b|(?:\b[^\W\d_]\s){3,}|\b[^\W\d_]{2,}[01|]\b")
 _SPLIT = re.compile(r"(?<=[^\W\d_])  (?=[^\W\d_])")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
+_VALUE = re.compile(r"\d|:\s*\S")
+
+
+# The heading of a block about the contract that this one replaces, with another company or on other terms.
+_PREVIOUS = re.compile(
+    r"\b(?:bisherig\w*|vorherig\w*|früher\w*|alte[nrsm]?|vor(?:versicher|versorg|anbiet)\w*|previous|former|prior|old)\b"
+    r"(?:\s+\w+){0,2}?\s*(?:\w*(?:anbieter|lieferant|versorger|versicherer|vertrag|versicherung|tarif|vertragspartner)\w*|"
+    r"supplier|provider|insurer|contract|policy|tariff|plan)\b|\b(?:vorversicher|vorversorg|voranbieter)\w*",
+    re.IGNORECASE,
+)
+PREVIOUS = "!previous"
 
 
 class AnalyzedPage(NamedTuple):
@@ -120,7 +132,7 @@ def analyze(document: TextDocument, vertical: Vertical, finders: Finders) -> Con
             text=page.text,
             labelled=label_page(
                 grid,
-                mentions(vertical, words),
+                _without_previous(mentions(vertical, words), grid),
                 find_candidates(page.text, decimal=decimal, order=order, is_order_sure=is_sure),
             ),
             names=finders.providers.mentions(page.text, words),
@@ -132,6 +144,35 @@ def analyze(document: TextDocument, vertical: Vertical, finders: Finders) -> Con
         pages.append(analyzed)
     damaged = sum(damaged_words(vertical, page.text, page.words) for page in pages)
     return ContractReading(pages, language, _noise(whole, pages, damaged))
+
+
+def _without_previous(found: list[LabelMention], grid: Grid) -> list[LabelMention]:
+    """Labels, of which those in a block about the previous contract label something else."""
+    blocks = list(_previous_blocks(grid))
+    if not blocks:
+        return found
+    return [
+        each._replace(meanings=tuple(one._replace(what=PREVIOUS) for one in each.meanings))
+        if any(start <= each.start < end for start, end in blocks)
+        else each
+        for each in found
+    ]
+
+
+def _previous_blocks(grid: Grid) -> Iterator[tuple[int, int]]:
+    """From a heading about the previous contract to the last row of cells, or of labels with values, below it."""
+    for at, row in enumerate(grid.rows):
+        words = grid.words(row[0])
+        is_short = len(row) == 1 and len(words) <= HEADING_CHARS_MAX and not words.endswith(".")
+        if not is_short or _VALUE.search(words) or not _PREVIOUS.search(words):
+            continue
+        last = at
+        while last + 1 < len(grid.rows) and (
+            len(below := grid.rows[last + 1]) > 1 or ":" in grid.words(below[0])
+        ):
+            last += 1
+        if last > at:
+            yield row[0].end, grid.rows[last][-1].end
 
 
 def _terms_from(grid: Grid, *, rows_min: int) -> int:

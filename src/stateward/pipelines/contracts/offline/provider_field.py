@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
+from stateward.pipelines.contracts.offline.grid import GridCell
 from stateward.pipelines.contracts.offline.linking import links
 from stateward.pipelines.contracts.offline.number_fields import TERMS, FieldCandidate
 from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
@@ -141,9 +142,19 @@ def _companies(rule: FieldRule, page: AnalyzedPage) -> Iterator[tuple[int, int]]
             row = page.grid.rows[cell.row]
             beneath = page.grid.below(cell, rows_max=1)
             has_right = cell.column + 1 < len(row) and cell.row not in page.labelled.header_rows
-            target = row[cell.column + 1] if has_right else next(iter(beneath), None)
+            below = next(iter(beneath), None)
+            if has_right and below and _names_company(page, below):
+                # Two headings side by side, each over its own block.
+                has_right = _names_company(page, row[cell.column + 1])
+            target = row[cell.column + 1] if has_right else below
             if target and not is_label(page, target):
                 yield from _without_address(text, target.start, target.end)
+
+
+def _names_company(page: AnalyzedPage, cell: GridCell) -> bool:
+    """Whether a cell has a known name, or one with a legal form."""
+    is_known = any(cell.start <= hit.start < cell.end for hit in page.names)
+    return is_known or COMPANY.search(page.text, cell.start, cell.end) is not None
 
 
 def _without_address(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
