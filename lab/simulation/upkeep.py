@@ -15,6 +15,7 @@ import msgspec
 from lab.checker import Line
 from lab.simulation.world import World
 from stateward.app.retention import DAY_S, Retention
+from stateward.blobs import Announcement
 from stateward.core.erasure import CONTENTS, DOCUMENTS, ITEMS, KINDS
 from stateward.core.errors import InvalidRequest
 from stateward.core.failpoints import Point
@@ -67,6 +68,10 @@ class Shelf:
         """Remove a file."""
         self.removed.add(digest)
         return True
+
+    def announced(self, *, limit: int) -> list[Announcement]:
+        """Nothing: every process here has the database."""
+        return []
 
 
 class Upkeep:

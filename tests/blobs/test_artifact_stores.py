@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.blobs import ArtifactStore, TooLarge
+from stateward.blobs import ArtifactStore, CopyFolder, TooLarge
 from stateward.core.errors import ArtifactChanged, ArtifactError, InvalidRequest
 from tests.blobs.stores import PART_BYTES, changed, opened
 
@@ -118,6 +118,39 @@ def test_the_same_bytes_at_the_same_time_make_one_artifact(
     assert {each.sha256 for each in kept} == {sha256(data).hexdigest()}
     assert list(store.digests()) == [sha256(data).hexdigest()]
     assert store.checked_path(kept[0].sha256).read_bytes() == data
+
+
+def test_announcements_stay_until_they_are_forgotten_and_are_no_artifacts(
+    store: ArtifactStore,
+) -> None:
+    assert store.announced(limit=10) == []
+    two = [sha256(each).hexdigest() for each in (b"1", b"2")]
+    store.announce("UL_1", two)
+    store.announce("../odd/\u00fc", [ABSENT])
+    store.announce("UL_1", two[:1])
+
+    found = store.announced(limit=10)
+
+    assert sorted(found) == sorted([("UL_1", two[0]), ("UL_1", two[1]), ("../odd/\u00fc", ABSENT)])
+    assert len(store.announced(limit=2)) == 2
+    assert list(store.digests()) == []
+    store.forget_announced(found)
+    assert store.announced(limit=10) == []
+    with pytest.raises(InvalidRequest):
+        store.announce("UL_1", ["../../x"])
+
+
+def test_copies_that_none_used_for_a_while_are_swept(tmp_path: Path) -> None:
+    folder = CopyFolder(tmp_path)
+    old, used, new = (sha256(each).hexdigest() for each in (b"old", b"used", b"new"))
+    for digest, data in ((old, b"old"), (used, b"used"), (new, b"new")):
+        assert folder.put_copy(digest, data)
+    for digest in (old, used):
+        os.utime(folder.place(digest), (0, 0))
+    folder.put_copy(used, b"used")
+
+    assert folder.sweep(older_than=time.time() - 60) == 1
+    assert [folder.has_copy(each) for each in (old, used, new)] == [False, True, True]
 
 
 def test_what_a_crash_left_is_swept_by_its_age(store: ArtifactStore) -> None:

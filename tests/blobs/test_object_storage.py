@@ -1,6 +1,7 @@
 """Documents in object storage: what is sent and read, faults on the way, copies on this machine, and what is said."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -195,6 +196,21 @@ def test_copies_beyond_the_limit_are_removed_those_used_longest_ago_first(
     left = {each.name for each in tmp_path.rglob("*") if each.is_file()}
     assert left == {each.sha256 for each in kept[2:]}
     assert store.checked_path(kept[0].sha256).read_bytes() == b"0" * 100
+
+
+def test_copies_are_removed_a_while_after_their_last_use_for_they_may_be_erased_elsewhere(
+    s3: S3Server, tmp_path: Path
+) -> None:
+    here, there = (objects(s3, tmp_path / each) for each in ("here", "there"))
+    old, new = (here.put([each], bytes_max=100).sha256 for each in (b"old", b"new"))
+    for digest in (old, new):
+        there.path(digest)
+    here.remove(old)
+    os.utime(there.path(old), (0, 0))
+
+    there.sweep(older_than=time.time() - 60)
+
+    assert [there.has_copy(each) for each in (old, new)] == [False, True]
 
 
 def test_copies_that_were_just_used_stay_whatever_the_limit_is(

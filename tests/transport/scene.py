@@ -43,6 +43,7 @@ class Scene:
         self.app = self._stack.enter_context(App(own))
         self.coordinator = self._stack.enter_context(self.app.node(is_worker=False))
         self.workers: list[Node] = []
+        self.worker_apps: list[App] = []
 
     @property
     def blobs(self) -> Path:
@@ -60,6 +61,7 @@ class Scene:
             App(self.worker_settings(name, transport=transport), is_runner=True)
         )
         assert not (self.folder / name / "data" / "stateward.db").exists()  # it has no store
+        self.worker_apps.append(app)
         self.workers.append(self._stack.enter_context(app.node(is_coordinator=False)))
         return self.workers[-1]
 

@@ -61,7 +61,7 @@ def test_only_the_latest_attempt_at_a_record_is_worked_on(tmp_path: Path) -> Non
         Handed(channel),  # type: ignore[arg-type]
         CourierConfig(heartbeat_s=60.0),
         database=database,
-        outputs=RemoteOutputs(database, reporter),
+        outputs=RemoteOutputs(database, reporter, shared=None),
         reporter=reporter,
         artifacts=Folder(tmp_path),
         worker=Idle(),

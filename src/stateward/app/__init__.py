@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from stateward import __version__
-from stateward.app.artifacts import open_artifacts
+from stateward.app.artifacts import SWEEP_AGE_S, open_artifacts
 from stateward.app.databases import RUNNER_ROLE, open_database, open_memory
 from stateward.app.identity import new_record_id
 from stateward.app.machines import tune
@@ -82,10 +82,6 @@ if TYPE_CHECKING:
     from stateward.storage.sessions import Sessions
     from stateward.storage.worker_keys import WorkerKeys
     from stateward.workers.pipeline import Pipeline
-
-SWEEP_AGE_S = (
-    86_400.0  # a file that was received and never named by a record for a day is left over
-)
 
 
 def load_settings(

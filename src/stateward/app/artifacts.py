@@ -1,22 +1,36 @@
 """Which store of artifacts the settings name."""
 
+import time
 from pathlib import Path
 
-from stateward.blobs import ArtifactStore, Folder
+from stateward.blobs import ArtifactStore, CopyFolder, Folder
 from stateward.settings import ArtifactSettings, Settings
 
 FOLDER = "artifacts"
 CACHE = "artifacts-cache"
+# A file that was received and never named by a record for a day is left over, and so is a copy that none used.
+SWEEP_AGE_S = 86_400.0
+SWEEP_EVERY_S = 6 * 3600.0
 
 
 def open_artifacts(settings: Settings, *, is_remote: bool = False) -> ArtifactStore:
     """The artifacts of an installation; nothing is connected yet.
 
-    `is_remote`: those of a worker without a database, which may find them in another folder than a coordinator.
+    `is_remote`: those of a worker without a database, which may find them in another folder than a coordinator, or has
+    only copies that came with its work.
     """
     if is_remote and settings.transport.blobs is not None:
         return Folder(Path(settings.transport.blobs).absolute())
+    if is_remote and settings.artifacts.is_folder:
+        return CopyFolder(settings.data_path.absolute() / FOLDER)
     return artifacts_at(settings.artifacts, settings.data_path.absolute())
+
+
+def sweep_artifacts(settings: Settings, *, is_remote: bool = False) -> float:
+    """Remove what is left over on this machine; seconds until the next time."""
+    own = open_artifacts(settings, is_remote=is_remote)
+    own.sweep(older_than=time.time() - SWEEP_AGE_S)
+    return SWEEP_EVERY_S
 
 
 def artifacts_at(own: ArtifactSettings, data: Path) -> ArtifactStore:

@@ -157,7 +157,9 @@ class RemoteEnd:
             clock=clock,
             credential=self._credential,
         )
-        self.outputs: RemoteOutputs = RemoteOutputs(database, self._reporter)
+        self.outputs: RemoteOutputs = RemoteOutputs(
+            database, self._reporter, shared=artifacts if shares_blobs else None
+        )
 
     def courier(self, worker: Worker, plugins: Plugins) -> Courier:
         """What brings this worker its work."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from stateward import telemetry
+from stateward.app.artifacts import SWEEP_EVERY_S
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import COORDINATOR, SECOND, Micros
 from stateward.engine.clock_guard import ADVICE
@@ -15,7 +16,6 @@ from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.erasure import Erasures
 
 DAY_S, HOUR_S = 86_400, 3600.0
-SWEEP_EVERY_S = 6 * HOUR_S
 DOUBTED_AGAIN_S = 60.0  # until a doubted clock is judged again
 BATCH = 500
 APPLIED = "retention"

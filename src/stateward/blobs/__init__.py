@@ -6,8 +6,10 @@ two implementations, and one test suite holds for both.
 
 from stateward.blobs.folder import (
     PIECE_BYTES,
+    Announcement,
     Artifact,
     ArtifactStore,
+    CopyFolder,
     Folder,
     Incoming,
     TooLarge,
@@ -16,8 +18,10 @@ from stateward.blobs.folder import (
 
 __all__ = [
     "PIECE_BYTES",
+    "Announcement",
     "Artifact",
     "ArtifactStore",
+    "CopyFolder",
     "Folder",
     "Incoming",
     "TooLarge",

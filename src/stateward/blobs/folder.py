@@ -1,7 +1,8 @@
 """Artifacts in a folder, and what every store of artifacts can do. File names are made here, never by a user.
 
-    <root>/incoming/<random>       being written
-    <root>/<first 2 hex>/<sha256>  complete; never changed
+    <root>/incoming/<random>             being written
+    <root>/<first 2 hex>/<sha256>        complete; never changed
+    <root>/announced/<sha256>-<record>   whose bytes are about to come, said by a process without the database; empty
 
 A file appears under its hash only when it is complete and durable: it is written to `incoming` first, hashed on the
 way, synced, and linked to its name. So two uploads of the same bytes at the same time make one artifact, and a
@@ -10,9 +11,11 @@ crash leaves at most a file in `incoming` that the next sweep removes.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
@@ -26,7 +29,11 @@ HEX_CHARS = 64  # of a SHA-256
 NAME_BYTES = 16  # of chance in the name of a file that is being received: no two are alike
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
+ANNOUNCED = "announced"
+
 T = TypeVar("T")
+Announcement = tuple[str, str]
+"""(record, SHA-256): bytes that are stored for a record, and that no row of the database may name."""
 
 
 class TooLarge(InvalidRequest):
@@ -99,6 +106,19 @@ class ArtifactStore(Protocol):
 
     def link(self, digest: str) -> str | None:
         """An address that anybody can download it from for a while; None where downloads go through the service."""
+
+    def announce(self, record_id: str, digests: Sequence[str]) -> None:
+        """Say beside the bytes for whom they are about to be stored; durable on return.
+
+        For processes that have no database to say it in (`Outputs.announce_files`): if nothing ever names these bytes,
+        they are still known to be of this record, and are deleted with it.
+        """
+
+    def announced(self, *, limit: int) -> list[Announcement]:
+        """What was announced and not taken over yet."""
+
+    def forget_announced(self, found: Sequence[Announcement]) -> None:
+        """The database knows of these by now."""
 
 
 class _Keeper(Protocol):
@@ -257,6 +277,26 @@ class Folder(Receiving):
                     gone += 1
         return gone
 
+    def announce(self, record_id: str, digests: Sequence[str]) -> None:
+        """Write an empty file for each, and make their names durable."""
+        folder = self._root / ANNOUNCED
+        with self.writing():
+            for digest in digests:
+                path = folder / announcement_name(record_id, digest)
+                _in_folder(path, path.touch)
+            _sync_folder(folder)
+
+    def announced(self, *, limit: int) -> list[Announcement]:
+        """By the names of these files."""
+        folder = self._root / ANNOUNCED
+        names = (each.name for each in folder.iterdir()) if folder.is_dir() else ()
+        return list(islice(announcements(names), limit))
+
+    def forget_announced(self, found: Sequence[Announcement]) -> None:
+        """Remove the files."""
+        for each in found:
+            (self._root / ANNOUNCED / announcement_name(*each)).unlink(missing_ok=True)
+
     def place(self, digest: str) -> Path:
         """The name of an artifact. The check keeps paths such as `../` out: a digest may come from a request.
 
@@ -265,6 +305,22 @@ class Folder(Receiving):
         if len(digest) != HEX_CHARS or not HEX.issuperset(digest):
             raise InvalidRequest(f"{digest!r} is not a SHA-256 in hex")
         return self._root / digest[:2] / digest
+
+
+class CopyFolder(Folder):
+    """Copies of what others store, sent to a worker that reaches none of it; they go a while after their last use."""
+
+    def put_copy(self, digest: str, data: bytes) -> bool:
+        """Store the bytes; those that are there are used once more."""
+        is_same = super().put_copy(digest, data)
+        if is_same:
+            os.utime(self.place(digest))
+        return is_same
+
+    def sweep(self, *, older_than: float) -> int:
+        """Remove copies that were last used before that moment, too: what they are of may be erased."""
+        gone = remove_unused(self._root, older_than=older_than)
+        return gone + super().sweep(older_than=older_than)
 
 
 class Incoming:
@@ -323,11 +379,38 @@ class Incoming:
         self.path.unlink(missing_ok=True)
 
 
-def pieces_of(path: Path) -> Iterator[bytes]:
+def pieces_of(path: Path, *, size: int = PIECE_BYTES) -> Iterator[bytes]:
     """A file, a piece at a time."""
     with path.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
+        while piece := file.read(size):
             yield piece
+
+
+def remove_unused(root: Path, *, older_than: float) -> int:
+    """Remove the copies in a folder that were last used before that moment; how many."""
+    gone = 0
+    for file in root.glob("??/*"):
+        with suppress(FileNotFoundError):
+            if file.stat().st_mtime < older_than:
+                file.unlink()
+                gone += 1
+    return gone
+
+
+def announcement_name(record_id: str, digest: str) -> str:
+    """The name that says it. The id of a record may come in a message, so it is encoded: no `../` gets into a name."""
+    if len(digest) != HEX_CHARS or not HEX.issuperset(digest):
+        raise InvalidRequest(f"{digest!r} is not a SHA-256 in hex")
+    return f"{digest}-{urlsafe_b64encode(record_id.encode()).decode()}"
+
+
+def announcements(names: Iterable[str]) -> Iterator[Announcement]:
+    """What such names say; other files that lie there say nothing."""
+    for name in names:
+        with suppress(ValueError, InvalidRequest):
+            found = (urlsafe_b64decode(name[HEX_CHARS + 1 :]).decode(), name[:HEX_CHARS])
+            if announcement_name(*found) == name:
+                yield found
 
 
 def _in_folder(path: Path, make: Callable[[], T]) -> T:

@@ -1,6 +1,7 @@
 """Artifacts in object storage: S3 and what speaks its protocol, Google Cloud Storage, Azure.
 
     <bucket>/<prefix>/<first 2 hex>/<sha256>   complete; never changed
+    <bucket>/<prefix>/announced/<sha256>-…     whose bytes are about to come; empty (`Folder`)
     <cache>/incoming/<random>                  being received, or being fetched, on this machine
     <cache>/<first 2 hex>/<sha256>             a copy on this machine; may be removed at any time
 
@@ -11,22 +12,33 @@ no second copy of an object is ever needed. See docs/decisions/0028.
 
 A reader gets a file of this machine, because runners read files. Its bytes are hashed against their name, both
 when they come from the bucket and when the copy here is used again: a copy that does not match is fetched anew, an
-object that does not match is `ArtifactChanged`. Nothing here lists the bucket but `digests`.
+object that does not match is `ArtifactChanged`. Nothing here lists the bucket but `digests` and `announced`.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property, partial
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stateward.blobs.folder import HEX_CHARS, Folder, Incoming, Receiving
+from stateward.blobs.folder import (
+    ANNOUNCED,
+    HEX_CHARS,
+    Announcement,
+    Folder,
+    Incoming,
+    Receiving,
+    announcement_name,
+    announcements,
+    remove_unused,
+)
 from stateward.core.errors import ArtifactChanged, ArtifactError, ArtifactsUnreachable
 from stateward.extras import missing_extra
 
@@ -166,9 +178,13 @@ class ObjectStorage(Receiving):
         return actual.hexdigest() == digest
 
     def sweep(self, *, older_than: float) -> int:
-        """Remove what a crash left of receiving and fetching on this machine, and copies beyond the limit."""
+        """Remove what a crash left of receiving and fetching on this machine, and copies beyond the limit.
+
+        Copies that were last used before that moment go as well: what they are of may have been erased elsewhere.
+        """
+        gone = remove_unused(self._cache_root, older_than=older_than)
         self._trim()
-        return self._cache.sweep(older_than=older_than)
+        return gone + self._cache.sweep(older_than=older_than)
 
     def link(self, digest: str) -> str | None:
         """An address that the object can be downloaded from for `link_s`; None where the settings want none."""
@@ -179,6 +195,28 @@ class ObjectStorage(Receiving):
         with self._asking():
             wait = timedelta(seconds=self._options.link_s)
             return obstore.sign(self._signer, "GET", self._key(digest), wait)
+
+    def announce(self, record_id: str, digests: Sequence[str]) -> None:
+        """Write an empty object for each."""
+        for digest in digests:
+            self.put_named(f"{ANNOUNCED}/{announcement_name(record_id, digest)}", b"")
+
+    def announced(self, *, limit: int) -> list[Announcement]:
+        """By the names of these objects."""
+        import obstore
+
+        with self._asking():
+            pages = obstore.list(self._store, ANNOUNCED)
+            names = (each["path"].rpartition("/")[2] for page in pages for each in page)
+            return list(islice(announcements(names), limit))
+
+    def forget_announced(self, found: Sequence[Announcement]) -> None:
+        """Delete the objects."""
+        import obstore
+
+        with self._asking():
+            for each in found:
+                obstore.delete(self._store, f"{ANNOUNCED}/{announcement_name(*each)}")
 
     def put_named(self, name: str, content: bytes) -> None:
         """Write a small object that is no artifact, under a name of its own; it replaces one of that name."""

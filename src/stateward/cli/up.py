@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -213,7 +214,7 @@ def _run(
             _listening(app) if is_serving else nullcontext() as listening,
             _backups(context, settings, roles),
             _feed(settings, roles),
-            _chores(settings, roles),
+            _chores(settings, roles, is_remote=is_remote),
             api_beside(settings, listening, failed=node.abort) as open_api,
             _heeding_signals(node),
         ):
@@ -284,14 +285,18 @@ def _feed(settings: "Settings", roles: Sequence[str]) -> AbstractContextManager[
 
 
 @contextmanager
-def _chores(settings: "Settings", roles: Sequence[str]) -> Iterator[None]:
-    """What a coordinator repeats beside its loop: rules of retention, what was left behind, and anchors."""
+def _chores(settings: "Settings", roles: Sequence[str], *, is_remote: bool) -> Iterator[None]:
+    """What is repeated beside the loop: copies that none uses; for a coordinator retention, leftovers and anchors."""
+    from stateward.app.artifacts import SWEEP_EVERY_S, sweep_artifacts
+    from stateward.app.repeating import repeat_in_background
+
     is_coordinator = "coordinator" in roles
     with ExitStack() as stack:
+        copies = partial(sweep_artifacts, is_remote=is_remote)
+        stack.enter_context(repeat_in_background("copies", copies, settings, first_s=SWEEP_EVERY_S))
         if is_coordinator:
             from stateward.app.anchors import anchor_destinations, anchor_when_due
-            from stateward.app.repeating import repeat_in_background
-            from stateward.app.retention import SWEEP_EVERY_S, apply_when_due, sweep_leftovers
+            from stateward.app.retention import apply_when_due, sweep_leftovers
 
             sweeping = repeat_in_background(
                 "erasure", sweep_leftovers, settings, first_s=SWEEP_EVERY_S

@@ -18,6 +18,7 @@ from stateward.engine.registry import MachineRegistry
 from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.database import Database
 from stateward.storage.erasure import Erasures, Hold
+from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
 
 BATCH_MAX = 500
@@ -73,6 +74,8 @@ class Eraser:
         unknown = set(kinds) - set(KINDS)
         if unknown or not kinds:
             raise InvalidRequest(f"what can be erased are: {', '.join(KINDS)}")
+        if not is_dry_run:
+            self.take_announced()
         done: list[str] = []
         refused: dict[str, str] = {}
         documents = 0
@@ -130,8 +133,19 @@ class Eraser:
                 decided[id_] = decision if isinstance(decision, Applied) else decision.detail
         return decided
 
+    def take_announced(self) -> None:
+        """Take over what processes without a database announced beside the bytes: rows lead to these from now on."""
+        outputs = Outputs(self._database)
+        while found := self._artifacts.announced(limit=BATCH_MAX):
+            now = self._clock()
+            with self._store.transaction():
+                for record_id, digest in sorted(found, key=lambda each: each[1]):
+                    outputs.announce_files(record_id, [digest], at=now)
+            self._artifacts.forget_announced(found)
+
     def sweep(self) -> int:
         """Delete what attempts left that were lost, or that ended when their record was erased; how many files."""
+        self.take_announced()
         before = self._clock() - SETTLED_WITHIN
         gone = 0
         while found := self._erasures.announced(before=before, limit=BATCH_MAX):

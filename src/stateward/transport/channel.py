@@ -7,6 +7,7 @@ delivered too often without an answer.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
@@ -45,6 +46,9 @@ class Blobs(Protocol):
 
     def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
         """Store bytes durably under their SHA-256."""
+
+    def announce(self, record_id: str, digests: Sequence[str]) -> None:
+        """Say for whom bytes are about to be stored; durable on return."""
 
     def path(self, digest: str) -> Path:
         """A file with these bytes; raises ArtifactError if there is none."""
@@ -100,7 +104,11 @@ class Channel:
             return body
         if self._blobs is None:
             raise MessageTooLarge(len(body), self._bytes_max)
-        stored = self._blobs.put([bytes(envelope.data)], bytes_max=DATA_BYTES_MAX)
+        # Data of a message is text of a document, and no row ever names it: announced, it goes with its record or when
+        # the record has no more work (`Eraser.sweep`).
+        data = bytes(envelope.data)
+        self._blobs.announce(envelope.subject, [sha256(data).hexdigest()])
+        stored = self._blobs.put([data], bytes_max=DATA_BYTES_MAX)
         reference = REFERENCE + stored.sha256
         return to_bytes(replace(envelope, data=NO_DATA, dataref=reference))
 

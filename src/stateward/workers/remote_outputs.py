@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from stateward.blobs import ArtifactStore
 from stateward.core.errors import StoreUnreachable, TransportError
 from stateward.core.files import DerivedFile, SavedFile
 from stateward.core.model import Micros, Work
@@ -114,8 +115,11 @@ def given_with(message: WorkMessage) -> Given:
 class RemoteOutputs(Outputs):
     """The outputs of a worker without a database: values that runners save are sent before they count as saved."""
 
-    def __init__(self, database: Database, reporter: Reporter) -> None:
+    def __init__(
+        self, database: Database, reporter: Reporter, *, shared: ArtifactStore | None
+    ) -> None:
         super().__init__(database)
+        self._shared = shared  # blob storage that the coordinators reach too
         self._reporter = reporter
         self.held: dict[Attempt, Held] = {}
         self._versions: dict[str, int] = {}  # of a record only the latest attempt is held
@@ -178,7 +182,9 @@ class RemoteOutputs(Outputs):
         return None if given is None else given.saved.get((stage, name))
 
     def announce_files(self, record_id: str, digests: Sequence[str], *, at: Micros) -> None:
-        """Nothing: the coordinator announces the files of a result before it takes them over."""
+        """Say it where the bytes go. Where that is this machine alone, the coordinator does when it takes them over."""
+        if self._shared is not None:
+            self._shared.announce(record_id, digests)
 
     def save_value(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
         """Send bytes for all attempts of a stage; the engine has them on return. The first value under a name wins."""
