@@ -39,6 +39,7 @@ RECORDS = 1_000_000
 NAME = "millions"
 KIB = 1024
 ROUNDS = 5
+NEW_SHARE = 0.01  # of the records, which come between two backups
 OLD_SHARE = 0.01  # of the records, whose contents the rule of retention deletes
 SAID_MAX = 160
 
@@ -162,10 +163,11 @@ def measure(scene: Scene, *, tell: Tell) -> Iterator[Step]:
     yield scene.command("counts", "counts")
     yield scene.command("doctor", "doctor")
     yield scene.command("backup: first", "backup", backups)
-    shutil.rmtree(
-        Path(backups) / "sets"
-    )  # the disk need not hold two; documents stay, and are not copied again
-    yield scene.command("backup: second", "backup", backups)
+    yield scene.command("backup: second, nothing new", "backup", backups)
+    scene.records += round(scene.records * NEW_SHARE)
+    yield scene.fill(tell)
+    yield scene.command("backup: third, a hundredth new", "backup", backups)
+    yield scene.command("backup: check", "backup", backups, "--check")
     shutil.rmtree(backups)
     yield scene.command("retention: what it would delete", "retention")
     yield scene.command("retention: run", "retention", "--yes")

@@ -5,12 +5,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from lab.postgres import find_programs
 from stateward.app import App
 from stateward.app.anchors import hand_over
-from stateward.app.backup import Backup
+from stateward.app.backup import PIECE_BYTES, Backup, file_digest
 from stateward.app.backup_places import BackupSet, FolderPlace
 from stateward.app.backup_schedule import due_in_s, make_scheduled
 from stateward.app.doctor import Check, checks
@@ -25,6 +26,9 @@ from stateward.settings import Settings
 from tests.apps import Maker
 from tests.cli.shell import Shell
 
+PAGE_BYTES = (
+    4096  # the smallest piece that makes sense: a new store is smaller than one of the usual size
+)
 STATEMENT = b"Date;Text;Amount\n2026-01-05;Bakery;-1,00\n"
 
 
@@ -40,10 +44,17 @@ def own(tmp_path: Path) -> Settings:
     return settings_at(tmp_path / "own", f"ledger: {{mirror: {tmp_path}/own/ledger}}\n")
 
 
-def backed_up(app: App, folder: Path, config: Path | None = None) -> BackupSet:
+def backed_up(
+    app: App, folder: Path, config: Path | None = None, *, piece_bytes: int = PIECE_BYTES
+) -> BackupSet:
     clock: Callable[[], int] = app.clock
     return Backup(
-        app.settings, FolderPlace(folder), database=app.database, config=config, clock=clock
+        app.settings,
+        FolderPlace(folder),
+        database=app.database,
+        config=config,
+        clock=clock,
+        piece_bytes=piece_bytes,
     ).make()
 
 
@@ -93,6 +104,88 @@ def test_a_second_set_copies_new_documents_only_and_old_sets_can_go(
     assert len(list(folder.glob("documents/??/*"))) == 2
 
 
+def test_a_second_set_shares_the_pieces_of_the_database_that_did_not_change(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    with App(own) as app:
+        submitted(app, 1)
+        first = backed_up(app, folder, piece_bytes=PAGE_BYTES)
+        same = backed_up(app, folder, piece_bytes=PAGE_BYTES)
+        submitted(app, 2)
+        third = backed_up(app, folder, piece_bytes=PAGE_BYTES)
+
+    assert ((first.database_new_bytes or 0) > 0, same.database_new_bytes) == (True, 0)
+    assert 0 < (third.database_new_bytes or 0) < third.database_bytes / 2
+    FolderPlace(folder).remove_old(keep=1)
+    names = (folder / "sets" / third.name / "database.txt").read_text().split()
+    assert {each.name for each in folder.glob("database/??/*")} == set(names)
+    # Without this program: the pieces one after the other are the database.
+    whole = b"".join((folder / "database" / each[:2] / each).read_bytes() for each in names)
+    new = settings_at(tmp_path / "new")
+    assert restore(folder / "sets" / third.name, new).set == third
+    assert (new.data_path / "stateward.db").read_bytes()[100:] == whole[100:]  # opened since
+    with App(new) as app:
+        assert (app.admin.verify().records, app.admin.verify().is_sound) == (2, True)
+
+
+def test_a_piece_of_the_database_that_is_damaged_or_missing_is_named_and_nothing_is_restored(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    with App(own) as app:
+        submitted(app, 1)
+        made = backed_up(app, folder, piece_bytes=PAGE_BYTES)
+    place, new = folder / "sets" / made.name, settings_at(tmp_path / "new")
+    shell = Shell(tmp_path / "own/data")
+    assert shell("backup", str(folder), "--check").exit_code == Exit.OK
+    piece = (place / "database.txt").read_text().split()[-1]
+    file = folder / "database" / piece[:2] / piece
+    file.chmod(0o600)
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+
+    told = shell("backup", str(folder), "--check")
+    assert told.exit_code == Exit.FOUND_PROBLEMS
+    assert told.stdout == f"damaged: database/{piece[:2]}/{piece}\n"
+    with pytest.raises(StoreMismatch, match=f"{piece} in .* is not what was backed up"):
+        restore(place, new)
+    file.unlink()
+    with pytest.raises(StoreMismatch, match=f"{piece} in .* is missing; try another set"):
+        restore(place, new)
+
+    assert [each for each in new.data_path.rglob("*") if each.is_file()] == []
+    with App(own) as app:  # the next set has it again
+        restore(folder / "sets" / backed_up(app, folder, piece_bytes=PAGE_BYTES).name, new)
+
+
+def test_a_set_of_the_former_format_whose_database_is_one_file_is_restored(
+    own: Settings, tmp_path: Path
+) -> None:
+    with App(own) as app:
+        submitted(app, 1)
+        made = backed_up(app, tmp_path / "kept")
+    place = tmp_path / "kept/sets" / made.name
+    names = (place / "database.txt").read_text().split()
+    pieces = [(tmp_path / "kept/database" / each[:2] / each).read_bytes() for each in names]
+    (place / "stateward.db").write_bytes(b"".join(pieces))
+    digest = file_digest(place / "stateward.db")
+    said = msgspec.json.decode((place / "backup.json").read_bytes())
+    del said["database_new_bytes"]
+    (place / "backup.json").write_bytes(
+        msgspec.json.encode({**said, "format": 1, "database_sha256": digest})
+    )
+    (place / "database.txt").unlink()
+    shutil.rmtree(tmp_path / "kept/database")
+
+    restore(place, settings_at(tmp_path / "new"))
+
+    with App(settings_at(tmp_path / "new")) as app:
+        assert app.admin.verify().records == 1
+    (place / "stateward.db").write_bytes(b"".join(pieces) + b"x")
+    with pytest.raises(StoreMismatch, match="its hash is another"):
+        restore(place, settings_at(tmp_path / "2"))
+
+
 def test_a_set_is_private_and_nothing_unfinished_counts(own: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "private"
     with App(own) as app:
@@ -117,9 +210,8 @@ def test_a_new_place_of_backups_and_its_documents_are_for_their_owner_alone(
         submitted(app, 1)
         backed_up(app, folder, tmp_path / "own/settings.yaml")
 
-    documents = folder / "documents"
-    found = [folder, documents, *documents.rglob("*")]
-    assert len(found) >= 4  # a folder by the first digits of the hash, and the document in it
+    found = [folder, *(folder / "documents").rglob("*"), *(folder / "database").rglob("*")]
+    assert len(found) >= 5  # a folder by the first digits of the hash, and the document in it
     assert [each for each in found if each.stat().st_mode & 0o077] == []
 
 
@@ -249,7 +341,7 @@ def test_a_store_is_never_overwritten_and_a_changed_set_is_refused(
 
     with pytest.raises(InvalidRequest, match="there is a store at"):
         restore(place, own)
-    with (place / "stateward.db").open("ab") as file:
+    with (place / "database.txt").open("ab") as file:
         file.write(b"x")
     with pytest.raises(StoreMismatch, match="its hash is another"):
         restore(place, settings_at(tmp_path / "new"))

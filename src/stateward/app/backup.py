@@ -1,15 +1,19 @@
 """Makes backup sets: database, documents, ledger and settings as they were together, in a place that many sets share.
 
     <place>/sets/<time>/backup.json      what the set holds
-                       /stateward.db     the database (PostgreSQL: stateward.pgdump)
+                       /database.txt     the pieces of the SQLite database, in order, one SHA-256 a line
+                       /stateward.pgdump the database, where it is PostgreSQL
                        /documents.txt    the documents that the set needs, one SHA-256 a line
                        /erased.txt       the records of which something was erased by then, with the kinds
                        /ledger/          the mirrored ledger, if there is one
                        /settings.yaml    the settings file, if there is one
 
 The order makes the set consistent while the service runs: first the ledger, which only follows the database; then the
-database at one moment; then the documents that it names, which never change. Only documents that the place does not
-hold yet are copied (`backup_places`).
+database at one moment; then the documents that it names, which never change.
+
+Only what the place does not hold yet is copied (`backup_places`): documents, and pieces of an SQLite file, which one
+after the other are the file. Its pages keep their place when others are written, and ids of records begin with their
+time, so that a day's work changes the end of most tables and little else (docs/explanation/scale.md).
 """
 
 import shutil
@@ -24,6 +28,7 @@ import msgspec
 from stateward import __version__
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup_places import (
+    DATABASE_FILE,
     DOCUMENTS_FILE,
     ERASED_FILE,
     FORMAT,
@@ -36,14 +41,16 @@ from stateward.app.backup_places import (
 )
 from stateward.app.postgres_tools import POSTGRES_FILE, dump_postgres
 from stateward.blobs import pieces_of
-from stateward.core.errors import ArtifactError, InvalidRequest
+from stateward.core.errors import ArtifactError, InvalidRequest, StoreBroken
 from stateward.core.model import Micros, to_iso
 from stateward.settings import Settings
 from stateward.storage.database import Database
 from stateward.storage.erasure import Erasures
 from stateward.storage.last_backup import LAST_BACKUP, LastBackup
 
-SQLITE_FILE = "stateward.db"
+SNAPSHOT_FILE = ".snapshot.db"
+# A multiple of every page size of SQLite. A quarter would be half the bytes for a day's work, and four times the files.
+PIECE_BYTES = 1 << 20
 SETTINGS_FILE = "settings.yaml"
 LEDGER_FOLDER = "ledger"
 DIGESTS_AT_ONCE = 5000
@@ -62,8 +69,10 @@ class Backup:
         database: Database,
         config: Path | None,
         clock: Callable[[], Micros],
+        piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._settings = settings
+        self._piece_bytes = piece_bytes
         self._place = place
         self._database = database
         self._config = config
@@ -87,12 +96,15 @@ class Backup:
         if self._config is not None:
             write_private(place / SETTINGS_FILE, self._config.read_bytes())
         if self._settings.store_path is not None:
-            database = place / SQLITE_FILE
+            database = place / SNAPSHOT_FILE
             _snapshot(self._settings.store_path, database, progress)
             with _open(database) as copy:  # what the snapshot names, not what came after it
                 listed = write_listing(place / DOCUMENTS_FILE, document_digests(copy))
                 _write_erased(place / ERASED_FILE, copy)
                 records, transitions = _size(copy)
+            size = database.stat().st_size
+            digest, new = self._copy_pieces(database, place, name, progress)
+            database.unlink()
         else:
             database = place / POSTGRES_FILE
             # The dump shows a moment between the two lists, and a document of either may be one that it names.
@@ -104,26 +116,51 @@ class Backup:
             both = unique(merge(read_listing(before), document_digests(self._database)))
             listed = write_listing(place / DOCUMENTS_FILE, both)
             before.unlink()
+            size = new = database.stat().st_size
+            digest = file_digest(database)
         documents, listing_digest = listed
-        lacking = self._place.lacking(place, name, read_listing(place / DOCUMENTS_FILE))
-        count, size, missing = self._copy_documents(lacking, progress)
+        lacking = self._place.lacking(DOCUMENTS_FILE, place, name)
+        count, new_bytes, missing = self._copy_documents(lacking, progress)
         return BackupSet(
             format=FORMAT,
             name=name,
             stateward=__version__,
             taken_at=to_iso(now),
             engine="sqlite" if self._settings.store_path is not None else "postgresql",
-            database_sha256=file_digest(database),
-            database_bytes=database.stat().st_size,
+            database_sha256=digest,
+            database_bytes=size,
+            database_new_bytes=new,
             records=records,
             transitions=transitions,
             documents=documents,
             documents_sha256=listing_digest,
             new_documents=count,
-            new_bytes=size,
+            new_bytes=new_bytes,
             has_ledger=has_ledger,
             missing=tuple(missing),
         )
+
+    def _copy_pieces(
+        self, database: Path, place: Path, name: str, progress: Progress
+    ) -> tuple[str, int]:
+        """Store the pieces that no earlier set has; the SHA-256 of the list of all, and how many bytes were new."""
+        own = pieces_of(database, size=self._piece_bytes)
+        _, digest = write_listing(
+            place / DATABASE_FILE, (sha256(piece).hexdigest() for piece in own)
+        )
+        lacking = set(self._place.lacking(DATABASE_FILE, place, name))
+        new = 0
+        with database.open("rb") as file:
+            for number, each in enumerate(read_listing(place / DATABASE_FILE)):
+                if each in lacking:
+                    progress("pieces", number + 1)
+                    lacking.remove(each)
+                    file.seek(number * self._piece_bytes)
+                    stored = self._place.put(DATABASE_FILE, each, [file.read(self._piece_bytes)])
+                    if stored is None:
+                        raise StoreBroken(f"{database} does not read the same twice")
+                    new += stored
+        return digest, new
 
     def _copy_documents(
         self, digests: Iterable[str], progress: Progress
@@ -135,7 +172,7 @@ class Backup:
         for number, digest in enumerate(digests, start=1):
             progress("documents", number)
             try:
-                copied = self._place.put(digest, own.pieces(digest))
+                copied = self._place.put(DOCUMENTS_FILE, digest, own.pieces(digest))
             except ArtifactError:
                 missing.append(digest)
                 continue

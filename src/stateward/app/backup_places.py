@@ -1,13 +1,14 @@
 """Where backup sets lie: a folder, or a prefix of a bucket with the same names in it.
 
     <place>/documents/<2 hex>/<sha256>   every document of every set, once
+    <place>/database/<2 hex>/<sha256>    every piece of an SQLite database of every set, once
     <place>/sets/<time>/backup.json      what the set holds; written last, so a set without it is none
                        /…                its files
     <place>/checkpoints/                 checkpoints of the history, where this is an outside anchor (`anchors`)
 
 In a folder a set is made beside the others and renamed when it is complete. Objects cannot be renamed: there a set is
-made in the data folder and sent file by file, first the list of its documents, so that a removal of old sets that runs
-at the same time sees what it needs, and last `backup.json`, whose name must be free.
+made in the data folder and sent file by file, first the lists of what it shares with others, so that a removal of old
+sets that runs at the same time sees what it needs, and last `backup.json`, whose name must be free.
 """
 
 import fcntl
@@ -34,22 +35,29 @@ from stateward.settings import Settings
 if TYPE_CHECKING:
     from stateward.blobs.bucket import Bucket
 
-FORMAT = 1
+FORMAT = 2  # 1: an SQLite database was one file of its set, `stateward.db`
 MANIFEST = "backup.json"
 DOCUMENTS_FILE = "documents.txt"
+DATABASE_FILE = "database.txt"
 ERASED_FILE = "erased.txt"
-DOCUMENTS, SETS = "documents", "sets"
+SETS = "sets"
+POOLS = {DOCUMENTS_FILE: "documents", DATABASE_FILE: "database"}
+"""The lists of a set, and where in the place the bytes lie that they name by their SHA-256."""
 CHECKPOINTS = "checkpoints"  # of the history, where it is an anchor as well (`anchors`)
 UNFINISHED = ".unfinished-"
 STAGING = ".backup-"
 COPIES = f"{STAGING}copies"
+LOCK = f"{STAGING}lock"
 NAME_FORMAT = "%Y%m%dT%H%M%SZ"
 UNLIMITED = 1 << 62
 ABANDONED_S = 7 * 86_400  # a set in a bucket that is not complete by then was cut off
 
 
 class BackupSet(msgspec.Struct, frozen=True, kw_only=True):
-    """What one set holds. `missing` are documents that records name and that were not to be had when it was made."""
+    """What one set holds. `missing` are documents that records name and that were not to be had when it was made.
+
+    `database_new_bytes` are those that no earlier set held.
+    """
 
     format: int
     name: str
@@ -66,10 +74,11 @@ class BackupSet(msgspec.Struct, frozen=True, kw_only=True):
     new_bytes: int
     has_ledger: bool
     missing: tuple[str, ...] = ()
+    database_new_bytes: int | None = None
 
 
 class BackupPlace(Protocol):
-    """What can be done with the sets of one place."""
+    """What can be done with the sets of one place. `listing` is one of `POOLS`."""
 
     @property
     def location(self) -> str:
@@ -78,11 +87,11 @@ class BackupPlace(Protocol):
     def opened(self, now: Micros) -> AbstractContextManager[tuple[str, Path]]:
         """A new set: its name and an empty folder of this machine to fill."""
 
-    def lacking(self, place: Path, name: str, digests: Iterable[str]) -> Iterator[str]:
-        """Which of the documents of a new set are not here yet; its list is in its folder by now."""
+    def lacking(self, listing: str, place: Path, name: str) -> Iterator[str]:
+        """What a list in the folder of a new set names and is not here; from now on nothing of it is removed."""
 
-    def put(self, digest: str, pieces: Iterable[bytes]) -> int | None:
-        """Store a document; how many bytes, or None if they have another hash."""
+    def put(self, listing: str, digest: str, pieces: Iterable[bytes]) -> int | None:
+        """Store bytes that a list names; how many, or None if they have another hash."""
 
     def complete(self, place: Path, name: str, manifest: bytes) -> None:
         """The set is filled: from now on it is one."""
@@ -99,8 +108,8 @@ class BackupPlace(Protocol):
     def erased(self, name: str) -> str:
         """What was erased when a set was made, as its file says; empty where it has none."""
 
-    def document(self, digest: str) -> Iterator[bytes] | None:
-        """The bytes of a document; None if it is not here."""
+    def read(self, listing: str, digest: str) -> Iterator[bytes] | None:
+        """The bytes that a list names; None if they are not here."""
 
 
 class FolderPlace:
@@ -109,7 +118,7 @@ class FolderPlace:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
         self._sets = self._folder / SETS
-        self._pool = Folder(self._folder / DOCUMENTS)
+        self._pools = {each: Folder(self._folder / name) for each, name in POOLS.items()}
 
     @property
     def location(self) -> str:
@@ -130,13 +139,14 @@ class FolderPlace:
             place.mkdir(mode=0o700)
             yield name, place
 
-    def lacking(self, place: Path, name: str, digests: Iterable[str]) -> Iterator[str]:
-        """The documents that the pool does not hold."""
-        return (digest for digest in digests if not self._pool.holds(digest))
+    def lacking(self, listing: str, place: Path, name: str) -> Iterator[str]:
+        """What the pool does not hold; who removes is refused by the lock."""
+        holds = self._pools[listing].holds
+        return (digest for digest in read_listing(place / listing) if not holds(digest))
 
-    def put(self, digest: str, pieces: Iterable[bytes]) -> int | None:
-        """Store a document in the pool."""
-        stored = self._pool.put_as(digest, pieces, bytes_max=UNLIMITED)
+    def put(self, listing: str, digest: str, pieces: Iterable[bytes]) -> int | None:
+        """Store bytes in the pool."""
+        stored = self._pools[listing].put_as(digest, pieces, bytes_max=UNLIMITED)
         return None if stored is None else stored.size
 
     def complete(self, place: Path, name: str, manifest: bytes) -> None:
@@ -154,20 +164,20 @@ class FolderPlace:
         ]
 
     def remove_old(self, *, keep: int) -> list[str]:
-        """Remove sets, and the documents that no other needs."""
+        """Remove sets, and what no other needs."""
         with _only_one(self._folder):
             gone = surplus(self.sets(), keep)
             for name in gone:
                 shutil.rmtree(self._sets / name)
-            if gone:
-                needed = unique(merge(*map(read_listing, self._sets.glob(f"*/{DOCUMENTS_FILE}"))))
-                for file in _not_among(needed, self._pool_documents()):
+            for listing in POOLS if gone else ():
+                needed = unique(merge(*map(_read_sorted, self._sets.glob(f"*/{listing}"))))
+                for file in _not_among(needed, self._files_of(listing)):
                     file.unlink()
         return gone
 
-    def _pool_documents(self) -> Iterator[Path]:
-        """The documents in the order of their names, one folder of 256 after the other."""
-        for folder in sorted(self._folder.glob(f"{DOCUMENTS}/??")):
+    def _files_of(self, listing: str) -> Iterator[Path]:
+        """The files of a pool in the order of their names, one folder of 256 after the other."""
+        for folder in sorted(self._folder.glob(f"{POOLS[listing]}/??")):
             yield from sorted(folder.iterdir())
 
     def erased(self, name: str) -> str:
@@ -180,9 +190,10 @@ class FolderPlace:
         """The folder of the set."""
         yield self._sets / name
 
-    def document(self, digest: str) -> Iterator[bytes] | None:
+    def read(self, listing: str, digest: str) -> Iterator[bytes] | None:
         """From the pool."""
-        return self._pool.pieces(digest) if self._pool.holds(digest) else None
+        pool = self._pools[listing]
+        return pool.pieces(digest) if pool.holds(digest) else None
 
 
 class BucketPlace:
@@ -202,8 +213,8 @@ class BucketPlace:
         return self._connect("")
 
     @cached_property
-    def _pool(self) -> "Bucket":
-        return self._connect(f"/{DOCUMENTS}")
+    def _pools(self) -> "dict[str, Bucket]":
+        return {each: self._connect(f"/{name}") for each, name in POOLS.items()}
 
     def _connect(self, below: str) -> "Bucket":
         from stateward.blobs.bucket import Bucket
@@ -231,7 +242,7 @@ class BucketPlace:
     @contextmanager
     def _staging(self) -> Iterator[Path]:
         self._settings.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _only_one(self._settings.data_path, f"{STAGING}lock"):
+        with _only_one(self._settings.data_path, LOCK):
             for left in self._settings.data_path.glob(f"{STAGING}set-*"):
                 shutil.rmtree(left)
             try:
@@ -251,25 +262,26 @@ class BucketPlace:
             if each.split("/")[1] not in whole and each.split("/")[1] < limit:
                 self._bucket.remove_named(each)
 
-    def lacking(self, place: Path, name: str, digests: Iterable[str]) -> Iterator[str]:
-        """Send the list, and then see what the bucket does not have; one listing, not a request for each."""
-        self._bucket.send_named(place / DOCUMENTS_FILE, f"{SETS}/{name}/{DOCUMENTS_FILE}")
-        known = set(self._pool.digests())
-        return (digest for digest in digests if digest not in known)
+    def lacking(self, listing: str, place: Path, name: str) -> Iterator[str]:
+        """Send the list, and then see what the bucket does not have; it is listed once, not asked for each."""
+        self._bucket.send_named(place / listing, f"{SETS}/{name}/{listing}")
+        known = set(self._pools[listing].digests())
+        return (digest for digest in read_listing(place / listing) if digest not in known)
 
-    def put(self, digest: str, pieces: Iterable[bytes]) -> int | None:
-        """Send a document."""
+    def put(self, listing: str, digest: str, pieces: Iterable[bytes]) -> int | None:
+        """Send bytes."""
+        pool = self._pools[listing]
         try:
-            stored = self._pool.put_as(digest, pieces, bytes_max=UNLIMITED)
+            stored = pool.put_as(digest, pieces, bytes_max=UNLIMITED)
         finally:
-            self._pool.drop_copy(digest)
+            pool.drop_copy(digest)
         return None if stored is None else stored.size
 
     def complete(self, place: Path, name: str, manifest: bytes) -> None:
         """Send all files, and last what the set holds."""
         for path in sorted(each for each in place.rglob("*") if each.is_file()):
             below = path.relative_to(place).as_posix()
-            if below != DOCUMENTS_FILE:
+            if below not in POOLS:
                 self._bucket.send_named(path, f"{SETS}/{name}/{below}")
         write_private(place / MANIFEST, manifest)
         self._bucket.send_named(place / MANIFEST, f"{SETS}/{name}/{MANIFEST}")
@@ -283,21 +295,22 @@ class BucketPlace:
         ]
 
     def remove_old(self, *, keep: int) -> list[str]:
-        """Remove sets, what they hold first: one that was cut off is none. Then documents that no set needs."""
-        gone = surplus(self.sets(), keep)
-        for name in gone:
-            self._bucket.remove_named(f"{SETS}/{name}/{MANIFEST}")
-            for each in self._bucket.names(f"{SETS}/{name}/"):
-                self._bucket.remove_named(each)
-        if gone:
-            needed = {
-                digest
-                for each in self._bucket.names(f"{SETS}/")
-                if each.endswith(f"/{DOCUMENTS_FILE}")
-                for digest in self._bucket.read_named(each).decode().split()
-            }
-            for digest in set(self._pool.digests()) - needed:
-                self._pool.remove(digest)
+        """Remove sets, what they hold first: one that was cut off is none. Then what no set needs."""
+        with _only_one(self._settings.data_path, LOCK):
+            gone = surplus(self.sets(), keep)
+            for name in gone:
+                self._bucket.remove_named(f"{SETS}/{name}/{MANIFEST}")
+                for each in self._bucket.names(f"{SETS}/{name}/"):
+                    self._bucket.remove_named(each)
+            for listing in POOLS if gone else ():
+                needed = {
+                    digest
+                    for each in self._bucket.names(f"{SETS}/")
+                    if each.endswith(f"/{listing}")
+                    for digest in self._bucket.read_named(each).decode().split()
+                }
+                for digest in set(self._pools[listing].digests()) - needed:
+                    self._pools[listing].remove(digest)
         return gone
 
     def erased(self, name: str) -> str:
@@ -314,9 +327,10 @@ class BucketPlace:
                 self._bucket.fetch_named(each, place / each.removeprefix(prefix))
             yield place
 
-    def document(self, digest: str) -> Iterator[bytes] | None:
+    def read(self, listing: str, digest: str) -> Iterator[bytes] | None:
         """From the bucket."""
-        return self._pool.pieces(digest) if self._pool.holds(digest) else None
+        pool = self._pools[listing]
+        return pool.pieces(digest) if pool.holds(digest) else None
 
 
 def place_at(where: str | Path, settings: Settings) -> BackupPlace:
@@ -381,7 +395,7 @@ def free_name(now: Micros, taken: Iterable[str]) -> str:
 
 
 def write_listing(path: Path, digests: Iterable[str]) -> tuple[int, str]:
-    """Write a list of documents, one a line, durable on return; how many, and the SHA-256 of the file."""
+    """Write a list, one SHA-256 a line, durable on return; how many, and the SHA-256 of the file."""
     count, digest = 0, sha256()
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         for each in digests:
@@ -395,9 +409,15 @@ def write_listing(path: Path, digests: Iterable[str]) -> tuple[int, str]:
 
 
 def read_listing(path: Path) -> Iterator[str]:
-    """The documents of a list, in its order; a set may name millions, so not all are in memory."""
+    """What a list names, in its order; a set may name millions of documents, so not all are in memory."""
     with path.open(encoding="ascii") as lines:
         yield from (line.rstrip("\n") for line in lines)
+
+
+def _read_sorted(path: Path) -> Iterator[str]:
+    """What a list names, in the order of names. Documents are listed so; pieces of a database as they follow there."""
+    listed = read_listing(path)
+    return iter(sorted(listed)) if path.name == DATABASE_FILE else listed
 
 
 def unique(ordered: Iterable[str]) -> Iterator[str]:

@@ -1,38 +1,44 @@
 """Bringing an installation back from a backup set, and saying what is known elsewhere and missing in it.
 
-Everything is checked before the first file is written, and the database comes last: an installation that was only half
-restored has no records, and the same command can be given again.
+Lists are checked before the first file is written, and pieces of the database as they are put together beside its
+place. It gets its name last: an installation that was only half restored has no records, and the same command can be
+given again.
 """
 
 import os
 import shutil
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup import (
     LEDGER_FOLDER,
-    SQLITE_FILE,
     Progress,
     file_digest,
 )
 from stateward.app.backup_places import (
+    DATABASE_FILE,
     DOCUMENTS_FILE,
+    POOLS,
     UNLIMITED,
     BackupPlace,
     BackupSet,
     opened_set,
+    read_listing,
     read_manifest,
     sync_folder,
 )
 from stateward.app.databases import open_database
 from stateward.app.known_elsewhere import Elsewhere, compare_elsewhere, read_checkpoint_file
 from stateward.app.postgres_tools import POSTGRES_FILE, run_postgres_tool, without_password
-from stateward.blobs import ArtifactStore
+from stateward.blobs import ArtifactStore, pieces_of
 from stateward.core.errors import InvalidRequest, StoreError, StoreMismatch
 from stateward.settings import Settings
+
+SQLITE_FILE = "stateward.db"  # of sets before `PIECES_FORMAT`
+PIECES_FORMAT = 2
 
 
 class Restored(Elsewhere, frozen=True, kw_only=True):
@@ -74,17 +80,56 @@ def _bring_back(
     made = read_manifest(files)
     _refuse_other_engine(made, settings)
     listing = (files / DOCUMENTS_FILE).read_text()
-    database = files / (SQLITE_FILE if made.engine == "sqlite" else POSTGRES_FILE)
+    database = files / _database_file(made)
     if file_digest(database) != made.database_sha256:
         raise StoreMismatch(f"{database} is not the file that was backed up: its hash is another")
     if sha256(listing.encode()).hexdigest() != made.documents_sha256:
         raise StoreMismatch(f"{files / DOCUMENTS_FILE} was changed since the backup")
     own = open_artifacts(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    missing = _copy_documents(place, listing.split(), own, progress)
-    _copy_ledger(files, settings)
-    _copy_database(database, settings)
+    if settings.store_path is None:
+        missing = _copy_documents(place, listing.split(), own, progress)
+        _copy_ledger(files, settings)
+        _restore_postgres(database, settings.store.url)
+        _grant_rights(settings)
+        return made, missing
+    with _put_together(database, place, settings.store_path, progress) as whole:
+        missing = _copy_documents(place, listing.split(), own, progress)
+        _copy_ledger(files, settings)
+        whole.replace(settings.store_path)
+        sync_folder(settings.store_path.parent)
     return made, missing
+
+
+def check_set(
+    where: Path | str, settings: Settings, *, progress: Progress = lambda *_: None
+) -> list[str]:
+    """Read all that a set needs; the names of the files that are missing, or have another hash than then."""
+    with opened_set(where, settings) as (files, place):
+        made = read_manifest(files)
+        listed = {_database_file(made): made.database_sha256, DOCUMENTS_FILE: made.documents_sha256}
+        bad = [each for each, digest in listed.items() if file_digest(files / each) != digest]
+        gone = set(made.missing)
+        for listing in (each for each in POOLS if (files / each).exists()):
+            for number, digest in enumerate(read_listing(files / listing), start=1):
+                progress(POOLS[listing], number)
+                if digest not in gone and not _is_whole(place, listing, digest):
+                    bad.append(f"{POOLS[listing]}/{digest[:2]}/{digest}")
+    return list(dict.fromkeys(bad))
+
+
+def _is_whole(place: BackupPlace, listing: str, digest: str) -> bool:
+    actual = sha256()
+    for piece in place.read(listing, digest) or ():
+        actual.update(piece)
+    return actual.hexdigest() == digest
+
+
+def _database_file(made: BackupSet) -> str:
+    """The file whose hash the set knows: the database, or the list of its pieces."""
+    if made.engine != "sqlite":
+        return POSTGRES_FILE
+    return SQLITE_FILE if made.format < PIECES_FORMAT else DATABASE_FILE
 
 
 def _copy_documents(
@@ -95,7 +140,7 @@ def _copy_documents(
         progress("documents", number)
         if own.holds(digest) and own.verify(digest):
             continue
-        pieces = place.document(digest)
+        pieces = place.read(DOCUMENTS_FILE, digest)
         if pieces is None or own.put_as(digest, pieces, bytes_max=UNLIMITED) is None:
             missing.append(digest)
     return missing
@@ -111,20 +156,39 @@ def _copy_ledger(place: Path, settings: Settings) -> None:
     shutil.copytree(source, mirror, dirs_exist_ok=True)
 
 
-def _copy_database(database: Path, settings: Settings) -> None:
-    to = settings.store_path
-    if to is None:
-        _restore_postgres(database, settings.store.url)
-        _grant_rights(settings)
-        return
+@contextmanager
+def _put_together(
+    database: Path, place: BackupPlace, to: Path, progress: Progress
+) -> Iterator[Path]:
+    """An SQLite database, complete and durable beside the place that it belongs to; removed unless it went there."""
     to.parent.mkdir(parents=True, exist_ok=True)
     incoming = to.with_name(f".{to.name}.restoring")
-    shutil.copyfile(database, incoming)
-    incoming.chmod(0o600)
-    with incoming.open("rb+") as file:
-        os.fsync(file.fileno())
-    incoming.replace(to)
-    sync_folder(to.parent)
+    try:
+        with os.fdopen(
+            os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
+        ) as file:
+            file.writelines(_database_pieces(database, place, progress))
+            file.flush()
+            os.fsync(file.fileno())
+        yield incoming
+    finally:
+        incoming.unlink(missing_ok=True)
+
+
+def _database_pieces(database: Path, place: BackupPlace, progress: Progress) -> Iterator[bytes]:
+    if database.name == SQLITE_FILE:  # its hash was that of the set
+        yield from pieces_of(database)
+        return
+    for number, digest in enumerate(read_listing(database), start=1):
+        progress("pieces", number)
+        found = place.read(DATABASE_FILE, digest)
+        piece = None if found is None else b"".join(found)
+        if piece is None or sha256(piece).hexdigest() != digest:
+            what = "missing" if piece is None else "not what was backed up: its hash is another"
+            raise StoreMismatch(
+                f"{POOLS[DATABASE_FILE]}/{digest[:2]}/{digest} in {place.location} is {what}; try another set"
+            )
+        yield piece
 
 
 def _restore_postgres(database: Path, url: str) -> None:

@@ -8,11 +8,12 @@ import click
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
+from stateward.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stateward.app.backup_places import BackupSet
+    from stateward.app.backup_places import BackupPlace, BackupSet
     from stateward.app.known_elsewhere import Elsewhere
 
 SHOWN_MAX = 10
@@ -25,6 +26,7 @@ SHOWN_MAX = 10
         "stateward backup /mnt/backup/stateward",
         "stateward backup /mnt/backup/stateward --keep 14",
         "stateward backup /mnt/backup/stateward --list",
+        "stateward backup /mnt/backup/stateward --check",
         "stateward backup s3://bucket/stateward --keep 14",
     ],
 )
@@ -33,13 +35,22 @@ SHOWN_MAX = 10
     "--keep", metavar="N", type=click.IntRange(min=1), help="Remove all but the newest N sets."
 )
 @click.option("--list", "is_list", is_flag=True, help="Make none: show those that there are.")
+@click.option(
+    "--check",
+    "is_check",
+    is_flag=True,
+    help="Make none: read all that the newest set needs, and compare it with its hashes.",
+)
 @pass_context
-def backup(context: CliContext, where: str, *, keep: int | None, is_list: bool) -> Exit:
+def backup(
+    context: CliContext, where: str, *, keep: int | None, is_list: bool, is_check: bool
+) -> Exit:
     """Back up database, documents, ledger and settings as one set.
 
     Into a folder, or into object storage (s3://, gs://, az://; credentials from the environment, endpoint and region
-    of `artifacts`). Works while the service runs. Documents that an earlier set there holds are not copied again. The
-    set is complete and durable when this ends with 0; with 1 it is complete but for the documents that are listed.
+    of `artifacts`). Works while the service runs. Documents and pieces of an SQLite database that an earlier set there
+    holds are not copied again. The set is complete and durable when this ends with 0; with 1 it is complete but for the
+    documents that are listed.
     """
     from stateward.app.backup import Backup
     from stateward.app.backup_places import place_at
@@ -47,6 +58,8 @@ def backup(context: CliContext, where: str, *, keep: int | None, is_list: bool) 
     place = place_at(where, context.settings())
     if is_list:
         return _show_sets(context, place.sets())
+    if is_check:
+        return _check(context, place)
     with context.local_app() as app:
         maker = Backup(
             app.settings, place, database=app.database, config=context.config, clock=app.clock
@@ -131,6 +144,32 @@ def restore(
     return Exit.OK if verdict.is_sound and not found.is_behind else Exit.FOUND_PROBLEMS
 
 
+def _check(context: CliContext, place: "BackupPlace") -> Exit:
+    """Sets share what did not change, so a file that a disk has damaged is missing in all of them."""
+    from stateward.app.restore import check_set
+
+    sets = place.sets()
+    if not sets:
+        raise InvalidRequest(f"there is no backup set in {place.location}")
+    newest = f"{place.location}/sets/{sets[-1].name}"
+    bad = check_set(
+        newest,
+        context.settings(),
+        progress=lambda what, count: context.progress(f"{what}: {count:,}"),
+    )
+    if context.json:
+        context.emit({"set": sets[-1].name, "damaged": bad})
+        return Exit.FOUND_PROBLEMS if bad else Exit.OK
+    for each in bad:
+        write(f"damaged: {each}")
+    context.say(
+        f"{newest} is damaged: remove these files, and the next set stores them anew as far as they are still here"
+        if bad
+        else f"{newest} is sound"
+    )
+    return Exit.FOUND_PROBLEMS if bad else Exit.OK
+
+
 def _compare(context: CliContext, checkpoints: tuple[Path, ...]) -> Exit:
     """What is known elsewhere, for who has brought a database back without us."""
     from stateward.app.backup_places import place_at
@@ -158,8 +197,10 @@ def _plain(value: "BackupSet | Elsewhere") -> dict[str, object]:
 
 def _describe_set(made: "BackupSet", location: str) -> str:
     size = f"{made.new_bytes / 1e6:,.1f} MB"
+    database = f"{made.database_bytes / 1e6:,.1f} MB"
+    new = f"{(made.database_new_bytes or 0) / 1e6:,.1f} MB"
     return (
-        f"{plural(made.records, 'record')}, {plural(made.transitions, 'transition')} and "
+        f"{plural(made.records, 'record')}, {plural(made.transitions, 'transition')} ({database}, {new} new) and "
         f"{plural(made.documents, 'document')} ({made.new_documents:,} new, {size}) are in "
         f"{location}/sets/{made.name}"
     )
