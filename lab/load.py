@@ -51,19 +51,20 @@ WHERE = """## Where the time goes
 
 Shares of processor time, by profiles of single processes under this load, not by this run.
 
-The API: 45 % is its event loop, a third the threads that store documents, a sixth the writer, which commits together
-what has come meanwhile, a twentieth the thread that looks up the caller's key. Of the event loop, about a quarter
-each is HTTP itself (h11, which is Python), the routing, parameters and answers of the framework, the loop's own work
-with the hand-overs between threads, and what is ours: the form, the rights, the submission. Storing a document is two
-syncs, of its bytes and of the folder that names it: that is the price of *answered means stored*, and most of it is
-spent in the kernel. A document passes the event loop once on its way to the disk and the database: the thread that
+The API: two fifths are its event loop, as much the threads that store documents, a sixth the writer, which commits
+together what has come meanwhile, a twentieth the thread that looks up the caller's key. Of the event loop, a quarter is
+HTTP itself with its system calls, another the routing, parameters and answers of the framework; the rest is the loop's
+own work with the hand-overs between threads, and what is ours: the form, the rights, the submission. Storing a document
+is two syncs, of its bytes and of the folder that names it: that is the price of *answered means stored*, and most of it
+is spent in the kernel. A document passes the event loop once on its way to the disk and the database: the thread that
 stored it hands it to the writer itself. Changes that other processes commit wake the loop only where a request waits
 for one.
 
 What was tried: a file without a name until it is linked, or a rename instead of a link, saves an eighth of the
-storing at most and is not to be had on every file system; ten threads for storing instead of four changed nothing
-that could be told from noise. Not tried, because it would weaken what is promised: to remember for a second that a
-key is valid (a revoked key is refused from the next request on), and one sync instead of two.
+storing at most and is not to be had on every file system; ten threads for storing instead of four, uvloop, head and
+body of an answer in one system call, and threads that take turns more often than every 5 ms changed nothing that could
+be told from noise. Not tried, because it would weaken what is promised: to remember for a second that a key is valid (a
+revoked key is refused from the next request on), and one sync instead of two.
 
 The children: of what the two stages of a ten-row CSV take, four fifths is `parse`, spread over a hundred small
 decisions (encoding, delimiter, headings, order of dates, decimal sign, sign, profile of the bank); the largest of

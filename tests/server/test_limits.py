@@ -6,7 +6,7 @@ import socket
 import struct
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import count
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,7 +16,13 @@ from litestar.connection import ASGIConnection
 
 from stateward.engine.system import raise_open_files
 from stateward.server.auth import session_cookie
-from stateward.server.connections import FULL, BoundedProtocol, Connections
+from stateward.server.connections import (
+    FULL,
+    HEAD_BYTES_MAX,
+    PIPELINED_MAX,
+    BoundedProtocol,
+    Connections,
+)
 from stateward.server.paging import list_name
 from stateward.server.strict import DEPTH_MAX
 from stateward.server.throttle import LIMITS, WINDOW_S, Failures, account_of, address_of
@@ -160,6 +166,114 @@ def test_a_body_that_drips_is_too_slow_and_one_that_flows_is_not() -> None:
         await asyncio.sleep(0)
 
     asyncio.run(play())
+
+
+def ask(api: ApiClient, *pieces: bytes) -> bytes:
+    """All that the service says to these bytes, until it closes the connection."""
+    said = b""
+    with connection(api) as made, suppress(ConnectionError):
+        for piece in pieces:
+            made.sendall(piece)
+        while piece := made.recv(65536):
+            said += piece
+    return said
+
+
+@pytest.mark.parametrize(
+    ("begin", "endless"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b"X-More: " + b"a" * 8000 + b"\r\n"),
+        (b"GET /", b"a" * 8000),
+    ],
+)
+def test_a_head_without_an_end_is_refused(shared: ApiClient, begin: bytes, endless: bytes) -> None:
+    said = ask(shared, begin, *[endless] * (2 + HEAD_BYTES_MAX // 8000))
+
+    assert said.startswith(b"HTTP/1.1 431 ") or not said  # reset, where bytes were under way
+
+
+@pytest.mark.parametrize("endless", [b"0\r\nA: ", b"5;"])
+def test_what_follows_a_body_has_an_end_too(endless: bytes) -> None:
+    async def play() -> None:
+        own = Connections(ApiSettings())
+        protocol, transport = made(own)
+        protocol.data_received(
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+        )
+        protocol.data_received(endless)
+        for _ in range(2):
+            assert not transport.is_aborted
+            protocol.data_received(b"z" * (HEAD_BYTES_MAX // 2))
+
+        assert transport.is_aborted
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+def test_fields_after_a_body_are_not_taken_for_the_head() -> None:
+    async def play() -> None:
+        protocol, _ = made(Connections(ApiSettings()))
+
+        protocol.data_received(
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"5\r\nhello\r\n0\r\nAuthorization: Bearer sw_x\r\n\r\n"
+        )
+
+        assert [name for name, _ in protocol.headers] == [b"host", b"transfer-encoding"]
+        assert not protocol.cycle.more_body
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+def test_more_requests_ahead_than_are_kept_end_the_connection() -> None:
+    async def play() -> None:
+        request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        (few, few_kept), (many, many_dropped) = (made(Connections(ApiSettings())) for _ in "ab")
+
+        few.data_received(request * PIPELINED_MAX)
+        many.data_received(request * (PIPELINED_MAX + 2))
+
+        assert (few_kept.is_aborted, many_dropped.is_aborted) == (False, True)
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /healthz HTTP/1.1\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+        b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST /uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n",
+    ],
+)
+def test_a_request_that_two_servers_could_read_differently_is_400(
+    shared: ApiClient, head: bytes
+) -> None:
+    assert ask(shared, head).startswith(b"HTTP/1.1 400 ")
+
+
+def test_an_upload_that_offers_another_protocol_is_read_whole(shared: ApiClient) -> None:
+    # As curl --http2 sends it. The parser alone would take the form for the other protocol, and drop it.
+    form = (
+        b'--b\r\nContent-Disposition: form-data; name="source_type"\r\n\r\nbank_csv\r\n'
+        b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n%b\r\n--b--\r\n'
+    ) % statement(next(NUMBERS))
+    head = (
+        b"POST /uploads HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+        b"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n"
+        b"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n\r\n"
+    ) % len(form)
+    after = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    said = ask(shared, head, form, after)
+
+    assert said.startswith(b"HTTP/1.1 201 ")
+    assert b"HTTP/1.1 200 " in said  # and the connection goes on as it was
 
 
 def test_the_soft_limit_of_open_files_is_raised_and_never_lowered() -> None:

@@ -4,7 +4,7 @@ A connection costs a descriptor and some memory before it has said a word, so th
 all of them away from the coordinator and the worker in the same process. There is a most. A new connection beyond it
 takes the place of the one that has been idle longest; only where all are busy is it refused with 503. What is too slow
 is closed: a request whose head is not whole in time, a body that comes in slower than any line, a connection that asks
-nothing more.
+nothing more. The parser (llhttp, by httptools) is fast and sets no limits: those of a head are set here as well.
 """
 
 import asyncio
@@ -13,8 +13,9 @@ from collections import OrderedDict
 from functools import partial
 from typing import Any
 
+import httptools
 from uvicorn.config import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from stateward.settings.server import ApiSettings
@@ -24,6 +25,15 @@ SWEEP_S = 1.0
 BODY_BYTES_PER_S = 1024
 # Descriptors that connections leave to the database, documents, children and the log.
 OPEN_FILES_RESERVED = 256
+# What may come without a head being whole or a byte of a body: the parser keeps all of it. One read may go beyond.
+HEAD_BYTES_MAX = 64 << 10
+# Requests that a client sends before it has heard the answers: each is kept until those before it are answered.
+PIPELINED_MAX = 32
+INVALID = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 30\r\n"
+    b"Connection: close\r\n\r\nInvalid HTTP request received."
+)
+HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
     b"Connection: close\r\n\r\n"
@@ -95,7 +105,7 @@ class Connections:
             self.sweep(loop.time())
 
 
-class BoundedProtocol(H11Protocol):
+class BoundedProtocol(HttpToolsProtocol):
     """A connection that knows how long it has kept its place."""
 
     def __init__(
@@ -113,6 +123,10 @@ class BoundedProtocol(H11Protocol):
         """When it became idle, began to send the head of a request, or began to send a body."""
         self._is_begun = False
         self._received = 0
+        self._fruitless = 0
+        """Bytes since the last head or piece of a body."""
+        self._is_in_head = False
+        self._hosts = 0
 
     @property
     def is_busy(self) -> bool:
@@ -160,9 +174,78 @@ class BoundedProtocol(H11Protocol):
         elif not self._is_begun:
             self._is_begun = True
             self._since = self.loop.time()
-        super().data_received(data)
+        self._fruitless += len(data)
+        self._unset_keepalive_if_required()
+        self._parse(data)
+        if self._fruitless > HEAD_BYTES_MAX or len(self.pipeline) > PIPELINED_MAX:
+            self._refuse(HEAD_TOO_LARGE)
         if self.is_busy and not was_busy:
             self._begin()
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._parse(self._head_without_upgrade() + data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self.logger.warning("Invalid HTTP request received.")
+            self._refuse(INVALID)
+
+    def _head_without_upgrade(self) -> bytes:
+        """The head of a request that asks for another protocol, which a server may ignore, and this one does.
+
+        The parser would take what follows for the other protocol, the body of the request among it.
+        """
+        version = self.parser.get_http_version().encode()
+        self.parser = httptools.HttpRequestParser(self)
+        lines = [self.scope["method"].encode() + b" " + self.url + b" HTTP/" + version]
+        lines += [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        return b"\r\n".join((*lines, b"", b""))
+
+    def _refuse(self, answer: bytes) -> None:
+        """End it with an answer, unless that of a request before it is under way."""
+        if self.is_busy:
+            self.drop()
+        else:
+            self.transport.write(answer)
+            self.transport.close()
+
+    # Called by the parser
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        super().on_message_begin()
+        self._is_in_head, self._hosts = True, 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A field of the head; those that follow a body are not let into what was said before it."""
+        if self._is_in_head:
+            super().on_header(name, value)
+            self._hosts += name.lower() == b"host"
+
+    def on_headers_complete(self) -> None:
+        """Begin the request. It must name one host (RFC 9112, 3.2), and the parser does not ask."""
+        self._is_in_head, self._fruitless = False, 0
+        method = self.parser.get_method()
+        if method == b"CONNECT" or self._hosts > 1:
+            raise ValueError("not for this server")  # of which the parser makes an error of its own
+        if not self._hosts and self.parser.get_http_version() != "1.0":
+            raise ValueError("it names no host")
+        if self.parser.should_upgrade():
+            self.scope["method"] = method.decode("ascii")
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body."""
+        self._fruitless = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The end of a request; one that asks for another protocol is read again without that."""
+        self._fruitless = 0
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """It is idle, or goes on with what was sent ahead."""

@@ -104,6 +104,7 @@ class Server:
         config = uvicorn.Config(
             around(beside or app, own),
             http=connections.protocol(),
+            ws="none",
             backlog=ACCEPTED_AT_ONCE,
             log_config=None,
             log_level="warning",
