@@ -14,6 +14,7 @@ from lab.documents.statements import broken
 from lab.documents.statements.paper import A4, LETTER, Paper
 from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
 from stateward.pipelines.labs.evaluate import judge_report
+from stateward.workers.sdk import Completed
 from tests.pipelines.labs.reading import failure, normalized, parsed, results
 from tests.pipelines.two_stages import JsonRow as Row
 from tests.pipelines.two_stages import rows_of
@@ -184,13 +185,17 @@ def read_plain(
     folder: Path, *lines: tuple[tuple[float, str], ...], size: tuple[float, float] = A4
 ) -> list[Row]:
     """Lines of texts at their places, below a letterhead."""
+    return results(folder, plain_pdf(*lines, size=size))
+
+
+def plain_pdf(*lines: tuple[tuple[float, str], ...], size: tuple[float, float] = A4) -> bytes:
     paper = Paper(size)
     paper.page()
     paper.text(50, 60, "Example Laboratory, a report of results for a test document, Mr. Example")
     for at, line in enumerate(lines):
         for x, text in line:
             paper.text(x, 120 + 14 * at, text)
-    return results(folder, paper.pdf())
+    return paper.pdf()
 
 
 def table(
@@ -277,6 +282,124 @@ def test_words_of_a_value_that_reach_over_the_next_columns_are_the_value(tmp_pat
     )
 
     assert found[1]["printed"] == {"value": "speckled, with nuclear dots"}
+
+
+def test_two_headings_without_a_gap_are_two_columns(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Test"), (200, "Result"), (260, "Unit"), (330, "Biological Ref. IntervalMethod")),
+        ((50, "AST"), (200, "20"), (260, "U/L"), (330, "<35"), (445, "CLIA")),
+        ((50, "GGT"), (200, "40"), (260, "U/L"), (330, "<55"), (445, "ISE")),
+    )
+
+    assert [each["printed"]["range"] for each in found] == ["<35", "<55"]
+
+
+def test_two_columns_of_unknown_headings_with_rising_numbers_are_the_limits(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Test"), (200, "Result"), (260, "Unit"), (350, "Qwert"), (450, "Zuiop")),
+        ((50, "Sodium"), (200, "140"), (260, "mmol/L"), (350, "136"), (450, "145")),
+        ((50, "Potassium"), (200, "4.1"), (260, "mmol/L"), (350, "3.5"), (450, "5.1")),
+        ((50, "Chloride"), (200, "101"), (260, "mmol/L"), (350, "98"), (450, "107")),
+    )
+
+    assert [(each["low"], each["high"]) for each in found] == [
+        ("136", "145"),
+        ("3.5", "5.1"),
+        ("98", "107"),
+    ]
+    assert not any(each.get("problems") for each in found)
+
+
+def test_a_word_as_a_value_keeps_its_plus_beside_a_flag(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, ("Nitrite", "1+ A", "", "Negative"), ("Urine ketones", "2+ *", "", "Negative")
+    )
+
+    assert [each["printed"]["value"] for each in found] == ["1+", "2+"]
+    assert [each["printed"]["flag"] for each in found] == ["A", "*"]
+
+
+def test_a_damaged_number_before_its_unit_is_flagged(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, ("Sodium", "140", "mmol/L", "136-145"), ("Ferritin", "71# ng/mL", "", "")
+    )
+
+    assert "VALUE_UNREAD" in found[1]["problems"]
+
+
+def test_a_damaged_number_of_a_report_without_headings_is_flagged(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Sodium"), (300, "140 mmol/L"), (430, "[136 - 145]")),
+        ((50, "Albumin"), (300, "3# g/L"), (430, "[35 - 52]")),
+    )
+
+    assert "ROW_UNREAD" in found[1]["problems"]
+
+
+def test_words_below_a_damaged_number_are_no_part_of_it(tmp_path: Path) -> None:
+    found = read(tmp_path, ("Sodium", "14.#", "mmol/L", "136-145"), ("", "Zzz and Yyy", "", ""))
+
+    assert [each["printed"]["value"] for each in found] == ["14.#"]
+    assert "VALUE_UNREAD" in found[0]["problems"]
+
+
+def test_a_card_has_its_flag_beside_the_name_and_its_value_below(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Your Test Results"),),
+        ((50, "Calcium"), (500, "High")),
+        ((50, "Your value: 11.8 mg/dL"),),
+        ((50, "Standard range: 8.6-10.3 mg/dL"),),
+    )
+
+    assert [(each["test"], each["value"], each["printed"]["flag"]) for each in found] == [
+        ("Calcium", "11.8", "High")
+    ]
+
+
+def test_a_title_in_larger_print_is_no_part_of_the_row_above(tmp_path: Path) -> None:
+    paper = Paper(A4)
+    paper.page()
+    for x, text in zip(
+        (50, 150, 300, 400), ("Test", "Normal range", "Result", "Units"), strict=True
+    ):
+        paper.text(x, 120, text, size=9)
+    for x, text in zip((50, 150, 300, 400), ("Sodium", "136-145", "140", "mmol/L"), strict=True):
+        paper.text(x, 134, text, size=9)
+    paper.text(160, 148, "Zzz / Yyy", size=11)
+    for x, text in zip((50, 150, 300, 400), ("Potassium", "3.5-5.1", "4.1", "mmol/L"), strict=True):
+        paper.text(x, 162, text, size=9)
+
+    found = results(tmp_path, paper.pdf())
+
+    assert [each["test"] for each in found] == ["Sodium", "Potassium"]
+    assert not any(each.get("problems") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("label", "collected", "note"),
+    [
+        ("Data/godz. pobrania", "2026-09-25", ""),
+        ("Qwertz", "", "NO_DATE"),
+        ("Date of birth", "", ""),
+    ],
+)
+def test_a_date_whose_label_is_not_known_is_told(
+    tmp_path: Path, label: str, collected: str, note: str
+) -> None:
+    pdf = plain_pdf(
+        ((50, f"{label}: 25.09.2026"),),
+        ((50, "Sodium"), (300, "140"), (340, "mmol/L"), (430, "(136-145)")),
+    )
+
+    result = parsed(tmp_path, pdf)
+
+    assert isinstance(result, Completed)
+    assert rows_of(normalized(result))[0].get("collected", "") == collected
+    assert str(result.facts.get("notes", "")).strip("['").partition(":")[0] == note
 
 
 def test_a_table_goes_on_over_pages_without_headings(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from stateward.pipelines.labs.values import plain, read_value, vote_decimal
         ("-2.1", "quantity", "", "-2.1"),
         ("0-2", "interval", "", "0"),
         (">100,000", "quantity", ">", "100000"),
+        ("3,36,000", "quantity", "", "336000"),
     ],
 )
 def test_a_number_is_read_exactly(text: str, kind: str, comparator: str, number: str) -> None:

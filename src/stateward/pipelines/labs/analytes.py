@@ -21,6 +21,10 @@ _QUALIFIERS = frozenset(
     "corrected adjusted fetal ratio quotient index antibody antibodies ab ak igg igm iga ige clearance".split()
 )  # fmt: skip
 _IN_SERUM = re.compile(r" (?:i|im|in) (?:s|p|ser|serum|plasma|blut|vollblut)$")
+_IN_URINE = re.compile(
+    r"(?:\b(?:im|in|i|na|nell|nelle|w|en|de|dans|les|della|delle|v|idrarda) )*"
+    r"\b(?:urin|urine|urines|urina|orina|harn|moczu|urinaires?|urinario|urinarias?|urinari|moci|vizelet)\b"
+)
 # Plasma, serum and blood before a name; not of P-Amylase, S-100 or B-Lymphocytes, which are other tests.
 _PREFIX = re.compile(
     r"(?:f?[PS]-(?!amyl|100|anca)|(?:S|Se|Sr|Ser|P|B)\. ?|Sg-|B-(?!lym|zell|cell|natri|typ|hcg))(?=\w)",
@@ -162,6 +166,8 @@ def _spellings_of(name: str) -> Iterator[tuple[str, int]]:
     yield from ((each, WITHOUT_FILLERS) for each in brackets if len(each) > 1)
     if "/" in name:
         return  # a ratio is not one of its parts
+    if in_urine := _IN_URINE.sub(" ", folded):  # the specimen is asked for apart
+        yield " ".join(in_urine.split()), WITHOUT_FILLERS
     for text in (folded, bare):
         yield text, WITHOUT_FILLERS
         words = _IN_SERUM.sub("", text).split()

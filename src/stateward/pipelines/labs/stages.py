@@ -139,7 +139,9 @@ def _reading_facts(reading: LabReading) -> Fields:
 
 def _damage(reading: LabReading) -> list[str]:
     return [
-        sentence for sentence in reading.decisions if sentence.startswith(("DAMAGED:", "SCANNED:"))
+        sentence
+        for sentence in reading.decisions
+        if sentence.startswith(("DAMAGED:", "SCANNED:", "NO_DATE:"))
     ]
 
 

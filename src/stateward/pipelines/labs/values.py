@@ -24,7 +24,11 @@ _COMPARATORS = {
     "sup à": ">", "inférieur à": "<", "supérieur à": ">", "menor de": "<", "mayor de": ">", "more than": ">",
     "inferior a": "<", "superior a": ">", "bis": "<=", "ab": ">=", "up to": "<=", "~": "", "ca.": "",
 }  # fmt: skip
-_NUMBER = r"[0-9]{1,3}(?:[ '’.,][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+"
+# In groups of three; as in India, where 3,36,000 is 336 thousand; or without groups.
+_NUMBER = (
+    r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?"
+    r"|[0-9]{1,3}(?:[ '’.,][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+"
+)
 NUMBER = re.compile(rf"[+\-−–]?\s?(?:{_NUMBER})(?:[eE][+\-]?[0-9]{{1,2}})?")
 _COMPARED = re.compile(
     r"(?P<comparator>" + "|".join(re.escape(c) for c in sorted(_COMPARATORS, key=len, reverse=True)) + r")\s*"

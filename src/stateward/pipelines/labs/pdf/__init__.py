@@ -16,7 +16,7 @@ from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import PdfLine, lines_of
 from stateward.pipelines.kit.pdf.pages import PdfPage, read_pages, require_text
 from stateward.pipelines.labs.model import LabReading
-from stateward.pipelines.labs.pdf.headings import DATE, collected_date
+from stateward.pipelines.labs.pdf.headings import DATE, collected_date, has_unknown_date
 from stateward.pipelines.labs.pdf.rows import observations_of
 from stateward.pipelines.labs.source import ReportSource
 
@@ -65,6 +65,10 @@ def read_pdf(source: ReportSource) -> LabReading:
         raise FatalFailure(
             "no table of results was found in the PDF; check that it is a lab report, or submit it as HL7, FHIR or CSV",
             code=NO_TABLE,
+        )
+    if has_unknown_date(lines) and not any(each.collected for each in observations):
+        decisions.append(
+            "NO_DATE: a date after a label that is not known may be that of collection; results have none"
         )
     decisions.append(f"PDF: {len(pages)} pages, {len(observations)} rows")
     return LabReading(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.ranges import read_range
-from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.values import read_value, tidy
 from stateward.pipelines.labs.words import FLAGS, ordinal_of
 
@@ -100,6 +100,8 @@ def is_result(text: str) -> bool:
 def split_value(text: str) -> Parts:
     """A value cell: `* 5.4`, `5.4 H`, `5,4+`, `14,2 g/dl`, `5.4 mmol/L (3.5-5.1)`, `: 5.4`."""
     text = _COLON.sub("", tidy(text))
+    if marked := _marked_word(text.split()):
+        return marked
     if ordinal_of(text):  # 3+ is a value, not a flagged 3
         return Parts(text)
     if read_value(text).kind in NUMERIC and not _is_flagged_number(text):
@@ -119,6 +121,18 @@ def split_value(text: str) -> Parts:
         value = found["value"]
         flags.append(found["flag"])
     return Parts(value, flags[0] if flags else "", unit, range_)
+
+
+def _marked_word(words: list[str]) -> Parts | None:
+    """A word as a value with its flag: `1+ A`, `2+ (!)`, `* Positivo`; not the blood group `A positive`."""
+    if len(words) < 2:
+        return None
+    first, *rest = words
+    *before, last = words
+    if is_flag(last) and ordinal_of(" ".join(before)):
+        return Parts(" ".join(before), last)
+    is_sign = is_flag(first) and not any(map(str.isalnum, first))
+    return Parts(" ".join(rest), first) if is_sign and ordinal_of(" ".join(rest)) else None
 
 
 def is_result_start(words: list[str]) -> bool:
@@ -164,6 +178,8 @@ def _taken_unit(words: list[str]) -> tuple[str, str]:
         if is_known_unit(unit) and read_value(value).kind in NUMERIC:
             return value, unit
         if _GLUED.fullmatch(value) and is_known_unit(unit):
+            return value, unit
+        if is_measure(unit) and value[:1].isdigit():  # `71# pg/mL`: a number that is damaged
             return value, unit
     text = " ".join(words)
     found = re.fullmatch(r"([<>≤≥]?\s?[0-9][0-9.,]*)([^\W\d].*|%|‰)", text)

@@ -5,19 +5,21 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.pipelines.kit.dates import is_date
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.pdf.cells import cells
 from stateward.pipelines.labs.table import iso_date
-from stateward.pipelines.labs.units import is_measure
+from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.words import COLLECTED, column_of, fold
 
 WORDS_MAX = 5  # of one heading
 GAP_MAX = 1.2  # of the height, between two words of one heading
 SHARE_MIN = 0.55  # of the words of a heading line that headings explain
 BETWEEN_MAX = 8  # letters between a label and its date: `am`, `le`, `time`
+TITLED_MIN = 3  # headings that may stand as close together as the words of a title
 NEARBY = 12.0  # points
 JOINED_MAX = 3  # lines between the dates of columns and their units
 LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
@@ -25,11 +27,24 @@ DATE = re.compile(
     r"(?<![\w.,/-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})"
     r"|[0-9]{1,2}[-. ]{1,2}[A-Za-zäéûû]{3,9}\.?[- ,]{1,2}[0-9]{4}|[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4})(?![\w/-])"
 )
+# Parts of words for the taking of a specimen, where no label that is known whole is printed.
+_TAKEN = re.compile(
+    r"pobrani|pobran|colheit|colet[ad]|entnahm|abnahm|afname|prelev|preliev|extracci|recolt|odber|mintavet"
+    r"|provtag|provetak|provetat|provedat|numune|uzork|naytte|collect|drawn|sampled"
+)
+# Of birth, of the report, of its arrival and of paper: dates that are not those of the specimen.
+_OTHER_DATE = re.compile(
+    r"birth|dob|geb|born|nac|naiss|nasc|\bne\b|nee|urodz|geboorte|fodt|fodd|dogum|narozen|szulet|syntym"
+    r"|report|befund|inform|relator|rapport|referto|rezult|result|wynik|uitslag|sonuc|lelet|issue|valid|print|druck|edit|impr|stamp|wydr"
+    r"|receive|eingang|recib|receb|recu|ricev|przyj|ontvang|order|request|auftrag|anford|demand|solicit|richiest|zlec|aanvra|release|freigabe"
+    r"|emit|emis|authori|approv|verif|sign|page|seite"
+)
 _TIME = r"(?:[ ,T]*(?:um |à |at )?[0-2]?[0-9][:h][0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
 _SIDES = {"low": "below", "normal": "in_range", "high": "above"}
 _VALUES = frozenset({"value", "in_range", "out_of_range", "date", *_SIDES.values()})
 UNKNOWN = "other"  # the role of a column whose heading is not known
 UNIT_ALONE = "unit alone"
+UNIT_INSIDE = "unit inside"  # in brackets, right behind another heading
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -49,9 +64,13 @@ class Heading(msgspec.Struct, frozen=True):
 def headings_of(line: PdfLine) -> list[Heading]:
     """The headings of a line; none if the line is not one that names columns."""
     found = list(_match_headings(line))
+    parted = list(_match_headings(_part_glued(line)))
+    if len({each.role for each, _ in parted}) > len({each.role for each, _ in found}):
+        found, line = parted, _part_glued(line)
     explained = sum(count for _, count in found)
     headings = _as_sides(_with_units([heading for heading, _ in found], line))
-    if explained < SHARE_MIN * len(line.words) or not is_table(headings):
+    is_title = len(cells(line.words)) == 1 and len(found) < TITLED_MIN  # `Your Test Results`
+    if explained < SHARE_MIN * len(line.words) or not is_table(headings) or is_title:
         return []
     headings = _with_names([*_unknown_headings(headings, line), *headings])
     dates = [each for each in headings if each.role == "date"]
@@ -64,8 +83,23 @@ def headings_of(line: PdfLine) -> list[Heading]:
     return headings
 
 
+def _part_glued(line: PdfLine) -> PdfLine:
+    """The line with words parted where a small letter meets a capital: `IntervalMethod`, two headings without a gap."""
+    words: list[PdfWord] = []
+    for word in line.words:
+        parts = re.split(r"(?<=[^\W\d_A-Z])(?=[A-ZÄÖÜÉ])", word.text)
+        width = (word.x1 - word.x0) / max(len(word.text), 1)
+        at = 0
+        for part in parts:
+            x0 = word.x0 + at * width
+            words.append(replace(word, text=part, x0=x0, x1=x0 + len(part) * width))
+            at += len(part)
+    return replace(line, words=words)
+
+
 def _with_units(headings: list[Heading], line: PdfLine) -> list[Heading]:
     """Units that stand alone are headings of the values in them, where no other heading says `result`."""
+    headings = _with_own_units(headings)
     others = [each for each in headings if each.role != UNIT_ALONE]
     if any(each.role in _VALUES for each in others):
         return others
@@ -74,6 +108,17 @@ def _with_units(headings: list[Heading], line: PdfLine) -> list[Heading]:
     units = [each for each in units if is_measure(each.text)]
     values = [Heading("value", each.x0, each.x1, each.text) for each in units]
     return sorted([*others, *values], key=lambda each: each.x0)
+
+
+def _with_own_units(headings: list[Heading]) -> list[Heading]:
+    """A heading of values with the unit in brackets behind it: `MIC (mg/L)`."""
+    found: list[Heading] = []
+    for each in headings:
+        if each.role != UNIT_INSIDE:
+            found.append(each)
+        elif found and found[-1].role == "value":
+            found[-1] = Heading("value", found[-1].x0, each.x1, each.text)
+    return found
 
 
 def _as_sides(headings: list[Heading]) -> list[Heading]:
@@ -127,7 +172,8 @@ def _headings_of(line: PdfLine) -> list[Heading]:
     """The headings of a line that is made of hardly anything else."""
     found = list(_match_headings(line))
     is_heading = sum(count for _, count in found) >= SHARE_MIN * len(line.words)
-    return [each for each, _ in found if each.role != UNIT_ALONE] if is_heading else []
+    is_bare = {UNIT_ALONE, UNIT_INSIDE}
+    return [each for each, _ in found if each.role not in is_bare] if is_heading else []
 
 
 def is_table(headings: Sequence[Heading]) -> bool:
@@ -136,7 +182,7 @@ def is_table(headings: Sequence[Heading]) -> bool:
     if "test" in roles and _VALUES & set(roles):
         return True
     has_value = "value" in roles or roles.count("date") > 1
-    return has_value and bool({"unit", "range"} & set(roles))
+    return has_value and bool({"unit", "range", "flag"} & set(roles))
 
 
 def _match_headings(line: PdfLine) -> Iterator[tuple[Heading, int]]:
@@ -151,6 +197,10 @@ def _match_headings(line: PdfLine) -> Iterator[tuple[Heading, int]]:
             role = column_of(text.strip(":")) or ("date" if _is_day(text) else "")
             role = role or (UNIT_ALONE if is_measure(text) else "")
             is_inside = at > 0 and text[0] in "([" and _is_close(words[at - 1 : at + 1])
+            if is_inside and role == UNIT_ALONE and is_known_unit(text.strip("()[]")):
+                yield Heading(UNIT_INSIDE, run[0].x0, run[-1].x1, text.strip("()[]")), count
+                at += count
+                break
             if is_inside and role == "unit":  # `Analyt [Einheit]`: the unit stands behind the name
                 yield Heading(UNIT_ALONE, run[0].x0, run[-1].x1, text), count
                 at += count
@@ -219,7 +269,24 @@ def collected_date(pages: Sequence[Sequence[PdfLine]], order: str) -> str:
                 ):
                     told, is_sure = iso_date(found[0].strip(), order)
                     return told if is_sure else ""
-    return ""
+    taken = (date for label, date in _labelled_dates(pages) if _TAKEN.search(label))
+    told, is_sure = iso_date(next(taken, ""), order)
+    return told if is_sure else ""
+
+
+def has_unknown_date(pages: Sequence[Sequence[PdfLine]]) -> bool:
+    """Whether a page prints a date after a label that is not known: it may be when the specimen was taken."""
+    return any(_OTHER_DATE.search(label) is None for label, _ in _labelled_dates(pages))
+
+
+def _labelled_dates(pages: Sequence[Sequence[PdfLine]]) -> Iterator[tuple[str, str]]:
+    """Every date after a label, which is folded."""
+    for page in pages:
+        for line in page:
+            for found in re.finditer(DATE.pattern + _TIME, line.text):
+                label = re.search(r"([^\W\d][^\d:]*):\s*$", line.text[: found.start()])
+                if label is not None:
+                    yield fold(label[1]), found[0].strip()
 
 
 def _label(line: PdfLine) -> list[PdfWord]:

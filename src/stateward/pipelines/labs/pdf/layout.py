@@ -16,9 +16,14 @@ from stateward.pipelines.labs.pdf.cells import cells, is_flag
 from stateward.pipelines.labs.pdf.headings import UNKNOWN, Heading
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.values import read_value
 
 ELSEWHERE = "elsewhere"  # the role of a column that belongs to another value of the row
 ROLE_SHARE = 0.6  # of the cells of a column with an unknown heading that tell what it holds
+LIMIT_ROWS_MIN = 3  # with two numbers each, before two unknown columns are taken for limits
+RUNNING_WORDS_MIN = 4
+FLUSH = 1.0  # points
+FLUSH_MIN = 3  # words
 STEP = 1.0  # points between the places at which a border is tried
 
 
@@ -111,8 +116,10 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
     spans = [
         (word.x0, word.x1)
         for line in body
-        if len(cells(line.words)) > 1
-        for word in line.words
+        if len(found := cells(line.words)) > 1
+        for cell in found
+        if not _is_running_text(cell, group)
+        for word in cell
         if left <= (word.x0 + word.x1) / 2 < right
     ]
     borders = [_border(first, second, spans) for first, second in pairwise(group)]
@@ -122,6 +129,12 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
         for heading, start, end in zip(group, edges, edges[1:], strict=False)
     )
     return _with_roles(Layout(columns, left, right), body)
+
+
+def _is_running_text(cell: Sequence[PdfWord], group: Sequence[Heading]) -> bool:
+    """Whether a cell runs below several headings: a remark, which says nothing of where columns end."""
+    beneath = sum(cell[0].x0 < each.center < cell[-1].x1 for each in group)
+    return beneath > 1 and len(cell) > RUNNING_WORDS_MIN
 
 
 def _with_roles(layout: Layout, body: Sequence[PdfLine]) -> Layout:
@@ -142,6 +155,32 @@ def _with_roles(layout: Layout, body: Sequence[PdfLine]) -> Layout:
     columns = tuple(
         replace(each, role=_role_of(texts.get(at, []), known)) if each.role == UNKNOWN else each
         for at, each in enumerate(layout.columns)
+    )
+    return _with_limits(replace(layout, columns=columns), body)
+
+
+def _with_limits(layout: Layout, body: Sequence[PdfLine]) -> Layout:
+    """The layout with two neighbours of unknown headings as the limits of a range, where the first never is larger."""
+    unknown = [at for at, each in enumerate(layout.columns) if each.role == UNKNOWN]
+    if len(unknown) != 2 or unknown[1] - unknown[0] != 1:
+        return layout
+    if {"range", "low", "high"} & {each.role for each in layout.columns}:
+        return layout
+    pairs = []
+    for line in body:
+        texts: dict[int, str] = {}
+        for word in layout.words(line):
+            texts[layout.column_at(word)] = word.text
+        if all(at in texts for at in unknown) and len(texts) > 2:
+            pairs.append(tuple(read_value(texts[at]).number for at in unknown))
+    is_limits = len(pairs) >= LIMIT_ROWS_MIN and all(
+        low is not None and high is not None and low <= high for low, high in pairs
+    )
+    if not is_limits:
+        return layout
+    roles = dict(zip(unknown, ("low", "high"), strict=True))
+    columns = tuple(
+        replace(each, role=roles.get(at, each.role)) for at, each in enumerate(layout.columns)
     )
     return replace(layout, columns=columns)
 
@@ -171,6 +210,8 @@ def _border(first: Heading, second: Heading, spans: Sequence[tuple[float, float]
     start, end = first.center, second.center
     if second.x0 <= first.x1:
         return (first.x1 + second.x0) / 2
+    if sum(abs(x0 - second.x0) < FLUSH for x0, _ in spans) >= FLUSH_MIN:
+        end = second.x0  # words that begin where a heading does stand below it
     places = [start + STEP * step for step in range(int((end - start) / STEP) + 1)] or [start]
     counts = [sum(x0 < place < x1 for x0, x1 in spans) for place in places]
     fewest = min(counts)

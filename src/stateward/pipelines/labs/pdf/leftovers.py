@@ -130,6 +130,8 @@ def _looks_lost(words: Sequence[PdfWord]) -> bool:
         return True
     has_unit = any(is_measure(text) for text in texts[1:]) or any(each.unit for each in values)
     has_range = any(read_range(text).kind == "interval" for text in texts[1:])
+    if has_range and is_name(without_leaders(texts[0])):
+        return True  # its value cannot be read
     return has_number and (has_unit or has_range) and is_result_line(texts)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
@@ -22,7 +23,7 @@ from stateward.pipelines.labs.pdf.sentences import sentence_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import ordinal_of
+from stateward.pipelines.labs.words import column_of, ordinal_of
 
 
 def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
@@ -30,8 +31,10 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
     units: tuple[str, ...] = ()
     last: Row | None = None
     held: Row | None = None
-    for line in body:
+    for line, below in zip_longest(body, body[1:]):
         held, before = _named_number(line), held
+        if below is not None and _is_card(line, below):
+            continue
         units = paired_units(line) or units
         if pair := paired_rows(line, units):
             yield from pair
@@ -46,6 +49,13 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
             for listed in sentence_rows(line):
                 listed.is_loose = True
                 yield listed
+
+
+def _is_card(line: PdfLine, below: PdfLine) -> bool:
+    """Whether a line is a name and its flag, and the next one says `Your value: 9.8 mg/dL`: read as a block."""
+    *_, last = (" ".join(word.text for word in cell) for cell in cells(line.words))
+    label, colon, _ = below.text.partition(":")
+    return is_flag(last) and bool(colon) and column_of(label.strip(" .")) == "value"
 
 
 def _named_number(line: PdfLine) -> Row | None:
@@ -101,7 +111,8 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
     range_ = range_ or next(filter(_is_worded_limit, parts[at + 1 :]), "")
     range_ = range_ or next(filter(ordinal_of, parts[at + 1 :]), "")
     is_numeric = read_value(value.value).kind in NUMERIC
-    is_word = not is_numeric and is_name(name)  # of a strip: `Nitrite   Negative`
+    # Of a strip: `Nitrite   Negative`, `Urine ketones   Negative   [Negative]`.
+    is_word = not is_numeric and (is_name(name) or read_range(range_).kind == "ordinal")
     if not (is_numeric or is_word) or not re.search(r"[^\W\d]{2}", name):
         return None
     is_measured = is_known_unit(unit) and bool(range_)

@@ -42,6 +42,7 @@ ALIGNED = 4.0  # points
 OUTDENT_MAX = 2.0  # points: what begins farther left than a name is no rest of it
 INDENT_MAX = 25.0  # points: what stands farther in than this is a remark, not the rest of a name
 SMALL_PRINT = 0.88  # of the height of a row: a method or remark below its name
+LARGE = 1.06  # of the height of a row: a title
 SUPERSCRIPT = 0.8  # of the height of a line: a smaller number behind a name is a footnote
 NAME_CHARS_MAX = 120
 COMMENT_CHARS_MAX = 2000
@@ -286,7 +287,7 @@ class _Table:
     def _take(self, row: Row) -> None:
         if row.texts.get(ELSEWHERE) and not row.values:
             return  # it has a value in another column of values only
-        if _is_title(row):
+        if _is_title(row) or self._is_large(row):
             self._let_go()
             self.section = name_of(row)
             return
@@ -300,6 +301,18 @@ class _Table:
             self._name_alone(row)
         elif self._rows and row.base - self._rows[-1].base < NEAR * 2 * row.height:
             self._continue_cells(row)
+
+    def _is_large(self, row: Row) -> bool:
+        """Whether a line is a few words in larger print than the rows: the title of a section, wherever it stands."""
+        last = self._rows[-1] if self._rows else None
+        is_words = re.search(r"[0-9:]", name_of(row)) is None and not is_name(name_of(row))
+        return (
+            last is not None
+            and is_words
+            and len(cells(row.words)) == 1
+            and len(row.words) <= SECTION_WORDS_MAX
+            and row.height > LARGE * last.height
+        )
 
     def _result(self, row: Row) -> None:
         if not self._is_believable(row):
@@ -332,8 +345,10 @@ class _Table:
         parts = split_value(text)
         range_kind = read_range(row.texts.get("range", "")).kind
         kind = read_value(parts.value).kind
+        unit = row.texts.get("unit", "")
+        is_of_heading = any(unit == each.text for each in self._layout.columns)
         has_more = (
-            is_known_unit(row.texts.get("unit", ""))
+            (is_known_unit(unit) and not is_of_heading)
             or bool(parts.unit)
             or range_kind in ("interval", "titre", "conditional")
             or (range_kind == "ordinal" and kind != "unread")
@@ -403,7 +418,8 @@ class _Table:
         is_text = read_value(split_value(text).value).kind in ("text", "unread", "none")
         if last is not None and row.base - last.base < NEAR * last.height * 1.5 and is_text:
             value, date = last.values[0]
-            if is_result(split_value(value).value):  # a number does not go on as words
+            is_number = is_result(split_value(value).value) or not re.search(r"[^\W\d]", value)
+            if is_number:  # a number does not go on as words, nor does a damaged one
                 last.comment = f"{last.comment} {text}".strip()[:COMMENT_CHARS_MAX]
             else:
                 last.values[0] = (f"{value} {text}", date)
@@ -491,7 +507,10 @@ class _Table:
             and (not row.gap_below or gap < TIGHT * row.gap_below)
         )
         is_known = not is_name(last.name) and is_name(f"{last.name} {name}")
-        is_indented = row.x0 > last.x0 + 2 and not name.isupper()
+        # What stands a little farther in goes on; as far below as the next row, only a name that is not known yet.
+        is_indented = (
+            row.x0 > last.x0 + 2 and not name.isupper() and (is_tight or not is_name(last.name))
+        )
         return is_inside or is_known or is_indented or (is_tight and row.x0 > last.x0 - 2)
 
     @staticmethod
@@ -546,7 +565,8 @@ class _Table:
         if held is None:
             return
         has_more = any(held.texts.get(role) for role in ("unit", "range"))
-        is_labelled = ": " in held.name.partition("(")[0]  # `Blood group: A positive`
+        label, colon, _ = held.name.partition("(")[0].partition(": ")
+        is_labelled = bool(colon) and not _is_section(label)  # `Blood group: A positive`
         if (has_more or is_labelled) and self._is_in_line(held):
             self._give_unread(held)
         elif len(held.name.split()) <= SECTION_WORDS_MAX:
@@ -606,8 +626,16 @@ def _is_title(row: Row) -> bool:
     """Whether a line is the name of a section, alone or with its specimen in brackets: `Leberwerte   (Serum)`."""
     head, *others = (" ".join(word.text for word in cell) for cell in cells(row.words))
     is_specimen = len(others) == 1 and others[0].startswith("(") and bool(specimen_of(others[0]))
-    return (fold(head) in SECTIONS and not others) or (is_specimen and not is_name(head))
+    return (_names_section(head) and not others) or (is_specimen and not is_name(head))
 
 
 def _is_section(name: str) -> bool:
-    return fold(name) in SECTIONS or name.endswith(":")
+    return _names_section(name) or name.endswith(":")
+
+
+def _names_section(text: str) -> bool:
+    """Whether a text is the name of a section, or several: `Endokrinologie / Vitamine`."""
+    parts = [
+        fold(part) for part in re.split(r"\s(?:[/&·|–-]|and|und|et|y|e|en|i|og|och)\s|,\s", text)
+    ]
+    return parts[0] in SECTIONS and (len(parts) == 1 or not is_name(text))
