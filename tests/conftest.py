@@ -18,7 +18,7 @@ from lab.postgres import (
     cluster,
 )
 from stateward.workers import sdk
-from tests.scheduling import ByFile, longest_first, scheduler
+from tests.scheduling import ByFile, longest_first, name_apart, scheduler
 from tests.servers import Run
 
 RUN = pytest.StashKey[Run]()
@@ -60,6 +60,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    name_apart(items)
     longest_first(items)
 
 

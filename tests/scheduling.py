@@ -1,5 +1,7 @@
 """Which tests run together in one process of a run."""
 
+from collections import Counter
+
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
@@ -29,3 +31,16 @@ def scheduler(config: pytest.Config, log: object) -> ByFile | None:
 def longest_first(items: list[pytest.Item]) -> None:
     """Order tests so that the longest files begin first; otherwise they stay as they are."""
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
+def name_apart(items: list[pytest.Item]) -> None:
+    """Give every test an id of its own; a run in several processes takes those of one id for one test.
+
+    schemathesis makes a test for each operation and names them all by their function.
+    """
+    for item in items:
+        if label := getattr(item, "operation_label", None):
+            item._id = item.id.with_params(label)  # type: ignore[attr-defined] # pytest has no other way
+    same = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
+    if same:
+        raise pytest.UsageError(f"several tests have the same id: {', '.join(sorted(same))}")

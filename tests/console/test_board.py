@@ -21,7 +21,7 @@ def test_a_dropped_statement_is_seen_to_its_end(scene: Scene, page: Page) -> Non
         ]
     )
 
-    expect(page.locator("#sending li")).to_have_count(3)
+    expect(page.locator("#sending li", has_text="dropped-")).to_have_count(3)
     expect(page.locator("#sending li[data-state=sent]")).to_have_count(3)
     expect(done).to_have_text(str(before + 3))
     row = page.locator("#newest tr", has_text="dropped-0.csv")
@@ -68,15 +68,16 @@ def test_what_cannot_be_a_statement_is_refused_with_a_sentence(scene: Scene, pag
         {"name": "movie.mkv", "mimeType": "video/x-matroska", "buffer": bytes(range(256)) * 8}
     )
 
-    refused = page.locator("#sending li[data-state=refused]")
+    refused = page.locator("#sending li[data-state=refused]", has_text="movie.mkv")
     expect(refused.locator(".said")).not_to_be_empty()
     expect(page.locator(".toast.bad")).to_contain_text("movie.mkv")
     expect(page.locator("#sent-summary")).to_have_text("1 of 1 file uploaded: 1 refused")
     page.reload()
-    expect(refused).to_contain_text("movie.mkv")
+    expect(refused).to_be_visible()
     page.get_by_role("button", name="Dismiss movie.mkv").click()
     expect(refused).to_have_count(0)
     page.reload()
+    expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
     expect(page.locator("#sent-summary")).to_be_hidden()
     expect(refused).to_have_count(0)
 
