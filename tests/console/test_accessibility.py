@@ -46,6 +46,50 @@ BUSY = """() => {
     fresh.textContent = "live · 30 s old";
     for (const took of document.querySelectorAll(".took")) took.textContent = "waited 12 min 30 s";
 }"""
+# Whatever a mouse can press, by its role or by the shape of the pointer over it. Clicks are heard and go no further.
+NUMBER_AND_HEAR = """() => {
+    const pressable = "a[href], button, input, select, textarea, summary, [role=button], [role=link], [role=tab]";
+    document.querySelectorAll(pressable + ", [tabindex='0']").forEach((each, at) => { each.dataset.stop = `${at}`; });
+    for (const each of document.body.querySelectorAll("*")) {
+        const inside = each.closest("[data-stop], label");
+        if (!inside && getComputedStyle(each).cursor === "pointer") each.dataset.pointed = "";
+    }
+    let count = 0;
+    window.addEventListener("click", (event) => {
+        count += 1;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+    }, true);
+    window.heard = () => count !== (count = 0);
+}"""
+# What has the focus; and the key that has to press it, if it is something to press.
+STOP = """() => {
+    const here = document.activeElement;
+    if (!here || here === document.body) return null;
+    const shown = here.matches(".drop input[type=file]") ? here.closest(".drop") : here;
+    const style = getComputedStyle(shown), box = shown.getBoundingClientRect();
+    const isTicked = here.matches("input[type=checkbox], input[type=radio]");
+    const isPressed = here.matches("a[href], button, summary, [role=button], [role=link], [role=tab]");
+    return {
+        number: here.dataset.stop ?? here.outerHTML.slice(0, 200),
+        what: here.outerHTML.slice(0, 200),
+        is_visible: box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight,
+        is_marked: style.outlineStyle !== "none" || style.boxShadow !== "none" || shown !== here,
+        key: isTicked ? "Space" : isPressed ? "Enter" : "",
+    };
+}"""
+UNREACHED = """(reached) => {
+    const isShown = (each) => each.checkVisibility({visibilityProperty: true}) && !each.disabled;
+    const isOneOf = (each) => each.type === "radio" && [...document.getElementsByName(each.name)]
+        .some((other) => reached.includes(other.dataset.stop));
+    const stops = [...document.querySelectorAll("[data-stop]")].filter((each) => isShown(each)
+        && !reached.includes(each.dataset.stop) && !isOneOf(each));
+    // A row is pressed by the link in it; a place in a document is shown by the row that names it.
+    const pointed = [...document.querySelectorAll("[data-pointed]")].filter((each) => isShown(each)
+        && !each.querySelector("[data-stop]") && !each.closest("tr:has([data-stop]), .viewer"));
+    return [...stops, ...pointed].map((each) => each.outerHTML.slice(0, 200));
+}"""
+STOPS_MAX = 400
 AMBIGUOUS = b"Date,Description,Amount\n01/02/2026,Shop,-1.00\n03/04/2026,Salary,2.00\n"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
@@ -274,3 +318,32 @@ def test_the_keyboard_reaches_the_content_first(scene: Scene, page: Page) -> Non
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", PAGES)
+def test_the_keyboard_reaches_and_operates_everything(
+    scene: Scene, filled: dict[str, str], page: Page, path: str
+) -> None:
+    page.goto(address(scene, path.format(**filled)))
+    expect(page.get_by_text("loading…")).to_have_count(0)
+    # A page that renews a part of itself would renew what is counted.
+    page.route("**/*", lambda route: route.abort())
+    page.evaluate(NUMBER_AND_HEAR)
+
+    reached: set[str] = set()
+    for _ in range(STOPS_MAX):
+        stop = page.evaluate(STOP)
+        if stop is not None:
+            if stop["number"] in reached:
+                break
+            reached.add(stop["number"])
+            assert stop["is_visible"], stop
+            assert stop["is_marked"], stop
+            if key := stop["key"]:
+                page.keyboard.press(key)
+                assert page.evaluate("heard()"), (key, stop)
+        page.keyboard.press("Tab")
+
+    assert reached
+    assert page.evaluate(UNREACHED, list(reached)) == []
