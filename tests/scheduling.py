@@ -40,7 +40,7 @@ def name_apart(items: list[pytest.Item]) -> None:
     """
     for item in items:
         if label := getattr(item, "operation_label", None):
-            item._id = item.id.with_params(label)  # type: ignore[attr-defined] # pytest has no other way
+            item._id = item.id.with_params(label)  # pytest has no other way
     same = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
     if same:
         raise pytest.UsageError(f"several tests have the same id: {', '.join(sorted(same))}")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import web
-from tests.console.scene import BROKEN, FORMULA, Scene, statement
+from tests.console.scene import BROKEN, FORMULA, Scene, contract_pdf, statement
 
 HTML = (
     b"<html><body><script>document.title='owned'</script><img src=x onerror=alert(1)>\n"
@@ -59,10 +59,23 @@ def test_items_are_a_table_that_can_be_taken_along(scene: Scene, page: Page, pdf
     assert len(rows) == 25
     assert {row["currency"] for row in rows} == {"GBP"}
     assert len(json.loads(as_json.value.path().read_bytes())) == 25
-    page.get_by_role("button", name="observations").click()
-    expect(page.get_by_role("button", name="observations")).to_have_attribute(
+    expect(page.locator("#items .tabs button")).to_have_text(["Transactions", "Observations"])
+    page.get_by_role("button", name="Observations").click()
+    expect(page.get_by_role("button", name="Observations")).to_have_attribute(
         "aria-current", "true"
     )
+
+
+@pytest.mark.long
+def test_a_record_in_review_opens_with_the_values_in_review(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(contract_pdf("66,30"), name="in-review.pdf", machine="contract")
+    assert scene.rested(record_id) == "review_required"
+
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    expect(page.locator("#items .tabs [aria-current=true]")).to_have_text("Terms")
+    page.locator("#items tr", has_text="monthly").locator("[data-mark]").click()
+    expect(page.locator("#document .mark.on")).to_be_visible()
 
 
 @pytest.mark.long

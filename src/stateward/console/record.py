@@ -126,7 +126,6 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     can_review: bool
     moves: list[tuple[str, str]]
     max_retries: int
-    stages: list[tuple[str, str, int]]
     pictures: Mapping[str, str]
     now: Micros
 
@@ -190,7 +189,6 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
             if each.source == found.status and each.on not in (RETRY_REQUESTED, CANCEL_REQUESTED)
         ],
         max_retries=machine.retry_of(found).max_retries,
-        stages=_made_by_stage(machine, found),
         pictures=pictures_of(found, app.records.files(found)),
         now=app.clock(),
     )
@@ -212,11 +210,15 @@ def _following(machine: Machine, record: Record) -> tuple[str, ...]:
     return machine.allowed_from(record.status) if stage is None else (stage.resume,)
 
 
-def _made_by_stage(machine: Machine, record: Record) -> list[tuple[str, str, int]]:
-    """What there are items of: (stage, what it made, attempt), the newest first."""
-    kinds = {stage.name: stage.produces or stage.name for stage in machine.stages}
-    made = sorted(record.outputs.items(), key=lambda pair: -pair[1])
-    return [(name, kinds.get(name, name), attempt) for name, attempt in made]
+def _made_by_stage(app: App, record: Record) -> list[tuple[str, str]]:
+    """What there are items of, the newest first: each stage, and what people call its items."""
+    kinds = {stage.name: stage.produces for stage in app.registry.of(record).stages}
+    made = sorted(record.outputs, key=lambda name: -record.outputs[name])
+    views = {name: app.plugins.item_view(record, name) for name in made}
+    return [
+        (name, (view.title if view else "") or kinds.get(name) or name)
+        for name, view in views.items()
+    ]
 
 
 def _number(attempts: list[AttemptSummary]) -> list[tuple[int, AttemptSummary]]:
@@ -369,7 +371,7 @@ async def items(
 
     def look_(app: App) -> dict[str, Any]:
         found = get_visible_record(app, caller, record_id)
-        name = _stage(app.registry.of(found), found, stage)
+        name = _stage(app, found, stage)
         rows = (
             list(islice(app.items(record_id, name), place, place + ITEM_ROWS + 1)) if name else []
         )
@@ -380,7 +382,7 @@ async def items(
         return {
             "record": found,
             "stage": name,
-            "stages": _made_by_stage(app.registry.of(found), found),
+            "stages": _made_by_stage(app, found),
             "rows": rows[:ITEM_ROWS],
             "columns": _order_columns(columns_of(view, rows[:ITEM_ROWS])),
             "places": places if any(places) else [],
@@ -411,11 +413,14 @@ def _headline(app: App, record: Record) -> str:
     return value_text(app.records.about(record.id, stage).get(key))
 
 
-def _stage(machine: Machine, record: Record, name: str) -> str:
-    made = [stage for stage, _, _ in _made_by_stage(machine, record)]
+def _stage(app: App, record: Record, name: str) -> str:
+    """The named stage; else the one whose items are in review, else the newest that made something."""
+    made = [stage for stage, _ in _made_by_stage(app, record)]
     if name and name not in made:
         raise UnknownName("stage", clean_text(name, chars_max=80), made)
-    return name or (made[0] if made else "")
+    review = app.registry.of(record).review_in.get(record.status)
+    asked = [review.of] if review and review.of in made else []
+    return name or next(iter((*asked, *made)), "")
 
 
 @get("/records/{record_id:str}/export/{form:str}", opt={"right": "read"})
@@ -427,7 +432,7 @@ async def export(
 
     def make(app: App) -> tuple[str, str, bytes]:
         found = get_visible_record(app, caller, record_id)
-        name = _stage(app.registry.of(found), found, stage)
+        name = _stage(app, found, stage)
         told = record_view(app, found)
         flags = told.flags if told.flag_decision is None else []
         rows = flagged_rows(app.items(record_id, name) if name else iter(()), flags)

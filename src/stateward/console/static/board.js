@@ -41,7 +41,7 @@ document.addEventListener("DOMContentLoaded", () => {
       height: CHART_PX,
       series,
       axes: [
-        { stroke: colour("--soft"), grid: { show: false }, ticks: { stroke: colour("--line") }, size: 26, space: 60 },
+        { stroke: colour("--soft"), grid: { show: false }, ticks: { stroke: colour("--line") }, size: 26, space: 60, values: (_, ticks) => ticks.map((tick) => minute().format(new Date(tick * 1000))) },
         { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { show: false }, size: 52, space: 24, values: (_, ticks) => ticks.map((tick) => (name === "ended" ? (Number.isInteger(tick) ? tick : "") : seconds(tick))) },
       ],
       tzDate: (at) => uPlot.tzDate(new Date(at * 1000), shownZone()),
