@@ -23,13 +23,14 @@ def beside(load: Any) -> Beside:  # noqa: ANN401 - what loads them
     return Beside(answering("api"), extra, lambda _: answering("extra"))
 
 
-async def asked(app: Beside, path: str) -> tuple[str, str]:
+async def asked(app: Beside, path: str, *, accept: bytes = b"*/*") -> tuple[str, str]:
     sent: list[Any] = []
 
     async def send(message: Any) -> None:  # noqa: ANN401 - a message of ASGI
         sent.append(message)
 
-    await app({"type": "http", "path": path}, None, send)  # type: ignore[arg-type]
+    scope = {"type": "http", "path": path, "headers": [(b"accept", accept)]}
+    await app(scope, None, send)  # type: ignore[arg-type]
     return sent[0]  # type: ignore[no-any-return]
 
 
@@ -43,10 +44,12 @@ def test_the_api_answers_while_the_console_is_loaded_and_a_page_waits_for_it() -
     async def scene() -> None:
         app = beside(load)
         pages = [asyncio.ensure_future(asked(app, path)) for path in ("/", "/console/login")]
+        lost = asyncio.ensure_future(asked(app, "/nowhere", accept=b"text/html,*/*;q=0.8"))
         assert await asked(app, "/consoles") == ("api", "/consoles")
-        assert not any(page.done() for page in pages)
+        assert not any(page.done() for page in (*pages, lost))
         may_load.set()
         assert await asyncio.gather(*pages) == [("extra", "/"), ("extra", "/console/login")]
+        assert await lost == ("api", "/nowhere")
 
     asyncio.run(scene())
 
@@ -60,6 +63,7 @@ def test_a_console_that_cannot_be_loaded_is_logged_and_the_api_works() -> None:
         with pytest.raises(ImportError):
             await asked(app, "/console")
         assert await asked(app, "/uploads") == ("api", "/uploads")
+        assert await asked(app, "/docs", accept=b"text/html") == ("api", "/docs")
 
     log = io.StringIO()
     telemetry.set_up(level="warning", stream=log)
