@@ -14,7 +14,8 @@ from lab.brokers import Broker, nats_program
 from stateward.core.errors import TransportUnreachable
 from stateward.transport.connect import connect
 from stateward.transport.engine import Parcel
-from stateward.transport.nats_wire import NatsMessage, NatsWire, NatsWireError
+from stateward.transport.nats_login import parse_nats_url
+from stateward.transport.nats_wire import NatsMessage, NatsWire, NatsWireError, publication
 from stateward.transport.redis_streams import _Wire
 from tests.notifications.certificates import Authority
 from tests.transport.brokers import server_of
@@ -51,7 +52,7 @@ def _heard(own: socket.socket, end: bytes) -> bytes:
 
 
 def wire_to(url: str) -> NatsWire:
-    return NatsWire(url, name="test", answer_s=5.0)
+    return NatsWire(parse_nats_url(url), name="test", answer_s=5.0)
 
 
 def test_a_message_in_pieces_is_read_whole_and_pings_are_answered() -> None:
@@ -109,7 +110,10 @@ def test_a_connection_that_was_closed_meanwhile_is_made_anew_and_asked_again() -
 
     with server(answer, answer) as url:
         wire = wire_to(url)
-        found = [wire.request("subject", [b"x"])[0].data for _ in range(2)]
+        found = [
+            wire.request(lambda reply: [publication("subject", b"x", reply)])[0].data
+            for _ in range(2)
+        ]
     wire.close()
 
     assert found == [b"ok", b"ok"]

@@ -104,6 +104,7 @@ def mask_secrets(text: str) -> str:
     """A URL with *** for its passwords, an API key with *** for its secret; other text as it is."""
     # Greedy up to the last @: a password that holds one itself must not be shown from there on.
     text = re.sub(r"(://[^:@/?#]*):.*@", r"\1:***@", text, flags=re.DOTALL)
+    text = re.sub(r"\b((?:nats|tls)://)[^:@/?#]+@", r"\1***@", text)  # a user alone is a token
     parameters = r"([?&][^=&#]*(?:pass|secret|token)[^=&#]*=)[^&#]*"
     text = re.sub(parameters, r"\1***", text, flags=re.IGNORECASE)
     return re.sub(

@@ -6,10 +6,9 @@ Redis takes a batch as one transaction; Kafka's producer is idempotent and the r
 messages of one record are under way at the same time.
 """
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,10 +16,6 @@ import msgspec
 from stateward.core.errors import TransportUnreachable
 from stateward.definition.section import mask_secrets
 from stateward.extras import missing_extra
-
-if TYPE_CHECKING:
-    from nats.aio.client import Client
-    from nats.js import JetStreamContext
 
 CONTENT_TYPE = "application/cloudevents+json"
 BODY = "body"
@@ -104,77 +99,56 @@ class NatsTarget:
     def __init__(
         self, url: str, *, timeout_s: float, length_max: int | None, subjects: str
     ) -> None:
-        import nats
+        from stateward.transport.jetstream import JetStreamApi
+        from stateward.transport.nats_login import parse_nats_url
+        from stateward.transport.nats_wire import NatsWire
 
-        self._nats = nats
+        own = parse_nats_url(url)
         self._url = url
-        self._timeout_s = timeout_s
         self._length_max = length_max
         self._subjects = subjects
-        self._client: Client | None = None
-        self._loop = asyncio.new_event_loop()
+        self._wire = NatsWire(own, name=STREAM, answer_s=timeout_s)
+        self._api = JetStreamApi(self._wire, own)
+        self._ready = 0
 
     def send(self, messages: Sequence[FeedMessage]) -> None:
         """In waves that hold each record once, each wave acknowledged before the next.
 
         The server drops a message whose id it has seen within two minutes, so most repetitions never arrive.
         """
-        from nats.errors import Error
-
         try:
-            sending = asyncio.wait_for(self._send(messages), self._timeout_s)
-            self._loop.run_until_complete(sending)
-        except (Error, OSError, TimeoutError) as error:
-            self._drop()  # the next batch begins with a new connection
+            self._ensure_stream()
+            for wave in waves(messages):
+                refusal = self._api.publish(partial(_publications, wave))
+                if refusal is not None:
+                    raise _unreachable(self._url, refusal.description)
+        except (OSError, msgspec.MsgspecError) as error:
+            self._wire.close()  # the next batch begins with a new connection
             raise _unreachable(self._url, error) from error
 
-    async def _send(self, messages: Sequence[FeedMessage]) -> None:
-        stream = await self._jetstream()
-        for wave in waves(messages):
-            await asyncio.gather(
-                *(
-                    stream.publish(each.topic, each.body, headers={
-                        "Nats-Msg-Id": each.id, "Content-Type": CONTENT_TYPE,
-                    })
-                    for each in wave
-                )
-            )  # fmt: skip
-
-    async def _jetstream(self) -> "JetStreamContext":
-        from nats.js.errors import NotFoundError
-
-        if self._client is not None and self._client.is_connected:
-            return self._client.jetstream(timeout=self._timeout_s)
-
-        async def ignore(_: Exception) -> None:
-            """The caller is told by the batch that fails."""
-
-        self._client = await self._nats.connect(
-            self._url, allow_reconnect=False, connect_timeout=round(self._timeout_s) or 1, error_cb=ignore
-        )  # fmt: skip
-        stream = self._client.jetstream(timeout=self._timeout_s)
-        try:
-            await stream.find_stream_name_by_subject(self._subjects)
-        except NotFoundError:
-            await stream.add_stream(
-                name=STREAM, subjects=[self._subjects], max_msgs=self._length_max or -1
-            )
-        return stream
-
-    def _drop(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            with suppress(Exception):
-                self._loop.run_until_complete(asyncio.wait_for(client.close(), 1.0))
+    def _ensure_stream(self) -> None:
+        """Once for each connection: the server of another one may have lost it."""
+        if self._ready and self._ready == self._wire.connections:
+            return
+        found = self._api.ask("STREAM.NAMES", {"subject": self._subjects})
+        if found is None or not found.streams:
+            self._api.make_stream(STREAM, self._subjects, {"max_msgs": self._length_max or -1})
+        self._ready = self._wire.connections
 
     def close(self) -> None:
-        """Close the connection and the loop that it runs in."""
-        self._drop()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                self._loop.run_until_complete(task)
-        self._loop.close()
+        """Close the connection."""
+        self._wire.close()
+
+
+def _publications(messages: Sequence[FeedMessage], reply: str) -> list[bytes]:
+    from stateward.transport.nats_wire import publication
+
+    return [
+        publication(
+            each.topic, each.body, reply, {"Nats-Msg-Id": each.id, "Content-Type": CONTENT_TYPE}
+        )
+        for each in messages
+    ]
 
 
 def waves(messages: Sequence[FeedMessage]) -> Iterator[list[FeedMessage]]:

@@ -9,12 +9,11 @@ from msgspec import Meta
 
 from stateward.core.errors import InvalidRequest
 from stateward.core.query import META, WORD, parse_query
-from stateward.definition.section import Bytes, Count, Problem, Seconds, Section, is_url
-from stateward.settings.transport import TransportSettings
+from stateward.definition.section import Bytes, Count, Problem, Seconds, Section
+from stateward.settings.transport import SCHEMES, TransportSettings, is_engine_url
 
 NATS_SCHEMES = ("nats", "tls")
 TRANSPORT_STREAMS = ("results", "dead")  # of one word after the prefix, as those of a feed are
-SCHEMES = ("redis", "rediss", "nats", "tls", "kafka")
 # What a record has from its first transition to its last: a query on its status would depend on when it is asked.
 LASTING_KEYS = ("machine", "artifact", "created", "document", WORD)
 
@@ -91,7 +90,7 @@ class FeedSettings(Section, frozen=True, kw_only=True):
 
     def problems(self) -> Iterator[Problem]:
         """An address, a template or a query that cannot work."""
-        if self.url is not None and not _is_target(self.url):
+        if self.url is not None and not is_engine_url(self.url):
             yield ("url",), f"url must begin with {', '.join(f'{each}://' for each in SCHEMES)}"
         unknown = set(_PLACE.findall(self.topic)) - {"machine", "status"}
         if unknown or not _TOPIC.fullmatch(self.topic):
@@ -110,12 +109,6 @@ class FeedSettings(Section, frozen=True, kw_only=True):
                     ("query",),
                     f"{key}: changes in a record's life, so it cannot choose transitions; use events, or another key",
                 )
-
-
-def _is_target(url: str) -> bool:
-    if url.startswith("kafka://"):  # several brokers are no URL of one host
-        return bool(url.removeprefix("kafka://").partition("?")[0])
-    return is_url(url) and urlsplit(url).scheme in SCHEMES and bool(urlsplit(url).hostname)
 
 
 def shares_subjects(feed: FeedSettings, transport: TransportSettings) -> bool:

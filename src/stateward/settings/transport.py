@@ -11,7 +11,9 @@ from stateward.definition.section import Bytes, Count, FilePath, Problem, Sectio
 
 DATABASE_URL = "database:"
 SCHEMES = ("redis", "rediss", "nats", "tls", "kafka")
-_BROKERS = re.compile(r"[^\s,:/@]+(:[0-9]{1,5})?(,[^\s,:/@]+(:[0-9]{1,5})?)*")
+LISTING = ("nats", "tls", "kafka")  # whose URLs may name several servers
+_SERVER = r"(\[[0-9a-fA-F:.]+\]|[^\s,:/@\[\]]+)(:[0-9]{1,5})?"
+_SERVERS = re.compile(f"{_SERVER}(,{_SERVER})*")
 
 
 class TransportSettings(Section, frozen=True, kw_only=True):
@@ -69,16 +71,22 @@ class TransportSettings(Section, frozen=True, kw_only=True):
 
     def problems(self) -> Iterator[Problem]:
         """One sentence about a URL that names no engine."""
-        if not self.is_database and not _is_engine(self.url):
+        if not self.is_database and not is_engine_url(self.url):
             yield (
                 ("url",),
-                "url must be database:, redis://host:port/number, nats://host:port or kafka://host:port",
+                "url must be database:, redis://host:port/number, nats://host:port,host:port or kafka://host:port; "
+                "Sentinel and Redis Cluster are not supported",
             )
 
 
-def _is_engine(url: str) -> bool:
-    if url.startswith("kafka://"):  # several brokers are no URL of one host
-        return _BROKERS.fullmatch(url.removeprefix("kafka://").partition("?")[0]) is not None
+def is_engine_url(url: str) -> bool:
+    """Whether a URL names servers of an engine."""
+    scheme, _, rest = url.partition("://")
+    if scheme in LISTING:  # several servers are no URL of one host
+        hosts = rest.partition("?")[0].removesuffix("/")
+        return (
+            _SERVERS.fullmatch(hosts if scheme == "kafka" else hosts.rpartition("@")[2]) is not None
+        )
     try:
         parts = urlsplit(url)
         return parts.scheme in SCHEMES and bool(parts.hostname) and (parts.port or 1) > 0

@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
@@ -25,10 +24,10 @@ from stateward.transport.engine import (
     full,
     unreachable,
 )
+from stateward.transport.nats_login import NatsUrl, parse_nats_url
 from stateward.transport.nats_wire import NatsMessage, NatsWire, NatsWireError, publication
 
 LATE_S = 1.0  # after its end the answer to a request is not waited for any more: it was lost
-API = "$JS.API"
 ACK, IN_PROGRESS = b"+ACK", b"+WPI"
 ALIVE = "100"  # the status that says only that the server is there
 # The consumer was deleted, or nothing answers for it: the server lost it.
@@ -39,6 +38,10 @@ BROADCASTS_MAX = 1000  # that wait to be read
 ACK_PENDING_MAX = 10_000  # leased messages of one stream, of all consumers together
 
 T = TypeVar("T")
+
+
+class StreamGone(NatsWireError):
+    """No stream takes what was published."""
 
 
 class _Pull:
@@ -102,23 +105,61 @@ class _Stored(msgspec.Struct):
     data: str = ""
 
 
-class _Answer(msgspec.Struct):
+class Answer(msgspec.Struct):
     """The server's answer to a message that was published, or to a question about streams."""
 
     error: _Refusal | None = None
+    streams: list[str] | None = None
     state: _State = msgspec.field(default_factory=_State)
     message: _Stored = msgspec.field(default_factory=_Stored)
 
 
-_decode_answer = msgspec.json.Decoder(_Answer).decode
+_decode_answer = msgspec.json.Decoder(Answer).decode
+
+
+class JetStreamApi:
+    """Publishing to streams, and questions about them, over one connection."""
+
+    def __init__(self, wire: NatsWire, url: NatsUrl) -> None:
+        self._wire = wire
+        self._replicas = url.replicas
+        self.subject = "$JS.API" if url.js_domain is None else f"$JS.{url.js_domain}.API"
+
+    def publish(self, write: Callable[[str], Sequence[bytes]]) -> _Refusal | None:
+        """Send the publications that `write` makes for a reply subject; what was refused first, if anything was."""
+        answers = self._wire.request(write)
+        if any(each.status in NO_STREAM for each in answers):
+            raise StreamGone("the server has no such stream any more")
+        refusals = (_decode_answer(each.data).error for each in answers)
+        return next((each for each in refusals if each is not None), None)
+
+    def ask(self, verb: str, question: dict[str, Any] | None = None) -> Answer | None:
+        """Ask the server about streams; None where what is asked for is not there."""
+        body = b"" if question is None else msgspec.json.encode(question)
+        (said,) = self._wire.request(
+            lambda reply: [publication(f"{self.subject}.{verb}", body, reply)]
+        )
+        if said.status:
+            raise NatsWireError("JetStream does not answer: nats-server -js turns it on")
+        answer = _decode_answer(said.data)
+        if answer.error is None:
+            return answer
+        if answer.error.code == NOT_FOUND:
+            return None
+        raise NatsWireError(answer.error.description)
+
+    def make_stream(self, name: str, subject: str, limits: dict[str, Any]) -> None:
+        """Make a stream; one that is there with the same values is no error."""
+        config = {"name": name, "subjects": [subject], "num_replicas": self._replicas, **limits}
+        self.ask(f"STREAM.CREATE.{name}", config)
 
 
 class JetStreamEngine:
-    """A consumer of JetStream streams. `?replicas=3` in the URL says how many servers keep each stream."""
+    """A consumer of JetStream streams. The URL is that of `nats_login`; `replicas` servers keep each stream."""
 
     def __init__(self, url: str, *, consumer: str, lease_s: float, depth_max: int) -> None:
         self._url = url
-        self._replicas = int(parse_qs(urlsplit(url).query).get("replicas", ["1"])[0])
+        own = parse_nats_url(url)
         self._lease_s = lease_s
         self._answer_s = answer_s(lease_s)
         self._depth_max = depth_max
@@ -129,8 +170,9 @@ class JetStreamEngine:
         self._told: dict[str, deque[bytes]] = {}
         self.losses = 0
         # One for the thread that receives and one for the rest: neither waits for the other.
-        self._reading = NatsWire(url, name=consumer, answer_s=self._answer_s)
-        self._writing = NatsWire(url, name=consumer, answer_s=self._answer_s)
+        self._reading = NatsWire(own, name=consumer, answer_s=self._answer_s)
+        self._writing = NatsWire(own, name=consumer, answer_s=self._answer_s)
+        self._api = JetStreamApi(self._writing, own)
         self._answer(self._writing.flush)
         # The subject counts towards the server's limit as well.
         self.bytes_max: int = self._writing.info.max_payload - 4096
@@ -141,16 +183,17 @@ class JetStreamEngine:
 
     def _publish(self, stream: str, bodies: Sequence[bytes]) -> None:
         self._ensure(stream)
-        answers = self._writing.request(stream, bodies)
-        if any(each.status in NO_STREAM for each in answers):
-            self._streams.discard(stream)  # it was deleted meanwhile: the next try makes it again
-            raise NatsWireError("the server has no such stream any more")
-        for each in answers:
-            error = _decode_answer(each.data).error
-            if error is not None and error.err_code == STREAM_FULL:
-                raise full(stream, self._depth_max)
-            if error is not None:
-                raise NatsWireError(error.description)
+        try:
+            error = self._api.publish(
+                lambda reply: [publication(stream, each, reply) for each in bodies]
+            )
+        except StreamGone:
+            self._streams.discard(stream)  # the next try makes it again
+            raise
+        if error is not None and error.err_code == STREAM_FULL:
+            raise full(stream, self._depth_max)
+        if error is not None:
+            raise NatsWireError(error.description)
 
     def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
         """Lease messages of the first streams that have any."""
@@ -242,7 +285,9 @@ class JetStreamEngine:
             self._reading.send(
                 *(
                     publication(
-                        f"{API}.CONSUMER.MSG.NEXT.{_name(stream)}.{GROUP}", body, pull.inbox
+                        f"{self._api.subject}.CONSUMER.MSG.NEXT.{_name(stream)}.{GROUP}",
+                        body,
+                        pull.inbox,
                     )
                     for stream, pull in pulls.items()
                 )
@@ -313,7 +358,7 @@ class JetStreamEngine:
             return []
         first = max(found.state.first_seq, found.state.last_seq - limit + 1)
         asked = (
-            self._ask_api(f"STREAM.MSG.GET.{_name(stream)}", {"seq": number})
+            self._api.ask(f"STREAM.MSG.GET.{_name(stream)}", {"seq": number})
             for number in range(first, found.state.last_seq + 1)
         )
         return [base64.b64decode(each.message.data) for each in asked if each is not None]
@@ -347,7 +392,7 @@ class JetStreamEngine:
         self._streams.discard(stream)
         self._ensure(stream)
         name = f"{_name(stream)}.{GROUP}"
-        if self._ask_api(f"CONSUMER.INFO.{name}") is None:
+        if self._api.ask(f"CONSUMER.INFO.{name}") is None:
             config = {
                 "durable_name": GROUP,
                 "ack_policy": "explicit",
@@ -355,7 +400,7 @@ class JetStreamEngine:
                 "max_deliver": -1,  # poison is told by the count, and buried with a reason
                 "max_ack_pending": ACK_PENDING_MAX,
             }
-            self._ask_api(
+            self._api.ask(
                 f"CONSUMER.DURABLE.CREATE.{name}",
                 {"stream_name": _name(stream), "config": config},
             )
@@ -370,25 +415,10 @@ class JetStreamEngine:
         self._streams.add(stream)
 
     def _make_stream(self, stream: str, limits: dict[str, Any]) -> None:
-        name = _name(stream)
-        config = {"name": name, "subjects": [stream], "num_replicas": self._replicas, **limits}
-        self._ask_api(f"STREAM.CREATE.{name}", config)
+        self._api.make_stream(_name(stream), stream, limits)
 
-    def _stream_info(self, stream: str) -> _Answer | None:
-        return self._ask_api(f"STREAM.INFO.{_name(stream)}")
-
-    def _ask_api(self, verb: str, question: dict[str, Any] | None = None) -> _Answer | None:
-        """Ask the server about streams; None where what is asked for is not there."""
-        body = b"" if question is None else msgspec.json.encode(question)
-        (said,) = self._writing.request(f"{API}.{verb}", [body])
-        if said.status:
-            raise NatsWireError("JetStream does not answer: nats-server -js turns it on")
-        answer = _decode_answer(said.data)
-        if answer.error is None:
-            return answer
-        if answer.error.code == NOT_FOUND:
-            return None
-        raise NatsWireError(answer.error.description)
+    def _stream_info(self, stream: str) -> Answer | None:
+        return self._api.ask(f"STREAM.INFO.{_name(stream)}")
 
     def _answer(self, ask: Callable[[], T]) -> T:
         """Ask; what the server refuses, or does not answer, is told as an outage."""

@@ -11,15 +11,17 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from ipaddress import ip_address
 from threading import RLock
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
-PORT = 4222
+from stateward.transport.nats_login import PORT, NatsUrl
+
 CHUNK_BYTES = 256 * 1024
 LINE_BYTES_MAX = (
     1024 * 1024
@@ -28,6 +30,7 @@ IDLE_S = (
     1.0  # after which a connection is looked at before it is used: the server may have closed it
 )
 NO_SUBSCRIPTION = b"Permissions Violation for Subscription"
+NO_HEADERS: Mapping[str, str] = {}
 NOTHING_YET = (BlockingIOError, TimeoutError, ssl.SSLWantReadError)
 
 T = TypeVar("T")
@@ -53,14 +56,15 @@ class ServerInfo(msgspec.Struct):
     max_payload: int = 1024 * 1024
     tls_required: bool = False
     headers: bool = False
+    nonce: str = ""
     connect_urls: list[str] = []
 
 
 class NatsWire:
     """One connection, for one thread at a time. What is subscribed to, it is again whenever it is made anew."""
 
-    def __init__(self, url: str, *, name: str, answer_s: float) -> None:
-        self._url = urlsplit(url)
+    def __init__(self, url: NatsUrl, *, name: str, answer_s: float) -> None:
+        self._url = url
         self._name = name
         self._answer_s = answer_s
         self._lock = RLock()
@@ -71,7 +75,7 @@ class NatsWire:
         self._pongs = 0
         self._requests = 0
         self._subjects: list[str] = []
-        self.inbox = f"_INBOX.{os.urandom(11).hex()}"
+        self.inbox = f"{url.inbox_prefix}.{os.urandom(11).hex()}"
         self.info = ServerInfo()
         self.connections = 0
         """How often it was connected: what was asked for over an earlier connection is not answered."""
@@ -98,10 +102,10 @@ class NatsWire:
         with self._lock:
             self._again(lambda: self._send(*commands))
 
-    def request(self, subject: str, bodies: Sequence[bytes]) -> list[NatsMessage]:
-        """Send messages at once, and wait until each of them is answered."""
+    def request(self, write: Callable[[str], Sequence[bytes]]) -> list[NatsMessage]:
+        """Send at once what `write` makes for a reply subject, and wait until each of it is answered."""
         with self._lock:
-            return self._again(lambda: self._request(subject, bodies))
+            return self._again(lambda: self._request(write))
 
     def flush(self, *commands: bytes) -> None:
         """Send, and wait until the server has read it."""
@@ -140,13 +144,14 @@ class NatsWire:
             self._connect()
             return ask()
 
-    def _request(self, subject: str, bodies: Sequence[bytes]) -> list[NatsMessage]:
+    def _request(self, write: Callable[[str], Sequence[bytes]]) -> list[NatsMessage]:
         self._requests += 1
         reply = f"{self.inbox}.{self._requests}"
-        self._send(*(publication(subject, each, reply) for each in bodies))
+        commands = write(reply)
+        self._send(*commands)
         until = time.monotonic() + self._answer_s
         answers: list[NatsMessage] = []
-        while len(answers) < len(bodies):
+        while len(answers) < len(commands):
             found = self._messages(until)
             if not found:
                 raise TimeoutError("the server did not answer in time")
@@ -170,11 +175,10 @@ class NatsWire:
             if time.monotonic() - self._heard_at > IDLE_S:
                 self._look()
             return
-        first = self._url.netloc.rpartition("@")[2]
         errors: list[OSError] = []
-        for address in dict.fromkeys([first, *self.info.connect_urls]):
+        for host, port in self._servers():
             try:
-                self._open(address)
+                self._open(host, port)
             except OSError as error:
                 self.close()
                 errors.append(error)
@@ -182,21 +186,25 @@ class NatsWire:
                 return
         raise errors[0]
 
-    def _open(self, address: str) -> None:
-        parts = urlsplit(f"//{address}")
-        host, port = parts.hostname or "localhost", parts.port or PORT
+    def _servers(self) -> list[tuple[str, int]]:
+        """Those of the URL, and then those that the server told of that was connected last."""
+        told = (urlsplit(f"//{each}") for each in self.info.connect_urls)
+        named = [(each.hostname or "", each.port or PORT) for each in told]
+        return list(dict.fromkeys([*self._url.servers, *named]))
+
+    def _open(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port), timeout=self._answer_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer.clear()
-        until = time.monotonic() + self._answer_s
-        line = self._line(until)
+        if self._url.tlsfirst:
+            self._encrypt(host)
+        line = self._line(time.monotonic() + self._answer_s)
         if not line.startswith(b"INFO "):
             raise NatsWireError("what answers is no NATS server")
         self.info = msgspec.json.decode(line[5:], type=ServerInfo)
-        if self.info.tls_required or self._url.scheme == "tls":
+        if (self.info.tls_required or self._url.is_tls) and not self._url.tlsfirst:
             self._buffer.clear()  # what came before the server has proved who it is counts for nothing
-            context = ssl.create_default_context()
-            self._socket = context.wrap_socket(self._socket, server_hostname=host)
+            self._encrypt(host)
         numbered = enumerate(self._subjects, 1)
         self._send(
             b"CONNECT " + msgspec.json.encode(self._introduction()) + b"\r\n",
@@ -210,12 +218,20 @@ class NatsWire:
             "verbose": False, "pedantic": False, "name": self._name, "lang": "python", "version": "1",
             "protocol": 1, "headers": self.info.headers, "no_responders": self.info.headers,
         }  # fmt: skip
-        user, password = self._url.username, self._url.password
-        if user and password is None:
-            own["auth_token"] = unquote(user)
-        elif user:
-            own |= {"user": unquote(user), "pass": unquote(password or "")}
-        return own
+        return own | self._url.login | (self._url.sign(self.info.nonce) if self.info.nonce else {})
+
+    def _encrypt(self, host: str) -> None:
+        """Speak TLS from now on.
+
+        A server that another told of by its address shows the certificate of the name that is in the URL.
+        """
+        first, _ = self._url.servers[0]
+        is_told = host not in dict(self._url.servers) and _is_address(host)
+        own = self._connected
+        own.settimeout(self._answer_s)
+        self._socket = self._url.tls_context().wrap_socket(
+            own, server_hostname=first if is_told else host
+        )
 
     def _look(self) -> None:
         """Read what came meanwhile: a ping that has to be answered, or the end of the connection."""
@@ -321,10 +337,24 @@ class _ClosedByErrors:
             self._wire.close()
 
 
-def publication(subject: str, body: bytes, reply: str = "") -> bytes:
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def publication(
+    subject: str, body: bytes, reply: str = "", headers: Mapping[str, str] = NO_HEADERS
+) -> bytes:
     """The command that publishes a message."""
-    to = f"{subject} {reply}" if reply else subject
-    return b"PUB %b %d\r\n%b\r\n" % (to.encode(), len(body), body)
+    to = (f"{subject} {reply}" if reply else subject).encode()
+    if not headers:
+        return b"PUB %b %d\r\n%b\r\n" % (to, len(body), body)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    head = f"NATS/1.0\r\n{lines}\r\n".encode()
+    return b"HPUB %b %d %d\r\n%b%b\r\n" % (to, len(head), len(head) + len(body), head, body)
 
 
 def _subscription(subject: str, number: int) -> bytes:

@@ -12,9 +12,16 @@ from threading import Lock
 from typing import Any, TypeVar
 
 import redis
+from redis.exceptions import (
+    AskError,
+    ClusterCrossSlotError,
+    ClusterDownError,
+    RedisError,
+    ResponseError,
+)
 from redis.exceptions import ConnectionError as Disconnected
-from redis.exceptions import RedisError, ResponseError
 
+from stateward.core.errors import InvalidRequest
 from stateward.transport.engine import (
     DEAD_LETTERS_MAX,
     GROUP,
@@ -22,6 +29,7 @@ from stateward.transport.engine import (
     Parcel,
     answer_s,
     full,
+    masked_url,
     unreachable,
 )
 
@@ -114,11 +122,18 @@ class RedisEngine:
         self._channels: dict[str, Any] = {}
         self._answer_s = answer_s(lease_s)
         # No retries of its own: the callers know how long an outage may last and what to do meanwhile.
-        self._redis: Any = redis.Redis.from_url(
-            url, socket_timeout=self._answer_s, socket_connect_timeout=self._answer_s
-        )
-        # One for the thread that receives and one for the rest: a request that waits blocks its connection.
-        self._reading, self._writing = _Wire(self._redis), _Wire(self._redis)
+        try:
+            self._redis: Any = redis.Redis.from_url(
+                url, socket_timeout=self._answer_s, socket_connect_timeout=self._answer_s
+            )
+            # One for the thread that receives and one for the rest: a request that waits blocks its connection.
+            self._reading, self._writing = _Wire(self._redis), _Wire(self._redis)
+        except (
+            TypeError,
+            ValueError,
+            RedisError,
+        ) as error:  # an option that redis-py does not have
+            raise InvalidRequest(f"{masked_url(url)} and its options: {error}") from None
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
         """Append messages; raises `TransportFull` where the stream has its most already.
@@ -298,9 +313,18 @@ class RedisEngine:
         except ResponseError as error:
             if str(error).startswith((_ALREADY_THERE, _NO_GROUP)):
                 raise
-            raise unreachable(self._url, error) from error
+            raise unreachable(self._url, _say_which(error)) from error
         except RedisError as error:
             raise unreachable(self._url, error) from error
+
+
+def _say_which(error: ResponseError) -> Exception:
+    """What a server of a kind that does not do says, with the kind."""
+    if isinstance(error, (ClusterDownError, ClusterCrossSlotError, AskError)):
+        return ResponseError(f"it is a node of a Redis Cluster, which is not supported ({error})")
+    if str(error).startswith("unknown command"):
+        return ResponseError(f"it is no Redis of version 7 or newer, or it is a Sentinel ({error})")
+    return error
 
 
 def _body(fields: Sequence[bytes]) -> bytes:
