@@ -46,15 +46,13 @@ Rows = Sequence[Sequence[str]]
 
 def order_evidence(layout: ColumnLayout, rows: Rows, above: Rows) -> tuple[str, str] | None:
     """The order and a sentence about what shows it; None if nothing does."""
-    booked = [cells for cells in rows if _is_booked(layout, cells)]
-    others = [cells for cells in rows if not _is_booked(layout, cells)]
-    for find in (
-        _around(chain(above, others)),
-        _beside(layout, booked),
-        _in_sequence(layout, booked),
-    ):
-        if find is not None:
-            return find
+    booked: list[Sequence[str]] = []
+    others: list[Sequence[str]] = []
+    for cells in rows:
+        (booked if _is_booked(layout, cells) else others).append(cells)
+    found = _around(chain(above, others)) or _beside(layout, booked) or _in_sequence(layout, booked)
+    if found is not None:
+        return found
     if place := american_evidence(layout, rows):
         return "mdy", f"mdy: {place}"
     if place := _day_first_place(layout, booked):

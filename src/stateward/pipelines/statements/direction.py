@@ -97,6 +97,8 @@ def _evidence(text: str) -> Evidence:
 
 def _agree(found: Sequence[Evidence]) -> Evidence:
     """The strongest of several; a decisive one precedes, else none where they contradict each other."""
+    if not found:  # as most texts: they say nothing
+        return NO_EVIDENCE
     best = [each for each in found if each.strength == DECISIVE] or found
     if len({each.direction for each in best}) != 1:
         return NO_EVIDENCE

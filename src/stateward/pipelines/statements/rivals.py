@@ -106,8 +106,6 @@ def _rival_amount(
         layout.amount, layout.balance, layout.before, layout.fee, layout.date, layout.value_date, layout.other_date,
         layout.reference, layout.account,
     }  # fmt: skip
-    if _is_told(layout, booked, rows):
-        return -1
     own = [money.amount(cells[layout.amount], terms.decimal) for cells in booked]
     for index, heading in enumerate(layout.headings):
         role = headings.role_of(heading) if layout.is_headed else "amount"
@@ -123,7 +121,8 @@ def _rival_amount(
         if not (is_money and is_full) or all(abs(a) == abs(b) for a, b in pairs):
             continue
         if not is_sum_of(booked, total=layout.amount, part=index):
-            return index
+            # Asked last, because most tables have no other column of amounts.
+            return -1 if _is_told(layout, booked, rows) else index
     return -1
 
 

@@ -159,19 +159,19 @@ def owed_ends(
 def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:
     """The rows that are booked, with their evidence: what failed or is not yet booked moves no balance."""
     make, skipped = layout.maker(), {layout.date, layout.value_date, *layout.amounts}
+    worded = [i for i in range(layout.width) if i not in skipped]
     same = _repeated_columns(layout, rows)
+    own = [i for i in worded if i not in same]
     found: list[SignedRow] = []
     for cells in rows:
         if len(cells) != layout.width or (
             layout.status >= 0 and booking.booking_status(cells[layout.status])
         ):
             continue
-        texts = [cell for i, cell in enumerate(cells) if i not in skipped]
-        own = [cell for i, cell in enumerate(cells) if i not in skipped | same]
-        said = evidence_of(own)
-        found.append(
-            SignedRow(make(0, [*cells, ""]), said if said.direction else evidence_of(texts))
-        )
+        said = evidence_of(cells[i] for i in own)
+        if not said.direction and len(own) < len(worded):
+            said = evidence_of(cells[i] for i in worded)
+        found.append(SignedRow(make(0, [*cells, ""]), said))
     return found
 
 
