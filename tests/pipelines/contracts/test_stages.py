@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,7 +23,15 @@ from stateward.workers.sdk import (
     registered_runners,
     run_runner,
 )
-from tests.pipelines.contracts.endpoint import Endpoint, Reply, gives, refuses, says, serving
+from tests.pipelines.contracts.endpoint import (
+    Endpoint,
+    Handler,
+    Reply,
+    gives,
+    refuses,
+    says,
+    serving,
+)
 from tests.pipelines.contracts.example import LEASE, SAID, STROM, TODAY
 
 
@@ -381,3 +390,27 @@ def test_a_model_that_gives_no_answer_fails_the_stage(
 
 
 # Through the application
+
+
+def test_the_clauses_of_a_contract_have_the_types_that_a_model_gave(tmp_path: Path) -> None:
+    text = (
+        f"{LEASE}\n4. Lockers\nA locker is opened by the staff where it is left shut over night.\n"
+    )
+    lease = Line(text, tmp_path / "contract.txt", {"vertical": "general"})
+    lease.done("parse")
+
+    def types(handler: Handler, body: dict[str, Any]) -> None:
+        schema = body["response_format"]["json_schema"]["schema"]
+        is_of_clauses = body["response_format"]["json_schema"]["name"] == "clauses"
+        reply = says(dict.fromkeys(schema["properties"], "liability")) if is_of_clauses else gives()
+        reply(handler, body)
+
+    with serving(types) as endpoint:
+        model: Json = {"base_url": endpoint.url, "name": "stub", "clause_types": True}
+        lease.done("extract", extractor="both", model=model)
+    judged = lease.done("validate")
+
+    chunks = [chunk.data for chunk in judged.chunks if chunk.data.startswith("[")]
+    items = [item for chunk in chunks for item in json.loads(chunk)]
+    by_model = {item["heading"]: item["type"] for item in items if item.get("by") == "model"}
+    assert by_model == {"Lockers": "liability"}

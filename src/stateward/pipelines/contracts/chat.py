@@ -40,6 +40,10 @@ FATAL = {
 }  # fmt: skip
 
 
+class UnusableAnswer(Exception):
+    """An answer that cannot be used; the message is the reason."""
+
+
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The address, credentials and limits of a model. Its repr does not contain the key."""
 

@@ -13,13 +13,13 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from stateward.core.errors import StageFailure
 from stateward.core.model import Fields, Json
-from stateward.pipelines.contracts.chat import Endpoint, ask
+from stateward.pipelines.contracts.chat import Endpoint, UnusableAnswer, ask
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.grounding import UNGROUNDED_MAX, is_supported, locate_quote
 from stateward.pipelines.contracts.prompts import ChosenPrompt, Prompts
@@ -38,6 +38,7 @@ QUOTE_CHARS_MAX = 1000
 REPEATED_CHARS_MAX = 4000
 MILLION = Decimal(1_000_000)
 MARK_CHARS = 24
+ANSWER_INVALID = "MODEL_ANSWER_INVALID"
 LABELS_SHOWN = 4  # of each language
 _FORMS = re.compile(r"\{([^{}]*)\}")
 GUARD = (
@@ -73,6 +74,7 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
     tokens_max: int | None = None
     document_chars_max: int = 200_000
     prompt_label: str = ""
+    clause_types: bool = False
     price_input: str = ""
     price_output: str = ""
     ca_file: str = ""
@@ -157,11 +159,8 @@ class _Body(msgspec.Struct):
     usage: _Tokens | None = None
 
 
-class UnusableAnswer(Exception):
-    """An answer that cannot be used; the message is the reason."""
-
-
 Entries = dict[str, list[ModelEntry]]
+Read = TypeVar("Read")
 
 
 class ModelExtractor:
@@ -200,12 +199,16 @@ class ModelExtractor:
                 shown_chars=len(text),
             )
         request = request_of(self._options, chosen, vertical, self._provider, text)
-        entries, usage, answered_by = self._answer(request, vertical, chosen)
+        usage = ModelUsage(calls=[])
+        entries, answered_by = self._answer(
+            request, lambda content: read_answer(content, vertical), chosen, usage
+        )
         found = [
             grounded_value(document, rule, entry, rules=rules, source=f"model/{self._options.name}")
             for rule in vertical.fields
             for entry in entries[rule.name]
         ]
+        typed = self._clause_types(document, usage) if self._options.clause_types else {}
         providers = [each.value for each in found if _is_provider(vertical, each.field)]
         return Extraction(
             vertical=vertical.slug,
@@ -223,15 +226,53 @@ class ModelExtractor:
                 "calls": usage.calls,
                 "is_cut": is_cut,
                 "rules": rules.version,
+                **typed,
             },
         )
 
+    def _clause_types(self, document: TextDocument, usage: ModelUsage) -> Fields:
+        """The types of the clauses of which the rules are not sure; none where the model has no usable answer.
+
+        They decide nothing, so an answer that cannot be used costs the contract nothing but these types.
+        """
+        from stateward.pipelines.contracts import clause_types  # few ask for them
+
+        unsure = clause_types.unsure_clauses(document)
+        if not unsure:
+            return {}
+        chosen = self._prompts.choose(
+            clause_types.PROMPT, self._provider, label=self._options.prompt_label
+        )
+        values = {"vertical": clause_types.PROMPT, "provider": "", "fields": clause_types.listed()}
+        request = chat_request(
+            self._options,
+            system=chosen.system(values),
+            told=chosen.instructions(values),
+            text=clause_types.shown(unsure),
+            name=clause_types.PROMPT,
+            schema=clause_types.schema_of(unsure),
+        )
+        try:
+            types, _ = self._answer(
+                request, lambda content: clause_types.read_types(content, unsure), chosen, usage
+            )
+        except StageFailure as failure:
+            if failure.code != ANSWER_INVALID:
+                raise
+            self._services.log(f"clauses have the types of the rules: {failure}", level="warning")
+            return {}
+        return {"clause_types": types}
+
     def _answer(
-        self, request: Fields, vertical: Vertical, chosen: ChosenPrompt
-    ) -> tuple[Entries, ModelUsage, str]:
+        self,
+        request: Fields,
+        read: Callable[[str], Read],
+        chosen: ChosenPrompt,
+        usage: ModelUsage,
+    ) -> tuple[Read, str]:
         """A usable answer: a saved one or a new one; requested again if the first is unusable."""
         digest = hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()
-        usage, asked, body, reason = ModelUsage(), 0, request, ""
+        asked, body, reason = 0, request, ""
         for number in range(ANSWERS_MAX):
             name = f"answer-{number}-{digest}"
             data = self._services.kept(name)
@@ -259,7 +300,7 @@ class ModelExtractor:
                 waited_ms = None if waited is None else int(waited)
                 self._count(answer, usage, chosen, latency_ms=latency_ms, waited_ms=waited_ms)
                 content = _content(answer)
-                return read_answer(content, vertical), usage, answer.model or ""
+                return read(without_fence(content)), answer.model or ""
             except UnusableAnswer as unusable:
                 reason = str(unusable)
                 self._services.log(
@@ -270,7 +311,7 @@ class ModelExtractor:
                 )
         raise StageFailure(
             f"the answer of the model is unusable, also after a second request: {reason}",
-            code="MODEL_ANSWER_INVALID",
+            code=ANSWER_INVALID,
         )
 
     def _count(
@@ -310,20 +351,34 @@ def request_of(
     options: ModelOptions, chosen: ChosenPrompt, vertical: Vertical, provider: str | None, text: str
 ) -> Fields:
     """The body of the request; equal for equal document, prompt, rules and settings, because it names saved answers."""
-    mark = hashlib.sha256(text.encode()).hexdigest()[:MARK_CHARS]
     values = {
         "vertical": vertical.slug,
         "provider": provider or "",
         "fields": "\n".join(_field_description(rule) for rule in vertical.fields),
     }
-    user = f"{chosen.instructions(values)}\n\n{GUARD.format(mark=mark)}"
+    return chat_request(
+        options,
+        system=chosen.system(values),
+        told=chosen.instructions(values),
+        text=text,
+        name=vertical.slug,
+        schema=schema_of(vertical),
+    )
+
+
+def chat_request(
+    options: ModelOptions, *, system: str, told: str, text: str, name: str, schema: Fields
+) -> Fields:
+    """What is told, then a text that is only to be read, and the schema of the answer."""
+    mark = hashlib.sha256(text.encode()).hexdigest()[:MARK_CHARS]
+    user = f"{told}\n\n{GUARD.format(mark=mark)}"
     if options.response_format != "json_schema":
-        user += f"\n\nThe schema:\n{msgspec.json.encode(schema_of(vertical)).decode()}"
+        user += f"\n\nThe schema:\n{msgspec.json.encode(schema).decode()}"
     shown = f"----- document {mark} begins -----\n{text}\n----- document {mark} ends -----"
     request: Fields = {
         "model": options.name,
         "messages": [
-            {"role": "system", "content": chosen.system(values)},
+            {"role": "system", "content": system},
             {"role": "user", "content": user},
             {"role": "user", "content": shown},
         ],
@@ -333,7 +388,7 @@ def request_of(
     if options.tokens_max is not None:
         request["max_tokens"] = options.tokens_max
     if options.response_format == "json_schema":
-        named: Fields = {"name": vertical.slug, "strict": True, "schema": schema_of(vertical)}
+        named: Fields = {"name": name, "strict": True, "schema": schema}
         request["response_format"] = {"type": "json_schema", "json_schema": named}
     elif options.response_format == "json_object":
         request["response_format"] = {"type": "json_object"}
@@ -364,7 +419,7 @@ def schema_of(vertical: Vertical) -> Fields:
 def read_answer(content: str, vertical: Vertical) -> Entries:
     """The answer as entries by field, or `UnusableAnswer`: it must have every field and no other."""
     try:
-        raw = msgspec.json.decode(_without_fence(content), type=dict[str, msgspec.Raw])
+        raw = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError as error:
         raise UnusableAnswer(f"it is not a JSON object: {error}") from None
     names = [rule.name for rule in vertical.fields]
@@ -459,7 +514,7 @@ def _text(document: TextDocument, chars_max: int) -> tuple[str, bool]:
     return text[:chars_max], len(text) > chars_max
 
 
-def _without_fence(content: str) -> str:
+def without_fence(content: str) -> str:
     """The content without the code fence that many models put around JSON."""
     text = content.strip()
     if text.startswith("```") and text.endswith("```"):

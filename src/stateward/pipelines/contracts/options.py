@@ -244,6 +244,7 @@ def _model(model: ModelSettings, key: str) -> Fields:
         "tokens_max": model.tokens_max,
         "document_chars_max": model.document_chars_max,
         "prompt_label": model.prompt_label or "",
+        "clause_types": model.clause_types,
         "price_input": _price(model.price_input),
         "price_output": _price(model.price_output),
         "ca_file": model.ca_file or "",

@@ -76,6 +76,13 @@ class ModelSettings(Section, frozen=True, kw_only=True):
             description="Prompts with this label are taken before those without any; null: only those without."
         ),
     ] = None
+    clause_types: Annotated[
+        bool,
+        Meta(
+            description="Whether it is also asked, in a request of its own, for the types of clauses of which the "
+            "rules are not sure."
+        ),
+    ] = False
     price_input: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         Meta(description="The price of a million input tokens; null: no cost is calculated."),

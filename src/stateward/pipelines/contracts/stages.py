@@ -47,6 +47,7 @@ CACHED_MAX = 4
 REVIEW = "review"
 CONSUMPTION = "consumption"
 GENERAL = "general"
+CLAUSE_TYPES = "clause_types"  # what a model says of clauses, in what its extraction says of itself
 PRODUCT_TYPE = "product_type"  # a label: what kind of product of its vertical it is, for the choice of a prompt
 
 
@@ -249,7 +250,7 @@ def validate(job: Job) -> Outcome:
     facts: Fields = {"final_confidence": result.final_confidence, "valid": result.accepted}
     if result.problems:
         facts[NOTES] = [f"{each.code}: {each.sentence}" for each in result.problems[:NOTES_MAX]]
-    clauses = _clauses(job)
+    clauses = _clauses(job, extraction)
     about: Fields = {
         **msgspec.to_builtins(result),
         "vertical": extraction.vertical,
@@ -260,11 +261,17 @@ def validate(job: Job) -> Outcome:
     return Outcome(facts=facts, items=[*_to_check(extraction, result), *clauses], about=about)
 
 
-def _clauses(job: Job) -> list[Fields]:
+def _clauses(job: Job, extraction: Extraction) -> list[Fields]:
     """The clauses of the contract with their types: they do not decide anything, they can be found."""
     from stateward.pipelines.clauses.items import clauses_of
 
     clauses = clauses_of(_document(job))
+    model = extraction.about.get("model")
+    given = (model if isinstance(model, dict) else extraction.about).get(CLAUSE_TYPES)
+    if isinstance(given, dict):
+        from stateward.pipelines.contracts.clause_types import with_model_types
+
+        clauses = with_model_types(clauses, given)
     job.log(f"{len(clauses)} clauses were found")
     return clauses
 

@@ -1,0 +1,83 @@
+"""The types of clauses by a model: of those alone of which the rules are not sure, and only one of the known types.
+
+The clauses are sent as a text that is only to be read, each with its number, and the answer must have a type for each
+number and nothing else. A type that the rules had guessed as well is surer than one that the model alone names.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from stateward.core.model import Fields, Json
+from stateward.pipelines.clauses.items import clauses_of
+from stateward.pipelines.clauses.types import type_titles
+from stateward.pipelines.contracts.chat import UnusableAnswer
+from stateward.pipelines.kit.documents import TextDocument
+
+PROMPT = "clauses"  # in place of a vertical, among the prompts
+BOTH, ALONE = (
+    85,
+    70,
+)  # confidence of a type that the rules had guessed too, and of one of the model alone
+CLAUSES_MAX = 80  # of one request
+TEXT_CHARS_MAX = 900  # of each: what it is about is said at its beginning
+
+
+def unsure_clauses(document: TextDocument) -> dict[str, Fields]:
+    """The clauses of which the rules are not sure, by their places among all."""
+    clauses = enumerate(clauses_of(document))
+    unsure = {str(at): clause for at, clause in clauses if not clause["is_sure"]}
+    return dict(list(unsure.items())[:CLAUSES_MAX])
+
+
+def listed() -> str:
+    """All types, as a prompt lists them."""
+    return "\n".join(f"- {name}: {title}" for name, title in type_titles().items())
+
+
+def shown(clauses: Mapping[str, Fields]) -> str:
+    """The clauses as a text."""
+    return "\n\n".join(
+        f"[clause {at}] {clause['number']} {clause['heading']}\n{str(clause['text'])[:TEXT_CHARS_MAX]}"
+        for at, clause in clauses.items()
+    )
+
+
+def schema_of(clauses: Mapping[str, Fields]) -> Fields:
+    """A type for each clause."""
+    names: list[Json] = [*type_titles()]
+    numbers: list[Json] = [*clauses]
+    return {
+        "type": "object",
+        "properties": {at: {"type": "string", "enum": names} for at in clauses},
+        "required": numbers,
+        "additionalProperties": False,
+    }
+
+
+def read_types(content: str, clauses: Mapping[str, Fields]) -> Fields:
+    """The types by the places of their clauses, or `UnusableAnswer`."""
+    try:
+        types = msgspec.json.decode(content, type=dict[str, str])
+    except msgspec.DecodeError as error:
+        raise UnusableAnswer(f"it is not an object of types: {error}") from None
+    if types.keys() != clauses.keys():
+        raise UnusableAnswer("it does not have one type for each clause")
+    if unknown := set(types.values()) - type_titles().keys():
+        raise UnusableAnswer(f"there is no type {min(unknown)[:60]!r}")
+    return {**types}
+
+
+def with_model_types(clauses: Sequence[Fields], given: Mapping[str, Json]) -> list[Fields]:
+    """Clauses with the types that a model gave, by their places."""
+    titles = type_titles()
+    return [
+        clause if (kind := given.get(str(at))) is None else _retyped(clause, str(kind), titles)
+        for at, clause in enumerate(clauses)
+    ]
+
+
+def _retyped(clause: Fields, kind: str, titles: Mapping[str, str]) -> Fields:
+    confidence = BOTH if kind == clause["type"] else ALONE
+    found: Fields = {"type": kind, "title": titles[kind], "confidence": confidence}
+    return {**clause, **found, "is_sure": True, "matched": [], "flags": [], "by": "model"}
