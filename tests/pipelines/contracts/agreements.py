@@ -2,6 +2,7 @@
 
 from stateward.pipelines.contracts.extraction import FoundValue
 from stateward.pipelines.contracts.general import find_values
+from stateward.pipelines.contracts.general.prose import Prose
 from stateward.pipelines.kit.reader import text_document
 
 REST = (
@@ -12,7 +13,7 @@ BETWEEN = 'CONFIDENTIALITY AGREEMENT between Acme Inc. ("Acme") and Beta LLC ("B
 
 
 def found(text: str, field: str) -> list[FoundValue]:
-    return [one for one in find_values(text_document(text)) if one.field == field]
+    return [one for one in find_values(Prose(text_document(text))) if one.field == field]
 
 
 def values(text: str, field: str) -> list[str]:

@@ -5,6 +5,7 @@ import pytest
 from stateward.pipelines.contracts.general import GeneralExtractor, find_values
 from stateward.pipelines.contracts.general.dates import dates_in
 from stateward.pipelines.contracts.general.names import canonical_name, key, name_at
+from stateward.pipelines.contracts.general.prose import Prose
 from stateward.pipelines.contracts.general.term import durations_in
 from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.kit.reader import text_document
@@ -260,7 +261,7 @@ def test_of_three_parties_none_is_sure() -> None:
 def test_every_value_has_the_place_where_it_is_printed() -> None:
     document = text_document(f"Title\f{PREAMBLES[0][0]}{REST}")
 
-    for one in find_values(document):
+    for one in find_values(Prose(document)):
         assert one.place is not None
         page = document.pages[one.place.page - 1]
         assert page.number == 2
@@ -378,12 +379,14 @@ def test_the_extractor_gives_the_fields_of_its_vertical_and_says_what_made_them(
     ids=["one word", "many ands", "many years", "many brackets", "many firms"],
 )
 def test_a_hostile_text_is_done_with_soon(text: str) -> None:
-    assert len(find_values(text_document(text))) < 10
+    assert len(find_values(Prose(text_document(text)))) < 10
 
 
 def test_a_text_without_anything_gives_nothing() -> None:
     assert (
-        find_values(text_document("Nothing to see in this text, which is no contract at all."))
+        find_values(
+            Prose(text_document("Nothing to see in this text, which is no contract at all."))
+        )
         == []
     )
 

@@ -3,6 +3,7 @@
 import pytest
 
 from stateward.pipelines.contracts.general import find_values
+from stateward.pipelines.contracts.general.prose import Prose
 from stateward.pipelines.kit.reader import text_document
 from tests.pipelines.contracts.agreements import BETWEEN, found, values
 
@@ -41,7 +42,7 @@ def test_the_governing_law_is_found(text: str, law: str) -> None:
     ],
 )
 def test_a_law_of_one_matter_or_of_one_case_is_not_certain(text: str) -> None:
-    found = find_values(text_document(BETWEEN + text))
+    found = find_values(Prose(text_document(BETWEEN + text)))
 
     assert all(each.confidence < 80 for each in found if each.field == "governing_law")
 

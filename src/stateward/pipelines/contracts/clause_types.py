@@ -30,12 +30,12 @@ def unsure_clauses(document: TextDocument) -> dict[str, Fields]:
     return dict(list(unsure.items())[:CLAUSES_MAX])
 
 
-def listed() -> str:
+def type_list() -> str:
     """All types, as a prompt lists them."""
     return "\n".join(f"- {name}: {title}" for name, title in type_titles().items())
 
 
-def shown(clauses: Mapping[str, Fields]) -> str:
+def clauses_text(clauses: Mapping[str, Fields]) -> str:
     """The clauses as a text."""
     return "\n\n".join(
         f"[clause {at}] {clause['number']} {clause['heading']}\n{str(clause['text'])[:TEXT_CHARS_MAX]}"
@@ -72,12 +72,12 @@ def with_model_types(clauses: Sequence[Fields], given: Mapping[str, Json]) -> li
     """Clauses with the types that a model gave, by their places."""
     titles = type_titles()
     return [
-        clause if (kind := given.get(str(at))) is None else _retyped(clause, str(kind), titles)
+        clause if (kind := given.get(str(at))) is None else _apply_type(clause, str(kind), titles)
         for at, clause in enumerate(clauses)
     ]
 
 
-def _retyped(clause: Fields, kind: str, titles: Mapping[str, str]) -> Fields:
+def _apply_type(clause: Fields, kind: str, titles: Mapping[str, str]) -> Fields:
     confidence = BOTH if kind == clause["type"] else ALONE
     found: Fields = {"type": kind, "title": titles[kind], "confidence": confidence}
     return {**clause, **found, "is_sure": True, "matched": [], "flags": [], "by": "model"}

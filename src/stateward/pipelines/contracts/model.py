@@ -243,12 +243,16 @@ class ModelExtractor:
         chosen = self._prompts.choose(
             clause_types.PROMPT, self._provider, label=self._options.prompt_label
         )
-        values = {"vertical": clause_types.PROMPT, "provider": "", "fields": clause_types.listed()}
+        values = {
+            "vertical": clause_types.PROMPT,
+            "provider": "",
+            "fields": clause_types.type_list(),
+        }
         request = chat_request(
             self._options,
             system=chosen.system(values),
             told=chosen.instructions(values),
-            text=clause_types.shown(unsure),
+            text=clause_types.clauses_text(unsure),
             name=clause_types.PROMPT,
             schema=clause_types.schema_of(unsure),
         )

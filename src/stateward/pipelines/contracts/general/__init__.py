@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stateward.pipelines.contracts.general.elimination import Doubt
     from stateward.pipelines.contracts.general.prose import Prose
 
-VERSION = 2  # what comes out of the same text; a change that shows in values counts it up
+VERSION = 3  # what comes out of the same text; a change that shows in values counts it up
 SOURCE = f"general/{VERSION}"
 # A contract may name the term of its duty and one of its own: of the best ones 88 in 100 were right on both halves.
 TERM_MAX = 78
@@ -30,10 +30,13 @@ class GeneralExtractor:
         self, document: TextDocument, vertical: Vertical, rules: ContractRules
     ) -> Extraction:
         """The values of a contract; fields that the vertical does not have are left out."""
+        from stateward.pipelines.contracts.general.prose import Prose
+
+        prose = Prose(document)
         wanted = {field.name for field in vertical.fields}
-        found = [one for one in find_values(document) if one.field in wanted]
+        found = [one for one in find_values(prose) if one.field in wanted]
         about: Fields = {"rules": rules.version, "version": VERSION}
-        if flags := find_contradictions(document):
+        if flags := find_contradictions(prose):
             about[FLAGS] = flags
         return Extraction(
             vertical=vertical.slug,
@@ -44,19 +47,18 @@ class GeneralExtractor:
         )
 
 
-def find_contradictions(document: TextDocument) -> list[Json]:
+def find_contradictions(prose: "Prose") -> list[Json]:
     """What the contract says in two ways, for a person to decide."""
-    from stateward.pipelines.contracts.general.prose import Prose
     from stateward.pipelines.contracts.general.term import contradicting_terms
 
-    terms = contradicting_terms(Prose(document))
+    terms = contradicting_terms(prose)
     if not terms:
         return []
     one, two = (term.value for term in terms)
     return [{"code": "CONTRADICTION", "sentence": f"it says that it lasts {one}, and also {two}"}]
 
 
-def find_values(document: TextDocument) -> list[FoundValue]:
+def find_values(prose: "Prose") -> list[FoundValue]:
     """All values of a contract: parties first, in the order in which they are named."""
     # Imported here: their patterns take a fifth of a second to compile, which other contracts must not pay for.
     from stateward.pipelines.contracts.general.effective import effective_date
@@ -68,10 +70,8 @@ def find_values(document: TextDocument) -> list[FoundValue]:
     )
     from stateward.pipelines.contracts.general.law import governing_law, named_laws
     from stateward.pipelines.contracts.general.parties import parties_of
-    from stateward.pipelines.contracts.general.prose import Prose
     from stateward.pipelines.contracts.general.term import term_of
 
-    prose = Prose(document)
     parties = parties_of(prose)
     doubt = doubt_of_parties(prose, parties)
     found = [
