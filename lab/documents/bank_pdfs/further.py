@@ -9,7 +9,7 @@ from lab.documents.statements.paper import LETTER
 
 
 def head(s: Sheet, name: str, foot: str, *lines: str) -> None:
-    s.on_page = lambda number: s.footer(foot, f"Page {number} of 3")
+    s.on_page = lambda number: s.footer(foot, f"Page {number}")
     s.page()
     s.say(name, is_bold=True, size=13)
     s.gap()

@@ -13,7 +13,7 @@ DE = {"thousands": ".", "point": ","}
 def _front(s: Sheet, name: str, *lines: str, foot: str = "") -> None:
     s.on_page = lambda number: s.footer(
         foot
-        or f"{name} - Anstalt des öffentlichen Rechts - Amtsgericht Köln HRA 15033 - Seite {number} von 3",
+        or f"{name} - Anstalt des öffentlichen Rechts - Amtsgericht Köln HRA 15033 - Seite {number}",
         "Bitte erheben Sie Einwendungen innerhalb von 6 Wochen. Eingeräumte Kontoüberziehung 2.500,00 EUR zu 11,25 % p. a. (Stand 01.02.2024)",
     )
     s.page()

@@ -10,7 +10,7 @@ from lab.documents.statements.paper import LETTER
 
 LEGAL = (
     "In case of errors or questions about your electronic transfers call us within 60 days. Fees over $35.00 a day are capped.",
-    "Member FDIC. Deposits insured up to $250,000.00. Rates as of 01/15/2026 and subject to change. Page {} of {}",
+    "Member FDIC. Deposits insured up to $250,000.00. Rates as of 01/15/2026 and subject to change. Page {}",
 )
 
 

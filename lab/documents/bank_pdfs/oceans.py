@@ -8,7 +8,7 @@ from lab.documents.bank_pdfs.sheet import Cells, Column, Sheet
 
 
 def _front(s: Sheet, name: str, foot: str, *lines: str) -> None:
-    s.on_page = lambda number: s.footer(foot, f"Page {number} of 4")
+    s.on_page = lambda number: s.footer(foot, f"Page {number}")
     s.page()
     s.say(name, is_bold=True, size=13)
     s.gap()

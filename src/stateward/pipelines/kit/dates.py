@@ -18,6 +18,7 @@ CACHE_MAX = 1 << 16
 TEXT_CHARS_MAX = 60
 YEAR_MIN, YEAR_MAX = 1900, 2199
 BUDDHIST = 543  # years that the Thai calendar is ahead
+REIWA = 2018  # the year before the first of the Japanese emperor
 BUDDHIST_FROM = 2400  # a printed year from here on is Buddhist
 BUDDHIST_SHORT_FROM = 50  # a short year beside a Thai month: 69 is 2569, which is 2026
 CENTURY_PIVOT = 70  # of two-digit years, 70..99 are of the last century, 00..69 of this one
@@ -104,12 +105,17 @@ _NUMERIC = re.compile(
     re.ASCII,
 )
 # Years of an emperor, as Japanese banks count them: the year 1 of Reiwa is 2019.
-ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "R": 2018, "H": 1988}
+ERAS = {"令和": REIWA, "平成": 1988, "昭和": 1925, "R": REIWA, "H": 1988}
 _ERA = re.compile(
     r"(?P<era>令和|平成|昭和|[RH](?=[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{1,2}$))\.?\s?(?P<year>[0-9]{1,2}|元)\s?[年./-]\s?(?P<month>[0-9]{1,2})\s?[月./-]\s?(?P<day>[0-9]{1,2})日?"
 )
 _CJK = re.compile(
     r"([0-9]{4})\s?[年년]\s?([0-9]{1,2})\s?[月월]\s?([0-9]{1,2})\s?[日일]?(?:\s[0-9]{1,2}[:時时시].{0,12})?"
+)
+# Years of the Republic of China, as Taiwanese banks count them: 113 is 2024. No other calendar prints three digits.
+REPUBLIC = 1911
+_REPUBLIC = re.compile(
+    r"(?:民國\s?)?(1[0-4][0-9])\s?[年./-]\s?([0-9]{1,2})\s?[月./-]\s?([0-9]{1,2})日?(?:[T ][0-9]{1,2}:.{0,12})?"
 )
 _COMPACT = re.compile(r"([0-9]{8})(?:[0-9]{4}(?:[0-9]{2})?(?:\.[0-9]{1,6})?)?(?:\s*\[.{0,12}\])?Z?")
 _GLUED = re.compile(r"([^\W\d_]{3})([0-9]{2})")  # MAR01
@@ -177,6 +183,8 @@ def split_date(text: str) -> DateParts | None:
     if found := _ERA.fullmatch(text):
         year = int(found["year"].replace("元", "1")) + ERAS[found["era"].upper()]
         return DateParts((year, int(found["month"]), int(found["day"])), "ymd", "-")
+    if found := _REPUBLIC.fullmatch(text):
+        return DateParts((int(found[1]) + REPUBLIC, int(found[2]), int(found[3])), "ymd", "-")
     if found := _CJK.fullmatch(text):
         return DateParts((int(found[1]), int(found[2]), int(found[3])), "ymd", "-")
     if found := _ISO.fullmatch(text):
@@ -397,8 +405,9 @@ def _build(numbers: tuple[int, ...], order: str, era: int, year_digits: int) -> 
     else:
         return None
     if year_digits == 2 and year <= 99:
-        # A short Buddhist year is counted in its own century (67 is 2567).
-        year += 2500 if era else (1900 if year >= CENTURY_PIVOT else 2000)
+        # A short Buddhist year is counted in its own century (67 is 2567), one of an emperor from his first.
+        century = 1900 if year >= CENTURY_PIVOT else 2000
+        year += {BUDDHIST: 2500, REIWA: REIWA}.get(era, century)
     if year >= BUDDHIST_FROM:
         year -= BUDDHIST
     return _date(year, month, day)

@@ -7,7 +7,7 @@ BOOKED = frozenset(
     contabilizzato geboekt zaksięgowano success successful issued approved uitgevoerd bokförd
     udført gennemført gjennomført sent zrealizowana rozliczona zaúčtováno realizováno könyvelt gerçekleşti
     成功 交易成功 支付成功 已入账 完了 确认 исполнено проведено выполнено
-    deposited received paid processed succeeded
+    deposited received paid processed succeeded accepted geaccepteerd aceptado aceito accettato accepté akzeptiert
     efectuado realizado efetuado concluído pagado pagato payé bezahlt betald betalt maksettu zaplaceno zapłacono
     teljesült tamamlandı onaylandı
     ολοκληρώθηκε виконано успешно berhasil sukses selesai 완료 정상 승인 הושלם مكتمل ناجحة
@@ -20,7 +20,7 @@ PENDING = frozenset(
     preliminärt rezervováno blokada zablokowana zarezerwowana zárolt zárolás varattu beklemede provizyon pendente
     δεσμευμένο εκκρεμεί обрабатывается холд заблоковано очікується
     tertunda diproses 대기 보류 승인대기 保留 未確定 未入账
-    ממתין معلق""".split()
+    ממתין معلق autorizzato autorizado autorisé autorisiert geautoriseerd""".split()
 ) | {
     "en attente",
     "in attesa",

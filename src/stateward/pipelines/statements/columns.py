@@ -334,8 +334,8 @@ def _is_own_account(column: Cells) -> bool:
 
 
 def _by_content(role: str, column: Cells, name: str) -> str:
-    """The role of a column whose content may contradict its heading."""
-    filled = [cell.strip() for cell in column if cell.strip()]
+    """The role of a column whose content may contradict its heading; a dash is an empty cell."""
+    filled = [cell.strip() for cell in column if cell.strip() not in ("", "-", "–", "—")]
     if not filled:
         is_free = role in ("debit", "credit", "description", "balance", "value_date")
         return role if is_free or not column else "empty"

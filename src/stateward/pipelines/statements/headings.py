@@ -17,6 +17,7 @@ from stateward.pipelines.statements.heading_parts import (
     role_by_parts,
 )
 
+AVAILABLE = ("available", "disponib", "disponivel", "verfugbar", "disponibel", "tillganglig")
 HEADING_CHARS_MAX = 60
 NEAR_CHARS = 16  # for each wrong letter beyond the first
 NEAR_CHARS_MIN = 6  # in shorter words one letter makes another word
@@ -132,6 +133,11 @@ def fact_of(text: str) -> str:
         if (found := table.get(" ".join(parts[:length]))) is not None:
             return found
     return ""
+
+
+def is_available(text: str) -> bool:
+    """Whether a label names what can be spent, which a credit line makes more than the balance."""
+    return any(word.startswith(AVAILABLE) for word in simplify(text).split())
 
 
 @lru_cache(maxsize=1 << 14)

@@ -316,10 +316,7 @@ class Normalizer:
                 is_open = not is_accounted or self._about.format == "scan"
                 code = UNPROVEN.get(self._about.format, "NOT_CHECKED") if is_open else "NOT_CHECKED"
                 yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
-        for (number, _, _), reconciler in self._sums.items():
-            if edge := reconciler.unbooked_edge():
-                message = f"section {number + 1}: {edge} rows at its edge lack a balance: they may not be booked"
-                yield StatementProblem(code="BOOKING_UNPROVEN", message=message)
+        yield from self._edge_problems(checks)
         for check in checks:
             if count := self._count_unmarked(check):
                 message = f"section {check.section + 1}: debits and credits are marked; rows without a mark: {count}"
@@ -329,9 +326,25 @@ class Normalizer:
             if number in unproven and (total := reconciler.suspected_total()) is not None:
                 message = f"section {number + 1}: a row of {total:f} is the sum of the others: it may be a total"
                 yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
-        if self._duplicates:
+        if self._duplicates and unproven:  # balances count what is booked twice
             message = f"{self._duplicates} rows are in the file twice, with the same bank reference"
             yield StatementProblem(code="DUPLICATE_ROWS", message=message)
+
+    def _edge_problems(self, checks: list[SectionCheck]) -> Iterator[StatementProblem]:
+        """What no balance says about the first and the last rows."""
+        for (number, _, _), reconciler in self._sums.items():
+            if self._about.format in UNPROVEN and reconciler.has_open_edge:
+                message = f"section {number + 1}: no balance proves the first or the last rows"
+                yield StatementProblem(code=UNPROVEN[self._about.format], message=message)
+        summed = {
+            each.section
+            for each in checks
+            if each.status == RECONCILED and each.opening and each.closing
+        }
+        for (number, _, _), reconciler in self._sums.items():
+            if number not in summed and (edge := reconciler.unbooked_edge()):
+                message = f"section {number + 1}: {edge} rows at its edge lack a balance: they may not be booked"
+                yield StatementProblem(code="BOOKING_UNPROVEN", message=message)
 
     def _count_unmarked(self, check: SectionCheck) -> int:
         """How many rows have neither a mark nor a balance that tells their direction, where others have marks.

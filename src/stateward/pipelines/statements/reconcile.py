@@ -166,6 +166,12 @@ class Reconciler:
         """The number of rows that were added."""
         return self._count
 
+    @property
+    def has_open_edge(self) -> bool:
+        """Whether the rows at an end have no balance, and none from which or to which they lead is printed."""
+        is_open = self._opening is None and self._closing is None
+        return is_open and bool(self._balances) and bool(self._bare_before or self._bare_run)
+
     def unbooked_edge(self) -> int:
         """How many of the first or last rows have no balance where every other has one: they may not be booked.
 

@@ -55,6 +55,7 @@ from stateward.pipelines.statements.signs import (
 from stateward.pipelines.statements.source import Source
 from stateward.pipelines.statements.table_cells import (
     column_texts,
+    do_days_repeat,
     first_text,
     has_amount,
     has_text,
@@ -62,6 +63,7 @@ from stateward.pipelines.statements.table_cells import (
     is_dated_amount,
     is_label,
     is_sum,
+    is_undated_row,
     only_text,
     raw_text,
 )
@@ -91,6 +93,10 @@ class StatementTable:
         self._short_lines: list[int] = []
         self._make: Callable[[int, list[str]], StatementRow]
         self._do_dates_differ = False  # of bookings and of the column that stands in for them
+        self._do_days_repeat = (
+            False  # whether a date is printed although the row above has the same
+        )
+        self._borrowed = 0  # rows with the date of the row above
 
     def section(self) -> StatementSection:
         """The section, with its rows as a stream."""
@@ -145,6 +151,7 @@ class StatementTable:
         if facts.get("account"):  # then a column of accounts holds those of the counterparties
             layout = msgspec.structs.replace(layout, account=-1)
         self._do_dates_differ = do_dates_differ(layout, body)
+        self._do_days_repeat = do_days_repeat(layout, body)
         if is_whole:
             self._totals = find_totals(layout, body, terms)
         rows = self._rows(layout, terms, chain(body, stream))
@@ -286,7 +293,10 @@ class StatementTable:
             found = labelled_facts(cells)
             for name, text in found.items():
                 facts.setdefault(name, text)
-            if not found and is_dated_amount(cells) and not is_about(layout, cells):
+            if not found and is_undated_row(layout, cells):
+                message = "the row has an amount, but no date, and stands above all that have one"
+                self._problem("ROW_UNREADABLE", message, line, cells)
+            elif not found and is_dated_amount(cells) and not is_about(layout, cells):
                 message = "the row has a date and an amount, but stands above the table"
                 self._problem("ROW_UNREADABLE", message, line, cells)
             elif any(cell.strip() for cell in cells):
@@ -418,6 +428,9 @@ class StatementTable:
         if held is not None:
             yield held
             self._doubt_end(held)
+        if self._borrowed == 1 and not self._do_days_repeat:
+            message = "one row alone has no date: that of the row above was taken"
+            self._reading.problems.append(StatementProblem(code="DATE_MISSING", message=message))
         self._doubt_statuses(statuses)
 
     def _doubt_end(self, last: StatementRow) -> None:
@@ -456,6 +469,9 @@ class StatementTable:
             return None
         fitted = layout.fit(cells)
         if fitted is None:
+            if held is None and (found := _ends_of(layout, cells)):
+                self._add_late_facts(line, cells, found, layout)
+                return None
             return self._ragged(layout, line, cells)
         return self._read_fitted(layout, line, [*fitted[0], ""], held, fitted[1])
 
@@ -519,8 +535,11 @@ class StatementTable:
         if not cells[layout.date].strip() and is_filled and held and has_text(layout, cells):
             row = self._make(line, cells)
             note = "no date is printed: the date of the row above was taken"
+            self._borrowed += 1
             if self._is_after_gap:  # then it is of another group than the row above
                 self._problem("DATE_UNPROVEN", note, line, cells)
+            elif self._do_days_repeat:
+                self._problem("DATE_MISSING", f"{note}, although others print theirs", line, cells)
             return msgspec.structs.replace(row, date=held.date, note=note)
         if held is not None and not is_filled and layout.is_description_only(cells):
             text = f"{held.description}\n{cells[layout.description]}"
@@ -631,3 +650,12 @@ class StatementTable:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
+
+
+def _ends_of(layout: ColumnLayout, cells: Sequence[str]) -> dict[str, str]:
+    """The balances of a first line that has two dates and two amounts, as none of the rows: those of the period."""
+    days = [cell for cell in cells if dates.is_date(cell)]
+    printed = [cell for cell in cells if money.is_amount(cell) and ("." in cell or "," in cell)]
+    if layout.is_headed or len(days) != 2 or len(printed) != 2:
+        return {}
+    return {"opening": printed[0], "closing": printed[1]}

@@ -1,6 +1,7 @@
 """What the cells of one row or of one column show by themselves."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
@@ -29,6 +30,20 @@ def is_about(layout: ColumnLayout, cells: Sequence[str]) -> bool:
     """Whether a line above headings tells of the whole statement: it has more dates than a row can have."""
     days = sum(map(dates.is_date, cells))
     return layout.is_headed and days > max(2, len(layout.dates) + (layout.other_date >= 0))
+
+
+def is_undated_row(layout: ColumnLayout, cells: Sequence[str]) -> bool:
+    """Whether a line above a table without headings is a row but for its date."""
+    if layout.is_headed or len(cells) != layout.width or any(map(dates.is_date, cells)):
+        return False
+    printed = [cells[i] for i in layout.amounts if i != layout.balance and cells[i].strip()]
+    return any("." in text or "," in text for text in printed if money.is_amount(text))
+
+
+def do_days_repeat(layout: ColumnLayout, body: Sequence[Record]) -> bool:
+    """Whether two rows in sequence print the same date: then a row without one lacks it."""
+    days = [cells[layout.date] for _, cells in body if len(cells) == layout.width]
+    return any(one == other and dates.is_date(one) for one, other in pairwise(days))
 
 
 def has_text(layout: ColumnLayout, cells: Sequence[str]) -> bool:

@@ -6,6 +6,8 @@ from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.heading_parts import label_by_parts
 
+MONEY_FACTS = frozenset({"opening", "closing", "debits", "credits", "total"})
+
 
 def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
     """The facts in a row of labels and values; a value is "" where it is not beside its label."""
@@ -16,23 +18,32 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
         if text and not money.is_amount(text):
             label = headings.split_camel(text)  # openingBalance
             name = headings.fact_of(label) or label_by_parts(headings.simplify(label))
-        if not name:
+        if not name or (name == "closing" and headings.is_available(text)):
             continue
-        after = next((each for each in texts[place + 1 :] if each), "")
+        after = next((each for each in texts[place + 1 :] if any(map(str.isalnum, each))), "")
+        if name in MONEY_FACTS:
+            after = _money_beside(texts, place) or after
         value = _value_of(text.partition(":")[2].strip() or after, name)
         if name == "period":
             found |= _period(
                 text.partition(":")[2].strip() or " - ".join(t for t in texts[place + 1 :] if t)
             )
-        elif value or name in ("opening", "closing", "debits", "credits", "total"):
+        elif value or name in MONEY_FACTS:
             found.setdefault(name, value)
     return found
+
+
+def _money_beside(texts: Sequence[str], place: int) -> str:
+    """The amount with decimals behind a label, else before it: a number without them may be a count."""
+    beside = [*texts[place + 1 :], *reversed(texts[:place])]
+    printed = (text for text in beside if money.is_amount(text) and not dates.is_date(text))
+    return next((text for text in printed if "." in text or "," in text), "")
 
 
 def _value_of(text: str, name: str) -> str:
     """The value of a label, if it is of the right kind."""
     text = text.strip("=\"' ")
-    if name in ("opening", "closing", "debits", "credits", "total"):
+    if name in MONEY_FACTS:
         return text if money.is_amount(text) else ""
     if name in ("period_from", "period_to"):
         return text if dates.is_date(text) else ""

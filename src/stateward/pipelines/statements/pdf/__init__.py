@@ -5,11 +5,13 @@ balances, totals, period and account, and `choose` decides how the strings are t
 adds up. This module puts them together.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from stateward.core.errors import FatalFailure, MissingExtra
+from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.failures import (
     CORRUPT_FILE,
     EMPTY_DOCUMENT,
@@ -76,6 +78,14 @@ CODES = {
     TEXT_TOO_LARGE: "TOO_LARGE",
     TOO_MANY_PAGES: "TOO_LARGE",
 }
+_SMUDGED = re.compile(
+    r"[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
+)
+_PAGE_OF = re.compile(
+    r"\b(?:page|seite|blatt|página|pagina|pág\.?|pag\.?|sida|side|strona|oldal|hoja|folio|sheet)\W{0,3}"
+    r"([0-9]{1,3}) ?(?:of|von|de|di|sur|av|af|z|van|/) ?([0-9]{1,3})\b",
+    re.IGNORECASE,
+)
 ADVICE = "ask the bank for the original PDF or export the statement as CSV"
 
 
@@ -166,6 +176,10 @@ def read_pdf(
                 on_damaged=left_out.append if is_lenient else None,
             )
         )
+        for page in pages:
+            for word in page.words:
+                if not word.text.isascii():
+                    word.text = money.western_digits(word.text)
         chars_min = CHARS_PER_PAGE_MIN * min(len(pages), SHORT_PAGES)
         try:
             require_text(pages, chars_min=chars_min, advice=ADVICE)
@@ -228,6 +242,7 @@ class _Assembler:
         self._hints = hints
         self._pages = len(pages)
         self._unreadable = [page.number for page in pages if page.is_picture]
+        self._missing = _missing_pages(pages)
         self._lines = [line for page in lines for line in page]
         self._margin = margin
         self._tables = tables_of(lines)
@@ -251,6 +266,7 @@ class _Assembler:
         sections = [self._section(number, free) for number in range(len(self._builder.sections))]
         self._report_unread(free)
         self._report_pictures()
+        self._report_missing_pages(sections)
         return StatementReading(
             format="pdf", sections=sections, problems=self._problems, decisions=self._decisions
         )
@@ -321,7 +337,7 @@ class _Assembler:
         builder = self._builder
         if not builder.sections:
             self._start_section(account, table, context)
-        elif account and printed.account_key(account) != printed.account_key(self._accounts[-1]):
+        elif account and not printed.is_same_account(account, self._accounts[-1]):
             if self._accounts[-1] or builder.sections[-1]:
                 self._start_section(account, table, context)
             else:
@@ -335,7 +351,7 @@ class _Assembler:
         start = (table.heading.page, table.heading.start + 1)
         named = [line for line in context if account and printed.account_of([line]) == account]
         if named or account == "":
-            first = named[0] if named else next(iter(context), None)
+            first = named[0] if named else next(iter(_below_closing(context)), None)
             start = (first.page, first.number) if first is not None and self._starts else start
         self._builder.begin_section()
         self._accounts.append(account)
@@ -386,7 +402,7 @@ class _Assembler:
             self._period(own, shared),
             self._card(own),
             printed.is_bank(own),
-            _is_thai(self._lines),
+            _short_era(self._lines),
             any(table.heading.is_inferred for table in self._tables),
             self._hints,
         )
@@ -431,6 +447,7 @@ class _Assembler:
         texts = [text for entry in draft.rows for text in entry.money.values()]
         self._is_summed &= tried.is_summed
         self._report_doubts(tried)
+        self._report_edges(number, tried)
         return StatementSection(
             account=self._account(number, [*own, *shared]),
             currency=printed.currency_of([*own, *shared], texts) or self._hints.currency,
@@ -509,11 +526,35 @@ class _Assembler:
                 )
             )
 
+    def _report_edges(self, number: int, tried: TriedReading) -> None:
+        """Report dated lines without an amount before the first and after the last row: no balance speaks of them."""
+        if tried.is_summed or not tried.drafts:
+            return
+        first, last = ((tried.drafts[at].page, tried.drafts[at].line) for at in (0, -1))
+        for at, text in self._builder.unfilled.get(number, ()):
+            if not first < at < last:
+                message = "the line has a date, but no amount that can be read"
+                self._problems.append(
+                    StatementProblem(
+                        code="ROW_UNREAD", message=message, place=RowPlace(*at), raw=text
+                    )
+                )
+
     def _report_unread(self, free: Sequence[StatementLine]) -> None:
         """Report lines that look like rows but belong to none."""
         facts = {(fact.page, fact.line) for fact in self._builder.facts}
         facts |= self._builder.day_balances
-        left = [] if self._is_summed else left_lines(self._read_tables(), self._known_lines())
+        tables = [] if self._is_summed else self._read_tables()
+        for line in (line for table in tables for line in table.lines if _is_smudged(line)):
+            self._problems.append(
+                StatementProblem(
+                    code="ROW_UNREAD",
+                    message="figures of an amount cannot be read",
+                    place=RowPlace(line.page, line.number),
+                    raw=line.text[:RAW_CHARS_MAX],
+                )
+            )
+        left = left_lines(tables, self._known_lines())
         unread = {(line.page, line.number) for line in left}
         count = 0
         for line in free:
@@ -532,6 +573,24 @@ class _Assembler:
                     )
                 )
 
+    def _report_missing_pages(self, sections: Sequence[StatementSection]) -> None:
+        """Report pages that are counted and not there, and a balance that is carried from none that is."""
+        if self._missing and not self._is_summed:
+            numbers = ", ".join(map(str, self._missing[:PAGES_NAMED_MAX]))
+            message = f"by the numbers that are printed on the pages, these are missing: {numbers}"
+            self._problems.append(StatementProblem(code="PAGE_MISSING", message=message))
+        for number in range(1, len(sections)):
+            if self._accounts[number] or sections[number - 1].closing:
+                continue
+            message = (
+                f"the balance {sections[number].opening} is brought forward, and the rows before do not lead to it:"
+                " rows or pages may be missing"
+            )
+            place = RowPlace(*self._starts[number])
+            self._problems.append(
+                StatementProblem(code="PAGE_MISSING", message=message, place=place)
+            )
+
     def _report_pictures(self) -> None:
         for number in self._unreadable:
             self._problems.append(
@@ -541,6 +600,27 @@ class _Assembler:
                     place=RowPlace(number),
                 )
             )
+
+
+def _below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
+    """The lines of a context below the closing balance of the section before, which is not part of the next."""
+    titles = [title_text(line.text) for line in context]
+    opens = [
+        at for at, text in enumerate(titles) if vocab.BALANCE_LABELS[vocab.OPENING].prefix(text)
+    ]
+    above = titles[: opens[0]] if opens else titles
+    ends = [at for at, text in enumerate(above) if vocab.BALANCE_LABELS[vocab.CLOSING].prefix(text)]
+    return context[ends[-1] + 1 :] if ends else context
+
+
+def _missing_pages(pages: Sequence[PdfPage]) -> list[int]:
+    """The pages of one statement that are counted (`Page 2 of 3`) and not there."""
+    texts = (" ".join(word.text for word in page.words) for page in pages)
+    found = [(int(at), int(last)) for text in texts for at, last in _PAGE_OF.findall(text)]
+    numbers = {at for at, _ in found}
+    if len(numbers) != len(found) or len({last for _, last in found}) != 1:
+        return []  # several statements, or a number that means something else
+    return sorted(set(range(1, min(found[0][1], PAGES_MAX) + 1)) - numbers)
 
 
 def _below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:
@@ -569,6 +649,11 @@ def digits_of(value: str) -> str:
     return "".join(filter(str.isdigit, value))
 
 
+def _is_smudged(line: StatementLine) -> bool:
+    """Whether the last word of a line is an amount of which figures are hidden or lost."""
+    return bool(_SMUDGED.fullmatch(line.words[-1].text))
+
+
 def _looks_like_row(line: StatementLine) -> bool:
     """Whether a line has a date at its left end and an amount at its right end."""
     token = date_at(line.words, 0)
@@ -582,8 +667,13 @@ def _looks_like_row(line: StatementLine) -> bool:
     return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label
 
 
-def _is_thai(lines: Sequence[StatementLine]) -> bool:
-    return any("\u0e00" <= letter <= "\u0e7f" for line in lines[:200] for letter in line.text)
+def _short_era(lines: Sequence[StatementLine]) -> int:
+    """The calendar in which short years are counted: that of Thailand or of Japan, if words of it are printed."""
+    texts = [line.text for line in lines[:200]]
+    if any("令和" in text for text in texts):
+        return dates.REIWA
+    is_thai = any("\u0e00" <= letter <= "\u0e7f" for text in texts for letter in text)
+    return dates.BUDDHIST if is_thai else 0
 
 
 def _begin_with_days(tried: TriedReading) -> bool:

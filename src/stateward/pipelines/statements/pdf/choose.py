@@ -140,7 +140,7 @@ def _terms(draft: SectionDraft) -> ReadingTerms:
     around = [draft.period.start, draft.period.end, *(fact.date for fact in draft.facts)]
     order = dates.vote_order([*printed, *filter(None, around)])
     date_order, why = order.order, order.why
-    era = order.era or (dates.BUDDHIST if draft.is_thai and _has_short_years(printed) else 0)
+    era = order.era or (draft.era if _has_short_years(printed) else 0)
     hints, said = draft.hints, draft.hints.date_order
     if not date_order or not _fits(printed, date_order, draft.period, era):
         date_order, era, why = _order_by_period(printed, draft.period, order, era)

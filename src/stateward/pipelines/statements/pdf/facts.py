@@ -33,7 +33,7 @@ ACCOUNT_DIGITS_MIN = 5  # fewer are the number of a branch or a page
 
 # Amounts of a card statement that are no balances: minimum payment, limit, average.
 _NO_BALANCE = re.compile(
-    r"\b(?:minimum|minimal\w*|mindest\w*|minimo|minima|min|asgari|limit|available|past|average|overdue)\b"
+    r"\b(?:minimum|minimal\w*|mindest\w*|minimo|minima|min|asgari|limit|available|disponib\w*|dispon[ií]vel|verf[uü]gbar\w*|past|average|overdue)\b"
 )
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b")
 _NUMBER = re.compile(r"(?:[0-9Xx*•.]{1,6}[- ]?){1,8}[0-9]{2,}")
@@ -324,9 +324,11 @@ def _iban(text: str) -> str:
     return " ".join(parts)
 
 
-def account_key(number: str) -> str:
-    """An account number for comparison: its letters and digits."""
-    return "".join(c for c in number.upper() if c.isalnum())
+def is_same_account(number: str, other: str) -> bool:
+    """Whether two numbers name one account: of an IBAN, figures that stand beside it may have been taken for a part."""
+    one, two = ("".join(c for c in each.upper() if c.isalnum()) for each in (number, other))
+    is_iban = bool(_IBAN.match(one) and _IBAN.match(two))
+    return one == two or (is_iban and (one.startswith(two) or two.startswith(one)))
 
 
 def card_strength(lines: Sequence[StatementLine]) -> int:

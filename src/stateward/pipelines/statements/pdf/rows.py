@@ -28,13 +28,19 @@ from stateward.pipelines.statements.pdf.tokens import StatementLine, dates_in, h
 CONTINUED_GAP_MAX = 2.0  # of the line height: text further below does not belong to the row
 DISTANT_LINES_MAX = 4  # between the first line of a row and its amount
 LINES_PER_ROW_MAX = 40
+TEXT_CHARS_MAX = 200  # of a line that is reported
 TITLE_WORDS_MAX = 7
 
 # Words that a label may have besides its phrase: `Balance carried forward to page 2`, `Saldovortrag per 31.12.`
 LABEL_WORDS = frozenset(
     "the a of on at as from to for in by per page sheet seite blatt vom am zum von bis auf au du le de la les page "
     "del al el dal di da do em na no op den pr til fra previous next last statement your account period day end "
+    "vostro vostra nostro credito debito favore avere dare votre notre faveur crediteur debiteur favor haben soll "
     "start eur usd gbp chf sek nok dkk pln czk huf inr brl cad aud euro euros cr dr debit credit".split()
+)
+# What a line counts that has a number before it and its total behind it.
+COUNTED = frozenset(
+    "credits debits deposits withdrawals payments checks cheques entries items".split()
 )
 _LEADING_NUMBERS = re.compile(r"^(?:[0-9]+ )+")
 _SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
@@ -102,6 +108,8 @@ class RowBuilder:
         self._is_running = False  # only rows since the heading
         self._group = 0
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
+        # By section: the places and texts of dated lines without an amount.
+        self.unfilled: dict[int, list[tuple[tuple[int, int], str]]] = {}
 
     def begin_section(self) -> None:
         """Start the rows of another account or another statement."""
@@ -313,6 +321,9 @@ class RowBuilder:
             self._last.value_date = self._last.value_date or entry.date
             self._last.last_base, self._last.last_page = entry.last_base, entry.last_page
         else:
+            if entry.is_dated and entry.texts:
+                known = self.unfilled.setdefault(len(self.sections) - 1, [])
+                known.append(((entry.page, entry.line), " ".join(entry.texts)[:TEXT_CHARS_MAX]))
             self._last = None
 
     def _close_day(self, entry: DraftRow) -> None:
@@ -430,6 +441,9 @@ class RowBuilder:
             return bool(vocab.SUMS.matches(text))  # `26 Jul  Closing totals  0.00  2,260.14`
         if any(labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()):
             return True
+        counted = _LEADING_NUMBERS.sub("", text)
+        if counted in COUNTED and counted != text and not one.date:
+            return True  # `2 Credits  4,407.83`
         is_sum = bool(vocab.SUMS.prefix(text))
         return is_sum and (not self._date or vocab.SUMS.matches(text) or not one.has_amount)
 
@@ -466,10 +480,10 @@ def as_debt(value: str, text: str) -> str:
 def missing_dates(drafts: Sequence[DraftRow]) -> list[DraftRow]:
     """Rows without a date in a section that repeats equal dates.
 
-    Where the date is printed once for each day, no two consecutive rows print the same date.
+    Where the date is printed once for each day, no two consecutive rows of a page print the same date.
     """
     repeats = any(
-        one.is_dated and other.is_dated and one.date == other.date
+        one.is_dated and other.is_dated and one.date == other.date and one.page == other.page
         for one, other in pairwise(drafts)
     )
     return [entry for entry in drafts if entry.has_other_date or (repeats and not entry.is_dated)]

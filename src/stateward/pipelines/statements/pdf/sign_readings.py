@@ -23,7 +23,7 @@ class SectionDraft(msgspec.Struct):
     period: PrintedPeriod
     card: int  # whether this is a card: 0 no, 1 maybe, 2 yes
     is_bank: bool = False  # words that only bank accounts have are printed
-    is_thai: bool = False
+    era: int = 0  # the calendar of short years, by the words on the pages
     is_inferred: bool = False  # the roles of the money columns are inferred, not read from headings
     hints: Hints = NO_HINTS
 
