@@ -183,13 +183,17 @@ class BoundedProtocol(HttpToolsProtocol):
             self._begin()
 
     def _parse(self, data: bytes) -> None:
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self._parse(self._head_without_upgrade() + data[upgrade.args[0] :])
-        except httptools.HttpParserError:
-            self.logger.warning("Invalid HTTP request received.")
-            self._refuse(INVALID)
+        # In a loop, because one read may hold thousands of requests that each offer another protocol.
+        while data and len(self.pipeline) <= PIPELINED_MAX:
+            try:
+                self.parser.feed_data(data)
+                data = b""
+            except httptools.HttpParserUpgrade as upgrade:
+                data = self._head_without_upgrade() + data[upgrade.args[0] :]
+            except httptools.HttpParserError:
+                self.logger.warning("Invalid HTTP request received.")
+                self._refuse(INVALID)
+                data = b""
 
     def _head_without_upgrade(self) -> bytes:
         """The head of a request that asks for another protocol, which a server may ignore, and this one does.
