@@ -176,7 +176,7 @@ def test_explain_says_why_a_record_waits(app: App) -> None:
         assert app.records.explain(record.id).code == "about_to_start"
         app.actions.pause("upload", "parse", actor="person:op", reason="bad deploy")
         assert "bad deploy" in app.records.explain(record.id).sentence
-    app.actions.resume("upload", "parse")
+    app.actions.resume("upload", "parse", actor="person:a")
     app.run_until_idle()
 
     assert app.records.explain(record.id).code == "ended"
@@ -188,7 +188,7 @@ def test_explain_knows_a_pause_of_the_whole_machine_and_a_lost_worker(app: App) 
         app.actions.pause("upload", "", actor="person:op", reason=None)
         node.turn()
         assert app.records.explain(record.id).advice == "stateward resume upload"
-        app.actions.resume("upload", "")
+        app.actions.resume("upload", "", actor="person:a")
         node.turn()
         assert app.records.explain(record.id).code == "running"
         app.bus.remove_worker(app.bus.workers()[0].id)

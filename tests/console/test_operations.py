@@ -105,14 +105,14 @@ def test_a_delivery_is_looked_at_and_replayed(scene: Scene, page: Page) -> None:
     row.get_by_role("button", name="Details").click()
     expect(page.locator("#dialog")).to_contain_text("upload.normalized")
     page.keyboard.press("Escape")
-    scene.app.notifications.disable(webhook.id, reason="it is gone")
-    scene.app.notifications.enable(webhook.id)
+    scene.app.notifications.disable(webhook.id, actor="person:a", reason="it is gone")
+    scene.app.notifications.enable(webhook.id, actor="person:a")
     page.reload()
     dead = page.locator("#deliveries tr[data-delivery=dead]").first
     dead.get_by_role("button", name="Replay").click()
 
     expect(page.locator(".toast")).to_contain_text("1 will be delivered again.")
-    scene.app.notifications.remove(webhook.id)
+    scene.app.notifications.remove(webhook.id, actor="person:a")
 
 
 @pytest.mark.long

@@ -116,7 +116,7 @@ def test_what_a_person_stopped_is_cancelled_and_no_error(scene: Scene, page: Pag
     scene.app.actions.pause("upload", "", actor="person:anna", reason=None)
     record_id = scene.submit(statement(951), name="stopped.csv")
     scene.app.actions.act("cancel", record_id, actor="person:anna", reason="sent by mistake")
-    scene.app.actions.resume("upload", "")
+    scene.app.actions.resume("upload", "", actor="person:a")
 
     page.goto(scene.page(f"/records/{record_id}"))
     expect(page.locator("#status")).to_have_text("cancelled")

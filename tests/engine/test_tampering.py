@@ -233,6 +233,29 @@ def act(forger: Forger) -> None:
     forger.run("UPDATE audit_log SET actor = 'person:eve' WHERE seq = 1")
 
 
+def act_invented(forger: Forger) -> None:
+    """It has no place in the chain, and lists of the audit log would show it all the same."""
+    forger.run(
+        "INSERT INTO audit_log (at, actor, verb, record_id, detail, reason)"
+        " SELECT at, 'person:eve', 'exported', '', '{}', NULL FROM audit_log WHERE seq = 1"
+    )
+
+
+def hold_invented(forger: Forger) -> None:
+    forger.run("INSERT INTO holds VALUES ('U0', 9, 'person:eve', 'case 12')")
+
+
+def decision_invented(forger: Forger) -> None:
+    forger.run("INSERT INTO flag_decisions VALUES ('U0', 3, 'person:eve', 'confirm', NULL, 9)")
+
+
+def key_invented(forger: Forger) -> None:
+    forger.run(
+        "INSERT INTO api_keys (id, name, role, pipelines, secret_hash, created_at, created_by)"
+        f" VALUES ('k', 'eve', 'admin', '[]', 'x', {START * 2}, 'person:ann')"
+    )
+
+
 REWRITINGS = [
     Rewriting("who made a transition", actor, UNSEALED, ALONE, {"hash"}),
     Rewriting("who made a transition", actor, ROWS, ALONE, {"chain", "lane"}),
@@ -291,6 +314,10 @@ REWRITINGS = [
     Rewriting("an edition is invented", edition_doubled, UNSEALED, ALONE, {"sealed"}),
     Rewriting("who did an administrative act", act, UNSEALED, ALONE, {"audit"}),
     Rewriting("who did an administrative act", act_sealed, ALL, CHECKPOINT, {"audit"}),
+    Rewriting("an administrative act is invented", act_invented, UNSEALED, ALONE, {"audit"}),
+    Rewriting("a hold is invented", hold_invented, UNSEALED, ALONE, {"act"}),
+    Rewriting("a decision about flags is invented", decision_invented, UNSEALED, ALONE, {"act"}),
+    Rewriting("a key of the API is invented", key_invented, UNSEALED, ALONE, {"act"}),
 ]
 
 

@@ -158,7 +158,7 @@ def test_both_secrets_sign_while_one_replaces_the_other(
     app = make_app(clock=clock)
     with receiving() as receiver:
         old = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        new = app.notifications.rotate(old.id)
+        new = app.notifications.rotate(old.id, actor="person:ann")
         opened(app)
         deliver(app)
         clock.tick(DAY_S + 1)

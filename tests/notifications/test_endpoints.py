@@ -86,7 +86,7 @@ def test_an_endpoint_that_is_gone_is_disabled_and_what_waited_for_it_is_dead(
     assert ended.disabled_reason == "it answered 410: gone"
     with pytest.raises(InvalidRequest, match="disabled"):
         app.notifications.ping(webhook.id)
-    assert app.notifications.enable(webhook.id).is_enabled
+    assert app.notifications.enable(webhook.id, actor="person:ann").is_enabled
     assert app.notifications.replay(webhook_id=webhook.id) == 4
 
 
@@ -190,7 +190,7 @@ def test_an_endpoint_that_is_removed_meanwhile_is_no_trouble(app: App) -> None:
         with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
             while not receiver.posts:
                 node.turn()
-            app.notifications.remove(webhook.id)
+            app.notifications.remove(webhook.id, actor="person:ann")
             answer_may_come.set()
             node.run(until_idle=True)
 

@@ -37,7 +37,7 @@ def secrets_line(app: App) -> tuple[bool, str]:
 def test_a_secret_is_not_in_the_database_file(make_app: Maker, tmp_path: Path) -> None:
     app = make_app()
     webhook = app.notifications.add(URL, events=["*"], actor="person:a")
-    again = app.notifications.rotate(webhook.id)
+    again = app.notifications.rotate(webhook.id, actor="person:a")
     app.close()
 
     content = database_bytes(tmp_path)

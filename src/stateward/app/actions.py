@@ -15,12 +15,12 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED
-from stateward.core.model import Event, Ignored, Micros, Record, clean_text, event_id
+from stateward.core.model import Event, Fields, Ignored, Micros, Record, clean_text, event_id
 from stateward.core.query import Query
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
 from stateward.settings import Settings
-from stateward.storage.audit import AuditEntry, AuditLog
+from stateward.storage.audit import PAUSED, RESUMED, AuditEntry, AuditLog
 from stateward.storage.store import Pause, Store
 
 BULK_BATCH = 500  # records per transaction of a bulk action: others write in between
@@ -409,14 +409,26 @@ class Actions:
     def pause(self, machine: str, stage: str, *, actor: str, reason: str | None) -> None:
         """Stop dispatching a stage, or with '' all stages, of a machine."""
         self._check_stage(machine, stage)
-        self._store.pause(
-            Pause(machine=machine, stage=stage, at=self._clock(), actor=actor, reason=reason)
-        )
+        pause = Pause(machine=machine, stage=stage, at=self._clock(), actor=actor, reason=reason)
+        with self._store.transaction():
+            self._store.pause(pause)
+            self._note_pause(PAUSED, machine, stage, actor=actor, reason=reason)
 
-    def resume(self, machine: str, stage: str) -> bool:
+    def resume(self, machine: str, stage: str, *, actor: str) -> bool:
         """Dispatch a stage again; whether it was paused."""
         self._check_stage(machine, stage)
-        return self._store.resume(machine, stage)
+        with self._store.transaction():
+            was_paused = self._store.resume(machine, stage)
+            if was_paused:
+                self._note_pause(RESUMED, machine, stage, actor=actor, reason=None)
+        return was_paused
+
+    def _note_pause(
+        self, verb: str, machine: str, stage: str, *, actor: str, reason: str | None
+    ) -> None:
+        detail: Fields = {"machine": machine, **({"stage": stage} if stage else {})}
+        entry = AuditEntry(at=self._clock(), actor=actor, verb=verb, detail=detail, reason=reason)
+        self._audit.add([entry])
 
     def _check_stage(self, machine: str, stage: str) -> None:
         own = self._registry.named(machine)

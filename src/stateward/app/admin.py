@@ -32,6 +32,7 @@ from stateward.storage.audit import (
     EXPORTED,
     KEY_CREATED,
     KEY_REVOKED,
+    KEY_SEAL,
     AuditEntry,
     AuditLog,
 )
@@ -92,10 +93,10 @@ class Admin:
             upload_bytes_max=upload_bytes_max,
         )
         secret = new_token()
-        self._keys.add(key, secret=secret)
-        self._note(
-            KEY_CREATED, key.created_by, {"key_id": key.id, "name": key.name, "role": key.role}
-        )
+        with self._store.transaction():
+            said: Fields = {"key_id": key.id, "name": key.name, "role": key.role}
+            seal = self._keys.add(key, secret=secret)
+            self._note(KEY_CREATED, key.created_by, {**said, KEY_SEAL: seal})
         return key, key_text(key.id, secret)
 
     def confirm_clock(
@@ -120,9 +121,10 @@ class Admin:
 
     def revoke_key(self, key_id: str, *, actor: str | None = None) -> bool:
         """Revoke a key from the next request on; whether it was not revoked before."""
-        was_open = self._keys.revoke(key_id, now=self._clock())
-        if was_open:
-            self._note(KEY_REVOKED, actor or person(), {"key_id": key_id})
+        with self._store.transaction():
+            was_open = self._keys.revoke(key_id, now=self._clock())
+            if was_open:
+                self._note(KEY_REVOKED, actor or person(), {"key_id": key_id})
         return was_open
 
     def new_worker_key(

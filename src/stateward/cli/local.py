@@ -319,7 +319,7 @@ class LocalApp(AppProtocol):
 
     def resume(self, machine: str, stage: str) -> bool:
         """Dispatch a stage again."""
-        return self._app.actions.resume(machine, stage)
+        return self._app.actions.resume(machine, stage, actor=self._actor)
 
     # Reviews
 

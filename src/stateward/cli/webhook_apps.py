@@ -141,23 +141,25 @@ class LocalWebhooks(Webhooks):
 
     def rotate(self, webhook_id: str) -> schemas.WebhookDocument:
         """Make a new secret; the answer has it."""
-        changed = self._own.rotate(webhook_id)
+        changed = self._own.rotate(webhook_id, actor=self._actor)
         return self._views.webhook_view(changed, secret=changed.secret)
 
     def enable(self, webhook_id: str) -> schemas.WebhookDocument:
         """Tell it again."""
-        return self._views.webhook_view(self._own.enable(webhook_id))
+        return self._views.webhook_view(self._own.enable(webhook_id, actor=self._actor))
 
     def disable(self, webhook_id: str, reason: str) -> schemas.WebhookDocument:
         """Tell it nothing for now."""
         from stateward.core.model import plain_actor
 
         said = f"disabled by {plain_actor(self._actor)}" + (f": {reason}" if reason else "")
-        return self._views.webhook_view(self._own.disable(webhook_id, reason=said))
+        return self._views.webhook_view(
+            self._own.disable(webhook_id, actor=self._actor, reason=said)
+        )
 
     def remove(self, webhook_id: str) -> None:
         """Forget it."""
-        self._own.remove(webhook_id)
+        self._own.remove(webhook_id, actor=self._actor)
 
     def ping(self, webhook_id: str) -> schemas.DeliveryDocument:
         """Send a test, and be the notifier until it was tried once, here or by another."""

@@ -15,7 +15,7 @@ from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Applied, Fields, Micros, plain_actor, to_iso
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
-from stateward.storage.audit import AuditEntry, AuditLog
+from stateward.storage.audit import HELD, HOLD_RELEASED, AuditEntry, AuditLog
 from stateward.storage.database import Database
 from stateward.storage.erasure import Erasures, Hold
 from stateward.storage.outputs import Outputs
@@ -23,7 +23,6 @@ from stateward.storage.store import Store
 
 BATCH_MAX = 500
 SETTLED_WITHIN: Micros = 6 * 3600 * SECOND  # an attempt announces its files when it ends
-HELD, RELEASED = "hold", "hold_released"
 
 
 class Erased(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +177,7 @@ class Eraser:
 
     def release(self, record_id: str, *, actor: str, reason: str) -> Hold:
         """Allow it again."""
-        return self._note(record_id, RELEASED, actor, reason)
+        return self._note(record_id, HOLD_RELEASED, actor, reason)
 
     def _note(self, record_id: str, verb: str, actor: str, reason: str) -> Hold:
         if not reason.strip():

@@ -5,7 +5,7 @@ confirms, corrects or rejects the result. A decision is valid for one version of
 flagged again. A status does not change by it, so it is no transition; who decided and why is in the audit log, too.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from stateward.core.errors import ConcurrentModification, InvalidRequest, UnknownName
 from stateward.core.model import Micros, Record
 from stateward.core.view import flag_codes
-from stateward.storage.audit import AuditEntry, AuditLog
+from stateward.storage.audit import FLAG_DECIDED, AuditEntry, AuditLog
 from stateward.storage.database import Database, Row, Table
 from stateward.storage.search import FLAGGED
 from stateward.storage.store import Store
@@ -33,6 +33,7 @@ FLAG_DECISIONS = Table(
     key=("record_id",),
 )
 _COLUMNS = ", ".join(FLAG_DECISIONS.columns)
+_CHUNK = 1000
 
 
 class FlagDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +124,7 @@ class Flags:
             entry = AuditEntry(
                 at=at,
                 actor=actor,
-                verb=f"flag.{action}",
+                verb=f"{FLAG_DECIDED}{action}",
                 record_id=record_id,
                 detail={"flags": list(flag_codes(record)), "version": record.version},
                 reason=reason,
@@ -136,6 +137,17 @@ class Flags:
             return "", {}
         condition, params = self._database.among("machine", sorted(machines))
         return f" AND {condition}", params
+
+
+def stored_decisions(database: Database) -> Iterator[FlagDecision]:
+    """Every decision that is stored, a part at a time."""
+    after = ""
+    while found := database.rows(
+        f"SELECT {_COLUMNS} FROM flag_decisions WHERE record_id > :after ORDER BY record_id LIMIT {_CHUNK}",
+        after=after,
+    ):
+        yield from map(_decision, found)
+        after = str(found[-1][0])
 
 
 def _decision(row: Row) -> FlagDecision:

@@ -6,6 +6,7 @@ the lanes as they are at one moment, and read each up to its count: what is belo
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -30,7 +31,7 @@ from stateward.core.verify import (
     check_record,
 )
 from stateward.engine.history_tree import HistoryTree, TreeCheck
-from stateward.engine.row_check import check_rows
+from stateward.engine.row_check import check_acts, check_rows, former_until
 from stateward.ledger.checkpoints import CheckpointSigner
 from stateward.ledger.history_checkpoint import (
     HistoryCheckpoint,
@@ -38,6 +39,7 @@ from stateward.ledger.history_checkpoint import (
     make_checkpoint,
 )
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, AuditLog
+from stateward.storage.outputs import stored_files
 from stateward.storage.store import Store
 
 CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open beside the writers
@@ -102,6 +104,7 @@ def verify(
     if audit is not None:
         findings += check_audit(store, audit, kept=None if kept is None else kept.audit)
         findings += check_rows(store, audit)
+        findings += check_acts(store, audit)
     count = 0
     check = LogCheck(lanes, kept=() if kept is None else kept.lanes)
     trees = TreeCheck(store, lanes, acts)
@@ -170,6 +173,10 @@ def check_audit(
     head = None if kept is None else AuditHead(count=kept[0], hash=kept[1])
     for fault in audit.faults(kept=head):
         yield Finding(check="audit", where="audit log", sentence=fault)
+    loose, late = audit.unchained()
+    if invented := late if former_until(store, audit) else loose:
+        sentence = f"{invented} entries were added without their place in the chain"
+        yield Finding(check="audit", where="audit log", sentence=sentence)
     stored = store.machine_digests()
     for entry in audit.walk(verb=MACHINES_STORED):
         for name, version, digest in _sealed_machines(entry):
@@ -194,15 +201,16 @@ def _sealed_machines(entry: AuditEntry) -> list[tuple[str, int, str]]:
 def check_documents(
     store: Store, artifacts: ArtifactStore, *, progress: Progress = lambda *_: None
 ) -> Iterator[Finding]:
-    """What is wrong with the documents of all records: those that are missing, and those that were changed."""
+    """What is wrong with documents and derived files: those that are missing, and those that were changed."""
     seen: set[str] = set()
-    for record in store.walk(chunk=CHUNK):
-        if record.artifact is None or record.artifact in seen:
+    documents = ((each.id, each.artifact) for each in store.walk(chunk=CHUNK))
+    for record_id, digest in chain(documents, stored_files(store.database)):
+        if digest is None or digest in seen:
             continue
-        seen.add(record.artifact)
-        sentence = _fault_of(artifacts, record.artifact)
+        seen.add(digest)
+        sentence = _fault_of(artifacts, digest)
         if sentence is not None:
-            yield Finding(check="document", where=record.id, sentence=sentence)
+            yield Finding(check="document", where=record_id, sentence=sentence)
         progress("documents", len(seen))
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import SECOND, Micros
+from stateward.core.model import SECOND, Fields, Json, Micros
 from stateward.http_addresses import AllowedHosts, Lookup, look_up
 from stateward.notifications.deliveries import Delivery, DeliveryAttempt, DeliveryState
 from stateward.notifications.email import EmailAddresses, Mailer
@@ -29,6 +30,15 @@ from stateward.notifications.notifier import EmailOptions, Notifier, NotifierOpt
 from stateward.notifications.outbox import Outbox
 from stateward.notifications.sending import Sender
 from stateward.settings import NotificationSettings, Settings
+from stateward.storage.audit import (
+    WEBHOOK_ADDED,
+    WEBHOOK_DISABLED,
+    WEBHOOK_ENABLED,
+    WEBHOOK_REMOVED,
+    WEBHOOK_ROTATED,
+    AuditEntry,
+    AuditLog,
+)
 from stateward.storage.database import Database
 from stateward.storage.sealing import SETTINGS, SecretKeys, open_url
 from stateward.telemetry import Log
@@ -111,15 +121,24 @@ class NotificationService:
         secret: str | None = None,
     ) -> Webhook:
         """Send what happens from now on to one more address; the result holds its secret."""
-        return self._endpoints.add(
-            self._new_id(PREFIX),
-            url=url,
-            events=[self._event(each) for each in events],
-            secret=secret or self._new_secret(),
-            content=_content(content),
-            origin=actor,
-            now=self._clock(),
-        )
+        with self._database.transaction():
+            made = self._endpoints.add(
+                self._new_id(PREFIX),
+                url=url,
+                events=[self._event(each) for each in events],
+                secret=secret or self._new_secret(),
+                content=_content(content),
+                origin=actor,
+                now=self._clock(),
+            )
+            self._note(WEBHOOK_ADDED, made.id, actor, events=list(made.events), host=_host(url))
+        return made
+
+    def _note(self, verb: str, webhook_id: str, actor: str, **detail: Json) -> None:
+        """Who is told, and who changed that, belongs to the history. The whole address may hold a secret."""
+        said: Fields = {"webhook_id": webhook_id, **detail}
+        entry = AuditEntry(at=self._clock(), actor=actor, verb=verb, detail=said)
+        AuditLog(self._database).add([entry])
 
     def _event(self, text: str) -> str:
         """`invoices.completed`, `invoices.*` or `*`; a bare status where only one machine has it."""
@@ -143,27 +162,34 @@ class NotificationService:
         known = sorted({each for statuses in self._statuses.values() for each in statuses})
         raise UnknownName("event", text[:80], known)
 
-    def remove(self, webhook_id: str) -> None:
+    def remove(self, webhook_id: str, *, actor: str) -> None:
         """Delete an endpoint with its deliveries."""
-        self._endpoints.remove(webhook_id)
+        with self._database.transaction():
+            self._endpoints.remove(webhook_id)
+            self._note(WEBHOOK_REMOVED, webhook_id, actor)
 
-    def rotate(self, webhook_id: str, *, secret: str | None = None) -> Webhook:
+    def rotate(self, webhook_id: str, *, actor: str, secret: str | None = None) -> Webhook:
         """Generate a new secret; the previous one also signs for `rotation_seconds`."""
         until = self._clock() + round(self._own.rotation_seconds * SECOND)
-        return self._endpoints.rotate(
-            webhook_id, secret=secret or self._new_secret(), old_until=until
-        )
+        with self._database.transaction():
+            self._note(WEBHOOK_ROTATED, webhook_id, actor)
+            return self._endpoints.rotate(
+                webhook_id, secret=secret or self._new_secret(), old_until=until
+            )
 
-    def enable(self, webhook_id: str) -> Webhook:
+    def enable(self, webhook_id: str, *, actor: str) -> Webhook:
         """Send to a disabled endpoint again."""
-        return self._endpoints.enable(webhook_id)
+        with self._database.transaction():
+            self._note(WEBHOOK_ENABLED, webhook_id, actor)
+            return self._endpoints.enable(webhook_id)
 
-    def disable(self, webhook_id: str, *, reason: str) -> Webhook:
+    def disable(self, webhook_id: str, *, actor: str, reason: str) -> Webhook:
         """Send nothing to an endpoint for now; what is pending becomes dead letters, which can be replayed."""
         with self._database.transaction():
             self._endpoints.get(webhook_id)
             self._endpoints.disable(webhook_id, reason)
             self._outbox.mark_dead(webhook_id, reason, now=self._clock())
+            self._note(WEBHOOK_DISABLED, webhook_id, actor, reason=reason)
             return self._endpoints.get(webhook_id)
 
     # Deliveries
@@ -312,6 +338,10 @@ def _email_options(own: NotificationSettings, secrets: SecretKeys) -> EmailOptio
         digest_over=own.digest_over,
         digest_s=own.digest_seconds,
     )
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or ""
 
 
 def _content(text: str) -> Content:

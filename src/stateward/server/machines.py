@@ -128,7 +128,7 @@ async def _pause(
         if is_paused:
             app.actions.pause(machine, stage, actor=caller.actor, reason=reason)
         else:
-            app.actions.resume(machine, stage)
+            app.actions.resume(machine, stage, actor=caller.actor)
         return was
 
     def answer(_: App, was: bool) -> Answer:

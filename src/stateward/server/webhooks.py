@@ -136,7 +136,7 @@ async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
 
     def act(app: App) -> None:
         get_visible_webhook(app, caller, webhook_id)
-        app.notifications.remove(webhook_id)
+        app.notifications.remove(webhook_id, actor=caller.actor)
 
     await service_of(request).writer.ask(act)
 
@@ -156,7 +156,7 @@ async def rotate(
         request,
         webhook_id,
         key,
-        lambda app: app.notifications.rotate(webhook_id),
+        lambda app: app.notifications.rotate(webhook_id, actor=caller_of(request).actor),
         is_secret_shown=True,
     )
 
@@ -173,7 +173,10 @@ async def enable(
 ) -> Response[schemas.WebhookDocument]:
     """It receives what happens from now on; replay what it missed."""
     return await _answer_change(
-        request, webhook_id, key, lambda app: app.notifications.enable(webhook_id)
+        request,
+        webhook_id,
+        key,
+        lambda app: app.notifications.enable(webhook_id, actor=caller_of(request).actor),
     )
 
 
@@ -192,10 +195,14 @@ async def disable(
 ) -> Response[schemas.WebhookDocument]:
     """What waits for it is dead, and can be replayed."""
     given = data.reason if data is not None else None
-    said = f"disabled by {plain_actor(caller_of(request).actor)}" + (f": {given}" if given else "")
+    actor = caller_of(request).actor
+    said = f"disabled by {plain_actor(actor)}" + (f": {given}" if given else "")
     reason = clean_text(said, chars_max=schemas.REASON_CHARS_MAX)
     return await _answer_change(
-        request, webhook_id, key, lambda app: app.notifications.disable(webhook_id, reason=reason)
+        request,
+        webhook_id,
+        key,
+        lambda app: app.notifications.disable(webhook_id, actor=actor, reason=reason),
     )
 
 

@@ -2,7 +2,7 @@
 
 Transitions have their own, hash-chained history. This log holds the rest of what an auditor asks for: who signed in or
 failed to, keys that were created, used, revoked or refused, documents that were read, exports, other settings, that a
-review was decided, a changed priority, an acknowledged error. It is
+review was decided, a changed priority, an acknowledged error, stages that were paused, who else is told. It is
 append-only, and a chain as well: the hash of each entry covers the one before it, and one row holds the count and the
 last hash, which `head` gives to who keeps it elsewhere. Nothing here changes a record or holds text of a document.
 """
@@ -39,6 +39,13 @@ AUDIT_LOG = Table(
 # Verbs of what concerns no record.
 SIGNED_IN, SIGN_IN_FAILED, SIGNED_OUT = "sign_in", "sign_in_failed", "sign_out"
 KEY_CREATED, KEY_REVOKED, KEY_REFUSED = "key_created", "key_revoked", "key_refused"
+KEY_SEAL = "sealed"  # in the detail of a key that was created: a digest of its row
+HELD, HOLD_RELEASED = "hold", "hold_released"
+FLAG_DECIDED = "flag."  # followed by what was decided
+PAUSED, RESUMED = "paused", "resumed"
+WEBHOOK_ADDED, WEBHOOK_REMOVED, WEBHOOK_ROTATED, WEBHOOK_ENABLED, WEBHOOK_DISABLED = (
+    "webhook_added", "webhook_removed", "webhook_secret_rotated", "webhook_enabled", "webhook_disabled",
+)  # fmt: skip
 EXPORTED = "exported"
 MACHINES_STORED = "machines_stored"
 CLOCK_CONFIRMED = "clock_confirmed"
@@ -207,6 +214,33 @@ class AuditLog:
                 entry = _entry(row)
                 seq = entry.seq or 0
                 yield entry
+
+    def acts(self, *verbs: str) -> Iterator[AuditEntry]:
+        """Entries of these verbs, the oldest first; also those of a version that had no chain."""
+        place: int | None = -1
+        while place is not None:
+            condition, params = self._database.among("verb", list(verbs))
+            found = self._database.rows(
+                f"SELECT id, {_COLUMNS} FROM audit_log WHERE id > :place AND {condition}"
+                f" ORDER BY id LIMIT {ENTRIES_MAX}",
+                place=place,
+                **params,
+            )
+            yield from (_entry(row) for _, *row in found)
+            place = int(found[-1][0] or 0) if found else None
+
+    def chained_since(self) -> Micros | None:
+        """When the first entry of the chain was written; None where there is none."""
+        found = self._database.rows("SELECT at FROM audit_log WHERE seq = 1")
+        return int(found[0][0] or 0) if found else None
+
+    def unchained(self) -> tuple[int, int]:
+        """How many entries are in no chain: all of them, and those that came after its begin."""
+        ((count, late),) = self._database.rows(
+            "SELECT count(*), coalesce(sum(CASE WHEN id > (SELECT id FROM audit_log WHERE seq = 1)"
+            " THEN 1 ELSE 0 END), 0) FROM audit_log WHERE seq IS NULL"
+        )
+        return int(count or 0), int(late or 0)
 
     def hashes(self, after: int, until: int) -> Iterator[tuple[int, str]]:
         """(place, hash) of the entries of the chain after this place and up to that one."""

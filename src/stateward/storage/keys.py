@@ -107,17 +107,22 @@ class Keys:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, key: ApiKey, *, secret: str) -> None:
-        """Store a key; of its secret, the hash."""
+    def add(self, key: ApiKey, *, secret: str) -> str:
+        """Store a key; of its secret, the hash. Its seal, for the entry of the audit log that says who made it."""
         with self._database.transaction():
             self._database.insert(API_KEYS, [_row(key, secret)])
+        return _seal(key, _secret_hash(secret))
 
-    def all(self) -> list[ApiKey]:
-        """Every key that was ever created, newest last."""
+    def stored(self) -> list[tuple[ApiKey, str]]:
+        """Every key that was ever created, with its seal as the row is now."""
         found = self._database.rows(
             f"SELECT {_COLUMNS} FROM api_keys ORDER BY created_at, id LIMIT {KEYS_MAX}"
         )
-        return [_key(row)[0] for row in found]
+        return [(key, _seal(key, secret_hash)) for key, secret_hash in map(_key, found)]
+
+    def all(self) -> list[ApiKey]:
+        """Every key that was ever created, newest last."""
+        return [key for key, _ in self.stored()]
 
     def any_exist(self) -> bool:
         """Whether a key was ever created. Revoked ones count: revoking the last key must not open the service."""
@@ -182,6 +187,15 @@ def _row(key: ApiKey, secret: str) -> Row:
         key.created_at, key.created_by, key.expires_at, key.revoked_at, key.used_at, key.rate_per_minute,
         key.upload_bytes_max,
     )  # fmt: skip
+
+
+def _seal(key: ApiKey, secret_hash: str) -> str:
+    """A digest of what never changes of a key: what it may do, for how long, and what it is proved with."""
+    fixed = (
+        key.id, key.name, key.role, key.pipelines, secret_hash, key.created_at, key.created_by, key.expires_at,
+        key.rate_per_minute, key.upload_bytes_max,
+    )  # fmt: skip
+    return sha256(msgspec.json.encode(fixed)).hexdigest()
 
 
 def _key(row: Row) -> tuple[ApiKey, str]:

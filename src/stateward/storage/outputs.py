@@ -74,11 +74,25 @@ ANNOUNCED_FILES = Table(
     {"sha256": "text", "record_id": "text", "at": "bigint"},
     key=("sha256", "record_id", "at"),
 )
+FILES_CHUNK = 500  # records whose files are read at once
 _RESULT_COLUMNS = ", ".join(OUTPUTS.columns)
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_facts = msgspec.json.Decoder(Fields).decode
 _decode_items = msgspec.json.Decoder(list[Fields]).decode
+
+
+def stored_files(database: Database) -> Iterator[tuple[str, str]]:
+    """(record, SHA-256) of every derived file, a part at a time."""
+    after = ""
+    while found := database.rows(
+        "SELECT record_id, sha256 FROM derived_files WHERE record_id IN (SELECT DISTINCT record_id FROM derived_files"
+        " WHERE record_id > :after ORDER BY record_id LIMIT :limit) ORDER BY record_id",
+        after=after,
+        limit=FILES_CHUNK,
+    ):
+        yield from ((str(record_id), str(digest)) for record_id, digest in found)
+        after = str(found[-1][0])
 
 
 class AttemptResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):

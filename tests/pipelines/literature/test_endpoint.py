@@ -216,7 +216,7 @@ def test_papers_are_embedded_elsewhere_and_found_by_meaning(
 
         # What no search finds is not completed, and is found once the index is whole again.
         app.database.run("DELETE FROM search_documents")
-        app.actions.resume("literature", "confirm")
+        app.actions.resume("literature", "confirm", actor="person:a")
         assert app.records.explain(record.id).code == "waiting_for_search"
         app.run_until_idle()
         failed = app.record(record.id)
