@@ -320,15 +320,17 @@ def test_what_was_erased_since_does_not_come_back_in_silence(own: Settings, tmp_
         older = backed_up(app, tmp_path / "safe")
         for each in ids:
             app.actions.act("cancel", each, actor="person:ann", reason=None)
-        app.eraser.erase(ids[:1], actor="person:ann", reason="request 17")
+        app.eraser.erase(ids, actor="person:ann", reason="request 17")
         backed_up(app, tmp_path / "safe")
 
     new = settings_at(tmp_path / "new")
     found = restore(tmp_path / "safe/sets" / older.name, new)
 
-    assert found.erased_since == (f"{ids[0]} contents,documents,items,logs",)
+    assert found.erased_since == tuple(
+        f"{each} contents,documents,items,logs" for each in sorted(ids)
+    )
     steps = [each for each in way_on(found, new, place="P") if each.startswith("erase again")]
-    assert f"stateward erase {ids[0]} " in steps[0]
+    assert f"stateward erase {' '.join(sorted(ids))} " in steps[0]
 
 
 def test_a_store_is_never_overwritten_and_a_changed_set_is_refused(

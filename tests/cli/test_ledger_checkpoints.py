@@ -51,6 +51,19 @@ def test_a_signed_checkpoint_is_handed_over_and_verified_with_the_public_half(
     assert (other.exit_code, "no good signature of example.org/l" in other.stdout) == (1, True)
 
 
+def test_a_signing_key_without_a_name_is_made_in_the_data_folder_and_used_at_once(
+    shell: Shell, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("Date;Amount\n2026-01-02;1,00\n")
+    shell("submit", str(tmp_path / "a.csv"))
+    public = shell.json("keys", "signing", "create")["public"]
+    shell("verify", "--out", str(tmp_path / "checkpoint.txt"))
+
+    args = ("verify", "--checkpoint", str(tmp_path / "checkpoint.txt"), "--signed-by")
+    assert shell(*args, public).exit_code == 0
+    assert shell("keys", "signing", "create").exit_code == Exit.REFUSED  # it is never replaced
+
+
 def test_a_destination_that_does_not_confirm_is_told_and_gets_the_next_one(
     shell: Shell, folder: Path
 ) -> None:

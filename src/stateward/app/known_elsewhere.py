@@ -228,10 +228,12 @@ def way_on(found: Elsewhere, settings: Settings, *, place: str | None) -> list[s
             f"a newer set holds more: stateward --data OTHER-FOLDER restore {place}/sets/{found.newer_sets[-1]}"
         )
     if found.erased_since:
-        first = found.erased_since[0].partition(" ")[0]
+        ids = [each.partition(" ")[0] for each in found.erased_since]
+        rest = len(ids) - SHOWN_MAX
         steps.append(
             "erase again what was erased on request (rules of retention delete theirs again by themselves): "
-            f"stateward erase {first} --reason 'again after a restore' --yes"
+            f"stateward erase {' '.join(ids[:SHOWN_MAX])} --reason 'again after a restore' --yes"
+            + (f"; then stateward restore --compare names the other {rest}" if rest > 0 else "")
         )
     if found.unread:
         steps.append(

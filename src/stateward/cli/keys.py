@@ -209,22 +209,32 @@ def signing() -> None:
 
 
 @signing.command(
-    "create", examples=["stateward key signing create example.org/history --out signing.key"]
+    "create",
+    examples=[
+        "stateward key signing create",
+        "stateward key signing create example.org/history --out signing.key",
+    ],
 )
-@click.argument("name")
+@click.argument("name", metavar="[NAME]", required=False)
 @click.option(
-    "--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="A new file for the private half."
+    "--out", metavar="FILE", type=click.Path(path_type=Path),
+    help="A new file for the private half; without it signing.key in the data folder, where it is used at once.",
 )  # fmt: skip
 @pass_context
-def create_signing(context: CliContext, *, name: str, out: Path) -> None:
+def create_signing(context: CliContext, *, name: str | None, out: Path | None) -> None:
     """Make a key that checkpoints are signed with.
 
-    The private half goes to a file that only you can read, which ledger.signing_key in the settings names; the public
-    half is printed, for everybody who verifies. Needs the extra `signing`: pip install 'stateward[signing]'.
+    The private half goes to a file that only you can read, which ledger.signing_key in the settings names if it is not
+    in the data folder; the public half is printed, for everybody who verifies. NAME says whose history it is. Needs the
+    extra `signing`: pip install 'stateward[signing]'.
     """
+    from stateward.app.signing import NAME, SIGNING_KEY
     from stateward.ledger import generate_key
 
-    private, public = generate_key(name)
+    private, public = generate_key(name or NAME)
+    if out is None:
+        out = context.settings().data_path / SIGNING_KEY
+        out.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     _write_secret(out, private)
     if context.json:
         context.emit({"out": str(out), "public": public})
