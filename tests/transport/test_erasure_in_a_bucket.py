@@ -80,7 +80,7 @@ def test_what_a_worker_stores_after_the_erasure_is_deleted_by_the_next_sweeps(
     assert objects_naming(s3) == 0
     (late,) = scene.worker_apps
     end = late._remote_end()
-    StageFiles(end.outputs, late.artifacts, record.id, {}, late.clock).store(NAME)
+    StageFiles(end.outputs, late.artifacts, record.id, {}, late.clock).store(NAME + b", late")
     end._channel.close()
 
     scene.app.eraser.sweep()
