@@ -13,7 +13,7 @@ from stateward.core.model import OUTSIDE, SEQUENCING
 from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
 from tests.cli.shell import Shell
-from tests.server.contracts import waiting
+from tests.server.contracts import WHY, waiting
 
 RIGHT = {
     "tariff_name": "Easy Strom", "monthly_rate": "56,90 EUR", "contract_start": "1. März 2026",
@@ -59,7 +59,9 @@ def test_what_waits_is_listed_and_shown(shell: Shell, app: App) -> None:
     assert shown.exit_code == 0
     assert "monthly_rate" in shown.stdout
     assert "is blurred" in shown.stdout
-    assert record.id in shell("review", "list").stdout
+    listed = shell("review", "list").stdout
+    assert record.id in listed
+    assert (row["reasons"], "DOUBTFUL" in listed) == ([WHY], True)
 
 
 def test_an_empty_list_says_so(shell: Shell) -> None:

@@ -7,7 +7,7 @@ from threading import Event, Thread
 from typing import Any
 
 from stateward.app import App
-from stateward.core.model import AUTO, SEQUENCING, Fields, Record, Work
+from stateward.core.model import AUTO, NOTES, SEQUENCING, Fields, Record, Work
 from stateward.engine.coordinator import Submission
 from stateward.engine.system import host_name, process_life
 from stateward.settings import Settings
@@ -16,7 +16,8 @@ from stateward.storage.outputs import AttemptResult, Output, result_event
 from stateward.transport import WorkerInfo
 
 GOOD: Fields = {"final_confidence": 95, "valid": True, "vertical": "energy", "provider": "E.ON"}
-DOUBTFUL: Fields = {**GOOD, "final_confidence": 40}
+WHY = "DOUBTFUL: monthly_rate is blurred"
+DOUBTFUL: Fields = {**GOOD, "final_confidence": 40, NOTES: [WHY]}
 FOUND: list[Fields] = [
     {"field": "provider", "value": "E.ON", "confidence": 95},
     {"field": "monthly_rate", "value": "65.90", "confidence": 40},

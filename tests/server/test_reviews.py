@@ -3,7 +3,7 @@
 import pytest
 
 from tests.server.api_client import ApiClient, problem
-from tests.server.contracts import FOUND, PROBLEMS, waiting
+from tests.server.contracts import FOUND, PROBLEMS, WHY, waiting
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_open_reviews_are_chosen_by_a_fact_of_their_pipeline_and_say_why_they_wa
 
     task = next(each for each in found["items"] if each["record_id"] == record.id)
     assert {each["vertical"] for each in found["items"]} == {"energy"}
-    assert task["reasons"] == []
+    assert task["reasons"] == [WHY]
     assert none["items"] == []
     assert (unknown.status_code, problem(unknown)) == (400, "invalid-request")
     assert "vertical" in unknown.json()["detail"]

@@ -118,7 +118,7 @@ def list_(context: CliContext, *, limit: int) -> None:
     if not tasks:
         context.say("no review is pending")
         return
-    columns = ("id", "document", "about", "confidence", "until", "claimed by")
+    columns = ("id", "document", "about", "confidence", "why", "until", "claimed by")
     write_table(columns, [_cells(task) for task in tasks])
 
 
@@ -550,6 +550,7 @@ def _row(task: "ReviewTask") -> "Fields":
         "filename": task.filename,
         **task.facts,
         "confidence": task.confidence,
+        "reasons": list(task.reasons),
         "deadline": None if task.deadline is None else moment(task.deadline),
         "taken_up_by": None if claim is None else claim.by,
         "taken_up_until": None if claim is None else moment(claim.until),
@@ -568,12 +569,15 @@ def _row(task: "ReviewTask") -> "Fields":
 
 
 def _cells(task: "ReviewTask") -> list[object]:
+    from stateward.core.view import note_codes
+
     row = _row(task)
     return [
         row["id"],
         cut(str(row["filename"] or "")),
         cut(", ".join(each for each in task.facts.values() if each)),
         task.confidence,
+        note_codes(task.reasons),
         row["deadline"],
         row["taken_up_by"],
     ]
