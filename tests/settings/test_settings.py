@@ -125,7 +125,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
         deliveries_max=3,
         redeliveries_max=10,
         cpu_seconds=None,
-        memory_bytes=512 * 2**20,
+        memory_bytes=1024 * 2**20,
         file_bytes=2**30,
         open_files=256,
         processes_max=64,

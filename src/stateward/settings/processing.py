@@ -56,7 +56,7 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
         Seconds | None,
         Meta(description="Processor time of one attempt; null: the timeout of its stage."),
     ] = None
-    memory_bytes: Annotated[Bytes, Meta(description="Memory of one attempt.")] = 512 * MIB
+    memory_bytes: Annotated[Bytes, Meta(description="Memory of one attempt.")] = 1024 * MIB
     file_bytes: Annotated[
         Bytes, Meta(description="The largest file that an attempt may write.")
     ] = 1024 * MIB

@@ -36,7 +36,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     cpu_s: float | None = None
-    memory_bytes: int = 512 * MIB
+    memory_bytes: int = 1024 * MIB
     file_bytes: int = 1024 * MIB
     scratch_bytes_max: int = 2048 * MIB
     open_files: int = 256

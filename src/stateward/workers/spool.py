@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, overload
 
 # Most stages stay below this and never touch the disk; with a spool for each input and one for the output, a child
-# still keeps far away from its memory limit (512 MiB by default).
+# still keeps far away from its memory limit (1 GiB by default).
 MEMORY_BYTES = 16 * 1024 * 1024
 
 

@@ -157,3 +157,11 @@ def test_the_samples_are_read_with_their_bad_rows(tmp_path: Path) -> None:
     assert len(found["shopify-leather.csv"].products) == 4
     bench = found["preisliste-werkzeug.csv"].products[3]
     assert (bench["price"], bench["price_printed"], bench["currency"]) == ("389.00", "389,-", "EUR")
+
+
+@pytest.mark.parametrize("heading", ["Listenpreis EUR", "Netto EUR", "UVP"])
+def test_the_only_price_of_a_price_list_is_the_price(tmp_path: Path, heading: str) -> None:
+    found = read(tmp_path, f"Artikelnummer;Bezeichnung;{heading}\nS-1;Schraube;1,50\nS-2;Mutter;\n")
+
+    assert found.product["price"] == "1.50"
+    assert found.rejected == {3: "MISSING_PRICE"}

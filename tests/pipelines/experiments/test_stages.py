@@ -386,3 +386,13 @@ def test_a_quote_that_is_never_closed_swallows_nothing_in_silence(tmp_path: Path
 
     assert found.notes
     assert len(points(found)) + len({row for row, _, _ in faults(found) if row != "0"}) >= 38
+
+
+def test_a_number_of_nines_far_outside_of_the_others_is_noted_and_two_dashes_are_missing(
+    tmp_path: Path,
+) -> None:
+    found = run("t,u,n\n0,20.1,9\n1,-9999,999\n2,20.3,998\n3,--,997\n", tmp_path)
+
+    assert columns(found)["u"]["missing"] == 1
+    (note,) = found.notes
+    assert note.startswith("SENTINEL_VALUE: table, u: -9999 in 1 rows")

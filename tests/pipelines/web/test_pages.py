@@ -236,3 +236,24 @@ def test_a_packed_file_of_which_nothing_is_left_is_given_up(tmp_path: Path) -> N
     error = read(tmp_path, b"\x1f\x8b" + b"x" * 50, retry_count=1).error
 
     assert (error.code, error.is_retryable) == ("CORRUPT_FILE", False)
+
+
+def test_a_page_that_only_asks_to_enable_scripts_has_no_text(tmp_path: Path) -> None:
+    page = (
+        b"<html><head><title>App</title></head><body><div id='root'></div><script src='/app.js'></script>"
+        b"<noscript>You need to enable JavaScript to run this app.</noscript></body></html>"
+    )
+
+    assert read(tmp_path, page).error.code == "NO_TEXT"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "date"),
+    [("発表は2026年3月1日、東京で行われた。", ""), ("Published on January 1, 2026.", "2026-01-01")],
+)
+def test_a_year_alone_does_not_give_a_page_the_first_of_january(
+    tmp_path: Path, sentence: str, date: str
+) -> None:
+    (page,) = read(tmp_path, a_page(f"{sentence} {LONG * 2}")).pages
+
+    assert page.get("date", "") == date

@@ -132,6 +132,8 @@ def _lend(places: dict[str, int], format_: str) -> None:
         places["sku"] = places.pop("number")
     if "title" not in places and "description" in places:
         places["title"] = places.pop("description")
+    if not {"price", "sale_price"} & places.keys() and "list_price" in places:
+        places["price"] = places.pop("list_price")
 
 
 def _program(simple: set[str]) -> str:

@@ -13,7 +13,22 @@ class ExperimentSettings(Section, frozen=True, kw_only=True):
     missing_values: Annotated[
         tuple[str, ...],
         Meta(description="Cells that hold no value, where the schema does not name its own."),
-    ] = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", ".", "-")
+    ] = (
+        "",
+        "NA",
+        "N/A",
+        "n/a",
+        "NaN",
+        "nan",
+        "null",
+        "NULL",
+        "None",
+        ".",
+        "-",
+        "--",
+        "---",
+        "#N/A",
+    )
     rows_max: Annotated[Count, Meta(description="The most rows of all tables together.")] = 500_000
     columns_max: Annotated[Count, Meta(description="The most columns of a table.")] = 500
     inflated_bytes_max: Annotated[

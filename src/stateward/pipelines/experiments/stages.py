@@ -8,6 +8,7 @@ import csv
 import hashlib
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib.metadata import version
@@ -42,6 +43,9 @@ RESPONSE, PREDICTORS = "response", "predictors"  # labels that ask for a regress
 NO_DATA = "NO_DATA"
 FAULTY_ROWS = "FAULTY_ROWS"
 SCHEMA_NOT_CHECKED = "SCHEMA_NOT_CHECKED"
+SENTINEL = "SENTINEL_VALUE"
+SENTINEL_FACTOR = 10  # of the largest other value
+_NINES = re.compile(r"-?9{3,8}(?:\.[09]{1,4})?")
 ROW_LENGTH = "ROW_LENGTH"
 DUPLICATE = "DUPLICATE"
 BAD_QUOTES = "BAD_QUOTES"
@@ -293,7 +297,30 @@ def process(job: Job) -> Outcome[Fields]:
     count = sum(table.valid for table in tables)
     numeric = sum(item["type"] in ("integer", "number") for item in items)
     sentence = f"{count} data points, {numeric} of {len(items)} columns numeric"
-    return Outcome(items=items, about={"sentence": sentence, **further})
+    notes = [note for table in tables for note in _sentinel_notes(table, points[table.name])]
+    for note in notes:
+        job.log(note, level="warning", code=SENTINEL)
+    return Outcome(
+        facts={"notes": notes} if notes else {},
+        items=items,
+        about={"sentence": sentence, **further},
+    )
+
+
+def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
+    """Columns in which numbers of nines lie far outside of all others: instruments write them for a missing value."""
+    for field in table.schema.fields:
+        if not field.is_numeric:
+            continue
+        texts = Counter(text for row in rows if (text := row[field.name]) is not None)
+        nines = [text for text in texts if _NINES.fullmatch(text)]
+        others = [abs(Decimal(text)) for text in texts if text not in nines]
+        for text in nines:
+            if others and abs(Decimal(text)) > SENTINEL_FACTOR * max(others):
+                yield (
+                    f"{SENTINEL}: {table.name}, {field.name}: {text} in {texts[text]} rows often stands for a missing "
+                    "value, and is counted as one that was measured; name it in experiments.missing_values"
+                )
 
 
 def _column_items(

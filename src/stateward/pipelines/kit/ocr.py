@@ -310,7 +310,7 @@ def _return_memory() -> None:
     """Have the allocator of glibc give large blocks back at once, and keep one heap.
 
     Otherwise each thread reserves 128 MB of address space, and blocks of up to 32 MB stay with the process: on top of
-    the models, a page would not fit into the 512 MB that a child may use by default.
+    the libraries and models, a page would not fit into what a child may use by default.
     """
     with contextlib.suppress(AttributeError, OSError):  # another C library has no mallopt
         library = ctypes.CDLL(None)

@@ -69,7 +69,9 @@ def read_page(page: CapturedPage) -> PageText:
     text, is_main = found.get("text", ""), True
     if len(text) < MAIN_CHARS_MIN:
         whole = _whole_text(html)
-        if len(whole) > len(text):
+        if not whole.strip():
+            text = ""  # what was found is shown only where scripts do not run
+        elif len(whole) > len(text):
             text, is_main = whole, False
     text = _tidy(text)
     if not text:
@@ -82,12 +84,22 @@ def read_page(page: CapturedPage) -> PageText:
         text=text,
         title=_line(found.get("title", "")),
         author=_line(found.get("author", "")),
-        date=found.get("date", ""),
+        date=_date(found.get("date", ""), html),
         site=_line(found.get("sitename", "")),
         language=language_of(text, said[1].lower() if said else ""),
         url=page.url or found.get("url", ""),
         is_main=is_main,
     )
+
+
+def _date(date: str, html: str) -> str:
+    """The date of a page; none where the library made the first of January of a year that stands alone."""
+    year, _, rest = date.partition("-")
+    if rest != "01-01":
+        return date
+    numbers = rf"{year}\W{{0,2}}0?1\W{{0,2}}0?1(?!\d)|(?<!\d)0?1\W{{1,3}}(?:0?1|[^\W\d]{{3,9}})\W{{1,3}}{year}"
+    words = rf"[^\W\d]{{3,9}}\W{{1,3}}0?1(?:st)?\W{{1,3}}{year}"
+    return date if re.search(f"{numbers}|{words}", html) else ""
 
 
 def _check_structure(html: str) -> None:
