@@ -57,6 +57,10 @@ class Impostor:
     def depth(self) -> int:
         return sum(map(self.channel.depth, self._streams))
 
+    def lease(self) -> list[WorkMessage]:
+        found = self.channel.receive(self._streams, limit=1, wait_s=0.01)
+        return [data_of(each.envelope, WorkMessage) for each in found]
+
     def take(self) -> WorkMessage | None:
         found = self.channel.receive(self._streams, limit=1, wait_s=0.01)
         self.channel.ack(found)

@@ -44,6 +44,7 @@ class Scene:
         self.coordinator = self._stack.enter_context(self.app.node(is_worker=False))
         self.workers: list[Node] = []
         self.worker_apps: list[App] = []
+        self._closing: dict[Node, ExitStack] = {}
 
     @property
     def blobs(self) -> Path:
@@ -62,8 +63,15 @@ class Scene:
         )
         assert not (self.folder / name / "data" / "stateward.db").exists()  # it has no store
         self.worker_apps.append(app)
-        self.workers.append(self._stack.enter_context(app.node(is_coordinator=False)))
+        own = self._stack.enter_context(ExitStack())
+        self.workers.append(own.enter_context(app.node(is_coordinator=False)))
+        self._closing[self.workers[-1]] = own
         return self.workers[-1]
+
+    def end_worker(self, worker: Node) -> None:
+        """Close a worker, as the end of its process does."""
+        self.workers.remove(worker)
+        self._closing.pop(worker).close()
 
     def turn(self) -> None:
         for node in (self.coordinator, *self.workers):

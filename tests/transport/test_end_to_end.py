@@ -160,6 +160,34 @@ def test_work_of_a_stream_that_was_lost_is_sent_again_with_what_was_saved_since(
     assert again[0].saved == {"answer": b"paid for"}
 
 
+def test_what_a_lost_worker_had_saved_comes_with_its_work_to_another_one(
+    scene: Scene, impostor: Impostor
+) -> None:
+    impostor.announce()
+    record = scene.app.submit(STATEMENT).record
+    taken: list[WorkMessage] = []
+
+    def has_come() -> bool:
+        taken.extend(impostor.lease())
+        return bool(taken)
+
+    scene.until(has_come)
+    work = taken[0].work  # its message stays leased to one that is gone
+    impostor.send(
+        SAVED,
+        SavedMessage(
+            record_id=work.record_id, version=work.version, delivery=work.delivery, stage=work.stage,
+            assigned_to=work.worker, name="answer", data=b"paid for",
+        ),
+    )  # fmt: skip
+
+    courier = scene.add_worker()._courier
+    assert courier is not None
+    scene.until(lambda: courier._outputs.load_value(record.id, work.stage, "answer") == b"paid for")
+
+    assert scene.finish(record.id) == "normalized"
+
+
 def test_a_result_that_comes_twice_counts_once(scene: Scene, impostor: Impostor) -> None:
     message = first_work(scene, impostor, STATEMENT)
     for _ in range(2):

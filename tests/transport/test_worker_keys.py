@@ -197,3 +197,53 @@ def test_a_file_that_holds_no_credential_is_named_without_what_is_in_it(tmp_path
             file.write_text(text)
         with pytest.raises(InvalidRequest, match=r"credential.json cannot be read \(\w+\)"):
             read_credential(file)
+
+
+@pytest.fixture
+def quick_scene(url: str, tmp_path: Path) -> Iterator[Scene]:
+    own = Scene(url, tmp_path, f"k{os.urandom(6).hex()}")
+    yield own
+    own.close()
+
+
+def test_a_worker_whose_credential_is_revoked_ends_and_another_one_does_its_work(
+    quick_scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "FRESH_S", 0.0)
+    scene = quick_scene
+    files = []
+    for name in ("old", "new"):
+        key, credential = scene.app.admin.new_worker_key(name, stages=["upload.*"])
+        files.append((key, scene.folder / f"{name}.json"))
+        files[-1][1].write_bytes(msgspec.json.encode(credential))
+    old = scene.add_worker(transport=f", credential: '{files[0][1]}'")
+    scene.until(lambda: any(each.via for each in scene.app.bus.workers()))
+    record = scene.app.submit(STATEMENT).record
+    scene.until(lambda: scene.app.record(record.id).status == "parsing")
+    scene.app.admin.revoke_worker_key(files[0][0].id)
+
+    with pytest.raises(InvalidRequest, match=f"the credential {files[0][0].id} of this worker is"):
+        scene.until(lambda: False)
+    scene.end_worker(old)
+    scene.add_worker(transport=f", credential: '{files[1][1]}'")
+
+    assert scene.finish(record.id) == "normalized"
+    assert {each.worker[:4] for each in scene.app.outputs.attempts(record.id)} == {"new/"}
+
+
+def test_what_a_revoked_worker_takes_and_never_gives_back_is_sent_to_another_one(
+    quick_scene: Scene,
+) -> None:
+    scene = quick_scene
+    key, credential = scene.app.admin.new_worker_key("old", stages=["upload.*"])
+    _, good = scene.app.admin.new_worker_key("new", stages=["upload.*"])
+    impostor = Impostor(scene, credential=credential)
+    message = first_work(scene, impostor, STATEMENT)  # gone from the stream
+    scene.app.admin.revoke_worker_key(key.id)
+    file = scene.folder / "new.json"
+    file.write_bytes(msgspec.json.encode(good))
+    scene.add_worker(transport=f", credential: '{file}'")
+
+    assert scene.finish(message.work.record_id) == "normalized"
+
+    impostor.channel.close()

@@ -32,6 +32,14 @@ class RefusedMessage(StatewardError):
     """A message that its sender may not send, or that contradicts the store."""
 
 
+class RevokedCredential(RefusedMessage):
+    """A message of a worker whose credential counts no more."""
+
+    def __init__(self, key: WorkerKey) -> None:
+        super().__init__(f"the credential {key.name} is revoked")
+        self.key_id = key.id
+
+
 class StaleHeartbeat(RefusedMessage):
     """A heartbeat of another time: it waited in the broker or was sent again, or a clock is wrong."""
 
@@ -72,7 +80,7 @@ class Admission:
         if key is None:
             raise RefusedMessage("it is signed with a credential that is not known")
         if key.revoked_at is not None:
-            raise RefusedMessage(f"the credential {key.name} is revoked")
+            raise RevokedCredential(key)
         if not is_signed(envelope, self._secret(key, stored)):
             raise RefusedMessage(f"its signature is not that of the credential {key.name}")
         return key

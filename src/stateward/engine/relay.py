@@ -153,6 +153,9 @@ class Relay:
             SecretUnreadable
         ) as error:  # it waits too: a worker is not to blame for a key file that is missing here
             self._sealed.note(error)
+        for each in self._intake.redelivered:
+            self._send_again(each, "its worker was lost, and may have saved something")
+        self._intake.redelivered.clear()
         return bool(self._intake.results)
 
     def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
@@ -171,10 +174,10 @@ class Relay:
             self._outputs.save_value(
                 each.record_id, each.stage, each.name, each.data, at=self._clock()
             )
-        for lost in self._intake.returned:
+        for lost, loss in self._intake.returned:
             if (work := self._bus.assigned(lost.record_id, lost.version)) is not None:
                 own = replace(work, worker=lost.assigned_to, delivery=lost.delivery)
-                self._bus.return_lost(own, lost.loss)
+                self._bus.return_lost(own, loss)
         return self._write_results(tell) if self._intake.results else False
 
     def _drop_erased(self) -> None:
@@ -330,7 +333,7 @@ class Relay:
             self._outage.note(error)
             return
         for each in lost:
-            self._send_again(each)
+            self._send_again(each, "its stream has lost it")
 
     def _look_up_unknown(self) -> None:
         """Stop what workers say they have and the store does not: they have missed it, or a coordinator was lost."""
@@ -340,23 +343,28 @@ class Relay:
             self._unwanted |= unknown - wanted
 
     def _stop_unwanted(self) -> None:
-        """Tell all workers once which attempts are not wanted any more; who misses it is told after a heartbeat."""
-        while self._unwanted:
+        """Tell all workers once which attempts and credentials are not wanted any more.
+
+        Who misses it is told after a heartbeat.
+        """
+        revoked, self._intake.revoked = sorted(self._intake.revoked), set()
+        while self._unwanted or revoked:
             some = sorted(self._unwanted)[:STOPPED_AT_ONCE]
             self._unwanted.difference_update(some)
             said = encode(
                 messages.STOP,
-                StopMessage(attempts=some),
+                StopMessage(attempts=some, revoked=revoked),
                 id_=f"{self.name}-{self._clock()}",
                 source=f"/stateward/coordinators/{self.name}",
                 subject="",
                 at=self._clock(),
             )
+            revoked = []
             with suppress(TransportError):  # nothing depends on it
                 self._channel.broadcast(said)
 
-    def _send_again(self, sent: Sent) -> None:
-        """Publish work again that its stream has lost; what was lost too often is a failed attempt."""
+    def _send_again(self, sent: Sent, reason: str) -> None:
+        """Publish work again, with what the store has for it now; what was lost too often is a failed attempt."""
         work = sent.work
         sent.losses += 1
         if sent.losses >= self._config.deliveries_max:
@@ -365,9 +373,7 @@ class Relay:
                 self._checker.lost(work, self.name, times=sent.losses),
             )
             return
-        self._log.warning(
-            "sent again: its stream has lost it", record_id=work.record_id, version=work.version
-        )
+        self._log.warning(f"sent again: {reason}", record_id=work.record_id, version=work.version)
         sent.number = 0
         self._has_unsent = True
 

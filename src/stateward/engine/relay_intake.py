@@ -10,8 +10,14 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import Micros, Work, from_iso
-from stateward.engine.admission import Admission, RefusedMessage, StaleHeartbeat, check_stage
+from stateward.core.model import Loss, Micros, Work, from_iso
+from stateward.engine.admission import (
+    Admission,
+    RefusedMessage,
+    RevokedCredential,
+    StaleHeartbeat,
+    check_stage,
+)
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.sent_work import Attempt, Sent
 from stateward.storage.database import Database
@@ -31,6 +37,7 @@ from stateward.transport.messages import (
     data_of,
 )
 
+LOST_WORKER = "its worker stopped sending heartbeats"
 UNKNOWN_MAX = 1000  # attempts that are looked up in the store at once
 
 Runners = Mapping[tuple[str, str, str], str]
@@ -71,16 +78,20 @@ class Intake:
         self.taken: list[Received] = []
         self.results: dict[Attempt, tuple[Work, Output]] = {}
         self.saved: list[SavedMessage] = []
-        self.returned: list[ReturnedMessage] = []
+        self.returned: list[tuple[ReturnedMessage, Loss]] = []
         self.heard: dict[str, Heard] = {}
         self.unknown: set[Key] = set()
         """What workers say that they have, and this relay has not sent."""
+        self.redelivered: list[Sent] = []
+        """What the engine gave to another worker, without what the first one saved since."""
+        self.revoked: set[str] = set()
+        """Credentials that workers still use, and that count no more."""
 
     def clear(self) -> list[Received]:
         """All of it is durable: forget it; the messages, to be acknowledged."""
         for attempt in self.results:
             self._sent.pop(attempt, None)
-        for each in self.returned:
+        for each, _ in self.returned:
             self._sent.pop((each.record_id, each.version), None)
         taken, self.taken = self.taken, []
         self.results.clear()
@@ -112,6 +123,11 @@ class Intake:
         except (ValueError, RefusedMessage) as error:
             if self._admission is not None and isinstance(error, RefusedMessage):
                 self._admission.note(envelope, error)
+            if isinstance(error, RevokedCredential):
+                self.revoked.add(error.key_id)
+                if envelope.type == messages.HEARTBEAT:  # until it was told: no dead letter
+                    self.taken.append(received)
+                    return
             self._log.warning(f"a message was refused: {error}", source=received.envelope.source)
             self._channel.bury(received.delivery, str(error))
             return
@@ -149,9 +165,16 @@ class Intake:
 
     def _take_returned(self, message: ReturnedMessage, key: WorkerKey | None) -> None:
         work = self._bus.assigned(message.record_id, message.version)
-        if work is not None:
-            check_stage(key, work.machine, work.stage)
-            self.returned.append(message)
+        if work is None:
+            return
+        check_stage(key, work.machine, work.stage)
+        sent = self._sent.get((message.record_id, message.version))
+        if message.loss is not None:
+            self.returned.append((message, message.loss))
+        elif sent is None:  # another coordinator's: it is assigned anew
+            self.returned.append((message, Loss(worker="", has_begun=True, cause=LOST_WORKER)))
+        elif sent.work.delivery == message.delivery and sent.number:
+            self.redelivered.append(sent)
 
     def _note_stale(self, envelope: Envelope, error: StaleHeartbeat) -> None:
         if self._admission is not None and self._admission.note(envelope, error):

@@ -3,7 +3,7 @@
     stateward.work.v1        coordinator to workers    one attempt at one stage, with all that it reads
     stateward.result.v1      worker to coordinators    how the attempt ended, with its items
     stateward.saved.v1       worker to coordinators    bytes that a runner saves for later attempts
-    stateward.returned.v1    worker to coordinators    an attempt whose process died, for another to take
+    stateward.returned.v1    worker to coordinators    an attempt whose process or worker died, for another to take
     stateward.heartbeat.v1   worker to coordinators    a worker is alive, what it can run, what it has
     stateward.stop.v1        coordinator to workers    attempts that are not wanted any more; told once, not stored
 
@@ -128,15 +128,19 @@ class SavedMessage(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
-class ReturnedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt that ended without a result because its process died; it is no failure, and is delivered again."""
+class ReturnedMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An attempt that ended without a result because its process died; it is no failure, and is delivered again.
+
+    Without `loss` it was not begun here: another worker had its message and was lost. What that one saved since is not
+    in the message, so that the coordinator sends it anew.
+    """
 
     record_id: str
     version: int
     delivery: int
     assigned_to: str
     stage: str
-    loss: Loss
+    loss: Loss | None = None
 
 
 class HeartbeatMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -150,10 +154,14 @@ class HeartbeatMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     holding: list[tuple[str, int, int]] = []
 
 
-class StopMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """Attempts whose result would be dropped: a worker that has one stops it. Who misses this works in vain."""
+class StopMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Attempts whose result would be dropped: a worker that has one stops it. Who misses this works in vain.
+
+    `revoked` are ids of credentials that count no more: a worker that has one gives back what it has, and ends.
+    """
 
     attempts: list[tuple[str, int, int]]
+    revoked: list[str] = []
 
 
 class DeadLetterMessage(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from stateward.blobs import ArtifactStore
 from stateward.core.errors import (
     ArtifactError,
     ArtifactsUnreachable,
+    InvalidRequest,
     StatewardError,
     TransportError,
     TransportFull,
@@ -129,6 +130,7 @@ class Courier:
         self._ended: list[Attempt] = []
         self._done: list[Received] = []  # to be acknowledged
         self._poison: list[Poison] = []
+        self._redelivered: list[Held] = []
 
     # The steps of a turn
 
@@ -158,6 +160,7 @@ class Courier:
             self._bury()
             self._report()
             self._return()
+            self._return_redelivered()
             self._acknowledge()
         except (TransportError, ArtifactsUnreachable) as error:
             self._outage.note(error)
@@ -237,6 +240,9 @@ class Courier:
         if is_repeated or self._is_overtaken(work, coming):
             self._done.append(received)  # sent twice, and the first one is under way; or too late
             return
+        if received.delivery.count > 1:
+            self._redelivered.append(Held(received, work))
+            return
         try:
             given = self._inputs(message)
         except (StatewardError, ValueError) as error:
@@ -259,11 +265,19 @@ class Courier:
         return given_with(message)
 
     def _stop(self, told: Envelope) -> None:
-        """Stop attempts that are not wanted any more, as far as they are here: their processes are killed."""
+        """Stop attempts that are not wanted any more, as far as they are here: their processes are killed.
+
+        Raises InvalidRequest where this worker is not wanted: what it has goes back with the end of its process.
+        """
         try:
             message = data_of(told, StopMessage)
         except ValueError:
             return
+        if self._reporter.credential_id in message.revoked:
+            raise InvalidRequest(
+                f"the credential {self._reporter.credential_id} of this worker is revoked; "
+                "make another one with `stateward key worker create`"
+            )
         for record_id, version, delivery in message.attempts:
             held = self._held.get((record_id, version))
             if held is not None and held.work.delivery == delivery:
@@ -352,6 +366,14 @@ class Courier:
             if held is not None:
                 self._outputs.drop(attempt)
         self._returned = returned
+
+    def _return_redelivered(self) -> None:
+        """Have sent anew what another worker had before: what that one saved since is not in the message."""
+        while self._redelivered:
+            received, work = self._redelivered[0].received, self._redelivered[0].work
+            self._reporter.send(RETURNED, [self._messages.returned(work, None)])
+            self._done.append(received)
+            del self._redelivered[0]
 
     def _beat(self) -> None:
         """Extend all leases and tell the coordinators who is here; at once when that has changed much."""

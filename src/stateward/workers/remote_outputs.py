@@ -46,6 +46,7 @@ class Reporter:
     ) -> None:
         self._channel = channel
         self._credential = credential
+        self.credential_id = None if credential is None else credential.id
         self._worker = worker
         self._stream = results_stream(prefix)
         self._clock = clock

@@ -93,8 +93,8 @@ class ResultMessages:
         said = f"its worker was lost {times} times while it ran {work.stage}"
         return self.failed(work, LOST, said)
 
-    def returned(self, work: Work, loss: Loss) -> ReturnedMessage:
-        """That the process of an attempt died, and another is to take it."""
+    def returned(self, work: Work, loss: Loss | None) -> ReturnedMessage:
+        """That the process of an attempt died, or the worker that had it before this one, and another is to take it."""
         return ReturnedMessage(
             record_id=work.record_id,
             version=work.version,
