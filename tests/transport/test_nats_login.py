@@ -126,7 +126,7 @@ def test_a_credentials_file_logs_in_over_tls_that_comes_first_with_a_certificate
         }
         for each, why in refused.items():
             with pytest.raises(TransportUnreachable, match=why):
-                connect(each, consumer="one", lease_s=6.0)
+                connect(each, consumer="one", lease_s=6.0).depth("s")
 
 
 def test_a_seed_and_a_token_log_in_and_other_ones_do_not(tmp_path: Path) -> None:

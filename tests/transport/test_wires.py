@@ -133,7 +133,7 @@ def test_what_is_no_server_of_nats_is_told_as_an_outage(said: bytes) -> None:
         thread.start()
         url = f"nats://127.0.0.1:{listener.getsockname()[1]}"
         with pytest.raises(TransportUnreachable, match="cannot be reached"):
-            connect(url, consumer="one", lease_s=6.0)
+            connect(url, consumer="one", lease_s=6.0).depth("s")
         thread.join()
 
 
@@ -155,8 +155,9 @@ def test_tls_and_a_password_are_used_and_a_wrong_one_is_refused(
         engine.publish("p.test.s", [Parcel("", b"hello")])
         found = engine.receive(["p.test.s"], limit=1, wait_s=1.0)
         engine.close()
+        wrong = connect(f"tls://me:wrong@localhost:{broker.port}", consumer="one", lease_s=6.0)
         with pytest.raises(TransportUnreachable, match="Authorization Violation") as refused:
-            connect(f"tls://me:wrong@localhost:{broker.port}", consumer="one", lease_s=6.0)
+            wrong.depth("s")
 
     assert [each.body for each in found] == [b"hello"]
     assert "wrong" not in str(refused.value)

@@ -83,7 +83,7 @@ class Channel:
         self._dead = dead_stream(prefix)
         self._control = control_topic(prefix)
         self._deliveries_max = deliveries_max
-        self._bytes_max = min(engine.bytes_max, bytes_max or engine.bytes_max)
+        self._bytes_max = bytes_max
         self._heads: list[Received] = []
         self._unread: list[Delivery] = []  # whose data is in blob storage, which is away
 
@@ -100,10 +100,12 @@ class Channel:
 
     def _pack(self, envelope: Envelope) -> bytes:
         body = to_bytes(envelope)
-        if len(body) <= self._bytes_max:
+        own = self._engine.bytes_max
+        bytes_max = min(own, self._bytes_max or own)
+        if len(body) <= bytes_max:
             return body
         if self._blobs is None:
-            raise MessageTooLarge(len(body), self._bytes_max)
+            raise MessageTooLarge(len(body), bytes_max)
         # Data of a message is text of a document, and no row ever names it: announced, it goes with its record or when
         # the record has no more work (`Eraser.sweep`).
         data = bytes(envelope.data)

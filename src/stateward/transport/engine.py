@@ -49,10 +49,12 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 class Engine(Protocol):
     """One connection to an engine, as one consumer. `receive` may be called by another thread than the rest."""
 
-    bytes_max: int
-    """The largest message that the engine takes."""
     losses: int
     """How often a stream that this consumer had used was found gone: its server has lost what it held."""
+
+    @property
+    def bytes_max(self) -> int:
+        """The largest message that the engine takes."""
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
         """Append messages; on return the engine has acknowledged all of them.

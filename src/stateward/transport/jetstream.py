@@ -35,6 +35,7 @@ NO_STREAM = ("409", "503")
 NOT_FOUND = 404
 STREAM_FULL = 10077  # the server's code for more messages than `max_msgs`
 BROADCASTS_MAX = 1000  # that wait to be read
+SUBJECT_BYTES = 4096
 ACK_PENDING_MAX = 10_000  # leased messages of one stream, of all consumers together
 
 T = TypeVar("T")
@@ -173,9 +174,11 @@ class JetStreamEngine:
         self._reading = NatsWire(own, name=consumer, answer_s=self._answer_s)
         self._writing = NatsWire(own, name=consumer, answer_s=self._answer_s)
         self._api = JetStreamApi(self._writing, own)
-        self._answer(self._writing.flush)
-        # The subject counts towards the server's limit as well.
-        self.bytes_max: int = self._writing.info.max_payload - 4096
+
+    @property
+    def bytes_max(self) -> int:
+        """What the server said last, or its default; the subject counts towards that as well."""
+        return self._writing.info.max_payload - SUBJECT_BYTES
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
         """Append messages, all at once; each is acknowledged by the server: they share one step."""
