@@ -120,16 +120,19 @@ class Cluster(Server):
         self._account = _account()
 
     @classmethod
-    def create(cls, *, owner: int | None = None, is_durable: bool = False) -> "Cluster":
+    def create(
+        cls, *, owner: int | None = None, is_durable: bool = False, is_of_system: bool = False
+    ) -> "Cluster":
         """Make and start one that lasts until `remove()`, or until the process `owner` is gone.
 
-        A durable one keeps its data on a disk and syncs, as one in earnest does: for measurements.
+        A durable one keeps its data on a disk and syncs, as one in earnest does: for measurements. One of the system
+        runs the programs that are installed, with the extensions that are.
         """
         folder = _new_folder(PLACE)
         guard(folder, owner=owner or os.getpid())
         self = cls(folder)
         try:
-            self._initialise(is_durable=is_durable)
+            self._initialise(is_durable=is_durable, is_of_system=is_of_system)
             self.start()
         except BaseException:
             self.remove()
@@ -228,8 +231,8 @@ class Cluster(Server):
         for folder in (self._data.resolve(), self.folder):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _initialise(self, *, is_durable: bool) -> None:
-        programs = find_programs(self.folder, self._account)
+    def _initialise(self, *, is_durable: bool, is_of_system: bool) -> None:
+        programs = find_programs(self.folder, self._account, is_of_system=is_of_system)
         (self.folder / "programs").symlink_to(programs)
         if not is_durable and _has_space_in_memory():
             self._data.symlink_to(_new_folder(MEMORY))
@@ -269,9 +272,9 @@ def _value(connection: psycopg.Connection[tuple[object, ...]], query: LiteralStr
 
 
 @contextmanager
-def cluster(*, is_durable: bool = False) -> Iterator[Cluster]:
+def cluster(*, is_durable: bool = False, is_of_system: bool = False) -> Iterator[Cluster]:
     """Start a server of one's own for the length of the `with` block."""
-    server = Cluster.create(is_durable=is_durable)
+    server = Cluster.create(is_durable=is_durable, is_of_system=is_of_system)
     try:
         yield server
     finally:
@@ -284,9 +287,11 @@ def guard(folder: Path, *, owner: int) -> None:
     subprocess.run(command, check=True, cwd="/", start_new_session=True)
 
 
-def find_programs(folder: Path, account: pwd.struct_passwd | None) -> Path:
+def find_programs(
+    folder: Path, account: pwd.struct_passwd | None, *, is_of_system: bool = False
+) -> Path:
     """The folder of PostgreSQL programs that `account` can run, copied to `folder` if need be."""
-    for programs in _from_wheel():
+    for programs in () if is_of_system else _from_wheel():
         if _works(programs, account):
             return programs
         if account and _works(copied := _copy(programs, folder), account):

@@ -1,16 +1,18 @@
 """Vectors that PostgreSQL compares itself: the same answers as the file gives, and nothing left of what is gone.
 
-`TEST_PGVECTOR_DSN` names an empty database of a server that has the extension. The server that the other tests share is
-not asked: the extension that comes with it is built for other processors, and takes the server down on some.
+The server is that of the system, with the extension that is installed beside it. The server that the other tests share
+is not asked: the extension that comes with it is built for other processors, and takes the server down on some.
 """
 
-import os
 from base64 import b64encode
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import psycopg
 import pytest
 
+from lab.postgres import MissingPostgres, cluster
 from stateward.app.vector_file import VectorFile
 from stateward.app.vectors import DatabaseVectors
 from stateward.storage.pgvector import PgVectors, has_pgvector
@@ -24,15 +26,29 @@ def an_item(record_id: str, vector: "np.ndarray") -> ItemVector:
     return ItemVector(record_id=record_id, item=0, model="m", vector=packed)
 
 
-DSN = os.environ.get("TEST_PGVECTOR_DSN", "")
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(not DSN, reason="TEST_PGVECTOR_DSN names no PostgreSQL with pgvector"),
-]
+pytestmark = pytest.mark.long
 
 
-def test_the_database_finds_what_the_file_finds(tmp_path: Path) -> None:
-    database = PostgresDatabase(DSN)
+@pytest.fixture
+def dsn() -> Iterator[str]:
+    """An empty database of a server that has the extension."""
+    try:
+        with cluster(is_of_system=True) as server:
+            with psycopg.connect(server.dsn("postgres")) as connection:
+                found = connection.execute(
+                    "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+                ).fetchall()
+            if not found:
+                pytest.skip("the PostgreSQL of this system has no pgvector: install it beside it")
+            yield server.dsn(server.create_database())
+    except MissingPostgres:
+        pytest.skip(
+            "this system has no PostgreSQL of its own, which pgvector could be installed for"
+        )
+
+
+def test_the_database_finds_what_the_file_finds(dsn: str, tmp_path: Path) -> None:
+    database = PostgresDatabase(dsn)
     try:
         assert not has_pgvector(database), "it is turned on by the extension alone"
         database.run("CREATE EXTENSION vector")
