@@ -265,6 +265,8 @@ def test_a_paper_with_several_records_is_shown_once(tmp_path: Path) -> None:
     (group,) = groups
     assert (set(group), shown.canonical) == (set(ids[:3]), group[0])
     assert [(row["canonical"], row["same"]) for row in told] == [(group[0], group[1:])]
+    titles = [title, "The same by its DOI", "ON THE STORING of Marmalade."]
+    assert told[0]["title"] == titles[ids.index(group[0])]
 
 
 def test_a_collection_is_judged_by_its_relevant_documents(tmp_path: Path) -> None:

@@ -12,7 +12,13 @@ from pathlib import Path
 import msgspec
 
 from stateward.pipelines.kit.encoding import find_encoding
-from stateward.pipelines.literature.identifiers import SCHEMES, identify, normal_id, strongest
+from stateward.pipelines.literature.identifiers import (
+    SCHEMES,
+    identify,
+    match_key,
+    normal_id,
+    strongest,
+)
 from stateward.pipelines.literature.paper import squeeze
 from stateward.schemas import Request
 
@@ -267,7 +273,8 @@ def is_list(head: bytes, name: str) -> bool:
 
 
 def known_labels(paper: ListedPaper) -> Mapping[str, str]:
-    """What a record keeps of its entry, as labels."""
+    """What a record keeps of its entry, as labels; identifiers in the form by which they are compared."""
     year = "" if paper.year is None else str(paper.year)
     said = {"title": paper.title, "year": year, "type": paper.type, "language": paper.language}
-    return paper.ids | {name: value for name, value in said.items() if value}
+    ids = {scheme: match_key(scheme, value) for scheme, value in paper.ids.items()}
+    return ids | {name: value for name, value in said.items() if value}

@@ -84,27 +84,23 @@ class StoredPapers:
 
     def citations(self, ids: Iterable[str], format_: str) -> Citations:
         """These papers as citations."""
-        papers = [msgspec.convert(self._metadata(each), Metadata) for each in ids]
+        papers = [self._metadata(each) for each in ids]
         return Citations(format=format_, citations=FORMATS[format_](papers))
 
-    def _metadata(self, record_id: str) -> object:
+    def _metadata(self, record_id: str) -> Metadata:
         record: Record = self._app.record(record_id)
         stage = next((each for each in READ_BY if each in record.outputs), None)
         if record.machine != MACHINE or stage is None:
             raise InvalidRequest(
                 f"{record_id} is no paper that was read; it is {record.status} of {record.machine}"
             )
-        return self._app.records.about(record_id, stage)["metadata"]
+        return msgspec.convert(self._app.records.about(record_id, stage)["metadata"], Metadata)
 
     def duplicates(self) -> list[SamePaper]:
         """Papers that have several records."""
         groups: list[list[str]] = self._app.search.same_documents(MACHINE)
         return [
-            SamePaper(
-                canonical=first,
-                same=rest,
-                title=str(self._app.record(first).fields.get("title") or ""),
-            )
+            SamePaper(canonical=first, same=rest, title=self._metadata(first).title)
             for first, *rest in groups
         ]
 
