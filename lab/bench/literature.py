@@ -9,11 +9,14 @@ Every figure is CPU time of all processes that take part, so that a busy machine
 - `hybrid FOLDER MODEL`: nDCG@10 of hybrid search on the collection of a folder, queries 1 to 112.
 """
 
+import os
 import resource
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +29,15 @@ from stateward.core.stemming import terms_of
 from stateward.pipelines.literature.embedding.model import SentenceModel
 from stateward.pipelines.literature.embedding.stage import pack_vector
 from stateward.pipelines.literature.finding import RANKING
+from stateward.pipelines.literature.intake import papers_of
 from stateward.pipelines.literature.jats import read_jats
+from stateward.pipelines.literature.reach import LocalPapers
 from stateward.pipelines.literature.retrieval import documents_of, queries_of, relevance_of
 from stateward.settings import Settings
 from stateward.storage.vectors import ItemVector, Vectors
 
 VECTORS, SIZE, DIRECTIONS = 100_000, 384, 96
+SET = 2500  # citations of one set: a line is printed after each
 JUDGED = 112  # the other queries of the collection are for judging what was tuned on these
 WORDS = [
     f"{a}{b}{c}"
@@ -60,9 +66,42 @@ def main() -> None:
 
 
 def cpu_s() -> float:
-    """CPU time of this process and of the children that have ended."""
+    """CPU time of this process and of all that descend from it, those that have ended included."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    ticks = sum(sum(map(int, stat[11:15])) for stat in descendants())
+    return sum(each.ru_utime + each.ru_stime for each in used) + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def descendants() -> Iterator[list[str]]:
+    """The fields of `/proc/PID/stat` after the name, of every living process that descends from this one."""
+    parents = [os.getpid()]
+    while parents:
+        listed = Path(f"/proc/{parents.pop()}/task").glob("*/children")
+        for child in [each for path in listed for each in path.read_text().split()]:
+            with suppress(OSError):  # it may have ended since
+                stat = Path(f"/proc/{child}/stat").read_text()
+                parents.append(int(child))
+                yield stat.rpartition(")")[2].split()
+
+
+@contextmanager
+def peak_memory() -> Iterator[list[float]]:
+    """The most that this process and all of its descendants had together, in MiB; looked at several times a second."""
+    most, is_over = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(0.3):
+            own = int(Path("/proc/self/statm").read_text().split()[1])
+            pages = own + sum(int(stat[21]) for stat in descendants())
+            most[0] = max(most[0], pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield most
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def cpu_ms(act: Callable[[], object], *, times: int) -> float:
@@ -113,20 +152,32 @@ def jats(folder: Path) -> None:
 
 
 def abstracts(count: int) -> None:
-    """Citations from files to `completed`, in one process with its children."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Citations from sets of PubMed XML to `completed`: added as the command adds them, then done by one node."""
+    with tempfile.TemporaryDirectory() as folder, peak_memory() as most:
         settings = Settings.load(environ={"STATEWARD_DATA": folder})
-        begun, wall = cpu_s(), time.monotonic()
-        for part in range(4):
+        begun, wall, done = cpu_s(), time.monotonic(), 0
+        while done < count:
+            part = min(SET, count - done)
+            path = Path(folder) / "set.xml"
+            with path.open("wb") as file:
+                file.write(b"<PubmedArticleSet>")
+                file.writelines(citation(number) for number in range(done, done + part))
+                file.write(b"</PubmedArticleSet>")
             with App(settings) as app:
-                for number in range(part * count // 4, (part + 1) * count // 4):
-                    app.submit(citation(number), machine="literature")
+                papers = LocalPapers(app, "bench", str)
+                for batch in papers_of(path, "pubmed"):
+                    papers.submit_files(batch, name=path.name, reason=None)
                 app.run_until_idle()
-            done = (part + 1) * count // 4
+                ended = papers.status().ended
+            done += part
+            if ended != done:
+                sys.exit(f"abstracts: {ended} of {done} ended")
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            used, passed = cpu_s() - begun, time.monotonic() - wall
             print(
-                f"abstracts: {done} done, {(cpu_s() - begun) / done * 1000:.2f} ms of CPU and"
-                f" {(time.monotonic() - wall) / done * 1000:.2f} ms each, at most {memory:.0f} MiB"
+                f"abstracts: {done} done in {passed:.0f} s, {used / done * 1000:.2f} ms of CPU and"
+                f" {passed / done * 1000:.2f} ms each, at most {memory:.0f} MiB, with all children {most[0]:.0f}",
+                flush=True,
             )
 
 
@@ -193,11 +244,11 @@ def citation(number: int) -> bytes:
     own = words(number)
     text = " ".join(own)
     return (
-        f"<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>{number + 1}</PMID><Article><Journal><Title>J"
+        f"<PubmedArticle><MedlineCitation><PMID>{number + 1}</PMID><Article><Journal><Title>J"
         f"</Title><JournalIssue><PubDate><Year>{1990 + number % 30}</Year></PubDate></JournalIssue></Journal>"
         f"<ArticleTitle>{' '.join(own[:10])} {number}</ArticleTitle><Abstract><AbstractText>{text}"
         "</AbstractText></Abstract><AuthorList><Author><LastName>Roe</LastName><ForeName>A</ForeName></Author>"
-        "</AuthorList></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>"
+        "</AuthorList></Article></MedlineCitation></PubmedArticle>"
     ).encode()
 
 

@@ -143,6 +143,15 @@ def test_adding_a_list_makes_a_record_each_and_skips_what_is_known(tmp_path: Pat
         assert moved.metadata["reason"] == last["reason"]
 
 
+def test_a_doi_names_the_same_paper_however_it_is_written(tmp_path: Path) -> None:
+    first = run(tmp_path, "add", "10.5555/SJ.2010.10", "--json")
+    again = run(tmp_path, "add", "https://doi.org/10.5555/sj.2010.10", "--json")
+
+    (skipped,) = json.loads(again.stdout)["papers"]
+    assert skipped["outcome"] == "skipped"
+    assert skipped["reason"] == f"the same paper is {ids_of(first)[0]}"
+
+
 def test_papers_and_sets_of_pubmed_are_added_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers/a.xml").write_text(PMC)
@@ -161,6 +170,35 @@ def test_papers_and_sets_of_pubmed_are_added_as_they_are(tmp_path: Path) -> None
     assert states == {"completed"}
     status = run(tmp_path / "data", "status")
     assert "3 of 3 papers ended" in status.stdout
+
+
+def test_of_a_set_that_is_cut_off_what_is_whole_is_added_and_the_rest_is_told(
+    tmp_path: Path,
+) -> None:
+    one, _, two = SEVERAL.replace("99000002", "99000003", 1).partition("</PubmedArticle>")
+    (tmp_path / "set.xml").write_text(
+        f"{one}</PubmedArticle>{two}".rpartition("</Pubmed")[0] + "<PubmedArt"
+    )
+
+    result = run(tmp_path / "data", "add", str(tmp_path / "set.xml"), "--json")
+
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["counts"] == {"added": 2, "refused": 1}
+    assert "cut off after 2 citations" in json.loads(result.stdout)["papers"][-1]["reason"]
+
+
+def test_a_set_is_added_in_batches_that_know_their_twins(tmp_path: Path) -> None:
+    set_of = "<PubmedArticleSet>{}</PubmedArticleSet>"
+    cut = (
+        SEVERAL[SEVERAL.index("<PubmedArticle>") : SEVERAL.index("</PubmedArticle>")]
+        + "</PubmedArticle>"
+    )
+    own = [cut.replace("99000002", str(1 + each % 130)) for each in range(160)]
+    (tmp_path / "set.xml").write_text(set_of.format("".join(own)))
+
+    result = run(tmp_path / "data", "add", str(tmp_path / "set.xml"), "--json")
+
+    assert json.loads(result.stdout)["counts"] == {"added": 130, "known": 30}
 
 
 def test_moves_follow_the_rules_of_the_machine(tmp_path: Path) -> None:

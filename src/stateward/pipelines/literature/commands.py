@@ -22,7 +22,7 @@ from stateward.cli.plugin_api import (
     write_lines,
     write_table,
 )
-from stateward.core.errors import InvalidRequest, StatewardError
+from stateward.core.errors import FatalFailure, InvalidRequest, StatewardError
 from stateward.core.model import PERSON
 from stateward.pipelines.literature import MACHINE, NETWORK_TYPES, REFRESH, SOURCE_TYPE
 
@@ -88,13 +88,13 @@ def _add_word(
     if path.is_dir():
         for each in sorted(path.iterdir()):
             if each.is_file():
-                yield from _submit_paper(service, each, reason)
+                yield from _submit_file(context, service, each, reason)
         return
     if path.is_file():
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
         if not is_list(head, path.name):
-            yield from _submit_paper(service, path, reason)
+            yield from _submit_file(context, service, path, reason)
             return
         papers = read_list(path)
     else:
@@ -106,27 +106,27 @@ def _add_word(
         context.progress(f"{plural(count, 'entry')} of {path.name}")
 
 
-def _submit_paper(service: "Papers", path: Path, reason: str | None) -> "Iterator[AddedPaper]":
-    """A file that is a paper, or several of PubMed."""
+def _submit_file(
+    context: CliContext, service: "Papers", path: Path, reason: str | None
+) -> "Iterator[AddedPaper]":
+    """A file that is a paper, or several of PubMed, of which no more than a batch is in memory."""
     from stateward.pipelines.literature.detection import format_of
-    from stateward.pipelines.literature.intake import pubmed_articles
+    from stateward.pipelines.literature.intake import papers_of
     from stateward.pipelines.literature.papers import AddedPaper
 
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
+    count = 0
     try:
-        is_set = format_of(head) == "pubmed"
-    except StatewardError as error:
+        for batch in papers_of(path, format_of(head)):
+            for record_id, is_known in service.submit_files(batch, name=path.name, reason=reason):
+                outcome = "known" if is_known else "added"
+                yield AddedPaper(id=record_id, outcome=outcome, line=0, text=path.name, reason=None)
+            count += len(batch)
+            if count > 1:
+                context.progress(f"{plural(count, 'paper')} of {path.name}")
+    except FatalFailure as error:
         yield AddedPaper(id=None, outcome="refused", line=0, text=path.name, reason=str(error))
-        return
-    sources: Iterable[bytes | Path] = [path]
-    if is_set:
-        parts = list(pubmed_articles(path))
-        sources = parts if len(parts) > 1 else [path]
-    for source in sources:
-        record_id, is_known = service.submit_file(source, name=path.name, reason=reason)
-        outcome = "known" if is_known else "added"
-        yield AddedPaper(id=record_id, outcome=outcome, line=0, text=path.name, reason=None)
 
 
 def _tell_added(context: CliContext, added: "list[AddedPaper]") -> Exit:

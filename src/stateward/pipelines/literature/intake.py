@@ -12,7 +12,9 @@ from typing import Protocol
 import msgspec
 from lxml import etree
 
+from stateward.core.errors import FatalFailure
 from stateward.core.model import Json
+from stateward.pipelines.kit.failures import CORRUPT_FILE
 from stateward.pipelines.literature import MACHINE, SOURCE_TYPE
 from stateward.pipelines.literature.identifiers import SCHEMES, match_key
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, known_labels
@@ -140,7 +142,39 @@ def _key(scheme: str, value: str) -> str:
     return f"{scheme}:{match_key(scheme, value)}"
 
 
-def pubmed_articles(path: Path) -> Iterator[bytes]:
+def papers_of(path: Path, format_: str) -> Iterator[list[bytes | Path]]:
+    """The papers of a file, some at a time: the file itself, or each citation of a set of PubMed.
+
+    Of a set that is cut off, what comes before that is given, then `FatalFailure`.
+    """
+    citations = _citations(path) if format_ == "pubmed" else iter(())
+    try:
+        batch: list[bytes | Path] = [*islice(citations, 2)]
+    except etree.XMLSyntaxError:
+        batch = []  # the record of the file says what is wrong with it
+    if len(batch) < 2:
+        yield [path]
+        return
+    count = len(batch)
+    try:
+        for each in citations:
+            batch.append(each)
+            count += 1
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+    except etree.XMLSyntaxError as error:
+        yield batch
+        raise FatalFailure(
+            f"the set is damaged or cut off after {count} citations ({error.msg}); download it again and add it: "
+            "those that are known are not added twice",
+            code=CORRUPT_FILE,
+        ) from error
+    if batch:
+        yield batch
+
+
+def _citations(path: Path) -> Iterator[bytes]:
     """Each citation of a set of PubMed XML as a file of its own; the set is never in memory as a whole."""
     for _, element in etree.iterparse(
         str(path), events=("end",), tag=("PubmedArticle", "PubmedBookArticle"), resolve_entities=False,

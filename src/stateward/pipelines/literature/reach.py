@@ -36,10 +36,10 @@ class Papers(Protocol):
         self, papers: Sequence[ListedPaper], *, reason: str | None, is_filtered: bool = True
     ) -> Iterator[AddedPaper]: ...
 
-    def submit_file(
-        self, source: bytes | Path, *, name: str, reason: str | None
-    ) -> tuple[str, bool]:
-        """The id of the record of a paper, and whether it was there before."""
+    def submit_files(
+        self, sources: Sequence[bytes | Path], *, name: str, reason: str | None
+    ) -> list[tuple[str, bool]]:
+        """The ids of the records of papers, and whether they were there before."""
         ...
 
 
@@ -74,11 +74,11 @@ class LocalPapers:
         added = self._papers.add(papers, reason=reason, is_filtered=is_filtered)
         return map(AddedPaper.of, added)
 
-    def submit_file(
-        self, source: bytes | Path, *, name: str, reason: str | None
-    ) -> tuple[str, bool]:
-        found = self._app.submit(source, machine=MACHINE, name=name, reason=reason)
-        return found.record.id, found.is_duplicate
+    def submit_files(
+        self, sources: Sequence[bytes | Path], *, name: str, reason: str | None
+    ) -> list[tuple[str, bool]]:
+        made = self._app.submissions.submit_all(sources, machine=MACHINE, name=name, reason=reason)
+        return [(each.record.id, each.is_duplicate) for each in made]
 
 
 class RemotePapers:
@@ -105,8 +105,10 @@ class RemotePapers:
     ) -> Iterator[AddedPaper]:
         return iter(self._client.add_papers(papers, reason=reason, is_filtered=is_filtered))
 
-    def submit_file(
-        self, source: bytes | Path, *, name: str, reason: str | None
-    ) -> tuple[str, bool]:
-        found = self._client.submit(source, machine=MACHINE, name=name, reason=reason)
-        return found.record.id, found.is_duplicate
+    def submit_files(
+        self, sources: Sequence[bytes | Path], *, name: str, reason: str | None
+    ) -> list[tuple[str, bool]]:
+        made = (
+            self._client.submit(each, machine=MACHINE, name=name, reason=reason) for each in sources
+        )
+        return [(each.record.id, each.is_duplicate) for each in made]

@@ -84,7 +84,7 @@ class XmlSource:
         text = self.text
         if "<!--" in text or "<![CDATA[" in text or text.find("<?", 2) > 0:
             text = _UNREAD.sub(lambda found: " " * len(found[0]), text)
-        tag = re.compile(rf"</?(?:{'|'.join(map(re.escape, tags))})(?=[\s/>])[^>]*>")
+        tag = re.compile(rf"</?+(?:{'|'.join(map(re.escape, tags))})(?=[\s/>])[^>]*+>")
         spans = self._spans
         open_spans: list[list[int]] = []
         for found in tag.finditer(text):
