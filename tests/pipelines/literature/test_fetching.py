@@ -147,6 +147,16 @@ def test_what_may_pass_is_tried_again_later(server: SourceServer, path: str, cod
     assert not isinstance(failed.value, FatalFailure)
 
 
+def test_a_source_is_not_asked_again_before_the_time_that_it_named(server: SourceServer) -> None:
+    job = a_job(server, "url", f"{server.url}/busy-for-long")
+    for words in ("asks to wait 3600 s", "asked to wait until .* and is not asked before"):
+        with pytest.raises(StageFailure, match=words) as failed:
+            download(job)
+        assert failed.value.code == "SOURCE_BUSY"
+
+    assert server.asked["/busy-for-long"] == 1
+
+
 def test_a_page_of_words_is_no_answer_of_an_api(server: SourceServer) -> None:
     job = a_job(server, "pmid", "1", pubmed_url=f"{server.url}/page.html?")
     with pytest.raises(StageFailure, match="something else than XML"):

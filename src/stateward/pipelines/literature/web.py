@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Callable
 from hashlib import sha256
+from itertools import takewhile
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
@@ -34,6 +35,8 @@ BUSY_TRIES_MAX = 3
 BUSY_WAIT_S = 2.0
 BUSY_WAIT_S_MAX = 60.0
 REFRESHES_MAX = 10_000  # of one record
+PAUSE_S_MAX = 24 * 3600.0  # a source that asks for more is asked after a day
+PAUSES_MAX = 1000  # of one record and host
 SPARE_S = 5.0  # of the time of the attempt, for what follows
 HEADERS_KEPT = frozenset({
     "content-type", "content-length", "etag", "last-modified", "date", "retry-after", "location", "content-language",
@@ -197,6 +200,8 @@ class Web:
         """The answer; a source that is busy is asked again after the time that it names, as long as there is time."""
         addresses = self._addresses(url)
         host = urlsplit(url).hostname or ""
+        pauses = self._pauses(host)
+        self._check_pauses(host, pauses)
         wait_s, status = 0.0, 0
         for tries in range(1, BUSY_TRIES_MAX + 1):
             with turn(
@@ -215,10 +220,26 @@ class Web:
             self._job.log(
                 f"{host} is busy ({reply.status}); asked again in {wait_s:g} s", level="warning"
             )
+        until_s = time.time() + min(wait_s, PAUSE_S_MAX)  # noqa: TID251 - a time that a later attempt compares
+        self._job.save(_pause_name(host, len(pauses)), b"%d" % until_s)
         raise StageFailure(
             f"{host} answered {status} and asks to wait {wait_s:g} s; it is asked again later",
             code=SOURCE_BUSY,
         )
+
+    def _pauses(self, host: str) -> list[int]:
+        """Until when a host asked earlier attempts to wait, in seconds since 1970; each has a name of its own."""
+        saved = (self._job.load(_pause_name(host, number)) for number in range(PAUSES_MAX))
+        return [int(each) for each in takewhile(lambda each: each is not None, saved) if each]
+
+    def _check_pauses(self, host: str, pauses: list[int]) -> None:
+        """The machine retries by its own times: a source that named a later one is not asked before."""
+        until_s = max(pauses, default=0)
+        if until_s > time.time():  # noqa: TID251 - compared with the time that an earlier attempt saved
+            raise StageFailure(
+                f"{host} asked to wait until {to_iso(until_s * SECOND)} and is not asked before; retry it then",
+                code=SOURCE_BUSY,
+            )
 
     def _wait_s(self, reply: HttpReply, tries: int) -> float:
         now_s = time.time()  # noqa: TID251 - Retry-After may be a date
@@ -276,6 +297,10 @@ def _next_name(name: str) -> str:
     """The name of the answer after this one: `answer/x`, `answer/x@1`, `answer/x@2`."""
     first, _, number = name.partition("@")
     return f"{first}@{int(number or 0) + 1}"
+
+
+def _pause_name(host: str, number: int) -> str:
+    return f"pause/{sha256(host.encode()).hexdigest()}@{number}"
 
 
 def _unless_changed(known: Received | None) -> dict[str, str]:
