@@ -190,7 +190,7 @@ def test_what_has_not_changed_is_not_sent_again(server: SourceServer) -> None:
 def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None:
     fetch = options(server)["fetch"]
     config = tmp_path / "settings.yaml"
-    config.write_text(yaml.safe_dump({"literature": {"fetch": fetch}}))
+    config.write_text(yaml.safe_dump({"api": {"port": 0}, "literature": {"fetch": fetch}}))
     wanted = [("pmid", "99000002"), ("pmcid", "PMC9900010"), ("arxiv", "2101.00001"), ("nct", "NCT01234567"),
               ("doi", "10.5555/SJ.2010.10"), ("url", f"{server.url}/page.html"), ("pmid", "404")]  # fmt: skip
     adapters = {"pmid": "pubmed", "pmcid": "pmc", "nct": "clinicaltrials", "doi": "europepmc"}
