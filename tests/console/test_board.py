@@ -93,7 +93,7 @@ def test_files_can_be_dropped_with_the_mouse(scene: Scene, page: Page) -> None:
             document.querySelector("[data-machine=upload]")
               .dispatchEvent(new DragEvent("drop", {dataTransfer: carried, bubbles: true, cancelable: true}));
         }""",
-        statement(720).decode(),
+        statement(730).decode(),
     )
 
     expect(page.locator("#sending li", has_text="by-mouse.csv")).to_have_attribute(
