@@ -442,7 +442,7 @@ class RowBuilder:
         if any(labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()):
             return True
         counted = _LEADING_NUMBERS.sub("", text)
-        if counted in COUNTED and counted != text and not one.date:
+        if counted in COUNTED and counted != text:
             return True  # `2 Credits  4,407.83`
         is_sum = bool(vocab.SUMS.prefix(text))
         return is_sum and (not self._date or vocab.SUMS.matches(text) or not one.has_amount)
