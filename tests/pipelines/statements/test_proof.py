@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.pipelines.statements.table_facts import labelled_facts
 from tests.pipelines.statements.pdf.judging import sheet
 from tests.pipelines.statements.reading import read_bytes
 from tests.pipelines.statements.test_laws import loud, rows
@@ -33,6 +34,64 @@ def test_a_first_row_without_headings_and_date_is_flagged(tmp_path: Path) -> Non
     text = ",-85.74,SPOTIFY\n20/02/2021,-120.98,IKEA LTD\n19/02/2021,-72.87,UBER TRIP\n"
 
     assert "ROW_UNREADABLE" in loud(read_bytes(tmp_path, text))
+
+
+def test_a_first_row_is_flagged_where_it_alone_has_a_credit_and_no_date(tmp_path: Path) -> None:
+    text = (
+        "Konto X,,TRANSFER FROM A,,566.07,1860.11\nKonto X,14/02/2021,SHOP,111.33,,1294.04\n"
+        "Konto X,14/02/2021,BOOTS,58.82,,1405.37\nKonto X,11/01/2021,SUBWAY,40.84,,1464.19\n"
+    )
+
+    assert "ROW_UNREADABLE" in loud(read_bytes(tmp_path, text))
+
+
+POSTED = (
+    "Posted Account, Posted Transactions Date, Description1, Debit Amount, Credit Amount,Balance\n"
+    "93-70,{},TRANSFER,,566.07,1860.11\n93-70,14/02/2021,SHOP,111.33,,1294.04\n"
+)
+
+
+def test_the_day_on_which_transactions_are_posted_is_that_of_their_booking(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, POSTED.format("23/02/2021"))
+
+    assert rows(read) == [("2021-02-23", "566.07"), ("2021-02-14", "-111.33")]
+    assert loud(read) == []
+    assert "ROW_UNREADABLE" in loud(read_bytes(tmp_path, POSTED.format("")))
+
+
+RAGGED = {
+    "of one day": "2026-01-02,2026-01-02,REWE, Berlin,-12.30,987.70\n"
+    "2026-01-03,2026-01-03,LIDL,-10.00,977.70\n2026-01-04,2026-01-04,ALDI,-7.70,970.00\n",
+    "of an account that began with nothing": "2026-01-04,2026-01-05,PAY, Berlin,30.00,80.00\n"
+    "2026-01-03,2026-01-04,PAY,40.00,50.00\n2026-01-02,2026-01-03,PAY,10.00,10.00\n",
+    "with balances that the rows do not lead to": "XXX469,2026/01/01,2026/01/31,100.00,109.00\n"
+    "2026/01/02,5.00,BAR,POS,,DEBIT\n2026/01/03,9.00,PAY,ACH,,CREDIT\n",
+}
+
+
+@pytest.mark.parametrize("text", RAGGED.values(), ids=RAGGED)
+def test_a_first_row_of_other_cells_is_not_taken_for_balances(tmp_path: Path, text: str) -> None:
+    read = read_bytes(tmp_path, text)
+
+    assert "ROW_RAGGED" in loud(read)
+    assert "opening" not in read.checks[0]
+
+
+SIDE_BY_SIDE = {
+    "Opening balance;0;Closing balance;250.00": ("0", "250.00"),
+    "Anfangssaldo;1000;Endsaldo;1250,00": ("1000", "1250,00"),
+    "Opening balance;100.00;Closing balance;": ("100.00", ""),
+    "0.00;Opening balance": ("0.00", None),
+}
+
+
+@pytest.mark.parametrize(("line", "ends"), SIDE_BY_SIDE.items())
+def test_a_label_does_not_take_the_amount_of_another(
+    line: str, ends: tuple[str | None, str | None]
+) -> None:
+    facts = labelled_facts(line.split(";"))
+
+    assert (facts.get("opening"), facts.get("closing")) == ends
 
 
 def test_a_dash_is_an_empty_cell(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Dated rows that are no bookings: totals of the others, and balances between them.
+"""Dated rows that are no bookings: totals of the others, and balances before, between and after them.
 
 A text alone proves nothing ("TOTAL" sells petrol): a row is left out of the bookings only if it is called so and is
 the sum that it would have to be. What is called so and is not that sum is kept, and said.
@@ -78,6 +78,35 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
     }
     wrong = {row.line for row in below if row.fact == "total"} - proven
     return RowTotals(frozenset(proven | balances), frozenset(doubted), frozenset(wrong))
+
+
+def period_ends(
+    layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerms
+) -> dict[str, str]:
+    """The balances of the period in a first line of other cells than the rows, beside its two days.
+
+    The rows must lead from one to the other, and have no balances of their own: the newest row of an account that began
+    with nothing adds up alike.
+    """
+    if layout.is_headed or layout.balance >= 0 or not body or len(body[0][1]) == layout.width:
+        return {}
+    cells = [cell.strip() for cell in body[0][1]]
+    days = [cell for cell in cells if dates.is_date(cell)]
+    places = [i for i, cell in enumerate(cells) if money.is_amount(cell) and cell not in days]
+    places = [i for i in places if "." in cells[i] or "," in cells[i]]
+    if len(days) != 2 or days[0] == days[1] or len(places) != 2 or places[0] + 1 != places[1]:
+        return {}
+    make = layout.maker()
+    rows = [
+        _named_row(layout, line, row, terms, make)
+        for line, row in body[1:]
+        if len(row) == layout.width and dates.is_date(row[layout.date])
+    ]
+    opening, closing = (money.amount(cells[i], terms.decimal) for i in places)
+    total = sum((row.value or ZERO for row in rows), ZERO)
+    if not rows or opening is None or opening + total != closing:
+        return {}
+    return {"opening": cells[places[0]], "closing": cells[places[1]]}
 
 
 def _rows_below(

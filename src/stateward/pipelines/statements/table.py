@@ -41,7 +41,12 @@ from stateward.pipelines.statements.rivals import (
     other_date,
     rival_problems,
 )
-from stateward.pipelines.statements.row_totals import RowTotals, find_totals, row_fact
+from stateward.pipelines.statements.row_totals import (
+    RowTotals,
+    find_totals,
+    period_ends,
+    row_fact,
+)
 from stateward.pipelines.statements.serial_dates import dated_start, serial_columns
 from stateward.pipelines.statements.signs import (
     SignRule,
@@ -140,10 +145,10 @@ class StatementTable:
             layout = with_booking_days(layout, texts, terms, is_chained=is_chained)
         facts = dict(zip(("opening", "closing"), layout.summary, strict=False))
         if layout.summary:
-            line, cells = before.pop()
-            self._log_row(
-                f"line {line} tells the balances before and after all rows: {raw_text(cells)}"
-            )
+            self._log_ends(before.pop())
+        elif is_whole and (ends := period_ends(layout, body, terms)):
+            facts |= ends
+            self._log_ends(body.pop(0))
         facts |= self._facts_above(layout, before)
         body, opening = self._opening(layout, body)
         facts = {**opening, **facts}
@@ -469,9 +474,6 @@ class StatementTable:
             return None
         fitted = layout.fit(cells)
         if fitted is None:
-            if held is None and (found := _ends_of(layout, cells)):
-                self._add_late_facts(line, cells, found, layout)
-                return None
             return self._ragged(layout, line, cells)
         return self._read_fitted(layout, line, [*fitted[0], ""], held, fitted[1])
 
@@ -644,18 +646,15 @@ class StatementTable:
             )
         )
 
+    def _log_ends(self, record: Record) -> None:
+        line, cells = record
+        self._log_row(
+            f"line {line} tells the balances before and after all rows: {raw_text(cells)}"
+        )
+
     def _log_row(self, sentence: str) -> None:
         self._logged_rows += 1
         if self._logged_rows <= LOGGED_ROWS_MAX:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
-
-
-def _ends_of(layout: ColumnLayout, cells: Sequence[str]) -> dict[str, str]:
-    """The balances of a first line that has two dates and two amounts, as none of the rows: those of the period."""
-    days = [cell for cell in cells if dates.is_date(cell)]
-    printed = [cell for cell in cells if money.is_amount(cell) and ("." in cell or "," in cell)]
-    if layout.is_headed or len(days) != 2 or len(printed) != 2:
-        return {}
-    return {"opening": printed[0], "closing": printed[1]}

@@ -36,8 +36,13 @@ def is_undated_row(layout: ColumnLayout, cells: Sequence[str]) -> bool:
     """Whether a line above a table without headings is a row but for its date."""
     if layout.is_headed or len(cells) != layout.width or any(map(dates.is_date, cells)):
         return False
-    printed = [cells[i] for i in layout.amounts if i != layout.balance and cells[i].strip()]
-    return any("." in text or "," in text for text in printed if money.is_amount(text))
+    printed = {
+        i for i, text in enumerate(cells) if money.is_amount(text) and set(text) & {".", ","}
+    }
+    places = printed & set(layout.amounts)
+    # A balance alone is that of the account. Beside another amount it is that of a row, even where no other row fills
+    # the column of that amount.
+    return bool(places) and (len(printed) > 1 or layout.balance not in places)
 
 
 def do_days_repeat(layout: ColumnLayout, body: Sequence[Record]) -> bool:

@@ -13,16 +13,13 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
     """The facts in a row of labels and values; a value is "" where it is not beside its label."""
     found: dict[str, str] = {}
     texts = [cell.strip() for cell in cells]
-    for place, text in enumerate(texts):
-        name = ""
-        if text and not money.is_amount(text):
-            label = headings.split_camel(text)  # openingBalance
-            name = headings.fact_of(label) or label_by_parts(headings.simplify(label))
+    names = [_fact_name(text) for text in texts]
+    for place, (text, name) in enumerate(zip(texts, names, strict=True)):
         if not name or (name == "closing" and headings.is_available(text)):
             continue
         after = next((each for each in texts[place + 1 :] if any(map(str.isalnum, each))), "")
         if name in MONEY_FACTS:
-            after = _money_beside(texts, place) or after
+            after = _money_beside(texts, names, place) or after
         value = _value_of(text.partition(":")[2].strip() or after, name)
         if name == "period":
             found |= _period(
@@ -33,9 +30,24 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _money_beside(texts: Sequence[str], place: int) -> str:
-    """The amount with decimals behind a label, else before it: a number without them may be a count."""
-    beside = [*texts[place + 1 :], *reversed(texts[:place])]
+def _fact_name(text: str) -> str:
+    """The fact that a cell names, or ""."""
+    if not text or money.is_amount(text):
+        return ""
+    label = headings.split_camel(text)  # openingBalance
+    return headings.fact_of(label) or label_by_parts(headings.simplify(label))
+
+
+def _money_beside(texts: Sequence[str], names: Sequence[str], place: int) -> str:
+    """The amount with decimals between a label and the next: a number without them may be a count.
+
+    It may stand before the label where the row has no other, whose amount it could be.
+    """
+    after = place + 1
+    end = next((i for i in range(after, len(texts)) if names[i]), len(texts))
+    beside = [*texts[after:end]]
+    if sum(map(bool, names)) == 1:
+        beside += reversed(texts[:place])
     printed = (text for text in beside if money.is_amount(text) and not dates.is_date(text))
     return next((text for text in printed if "." in text or "," in text), "")
 
