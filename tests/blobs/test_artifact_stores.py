@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.blobs import ArtifactStore, CopyFolder, TooLarge
+from stateward.blobs import ArtifactStore, CopyFolder, Folder, TooLarge
 from stateward.core.errors import ArtifactChanged, ArtifactError, InvalidRequest
 from tests.blobs.stores import PART_BYTES, changed, opened
 
@@ -141,7 +141,7 @@ def test_announcements_stay_until_they_are_forgotten_and_are_no_artifacts(
 
 
 def test_copies_that_none_used_for_a_while_are_swept(tmp_path: Path) -> None:
-    folder = CopyFolder(tmp_path)
+    folder = CopyFolder(tmp_path / "copies", beside=Folder(tmp_path / "documents"))
     old, used, new = (sha256(each).hexdigest() for each in (b"old", b"used", b"new"))
     for digest, data in ((old, b"old"), (used, b"used"), (new, b"new")):
         assert folder.put_copy(digest, data)

@@ -56,16 +56,16 @@ class Scene:
             self.folder / name, self.url, self.prefix, transport=transport, text=text + "\n"
         )
 
-    def add_worker(self, *, transport: str = "") -> Node:
+    def add_worker(self, *, transport: str = "", own: Settings | None = None) -> Node:
+        """A worker with a folder of its own, unless it has the settings of another process."""
         name = f"worker-{len(self.workers)}"
-        app = self._stack.enter_context(
-            App(self.worker_settings(name, transport=transport), is_runner=True)
-        )
+        used = own or self.worker_settings(name, transport=transport)
+        app = self._stack.enter_context(App(used, is_runner=True))
         assert not (self.folder / name / "data" / "stateward.db").exists()  # it has no store
         self.worker_apps.append(app)
-        own = self._stack.enter_context(ExitStack())
-        self.workers.append(own.enter_context(app.node(is_coordinator=False)))
-        self._closing[self.workers[-1]] = own
+        closing = self._stack.enter_context(ExitStack())
+        self.workers.append(closing.enter_context(app.node(is_coordinator=False)))
+        self._closing[self.workers[-1]] = closing
         return self.workers[-1]
 
     def end_worker(self, worker: Node) -> None:

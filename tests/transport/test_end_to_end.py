@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ import msgspec
 import pytest
 
 from stateward.app import App
+from stateward.app.artifacts import SWEEP_AGE_S, sweep_artifacts
 from stateward.app.doctor import checks
 from stateward.core.errors import DeclarationError
 from stateward.transport.messages import (
@@ -69,6 +71,23 @@ def impostor(scene: Scene) -> Iterator[Impostor]:
     own = Impostor(scene)
     yield own
     own.channel.close()
+
+
+def test_a_worker_with_the_settings_of_its_coordinator_reads_its_documents_and_removes_none(
+    scene: Scene,
+) -> None:
+    record, small = scene.app.submit(LARGE).record, scene.app.submit(STATEMENT).record
+    document = scene.app.artifacts.path(str(record.artifact))
+    old = time.time() - 2 * SWEEP_AGE_S
+    os.utime(document, (old, old))
+
+    scene.add_worker(own=scene.app.settings)
+    sweep_artifacts(scene.app.settings, is_remote=True)
+
+    assert document.read_bytes() == LARGE
+    assert [scene.finish(each.id) for each in (record, small)] == ["normalized", "normalized"]
+    copies = scene.app.settings.data_path.glob("artifacts-cache/??/*")
+    assert [each.name for each in copies] == [small.artifact]
 
 
 def test_a_document_is_processed_by_a_worker_without_a_store(scene: Scene) -> None:

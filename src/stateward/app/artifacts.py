@@ -17,12 +17,14 @@ def open_artifacts(settings: Settings, *, is_remote: bool = False) -> ArtifactSt
     """The artifacts of an installation; nothing is connected yet.
 
     `is_remote`: those of a worker without a database, which may find them in another folder than a coordinator, or has
-    only copies that came with its work.
+    only copies that came with its work. Those lie apart: on the machine of a coordinator, with its settings, the folder
+    of documents is that of the coordinator, and is read alone.
     """
     if is_remote and settings.transport.blobs is not None:
         return Folder(Path(settings.transport.blobs).absolute())
     if is_remote and settings.artifacts.is_folder:
-        return CopyFolder(settings.data_path.absolute() / FOLDER)
+        data = settings.data_path.absolute()
+        return CopyFolder(data / CACHE, beside=Folder(data / FOLDER))
     return artifacts_at(settings.artifacts, settings.data_path.absolute())
 
 

@@ -308,7 +308,22 @@ class Folder(Receiving):
 
 
 class CopyFolder(Folder):
-    """Copies of what others store, sent to a worker that reaches none of it; they go a while after their last use."""
+    """Copies of what others store, sent to a worker; they go a while after their last use.
+
+    What has no copy is read from `beside`, where others may store on this machine. Nothing is changed there.
+    """
+
+    def __init__(self, root: Path, *, beside: Folder) -> None:
+        super().__init__(root)
+        self._beside = beside
+
+    def path(self, digest: str) -> Path:
+        """The copy of an artifact, or the file that it would be one of; raises ArtifactError if there is none."""
+        return super().path(digest) if super().holds(digest) else self._beside.path(digest)
+
+    def holds(self, digest: str) -> bool:
+        """Whether it can be read here."""
+        return super().holds(digest) or self._beside.holds(digest)
 
     def put_copy(self, digest: str, data: bytes) -> bool:
         """Store the bytes; those that are there are used once more."""
