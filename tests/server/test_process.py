@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from stateward.cli.up import _opened_alone
+from stateward.settings import Settings
 from tests import web
+from tests.waiting import wait_until
 
 MIB = 1024 * 1024
 LARGE = 96 * MIB
@@ -61,6 +64,24 @@ def test_a_large_document_costs_no_memory(tmp_path: Path) -> None:
 def peak_bytes(pid: int) -> int:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) * 1024
+
+
+def test_the_api_alone_removes_copies_that_none_used_for_a_day(tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(
+        f"data: {tmp_path}/data\napi: {{port: 0}}\n"
+        "artifacts: {url: 's3://bucket', endpoint: 'http://127.0.0.1:9'}\n"
+    )
+    unused, used = (tmp_path / "data/artifacts-cache" / each / (each * 32) for each in ("aa", "bb"))
+    for each in (unused, used):
+        each.parent.mkdir(parents=True)
+        each.write_bytes(b"a document")
+    os.utime(unused, (0, 0))
+
+    with _opened_alone(Settings.load(config, environ={})):
+        wait_until(lambda: not unused.exists())
+
+    assert used.exists()
 
 
 def test_up_serves_too_and_works_what_it_is_sent(tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ def _opened_alone(settings: "Settings") -> Iterator[str]:
     with (
         listening_socket(settings, has_key=has_key, is_asked_for=True) as listening,
         nullcontext() if listening is None else open_api(settings, listening) as url,
+        _chores(settings, (), is_remote=False),
     ):
         yield url or ""
 
@@ -293,7 +294,8 @@ def _chores(settings: "Settings", roles: Sequence[str], *, is_remote: bool) -> I
     is_coordinator = "coordinator" in roles
     with ExitStack() as stack:
         copies = partial(sweep_artifacts, is_remote=is_remote)
-        stack.enter_context(repeat_in_background("copies", copies, settings, first_s=SWEEP_EVERY_S))
+        first_s = SWEEP_EVERY_S if roles else 0.0  # a node has done it as it began
+        stack.enter_context(repeat_in_background("copies", copies, settings, first_s=first_s))
         if is_coordinator:
             from stateward.app.anchors import anchor_destinations, anchor_when_due
             from stateward.app.retention import apply_when_due, sweep_leftovers
