@@ -104,6 +104,23 @@ def test_a_second_set_copies_new_documents_only_and_old_sets_can_go(
     assert len(list(folder.glob("documents/??/*"))) == 2
 
 
+def test_a_name_in_the_file_of_a_set_leads_to_no_other_folder(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder, other = tmp_path / "kept", tmp_path / "other"
+    other.mkdir()
+    with App(own) as app:
+        first, second = (backed_up(app, folder) for _ in range(2))
+    manifest = folder / "sets" / first.name / "backup.json"
+    said = msgspec.json.decode(manifest.read_bytes())
+    manifest.write_bytes(msgspec.json.encode({**said, "name": "../../other"}))
+
+    assert FolderPlace(folder).remove_old(keep=1) == [first.name]
+
+    assert [each.name for each in (folder / "sets").iterdir()] == [second.name]
+    assert other.is_dir()
+
+
 def test_a_second_set_shares_the_pieces_of_the_database_that_did_not_change(
     own: Settings, tmp_path: Path
 ) -> None:

@@ -81,6 +81,18 @@ def test_sets_in_a_bucket_come_back_go_and_are_never_half_there(
         restore(f"{URL}/sets/{second.name}", settings_at(tmp_path / "3", s3.endpoint))
 
 
+def test_a_name_in_the_object_of_a_set_leads_to_no_other_set(s3: S3Server, tmp_path: Path) -> None:
+    own = settings_at(tmp_path / "own", s3.endpoint)
+    with App(own) as app:
+        first, second = (backed_up(app) for _ in range(2))
+    name, objects = f"of/us/sets/{first.name}/backup.json", s3.objects[BUCKET]
+    objects[name] = objects[name].replace(first.name.encode(), second.name.encode())
+
+    assert place_at(URL, own).remove_old(keep=1) == [first.name]
+
+    assert [each.name for each in place_at(URL, own).sets()] == [second.name]
+
+
 def test_checkpoints_in_a_bucket_say_what_is_missing(s3: S3Server, tmp_path: Path) -> None:
     text = f"profile: business\nbackup: {{folder: '{URL}'}}\n"
     own = settings_at(tmp_path / "own", s3.endpoint, text)

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.blobs import Folder
 from stateward.core.errors import InvalidRequest
@@ -157,10 +158,12 @@ class FolderPlace:
         sync_folder(self._sets)
 
     def sets(self) -> list[BackupSet]:
-        """Those with their last file."""
-        found = sorted(self._sets.glob(f"*/{MANIFEST}"))
+        """Those with their last file, by the names of their folders."""
+        found = sorted(each.parent for each in self._sets.glob(f"*/{MANIFEST}"))
         return [
-            read_manifest(each.parent) for each in found if not each.parent.name.startswith(".")
+            replace(read_manifest(each), name=each.name)
+            for each in found
+            if not each.name.startswith(".")
         ]
 
     def remove_old(self, *, keep: int) -> list[str]:
@@ -287,11 +290,15 @@ class BucketPlace:
         self._bucket.send_named(place / MANIFEST, f"{SETS}/{name}/{MANIFEST}")
 
     def sets(self) -> list[BackupSet]:
-        """Those with their last file."""
+        """Those with their last file, by the names of their objects."""
+        names = (each.split("/") for each in self._bucket.names(f"{SETS}/"))
         return [
-            decode_set(self._bucket.read_named(each), f"{self._url}/{each}")
-            for each in self._bucket.names(f"{SETS}/")
-            if each.endswith(f"/{MANIFEST}")
+            replace(
+                decode_set(self._bucket.read_named("/".join(each)), f"{self._url}/{each[1]}"),
+                name=each[1],
+            )
+            for each in names
+            if each[2:] == [MANIFEST]
         ]
 
     def remove_old(self, *, keep: int) -> list[str]:
@@ -366,7 +373,7 @@ def read_manifest(place: Path) -> BackupSet:
 
 
 def decode_set(content: bytes, where: str) -> BackupSet:
-    """What a set says that it holds."""
+    """What a set says that it holds. No path is made of its name: a stranger could have written it."""
     try:
         made = msgspec.json.decode(content, type=BackupSet)
     except msgspec.MsgspecError as error:
