@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from stateward.app.backup_places import BackupSet, FolderPlace
 from stateward.app.backup_schedule import due_in_s, make_scheduled
 from stateward.app.doctor import Check, checks
 from stateward.app.known_elsewhere import compare_elsewhere, way_on
-from stateward.app.restore import restore
+from stateward.app.restore import check_set, restore
 from stateward.cli.exit_codes import Exit
 from stateward.core.errors import InvalidRequest, StoreMismatch
 from stateward.core.model import SECOND
@@ -173,6 +174,40 @@ def test_a_piece_of_the_database_that_is_damaged_or_missing_is_named_and_nothing
     assert [each for each in new.data_path.rglob("*") if each.is_file()] == []
     with App(own) as app:  # the next set has it again
         restore(folder / "sets" / backed_up(app, folder, piece_bytes=PAGE_BYTES).name, new)
+
+
+@pytest.mark.parametrize("listing", ["database.txt", "documents.txt"])
+def test_a_list_that_is_damaged_or_missing_is_named_by_the_check_and_refused_by_a_restore(
+    own: Settings, tmp_path: Path, listing: str
+) -> None:
+    folder = tmp_path / "kept"
+    with App(own) as app:
+        submitted(app, 1)
+        made = backed_up(app, folder)
+    file = folder / "sets" / made.name / listing
+    sound = file.read_bytes()
+    flipped, wrong = bytes([sound[0] ^ 0x80]) + sound[1:], b"g" + sound[1:]
+    for content in (flipped, wrong, None):
+        file.unlink() if content is None else file.write_bytes(content)
+
+        assert check_set(file.parent, own) == [f"sets/{made.name}/{listing}"]
+
+        with pytest.raises(StoreMismatch, match=f"{listing} is not the file that was backed up"):
+            restore(file.parent, settings_at(tmp_path / "new"))
+    file.mkdir()  # reading it is an error of the file system
+    assert check_set(file.parent, own) == [f"sets/{made.name}/{listing}"]
+
+
+def test_the_check_names_an_empty_document_that_is_missing(own: Settings, tmp_path: Path) -> None:
+    with App(own) as app:
+        made = backed_up(app, tmp_path / "kept")
+    place, empty = tmp_path / "kept/sets" / made.name, sha256().hexdigest()
+    (place / "documents.txt").write_text(f"{empty}\n")
+    digest = file_digest(place / "documents.txt")
+    said = msgspec.json.decode((place / "backup.json").read_bytes())
+    (place / "backup.json").write_bytes(msgspec.json.encode({**said, "documents_sha256": digest}))
+
+    assert check_set(place, own) == [f"documents/{empty[:2]}/{empty}"]
 
 
 def test_a_set_of_the_former_format_whose_database_is_one_file_is_restored(

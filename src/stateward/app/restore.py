@@ -22,6 +22,7 @@ from stateward.app.backup_places import (
     DATABASE_FILE,
     DOCUMENTS_FILE,
     POOLS,
+    SETS,
     UNLIMITED,
     BackupPlace,
     BackupSet,
@@ -79,12 +80,13 @@ def _bring_back(
     """The set, and which of its documents could not be brought back."""
     made = read_manifest(files)
     _refuse_other_engine(made, settings)
-    listing = (files / DOCUMENTS_FILE).read_text()
     database = files / _database_file(made)
-    if file_digest(database) != made.database_sha256:
-        raise StoreMismatch(f"{database} is not the file that was backed up: its hash is another")
-    if sha256(listing.encode()).hexdigest() != made.documents_sha256:
-        raise StoreMismatch(f"{files / DOCUMENTS_FILE} was changed since the backup")
+    for file, digest in _hashes(made).items():
+        if not _has_hash(files / file, digest):
+            raise StoreMismatch(
+                f"{files / file} is not the file that was backed up: it cannot be read, or its hash is another"
+            )
+    listing = (files / DOCUMENTS_FILE).read_text("ascii")
     own = open_artifacts(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
     if settings.store_path is None:
@@ -104,13 +106,18 @@ def _bring_back(
 def check_set(
     where: Path | str, settings: Settings, *, progress: Progress = lambda *_: None
 ) -> list[str]:
-    """Read all that a set needs; the names of the files that are missing, or have another hash than then."""
+    """Read database and documents of a set; which files cannot be read, or have another hash than then.
+
+    What a list names that is damaged itself is not known, and not read.
+    """
+    name = str(where).rstrip("/").rpartition("/")[2]
     with opened_set(where, settings) as (files, place):
         made = read_manifest(files)
-        listed = {_database_file(made): made.database_sha256, DOCUMENTS_FILE: made.documents_sha256}
-        bad = [each for each, digest in listed.items() if file_digest(files / each) != digest]
+        hashes = _hashes(made)
+        sound = [each for each, digest in hashes.items() if _has_hash(files / each, digest)]
+        bad = [f"{SETS}/{name}/{each}" for each in hashes if each not in sound]
         gone = set(made.missing)
-        for listing in (each for each in POOLS if (files / each).exists()):
+        for listing in (each for each in sound if each in POOLS):
             for number, digest in enumerate(read_listing(files / listing), start=1):
                 progress(POOLS[listing], number)
                 if digest not in gone and not _is_whole(place, listing, digest):
@@ -120,9 +127,27 @@ def check_set(
 
 def _is_whole(place: BackupPlace, listing: str, digest: str) -> bool:
     actual = sha256()
-    for piece in place.read(listing, digest) or ():
-        actual.update(piece)
-    return actual.hexdigest() == digest
+    try:
+        pieces = place.read(listing, digest)
+        for piece in pieces or ():
+            actual.update(piece)
+    except (
+        OSError
+    ):  # of a disk; a bucket that is not reached is another error, and says nothing of its bytes
+        return False
+    return pieces is not None and actual.hexdigest() == digest
+
+
+def _hashes(made: BackupSet) -> dict[str, str]:
+    """The files of a set whose hashes it knows."""
+    return {_database_file(made): made.database_sha256, DOCUMENTS_FILE: made.documents_sha256}
+
+
+def _has_hash(file: Path, digest: str) -> bool:
+    try:
+        return file_digest(file) == digest
+    except OSError:
+        return False
 
 
 def _database_file(made: BackupSet) -> str:

@@ -39,7 +39,7 @@ SHOWN_MAX = 10
     "--check",
     "is_check",
     is_flag=True,
-    help="Make none: read all that the newest set needs, and compare it with its hashes.",
+    help="Make none: read database and documents of the newest set, and compare them with their hashes.",
 )
 @pass_context
 def backup(
