@@ -210,6 +210,21 @@ def test_the_check_names_an_empty_document_that_is_missing(own: Settings, tmp_pa
     assert check_set(place, own) == [f"documents/{empty[:2]}/{empty}"]
 
 
+def test_what_a_backup_that_was_cut_off_left_in_the_place_is_removed_by_the_next(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    left = [folder / pool / "incoming" / "5f" for pool in ("documents", "database")]
+    for each in left:
+        each.parent.mkdir(parents=True)
+        each.write_bytes(b"half of a document")
+
+    with App(own) as app:
+        backed_up(app, folder)
+
+    assert [each for each in left if each.exists()] == []
+
+
 def test_a_set_of_the_former_format_whose_database_is_one_file_is_restored(
     own: Settings, tmp_path: Path
 ) -> None:

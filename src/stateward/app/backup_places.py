@@ -22,6 +22,7 @@ from functools import cached_property
 from hashlib import sha256
 from heapq import merge
 from itertools import groupby
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -135,6 +136,8 @@ class FolderPlace:
         with _only_one(self._folder):
             for left in self._sets.glob(f"{UNFINISHED}*"):
                 shutil.rmtree(left)
+            for pool in self._pools.values():
+                pool.sweep(older_than=inf)  # none but this one writes there
             name = free_name(now, [each.name for each in self._sets.iterdir()])
             place = self._sets / f"{UNFINISHED}{name}"
             place.mkdir(mode=0o700)
