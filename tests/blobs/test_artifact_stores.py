@@ -153,6 +153,27 @@ def test_copies_that_none_used_for_a_while_are_swept(tmp_path: Path) -> None:
     assert [folder.has_copy(each) for each in (old, used, new)] == [False, True, True]
 
 
+def test_a_copy_that_is_removed_while_it_is_stored_again_is_there_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = CopyFolder(tmp_path / "copies", beside=Folder(tmp_path / "documents"))
+    digest, link = sha256(b"copy").hexdigest(), os.link
+    folder.put_copy(digest, b"copy")
+
+    def sweep_after(source: Path, place: Path) -> None:
+        """A link as the system makes it, after which another process removes the copy; once."""
+        monkeypatch.undo()
+        try:
+            link(source, place)
+        finally:
+            folder.place(digest).unlink()
+
+    monkeypatch.setattr(os, "link", sweep_after)
+    assert folder.put_copy(digest, b"copy")
+
+    assert folder.path(digest).read_bytes() == b"copy"
+
+
 def test_what_a_crash_left_is_swept_by_its_age(store: ArtifactStore) -> None:
     left = store.receive(bytes_max=10)
     fresh = store.receive(bytes_max=10)

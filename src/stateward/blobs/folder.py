@@ -327,9 +327,12 @@ class CopyFolder(Folder):
 
     def put_copy(self, digest: str, data: bytes) -> bool:
         """Store the bytes; those that are there are used once more."""
+        place = self.place(digest)
+        with suppress(FileNotFoundError):
+            os.utime(place)  # first: a sweep beside this one then leaves it
         is_same = super().put_copy(digest, data)
-        if is_same:
-            os.utime(self.place(digest))
+        if is_same and not place.exists():  # it was being removed
+            return super().put_copy(digest, data)
         return is_same
 
     def sweep(self, *, older_than: float) -> int:
