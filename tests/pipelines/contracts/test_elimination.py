@@ -61,6 +61,8 @@ def test_a_statement_of_which_every_word_is_known_needs_no_person(
         (TELCO, "Monatlicher Preis in jedem geraden Monat: 39,99 €"),
         (TELCO, "Monatlicher Preis: 39,99 € (Studierende)"),
         (TELCO, "Monatlicher Preis: 39,99 €\n(gekoppelt an den Vertrag Ihrer Eltern)"),
+        (TELCO, "Monatlicher Preis ab 12000kWh: 39,99 €"),
+        (TELCO, "Monatlicher Preis ab 12000Kunden: 39,99 €"),
         (ENGLISH, "Monthly price while you hold a loyalty card: £39.99"),
         (ENGLISH, "Monthly price: £39.99, halved over Christmas"),
     ],
@@ -78,6 +80,9 @@ def test_a_word_beside_a_value_that_is_not_known_caps_it(base: dict[str, str], l
         (TELCO, "Vom Sommer an sind es 44,99 €.", "monthly_rate"),
         (TELCO, "Treuevorteil, ein Jahr lang: -15,00 €", "monthly_rate"),
         (TELCO, "Umstellung der Leitung: 12.06.2025", "contract_start"),
+        (TELCO, "Nachtrag Nr. 2 vom 01.07.2025", "contract_start"),
+        (TELCO, "Änderungsvereinbarung Nr. 2 vom 01.07.2025", "contract_start"),
+        (TELCO, "Kündigung Nr. 4711 vom 01.07.2025", "contract_start"),
         (ENGLISH, "Every spring it goes up by £1.80.", "monthly_rate"),
         (ENGLISH, "Line moves over: 12 June 2025", "contract_end"),
     ],
@@ -166,19 +171,45 @@ def test_a_known_name_within_a_longer_one_may_be_another_company(
 
 
 @pytest.mark.parametrize(
-    "cell", ["44135 Dortmund", "Riehler Straße 190, 50735 Köln", "Am Mühlbach 64"]
+    "beside",
+    [
+        "Riehler Straße 190\tKündigungsfrist\t1 Monat",
+        "Ricarda-Huch-Str. 5a\tKündigungsfrist\t1 Monat",
+        "Riehler Straße 190, 50735 Köln\tKündigungsfrist\t1 Monat",
+        "Mühlenkamp 3, 22303 Hamburg\tKündigungsfrist\t1 Monat",
+        "Am Mühlbach 64\tKündigungsfrist\t1 Monat\n44135 Dortmund",
+        "Hellweg 64\n44135 Dortmund\tKündigungsfrist\t1 Monat",
+    ],
 )
-def test_an_address_in_the_next_column_says_nothing_of_a_period(cell: str) -> None:
-    beside = f"{cell}\tKündigungsfrist\t1 Monat"
+def test_an_address_in_the_next_column_says_nothing_of_a_period(beside: str) -> None:
     assert (
         found(TELCO, "cancellation_period", cancellation_period=beside).confidence >= ACCEPTED_MIN
     )
 
 
-@pytest.mark.parametrize("cell", ["bei Umzug", "15000 Kilometer", "Studierende", "nach 24 Monaten"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "bei Umzug",
+        "15000 Kilometer",
+        "Studierende",
+        "nach 24 Monaten",
+        "Studierende 27",
+        "Junge Leute 27",
+        "Aktion 2025",
+        "Befristet 12",
+        "Im Monat 3",
+        "Spring 25",
+        "Stellplatz 12",
+        "25000 Bonuspunkte",
+        "10000 Freiminuten",
+    ],
+)
 def test_a_condition_in_the_next_column_does(cell: str) -> None:
     beside = f"{cell}\tKündigungsfrist\t1 Monat"
     assert found(TELCO, "cancellation_period", cancellation_period=beside).confidence < ACCEPTED_MIN
+    beside = f"{cell}\tMonatlicher Preis\t39,99 €"
+    assert found(TELCO, "monthly_rate", monthly_rate=beside).confidence < ACCEPTED_MIN
 
 
 def test_two_headings_side_by_side_each_stand_over_their_own_block() -> None:
@@ -196,3 +227,50 @@ def test_a_line_with_its_label_is_not_part_of_the_sentence_above_it() -> None:
     above = "Ihr Vertrag über einen Anschluss an unser Netz beginnt mit dem Tag der Schaltung."
     lines = f"{above}\nMonatlicher Preis: 39,99 €\nEinmaliger Anschlusspreis: 69,99 €"
     assert found(TELCO, "monthly_rate", monthly_rate=lines).confidence >= ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-".join("A" * 150) + " x\tKündigungsfrist\t1 Monat",
+        "-".join("A" * 38) + " x\tKündigungsfrist\t1 Monat",
+        "Am A " * 15 + "\tKündigungsfrist\t1 Monat",
+        "A" * 5_000 + " 01.05.2025",
+        "no1" * 2_000 + " 01.05.2025",
+        "Bestellnummer 1" + " " * 5_000 + "01.05.2025",
+    ],
+    ids=["hyphens", "few hyphens", "streets", "one word", "numbers", "blanks"],
+)
+def test_a_hostile_line_is_done_with_soon(line: str) -> None:
+    assert found(TELCO, "contract_start", more=line).value == "2025-05-01"
+
+
+POLICY = """
+Versicherungsschein-Nr.: 12.345.678
+Versicherungsbeginn: 01.05.2025
+Versicherungsende: 30.04.2026
+Deckungssumme: 10.000.000 €
+"""
+
+
+@pytest.mark.parametrize(
+    ("heading", "is_of_previous"),
+    [
+        ("ALTE LEIPZIGER Versicherung AG", False),
+        ("ALTE LEIPZIGER Versicherung", False),
+        ("Alte Oldenburger Krankenversicherung", False),
+        ("Old Mutual Wealth Plan", False),
+        ("Prior Insurance Policy Company Limited", False),
+        ("Ihre alte Versicherung", True),
+        ("Angaben zum alten Vertrag", True),
+        ("Bisheriger Versicherer", True),
+    ],
+)
+def test_a_letterhead_that_says_old_is_no_heading_of_the_previous_contract(
+    heading: str, *, is_of_previous: bool
+) -> None:
+    document = text_document(heading + POLICY)
+    extraction = by_rules(document, default_rules().vertical("insurance"), default_rules())
+    fields = {each.field for each in extraction.found}
+    expected = {"contract_start", "contract_end", "coverage_amount"}
+    assert fields & expected == (set() if is_of_previous else expected)

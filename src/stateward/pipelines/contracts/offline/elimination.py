@@ -8,6 +8,7 @@ those that do not is possible. Nothing here changes a value: what is left over c
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
@@ -30,6 +31,8 @@ YEAR_ROUNDING = 12.0  # of the cost of a year whose instalments were rounded to 
 TAX_SLACK, TAX_RATES = 0.011, (0.19, 0.2, 0.05, 0.07, 0.12)
 SENTENCE_LINES_MAX = 12
 QUOTED_WORDS_MAX = 4
+ADDRESS_CHARS_MAX = 80
+REFERENCE_CHARS = 60  # before a date
 COLUMNS_MIN = 3  # of a table whose first row is its head, whatever it says
 PREFIXES = ("brutto", "monats", "strom", "gas", "energie", "versicherungs", "tarif", "vertrags")
 
@@ -47,7 +50,7 @@ _ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
 _DEDUCTION = re.compile(
     r"(?<![\w.,)€£] )(?<![\w.,])[-−–] ?(?:(?:EUR|€|£) ?\d[\d.,]*|\d[\d.,]*\s?(?:EUR\b|Euro\b|€|£))"
 )
-_PLACE = re.compile(r"\s*(?:[A-ZÄÖÜ][\w.-]*[ \t]?){1,4},\s*(?:den|on|the)?\s*")
+_PLACE = re.compile(r"\s*(?:[A-ZÄÖÜ][\w.-]*+[ \t]?){1,4},\s*(?:den|on|the)?\s*")
 _REMARKS = re.compile(
     r"\b(?:inkl|incl|einschl|including|inclusive|einschließlich|inklusive|enthält|enthalten)\b\.?\s+(?:(?:of|der|die|ges|gesetzl|"
     r"gesetzlicher|all|aller|insurance|premium|value|added|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s*){0,4}"
@@ -61,16 +64,24 @@ _REMARKS = re.compile(
 )
 
 
-# A cell that is an address: where two columns stand side by side it is beside values of the other, and changes none.
-_ADDRESS = re.compile(
-    r"\A\W*(?:[A-ZÄÖÜ][\w.'’-]*(?:[ -](?:[Aa]n?|[Dd]e[rmn]|[Ii]m|[A-ZÄÖÜ])[\w.'’-]*){0,3}[ ]\d{1,4}[ ]?[a-z]?"
-    r"(?:,[ ]*|(?=\W*\Z)))?"
-    r"(?:\d{5}[ ](?!(?i:km|kilomet|kwh|eur|cent|punkt|minut|stück|einheit|meilen|mb|gb))"
-    r"[A-ZÄÖÜ][\w.-]+(?:[ ][\w.-]+){0,3})?\W*\Z"
+# The parts of an address: a house in a street that is called so, one in a street that its first word tells, a town.
+_HOUSE = r"[ ]\d{1,3}[ ]?[a-z]?"
+_NAMED_STREET = (
+    r"[A-ZÄÖÜ](?:[\w.'’-]++[ ]){0,3}?[\w.'’-]*?"
+    r"(?i:straße|strasse|str\.|weg|(?<!stell)(?<!park)(?<!arbeits)platz|allee|(?<!sp)ring|gasse|damm|ufer|chaussee|stieg|pfad)"
 )
-# `Bestellnummer 4711 vom 20.04.2025`: the day of what the number is of.
+_LED_STREET = r"(?:Am|An[ ]de[rmn]|Auf[ ]de[rmn]|Im|In[ ]de[rmn]|Unter[ ]den|Zu[mr])(?:[ ][A-ZÄÖÜ][\w.'’-]++){1,2}"
+_ANY_STREET = r"[A-ZÄÖÜ][\w.'’-]*+(?:[ ][\w.'’-]*[^\W\d_]){0,4}"
+_TOWN = r"\d{5}[ ][A-ZÄÖÜ][\w.-]++(?:[ ][\w.-]++){0,3}"
+_ADDRESS = re.compile(
+    rf"{_NAMED_STREET}{_HOUSE}(?:,[ ]*{_TOWN})?|{_ANY_STREET}{_HOUSE},[ ]*{_TOWN}"
+)
+_STREET_OR_TOWN = re.compile(rf"(?P<street>{_LED_STREET}{_HOUSE})|(?P<town>{_TOWN})")
+# `Bestellnummer 4711 vom 20.04.2025`: the day of an order or a letter. That of an amendment is a day of the contract.
 _REFERENCE = re.compile(
-    r"(?:nummer|Nr\.?|number|no\.?|Zeichen|Aktenzeichen|reference)[ \t:]*[\w/.-]*\d[\w/.-]*,?\s+(?:vom|of|dated)\s*$",
+    r"\b(?:(?:Bestell|Auftrags|Kunden|Angebots|Rechnungs|Vorgangs|Referenz)-?(?:nummer|Nr\b\.?)|(?:Akten|Geschäfts)zeichen|"
+    r"(?:order|reference|customer|quotation|quote|invoice)[ ](?:number|no\b\.?))"
+    r"[ \t:]{0,4}(?=[\w/.-]{0,29}\d)[\w/.-]{1,30},?\s{1,4}(?:vom|of|dated)\s{0,4}$",
     re.IGNORECASE,
 )
 
@@ -224,7 +235,7 @@ class _Reader:
         self.reading = reading
         words = [*all_labels(vertical.plain), *all_labels(vertical.signs)]
         self._plain = {skeleton(word) for word in words}
-        self._known = [_REMARKS, _ADDRESS, _phrases(words)]
+        self._known = [_REMARKS, _phrases(words)]
         self._known += [
             re.compile(re.escape(choice.best.value), re.IGNORECASE)
             for name, choice in choices.items()
@@ -264,8 +275,7 @@ class _Reader:
         bullet = _BULLET.match(text)
         yield from _MARK.findall(text, bullet.end() if bullet else 0)
         for word in _WORD.findall("".join(letters)):
-            is_number = sum(letter.isdigit() for letter in word) >= NUMBER_DIGITS_MIN
-            if not is_number and skeleton(word) not in self._plain:
+            if not _is_number(word) and skeleton(word) not in self._plain:
                 yield word
 
     def is_about(self, each: LinkedValue, name: str) -> bool:
@@ -307,7 +317,11 @@ class _Reader:
         page = self.reading.pages[each.page]
         cell = page.cell(each.candidate.start)
         return cell is not None and bool(
-            _REFERENCE.search(page.text[cell.start : each.candidate.start])
+            _REFERENCE.search(
+                page.text,
+                max(cell.start, each.candidate.start - REFERENCE_CHARS),
+                each.candidate.start,
+            )
         )
 
     def deduction(self) -> str:
@@ -327,6 +341,12 @@ class _Reader:
         text = page.text[cell.start : each.candidate.start]
         is_alone = not each.links and not text.strip() and len(page.grid.rows[cell.row]) == 1
         return each.candidate.end >= cell.end - 1 and (is_alone or bool(_PLACE.fullmatch(text)))
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is the number of a customer or a meter, and not a quantity with its unit."""
+    digits = sum(letter.isdigit() for letter in word)
+    return digits >= NUMBER_DIGITS_MIN and not (word[:digits].isdigit() and digits < len(word))
 
 
 def _phrases(words: Iterable[str]) -> re.Pattern[str]:
@@ -360,7 +380,7 @@ def _statement(page: AnalyzedPage, start: int, end: int) -> Iterator[tuple[int, 
     is_labelled = ":" in page.text[cell.start : start]
     for other in row:
         is_before = other.column < cell.column and not (is_labelled and _is_pair(page, other))
-        if is_before or _is_remark(page, other):
+        if (is_before or _is_remark(page, other)) and not _is_address(page, other):
             yield other.start, other.end
     yield from _head(page, cell)
 
@@ -369,6 +389,33 @@ def _is_pair(page: AnalyzedPage, cell: GridCell) -> bool:
     """Whether a cell has a label and its value, so that it speaks of no other cell."""
     label, colon, value = page.grid.words(cell).partition(":")
     return bool(label.strip() and colon and value.strip())
+
+
+def _is_address(page: AnalyzedPage, cell: GridCell) -> bool:
+    """Whether a cell is an address, or a line of one: in the next column it changes no value.
+
+    A number of five digits with a word is a town only next to a street, and else a quantity.
+    """
+    text = _address_text(page, cell)
+    if _ADDRESS.fullmatch(text):
+        return True
+    part = _STREET_OR_TOWN.fullmatch(text)
+    if part is None:
+        return False
+    grid = page.grid
+    beside = [other for other in grid.rows[cell.row] if abs(other.column - cell.column) == 1]
+    around = [*grid.above(cell, rows_max=1), *grid.below(cell, rows_max=1), *beside]
+    for other in map(partial(_address_text, page), around):
+        met = _STREET_OR_TOWN.fullmatch(other)
+        is_other_part = met is not None and met.lastgroup != part.lastgroup
+        if is_other_part or (part["town"] and _ADDRESS.fullmatch(other)):
+            return True
+    return False
+
+
+def _address_text(page: AnalyzedPage, cell: GridCell) -> str:
+    is_short = cell.end - cell.start <= ADDRESS_CHARS_MAX
+    return page.grid.words(cell).strip(" ,;.") if is_short else ""
 
 
 def _is_remark(page: AnalyzedPage, cell: GridCell) -> bool:

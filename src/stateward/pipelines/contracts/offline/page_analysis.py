@@ -8,7 +8,7 @@ from stateward.pipelines.contracts.candidates import ValueCandidate, find_candid
 from stateward.pipelines.contracts.offline.grid import Grid, GridCell
 from stateward.pipelines.contracts.offline.labels import LabelMention, damaged_words, mentions
 from stateward.pipelines.contracts.offline.linking import LabelledPage, label_page
-from stateward.pipelines.contracts.providers import ProviderIndex
+from stateward.pipelines.contracts.providers import ProviderIndex, without_legal_form
 from stateward.pipelines.contracts.rules import Vertical
 from stateward.pipelines.contracts.words import (
     PhraseHit,
@@ -48,11 +48,17 @@ _VALUE = re.compile(r"\d|:\s*\S")
 
 
 # The heading of a block about the contract that this one replaces, with another company or on other terms.
+_CONTRACT_WORDS = (
+    r"(?i:\w*(?:anbieter|lieferant|versorger|versicherer|vertrag|versicherung|tarif|vertragspartner)\w*|"
+    r"supplier|provider|insurer|contract|policy|tariff|plan)\b"
+)
 _PREVIOUS = re.compile(
-    r"\b(?:bisherig\w*|vorherig\w*|früher\w*|alte[nrsm]?|vor(?:versicher|versorg|anbiet)\w*|previous|former|prior|old)\b"
-    r"(?:\s+\w+){0,2}?\s*(?:\w*(?:anbieter|lieferant|versorger|versicherer|vertrag|versicherung|tarif|vertragspartner)\w*|"
-    r"supplier|provider|insurer|contract|policy|tariff|plan)\b|\b(?:vorversicher|vorversorg|voranbieter)\w*",
-    re.IGNORECASE,
+    r"\b(?i:bisherig\w*|vorherig\w*|früher\w*|vor(?:versicher|versorg|anbiet)\w*|previous)\b"
+    rf"(?:\s+\w+){{0,2}}?\s*{_CONTRACT_WORDS}|\b(?i:vorversicher|vorversorg|voranbieter)\w*"
+)
+# These words are in the names of companies as well: the Alte Leipziger, Old Mutual.
+_OLD = re.compile(
+    rf"\b(?i:alte[nrsm]?|former|prior|old)\b(?:\s+[^\W\d_A-ZÄÖÜ]\w*){{0,2}}?\s*{_CONTRACT_WORDS}"
 )
 PREVIOUS = "!previous"
 
@@ -125,6 +131,7 @@ def analyze(document: TextDocument, vertical: Vertical, finders: Finders) -> Con
     for page in document.pages[:PAGES_MAX]:
         grid = Grid(page)
         words = tokens(page.text)
+        names = finders.providers.mentions(page.text, words)
         begin = 0 if is_in_terms else _terms_from(grid, rows_min=0 if pages else TITLE_ROWS)
         is_in_terms = begin < len(page.text)
         analyzed = AnalyzedPage(
@@ -132,10 +139,10 @@ def analyze(document: TextDocument, vertical: Vertical, finders: Finders) -> Con
             text=page.text,
             labelled=label_page(
                 grid,
-                _without_previous(mentions(vertical, words), grid),
+                _without_previous(mentions(vertical, words), grid, names),
                 find_candidates(page.text, decimal=decimal, order=order, is_order_sure=is_sure),
             ),
-            names=finders.providers.mentions(page.text, words),
+            names=names,
             phrases=finders.phrases.find(words),
             rivals=finders.rivals.find(words),
             words=words,
@@ -146,9 +153,11 @@ def analyze(document: TextDocument, vertical: Vertical, finders: Finders) -> Con
     return ContractReading(pages, language, _noise(whole, pages, damaged))
 
 
-def _without_previous(found: list[LabelMention], grid: Grid) -> list[LabelMention]:
+def _without_previous(
+    found: list[LabelMention], grid: Grid, names: list[PhraseHit[str]]
+) -> list[LabelMention]:
     """Labels, of which those in a block about the previous contract label something else."""
-    blocks = list(_previous_blocks(grid))
+    blocks = list(_previous_blocks(grid, names))
     if not blocks:
         return found
     return [
@@ -159,12 +168,12 @@ def _without_previous(found: list[LabelMention], grid: Grid) -> list[LabelMentio
     ]
 
 
-def _previous_blocks(grid: Grid) -> Iterator[tuple[int, int]]:
+def _previous_blocks(grid: Grid, names: list[PhraseHit[str]]) -> Iterator[tuple[int, int]]:
     """From a heading about the previous contract to the last row of cells, or of labels with values, below it."""
     for at, row in enumerate(grid.rows):
         words = grid.words(row[0])
         is_short = len(row) == 1 and len(words) <= HEADING_CHARS_MAX and not words.endswith(".")
-        if not is_short or _VALUE.search(words) or not _PREVIOUS.search(words):
+        if not is_short or _VALUE.search(words) or not _is_of_previous(row[0], words, names):
             continue
         last = at
         while last + 1 < len(grid.rows) and (
@@ -173,6 +182,14 @@ def _previous_blocks(grid: Grid) -> Iterator[tuple[int, int]]:
             last += 1
         if last > at:
             yield row[0].end, grid.rows[last][-1].end
+
+
+def _is_of_previous(cell: GridCell, words: str, names: list[PhraseHit[str]]) -> bool:
+    """Whether a heading speaks of the previous contract; one with the name of a company may be a letterhead."""
+    if _PREVIOUS.search(words):
+        return True
+    is_named = any(cell.start <= name.start < cell.end for name in names)
+    return bool(_OLD.search(words)) and not is_named and without_legal_form(words) == words
 
 
 def _terms_from(grid: Grid, *, rows_min: int) -> int:
