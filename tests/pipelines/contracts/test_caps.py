@@ -424,7 +424,24 @@ def test_no_contract_with_a_trap_is_accepted_wrongly(case: dict[str, object]) ->
         assert not validate_extraction(found, RULES).accepted
 
 
-@pytest.mark.parametrize("turned", ["MUSTER", "Entwurf", "KV 1234 01.24 STORNIERT", "DRAFT"])
+MARGIN = (
+    "Stadtwerke Beispiel GmbH, Am Markt 1, 12345 Beispielstadt, Amtsgericht Beispielstadt HRB 12345, "
+    "Stand 01/2025, Formular VZ-4711-DE, Seite 1 von 2, gedruckt in Beispielstadt"
+)
+
+
+@pytest.mark.parametrize(
+    "turned",
+    [
+        "MUSTER",
+        "Entwurf",
+        "KV 1234 01.24 STORNIERT",
+        "DRAFT",
+        f"{MARGIN}\nEntwurf",
+        f"{MARGIN}\nE N T W U R F",
+        "Muster Muster",
+    ],
+)
 def test_what_is_printed_across_a_page_is_seen_as_a_person_sees_it(turned: str) -> None:
     plain = text_document(written(ENERGY))
     (page,) = plain.pages
@@ -436,6 +453,8 @@ def test_what_is_printed_across_a_page_is_seen_as_a_person_sees_it(turned: str) 
 def test_the_number_of_a_form_along_its_margin_keeps_no_contract() -> None:
     plain = text_document(written(ENERGY))
     (page,) = plain.pages
-    marked = TextDocument("pdf", [msgspec.structs.replace(page, turned="VT-4711 01/24 Seite 1")])
+    marked = TextDocument(
+        "pdf", [msgspec.structs.replace(page, turned=f"VT-4711 01/24 Seite 1\n{MARGIN}")]
+    )
 
     assert flags(by_rules(marked, RULES.vertical("energy"), RULES)) == []

@@ -122,14 +122,23 @@ def test_a_run_of_a_docx_is_read_if_a_person_sees_it(
 # What stands across a page
 
 
-def across(text: str, *, colour: str = "0.7 g", mode: int = 0) -> str:
-    return f"BT {colour} {mode} Tr /F1 60 Tf 0.7 0.7 -0.7 0.7 150 250 Tm ({text}) Tj ET\n"
+def across(text: str, *, colour: str = "0.7 g", mode: int = 0, x: int = 150) -> str:
+    return f"BT {colour} {mode} Tr /F1 60 Tf 0.7 0.7 -0.7 0.7 {x} 250 Tm ({text}) Tj ET\n"
 
 
 def test_a_watermark_is_part_of_no_line_and_is_kept_apart(tmp_path: Path) -> None:
     (page,) = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 700) + across("MUSTER"))).pages
 
     assert (page.text, page.turned) == (SEEN, "MUSTER")
+
+
+def test_what_stands_along_the_margin_is_no_part_of_a_watermark(tmp_path: Path) -> None:
+    margin = "BT 0 g /F1 6 Tf 0 1 -1 0 20 100 Tm (Form VT-4711, page 1) Tj ET\n"
+    content = line(SEEN, 700) + margin + across("Entwurf") + across("E N T W U R F", x=300)
+
+    (page,) = read_document(a_pdf(tmp_path / "a.pdf", content)).pages
+
+    assert page.turned.split("\n") == ["Form VT-4711, page 1", "Entwurf", "E N T W U R F"]
 
 
 @pytest.mark.parametrize("ink", [{"colour": "1 g"}, {"mode": 3}], ids=["white", "invisible"])

@@ -248,14 +248,13 @@ def _flags(
 def headings(document: TextDocument) -> Iterator[str]:
     """Short lines: those of the start of the document, those that shout anywhere, and what is printed across pages."""
     for page in document.pages:
-        if 0 < len(page.turned) <= SHOUTED_CHARS_MAX:
-            yield page.turned
-        yield from (word for word in page.turned.split() if word.isupper())
+        for run in page.turned.split("\n"):
+            yield from _across(_close_up(run))
         above = ""
         for at, line in enumerate(page.text.split("\n")):
             is_end = _is_prose(above) and not above.rstrip().endswith((".", ":", "!", "?"))
             above = line
-            short = _SPACED.sub(lambda found: re.sub(r"\s", "", found[0]), line.strip())
+            short = _close_up(line)
             chars_max = SHOUTED_CHARS_MAX if short.isupper() else HEADING_CHARS_MAX
             if not short or len(short) > chars_max or _GAP.search(short):
                 continue
@@ -264,6 +263,21 @@ def headings(document: TextDocument) -> Iterator[str]:
             is_start = page.number == 1 and at < HEADING_LINES
             if is_start or (short.isupper() and len(short.split()) <= 6):
                 yield short
+
+
+def _close_up(line: str) -> str:
+    """A line whose spaced words are whole: `E N T W U R F`."""
+    return _SPACED.sub(lambda found: re.sub(r"\s", "", found[0]), line.strip())
+
+
+def _across(run: str) -> Iterator[str]:
+    """What a run of words across a page says: all of it, a word that is repeated, and those that shout."""
+    words = run.split()
+    if len(set(words)) == 1:
+        yield words[0]
+    elif len(run) <= SHOUTED_CHARS_MAX:
+        yield run
+    yield from (word for word in words if word.isupper())
 
 
 def _missing_pages(document: TextDocument) -> Iterator[Json]:

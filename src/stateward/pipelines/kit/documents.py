@@ -35,9 +35,7 @@ class TextPage(msgspec.Struct, frozen=True):
     lines: list[TextLine] = []
     is_picture: bool = False  # it shows an image and hardly any text
     is_scan: bool = False  # its text was read by OCR: letters may be mistaken for others
-    turned: str = (
-        ""  # a watermark, a stamp: what a person sees across the page, and is part of no line
-    )
+    turned: str = ""  # watermarks, stamps: what a person sees across the page, part of no line; each on one of its own
 
     def line_at(self, offset: int) -> int:
         """The index of the line that holds a character."""

@@ -42,6 +42,7 @@ ANGLE_MAX = 0.06  # radians (3.4 degrees); scans are skewed less, watermarks rot
 GAP_MAX = 0.14  # of the glyph height; a wider gap separates two words
 WIDTH_MAX = 0.95  # of the height, per glyph: no font is that wide, so such a word hides a gap
 FIELD_LINES_MAX = 50
+TURNED_GAP_MAX = 2.0  # of the size of a glyph, between the words of a run
 TURNED_WORDS_MAX = 200  # of a page: a page that has more is turned as a whole
 LINE_HEIGHT = 10.0  # points: of a value in a field, which may be much taller
 GLYPH_WIDTH = 0.5  # of the height: about that of the usual fonts
@@ -76,7 +77,9 @@ class PdfPage(msgspec.Struct):
     chars: int = 0
     readable: int = 0
     is_picture: bool = False  # it shows an image and hardly any text
-    turned: str = ""  # words that are rotated against the page, and stamps
+    turned: str = (
+        ""  # words that are rotated against the page, and stamps: each run on a line of its own
+    )
 
 
 def read_pages(
@@ -194,7 +197,7 @@ def _read(
     letters = _letters(text, count)
     view = _PageView(page)
     glyphs = _Glyphs(text, is_rotated=bool(view.rotation))
-    turned: list[str] = []
+    turned = _TurnedRuns(glyphs)
     words = list(_words(letters, glyphs, view, PageInk(page, text), turned)) if count > 0 else []
     filled = [
         word for value, box in form_values(document, page) for word in _form_words(value, box, view)
@@ -204,10 +207,8 @@ def _read(
     is_plain = letters.isascii() and "\x00" not in letters
     bad = 0 if is_plain else len(_NO_CHARACTER.findall(letters))
     is_picture = chars < CHARS_PER_PAGE_MIN and _has_image(page)
-    turned += stamps(page)
-    return PdfPage(
-        number, view.width, view.height, words, chars, chars - bad, is_picture, " ".join(turned)
-    )
+    across = "\n".join([*turned.runs, *stamps(page)])
+    return PdfPage(number, view.width, view.height, words, chars, chars - bad, is_picture, across)
 
 
 def _has_image(page: pdfium.PdfPage) -> bool:
@@ -305,7 +306,7 @@ def _form_words(value: str, box: _Box, view: _PageView) -> Iterator[PdfWord]:
 
 
 def _words(
-    letters: str, glyphs: _Glyphs, view: _PageView, ink: PageInk, turned: list[str]
+    letters: str, glyphs: _Glyphs, view: _PageView, ink: PageInk, turned: "_TurnedRuns"
 ) -> Iterator[PdfWord]:
     """The words of a page in the order of the file; a run lasts as long as words follow each other on a line.
 
@@ -319,7 +320,7 @@ def _words(
         if level is None and _is_turned(text, start, glyphs, view, straight):
             is_seen = view.shows(*_centre(glyphs.box(start))) and not ink.hides_run(start)
             if is_seen and not ink.hides_colour(start, partial(glyphs.box, start)):
-                turned += [text] if len(turned) < TURNED_WORDS_MAX else []
+                turned.add(text, start)
             continue
         for word in (level,) if level else _any_word(text, start, glyphs, view, straight):
             if word.bottom - word.top < HEIGHT_MIN:
@@ -333,6 +334,38 @@ def _words(
             last = word
             if not is_hidden:
                 yield word
+
+
+class _TurnedRuns:
+    """The words that are rotated against the page, as runs: of one angle, and each close behind the last."""
+
+    def __init__(self, glyphs: _Glyphs) -> None:
+        self.runs: list[str] = []
+        self._glyphs = glyphs
+        self._words = 0
+        self._last = 0  # the index of the last glyph
+
+    def add(self, text: str, start: int) -> None:
+        """Add a word, to the last run if it follows it."""
+        self._words += 1
+        if self._words > TURNED_WORDS_MAX:
+            return
+        if self.runs and self._follows(start):
+            self.runs[-1] += f" {text}"
+        else:
+            self.runs.append(text)
+        self._last = start + len(text) - 1
+
+    def _follows(self, start: int) -> bool:
+        angle = self._glyphs.angle(self._last)
+        if not _is_straight(self._glyphs.angle(start), angle):
+            return False
+        last, first = self._glyphs.box(self._last), self._glyphs.box(start)
+        size = max(last[2] - last[0], last[3] - last[1], first[2] - first[0], first[3] - first[1])
+        (x0, y0), (x1, y1) = _centre(last), _centre(first)
+        ahead = (x1 - x0) * math.cos(angle) - (y1 - y0) * math.sin(angle)  # angles count clockwise
+        aside = (x1 - x0) * math.sin(angle) + (y1 - y0) * math.cos(angle)
+        return 0 < ahead <= TURNED_GAP_MAX * size and abs(aside) < 0.5 * size
 
 
 def _level_word(text: str, start: int, glyphs: _Glyphs, view: _PageView) -> PdfWord | None:
