@@ -227,6 +227,7 @@ def test_three_parties_wait_where_others_sign(signed: str) -> None:
 
 
 LONG = "It is a sentence of no importance. " * 200
+MADE = "2021-03-01"
 ON_THE_DATE = "This Agreement is made on the Effective Date"
 
 
@@ -249,6 +250,26 @@ def test_a_definition_that_leaves_the_date_open_waits(defined: str) -> None:
     text = agreement(made=ON_THE_DATE, more=f"{LONG}\n{defined}")
 
     assert not is_sure(text, "effective_date")
+
+
+@pytest.mark.parametrize(
+    ("more", "day"),
+    [
+        ('EXHIBIT A\nTerms of the Prior License\n"Effective Date" means December 13, 2008.', MADE),
+        ('In the License, "Effective Date" means December 13, 2008.', MADE),
+        ('Definitions\n"Effective Date" means April 1, 2021.', "2021-04-01"),
+        ('Exhibit A shall apply.\n"Effective Date" means April 1, 2021.', "2021-04-01"),
+        ('EXHIBIT 10.1\n1.4 "Effective Date" means April 1, 2021.', "2021-04-01"),
+    ],
+    ids=["exhibit", "another agreement", "definitions", "a sentence", "mark of a filing"],
+)
+def test_what_is_defined_for_another_agreement_is_not_the_date_of_this_one(
+    more: str, day: str
+) -> None:
+    text = agreement(made="This Agreement is made as of March 1, 2021", more=f"{LONG}\n{more}")
+
+    assert values(text, "effective_date") == [day]
+    assert not is_sure(text, "effective_date"), "a person sees that there are two"
 
 
 def test_a_cover_page_names_party_a_and_party_b() -> None:

@@ -22,6 +22,7 @@ OTHERS = 60
 LETTER, UNLINED = 72, 70  # confidence of the date of a letter, with lines and without
 OTHER_START_MAX = 70
 DEFINED_CHARS = 60
+NAMED_MIN = 75  # confidence of a date that words make that of this contract
 STARTS_CHARS = 160
 WHY_CALLED = "called the effective date"
 WHY_SIGNED = "the date of the signatures"
@@ -40,6 +41,15 @@ _LABEL_BEFORE = re.compile(
 _DEFINED_BEFORE = re.compile(
     r"\"(?:the\s+)?effective\s+date\"\s+(?:means|shall\s+mean|is|shall\s+be)\s*:?\s*(?:as\s+of\s+)?(?:the\s+)?$",
     re.IGNORECASE,
+)
+# What may stand before a definition on its line; `In the License, "Effective Date" means` defines that of a license.
+_OPENS = re.compile(
+    r"(?:^|[.;:)\]\d-]|\bterm|\b(?:herein|hereof|this\s+agreement),?)\s*$", re.IGNORECASE
+)
+# The heading of an exhibit; not the mark of a filing, `EXHIBIT 10.1`, which may be on every page.
+_EXHIBIT = re.compile(
+    r"\W*(?i:EXHIBIT|SCHEDULE|ANNEX|APPENDIX|ATTACHMENT|ANLAGE)\s+\W?(?:[A-Z]{1,2}|\d{1,2})(?:-\d{1,2})?\b(?!\.\d)"
+    r"(?:\W{1,4}[A-Z].{0,60}[^.,;])?\W{0,4}\Z"
 )
 _EFFECTIVE = re.compile(
     r"\bwith\s+effect\s+(?:from|as\s+of|on)\s*(?:the|this)?\s*$|\bmit\s+Wirkung\s+(?:vom|ab|zum|ab\s+dem)\s*$|"
@@ -143,22 +153,23 @@ def effective_date(prose: Prose) -> EffectiveDate | None:
 
 
 def _other_start(prose: Prose, best: EffectiveDate) -> FoundDate | None:
-    """Another day on which the contract, or its term, is said to start."""
+    """Another day on which the contract, or its term, is said to start, or that is defined as its effective date."""
     for dated in prose.dates:
         before = prose.text[max(0, dated.start - STARTS_CHARS) : dated.start]
-        if dated.value != best.value and _STARTS.search(before) and not _ANOTHER.search(before):
+        is_start = _STARTS.search(before) or _DEFINED_BEFORE.search(before)
+        if dated.value != best.value and is_start and not _ANOTHER.search(before):
             return dated
     return None
 
 
 def _best_day(prose: Prose) -> EffectiveDate | None:
     head = list(_by_words(prose))
-    named = [day for day in head if day.confidence >= 75]
+    named = [day for day in head if day.confidence >= NAMED_MIN]
     if named:
         return _with_support(_first_best(named), head)
     letter = _letter_day(prose)
     signed = list(_signature_days(prose))
-    witness = [day for day in signed if day.confidence >= 75]
+    witness = [day for day in signed if day.confidence >= NAMED_MIN]
     if letter is not None and (letter.confidence >= UNLINED or not witness):
         return _with_support(letter, [*head, *signed])
     if witness:
@@ -182,10 +193,30 @@ def _with_support(best: EffectiveDate, others: list[EffectiveDate]) -> Effective
 
 def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
     """Dates at the start that words around them make the date of this contract."""
+    head = list(_by_words_at_start(prose))
+    yield from head
+    made = min((day.start for day in head if day.confidence >= NAMED_MIN), default=None)
     text = prose.text
     for dated in prose.dates:
-        if _DEFINED_BEFORE.search(text[max(0, dated.start - DEFINED_CHARS) : dated.start]):
+        defined = _DEFINED_BEFORE.search(text, max(0, dated.start - DEFINED_CHARS), dated.start)
+        if defined is None or (made is not None and _is_exhibit_between(prose, made, dated.start)):
+            continue
+        row = prose.row_at(defined.start())
+        if _OPENS.search(text[row.start : defined.start()]):
             yield _day(dated, 93, "defined as the effective date")
+    for dated in [dated for dated in prose.dates if dated.end > HEAD_CHARS]:
+        after = text[dated.end : dated.end + 60]
+        if _LABEL_AFTER.search(after):
+            yield _day(dated, 78, "called the effective date, far from the start")
+
+
+def _is_exhibit_between(prose: Prose, start: int, end: int) -> bool:
+    """Whether an exhibit begins between two places: what is defined in it is not of the agreement that comes first."""
+    return any(start < row.start < end and _EXHIBIT.match(row.text) for row in prose.rows)
+
+
+def _by_words_at_start(prose: Prose) -> Iterator[EffectiveDate]:
+    text = prose.text
     for dated in [dated for dated in prose.dates if dated.end <= HEAD_CHARS]:
         before = _RESTATED.sub("", text[max(0, dated.start - 160) : dated.start])
         after = text[dated.end : dated.end + 60]
@@ -199,10 +230,6 @@ def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
             confidence, why = found
             late = 6 * (dated.start > 2500)
             yield _day(dated, confidence - late, why)
-    for dated in [dated for dated in prose.dates if dated.end > HEAD_CHARS]:
-        after = text[dated.end : dated.end + 60]
-        if _LABEL_AFTER.search(after):
-            yield _day(dated, 78, "called the effective date, far from the start")
 
 
 def _date_in_row(prose: Prose, dated: FoundDate) -> tuple[int, str] | None:
