@@ -7,7 +7,11 @@ import pytest
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.clauses.items import clauses_of
-from stateward.pipelines.contracts.clause_types import with_model_types
+from stateward.pipelines.contracts.clause_types import (
+    clauses_text,
+    unsure_clauses,
+    with_model_types,
+)
 from stateward.pipelines.contracts.extraction import Extraction
 from tests.pipelines.contracts.builders import (
     CONTRACT,
@@ -68,7 +72,22 @@ def test_a_model_is_shown_the_clauses_of_which_the_rules_are_not_sure() -> None:
     assert "Lockers" not in system + told
     schema = request["response_format"]["json_schema"]["schema"]
     assert schema["required"] == unsure()
-    assert "governing_law" in schema["properties"][unsure()[0]]["enum"]
+    assert schema["properties"][unsure()[0]] == {"$ref": "#/$defs/type"}
+    assert "governing_law" in schema["$defs"]["type"]["enum"], "once, for all clauses"
+
+
+def test_no_more_clauses_are_shown_than_the_limit_of_a_document() -> None:
+    first, *_ = unsure()
+    shown = unsure_clauses(the_document(TEXT), chars_max=10_000)
+    chars = len(clauses_text({first: shown[first]}))
+    _, (_, request) = extract(
+        says(an_answer()),
+        says({first: "liability"}),
+        document_chars_max=chars + 10,
+    )
+
+    assert list(shown) == unsure()
+    assert request["response_format"]["json_schema"]["schema"]["required"] == [first]
 
 
 def test_its_types_are_those_of_the_clauses_and_say_whose_they_are() -> None:
@@ -120,6 +139,16 @@ def test_an_answer_that_cannot_be_used_leaves_the_types_of_the_rules(nonsense: o
     extraction, requests = extract(says(an_answer()), says(content), saved=saved)
 
     assert len(requests) == 3, "asked once more, and then no further"
+    assert "clause_types" not in extraction.about
+    assert {found.field for found in extraction.found} == set(an_answer())
+    assert any("types of the rules" in line for line, _ in saved.lines)
+
+
+def test_a_request_that_an_endpoint_does_not_understand_leaves_the_types_of_the_rules() -> None:
+    saved = SavedValues()
+
+    extraction, _ = extract(says(an_answer()), refuses(400), saved=saved)
+
     assert "clause_types" not in extraction.about
     assert {found.field for found in extraction.found} == set(an_answer())
     assert any("types of the rules" in line for line, _ in saved.lines)

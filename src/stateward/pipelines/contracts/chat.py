@@ -30,13 +30,14 @@ BACKOFF_S = 1.0
 BACKOFF_S_MAX = 30.0
 RETRY_AFTER_S_MAX = 300.0
 SPARE_S = 5.0  # of the time of the attempt, reserved for what follows the answer
+BAD_REQUEST = "MODEL_BAD_REQUEST"
 FATAL = {
-    400: ("MODEL_BAD_REQUEST", "it did not understand the request"),
+    400: (BAD_REQUEST, "it did not understand the request"),
     401: ("MODEL_KEY_REFUSED", "it does not accept the key; see contracts.model.key"),
     402: ("MODEL_KEY_REFUSED", "the account of the key has no money left"),
     403: ("MODEL_KEY_REFUSED", "the key may not use this model; see contracts.model"),
     404: ("MODEL_NOT_FOUND", "there is no such address or model; see contracts.model"),
-    413: ("MODEL_BAD_REQUEST", "the document is too long for it; see contracts.model.document_chars_max"),
+    413: (BAD_REQUEST, "the document is too long for it; see contracts.model.document_chars_max"),
 }  # fmt: skip
 
 
@@ -113,7 +114,7 @@ def _refusal(endpoint: Endpoint, reply: HttpReply) -> str:
         after = asked_wait_s(reply)
         asked = f" and asked to wait {after:g} s" if after is not None else ""
         return f"it answered {reply.status}{asked}"
-    code, meaning = FATAL.get(reply.status, ("MODEL_BAD_REQUEST", "it refused the request"))
+    code, meaning = FATAL.get(reply.status, (BAD_REQUEST, "it refused the request"))
     said = "" if reply.status in (401, 403) else excerpt(endpoint.api, reply.body)
     message = f"the model at {endpoint.base_url} answered {reply.status}: {meaning}"
     raise FatalFailure(f"{message}. Its answer: {said}" if said else message, code=code)

@@ -20,14 +20,22 @@ BOTH, ALONE = (
     70,
 )  # confidence of a type that the rules had guessed too, and of one of the model alone
 CLAUSES_MAX = 80  # of one request
+BETWEEN = "\n\n"
 TEXT_CHARS_MAX = 900  # of each: what it is about is said at its beginning
 
 
-def unsure_clauses(document: TextDocument) -> dict[str, Fields]:
-    """The clauses of which the rules are not sure, by their places among all."""
-    clauses = enumerate(clauses_of(document))
-    unsure = {str(at): clause for at, clause in clauses if not clause["is_sure"]}
-    return dict(list(unsure.items())[:CLAUSES_MAX])
+def unsure_clauses(document: TextDocument, *, chars_max: int) -> dict[str, Fields]:
+    """The clauses of which the rules are not sure, by their places among all, as far as one request may have them."""
+    unsure: dict[str, Fields] = {}
+    chars = 0
+    for at, clause in enumerate(clauses_of(document)):
+        if clause["is_sure"]:
+            continue
+        chars += len(_clause_text(str(at), clause)) + len(BETWEEN)
+        if chars > chars_max or len(unsure) == CLAUSES_MAX:
+            break
+        unsure[str(at)] = clause
+    return unsure
 
 
 def type_list() -> str:
@@ -37,21 +45,24 @@ def type_list() -> str:
 
 def clauses_text(clauses: Mapping[str, Fields]) -> str:
     """The clauses as a text."""
-    return "\n\n".join(
-        f"[clause {at}] {clause['number']} {clause['heading']}\n{str(clause['text'])[:TEXT_CHARS_MAX]}"
-        for at, clause in clauses.items()
-    )
+    return BETWEEN.join(_clause_text(at, clause) for at, clause in clauses.items())
+
+
+def _clause_text(at: str, clause: Fields) -> str:
+    text = str(clause["text"])[:TEXT_CHARS_MAX]
+    return f"[clause {at}] {clause['number']} {clause['heading']}\n{text}"
 
 
 def schema_of(clauses: Mapping[str, Fields]) -> Fields:
-    """A type for each clause."""
+    """A type for each clause. The types are listed once: an API limits how many values a schema may list in all."""
     names: list[Json] = [*type_titles()]
     numbers: list[Json] = [*clauses]
     return {
         "type": "object",
-        "properties": {at: {"type": "string", "enum": names} for at in clauses},
+        "properties": {at: {"$ref": "#/$defs/type"} for at in clauses},
         "required": numbers,
         "additionalProperties": False,
+        "$defs": {"type": {"type": "string", "enum": names}},
     }
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from stateward.core.errors import StageFailure
 from stateward.core.model import Fields, Json
-from stateward.pipelines.contracts.chat import Endpoint, UnusableAnswer, ask
+from stateward.pipelines.contracts.chat import BAD_REQUEST, Endpoint, UnusableAnswer, ask
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.grounding import UNGROUNDED_MAX, is_supported, locate_quote
 from stateward.pipelines.contracts.prompts import ChosenPrompt, Prompts
@@ -233,11 +233,11 @@ class ModelExtractor:
     def _clause_types(self, document: TextDocument, usage: ModelUsage) -> Fields:
         """The types of the clauses of which the rules are not sure; none where the model has no usable answer.
 
-        They decide nothing, so an answer that cannot be used costs the contract nothing but these types.
+        They decide nothing, so a refused request or an answer that cannot be used costs the contract only these types.
         """
         from stateward.pipelines.contracts import clause_types  # few ask for them
 
-        unsure = clause_types.unsure_clauses(document)
+        unsure = clause_types.unsure_clauses(document, chars_max=self._options.document_chars_max)
         if not unsure:
             return {}
         chosen = self._prompts.choose(
@@ -261,7 +261,7 @@ class ModelExtractor:
                 request, lambda content: clause_types.read_types(content, unsure), chosen, usage
             )
         except StageFailure as failure:
-            if failure.code != ANSWER_INVALID:
+            if failure.code not in (ANSWER_INVALID, BAD_REQUEST):
                 raise
             self._services.log(f"clauses have the types of the rules: {failure}", level="warning")
             return {}
