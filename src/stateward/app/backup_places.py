@@ -30,7 +30,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.blobs import Folder
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import InvalidRequest, StoreMismatch
 from stateward.core.model import SECOND, Micros
 from stateward.settings import Settings
 
@@ -172,7 +172,10 @@ class FolderPlace:
     def remove_old(self, *, keep: int) -> list[str]:
         """Remove sets, and what no other needs."""
         with _only_one(self._folder):
-            gone = surplus(self.sets(), keep)
+            sets = self.sets()
+            gone = surplus(sets, keep)
+            for each in sets[len(gone) :] if gone else ():
+                _refuse_damaged(each, self._sets / each.name / DOCUMENTS_FILE)
             for name in gone:
                 shutil.rmtree(self._sets / name)
             for listing in POOLS if gone else ():
@@ -394,6 +397,15 @@ def surplus(sets: list[BackupSet], keep: int) -> list[str]:
     """The names of all but the newest."""
     names = [each.name for each in sets]
     return names[: max(0, len(names) - keep)]
+
+
+def _refuse_damaged(made: BackupSet, listing: Path) -> None:
+    """A list with a wrong line names less than its set needs, and in another order: the rest would be removed."""
+    actual = sha256(listing.read_bytes() if listing.exists() else b"").hexdigest()
+    if actual != made.documents_sha256:
+        raise StoreMismatch(
+            f"{listing} is damaged: nothing is removed, for what the set needs is not known; move the set away first"
+        )
 
 
 def free_name(now: Micros, taken: Iterable[str]) -> str:
