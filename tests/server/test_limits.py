@@ -5,7 +5,7 @@ import json
 import socket
 import struct
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from itertools import count
 from types import SimpleNamespace
@@ -87,14 +87,15 @@ class Transport(SimpleNamespace):
     def resume_reading(self) -> None: ...
 
 
-def made(own: Connections) -> tuple[BoundedProtocol, Transport]:
+async def silent(scope: object, receive: object, send: object) -> None:
+    await asyncio.Event().wait()
+
+
+def made(own: Connections, app: Callable[..., Any] = silent) -> tuple[BoundedProtocol, Transport]:
     import uvicorn
     from uvicorn.server import ServerState
 
-    async def silent(scope: object, receive: object, send: object) -> None:
-        await asyncio.Event().wait()
-
-    config = uvicorn.Config(silent, log_config=None, lifespan="off")
+    config = uvicorn.Config(app, log_config=None, lifespan="off")
     protocol = BoundedProtocol(own, config, ServerState(), {})
     transport = Transport()
     protocol.connection_made(transport)  # type: ignore[arg-type]
@@ -240,6 +241,29 @@ def test_more_requests_ahead_than_are_kept_end_the_connection(offer: bytes) -> N
         await asyncio.sleep(0)
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_a_stream_hears_that_its_reader_left_whatever_was_asked_after_it(ahead: int) -> None:
+    heard: list[tuple[str, str]] = []
+
+    async def stream(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+        while (said := (await receive())["type"]) != "http.disconnect":
+            heard.append((scope["path"], said))
+        heard.append((scope["path"], said))
+
+    async def play() -> None:
+        protocol, _ = made(Connections(ApiSettings()), stream)
+        protocol.data_received(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+        await asyncio.sleep(0)
+        protocol.data_received(b"GET /next HTTP/1.1\r\nHost: x\r\n\r\n" * ahead)
+        protocol.connection_lost(None)
+        async with asyncio.timeout(5):
+            await asyncio.gather(*protocol.tasks)
+
+    asyncio.run(play())
+
+    assert heard == [("/stream", "http.request"), ("/stream", "http.disconnect")]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ nothing more. The parser (llhttp, by httptools) is fast and sets no limits: thos
 
 import asyncio
 import resource
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from functools import partial
 from typing import Any
 
@@ -127,6 +127,8 @@ class BoundedProtocol(HttpToolsProtocol):
         """Bytes since the last head or piece of a body."""
         self._is_in_head = False
         self._hosts = 0
+        self._cycles: deque[RequestResponseCycle] = deque()
+        """Requests that are not answered yet: the one under way and those sent ahead."""
 
     @property
     def is_busy(self) -> bool:
@@ -159,8 +161,12 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
+        """It is gone. What is under way must hear of it, and uvicorn tells the request that came last alone."""
         self._own.forget(self)
+        for cycle in self._cycles:
+            cycle.disconnected = cycle.disconnected or not cycle.response_complete
+            cycle.message_event.set()
+        self._cycles.clear()
         if self._is_admitted:
             super().connection_lost(exc)
 
@@ -239,6 +245,9 @@ class BoundedProtocol(HttpToolsProtocol):
             self.scope["method"] = method.decode("ascii")
         else:
             super().on_headers_complete()
+            while self._cycles and self._cycles[0].response_complete:
+                self._cycles.popleft()
+            self._cycles.append(self.cycle)
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
