@@ -3,8 +3,11 @@
 import base64
 import json
 import re
+import socket
+import ssl
 from binascii import crc_hqx
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -180,6 +183,41 @@ def test_another_server_is_used_that_the_url_names_or_that_the_first_one_told_of
 
     assert wire.connections == 2
     assert masked_url("nats://me:secret@a:1,b:2?creds=/x") == "nats://a:1,b:2"
+
+
+def test_a_name_that_a_line_in_clear_text_told_of_is_given_no_login(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*authority.certify("localhost"))
+
+    def info(*servers: str) -> bytes:
+        return b"INFO %b\r\n" % json.dumps({"tls_required": True, "connect_urls": servers}).encode()
+
+    def serve() -> None:
+        own, _ = listening.accept()
+        with own:
+            own.sendall(info("thief.example:4222", "10.0.0.7:4222", "[fd00::7]:4222", "[nonsense"))
+            with context.wrap_socket(own, server_side=True) as safe:
+                while b"PING\r\n" not in safe.recv(65536):
+                    pass
+                safe.sendall(b"PONG\r\n")
+                assert safe.recv(65536) == b"PING\r\n"
+                safe.sendall(info("b.example:4222") + b"PONG\r\n")
+                safe.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as threads:
+        done = threads.submit(serve)
+        url = f"nats://localhost:{listening.getsockname()[1]}?tlsca={authority.file}"
+        wire = NatsWire(parse_nats_url(url), name="test", answer_s=5.0)
+        wire.messages(0.0)
+        told_in_clear = wire.info.connect_urls
+        wire.flush()
+        wire.close()
+        done.result(5)
+
+    # An address shows the certificate of the name in the URL: an attacker who wrote it gains nothing.
+    assert told_in_clear == ["10.0.0.7:4222", "[fd00::7]:4222"]
+    assert wire.info.connect_urls == ["b.example:4222"]
 
 
 def test_a_worker_with_the_documented_rule_can_work_and_reads_no_other_stage(

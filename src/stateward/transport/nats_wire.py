@@ -188,9 +188,8 @@ class NatsWire:
 
     def _servers(self) -> list[tuple[str, int]]:
         """Those of the URL, and then those that the server told of that was connected last."""
-        told = (urlsplit(f"//{each}") for each in self.info.connect_urls)
-        named = [(each.hostname or "", each.port or PORT) for each in told]
-        return list(dict.fromkeys([*self._url.servers, *named]))
+        told = [each for each in map(_split, self.info.connect_urls) if each[0]]
+        return list(dict.fromkeys([*self._url.servers, *told]))
 
     def _open(self, host: str, port: int) -> None:
         self._socket = socket.create_connection((host, port), timeout=self._answer_s)
@@ -204,6 +203,9 @@ class NatsWire:
         self.info = msgspec.json.decode(line[5:], type=ServerInfo)
         if (self.info.tls_required or self._url.is_tls) and not self._url.tlsfirst:
             self._buffer.clear()  # what came before the server has proved who it is counts for nothing
+            self.info.connect_urls = [
+                each for each in self.info.connect_urls if _is_address(_split(each)[0])
+            ]
             self._encrypt(host)
         numbered = enumerate(self._subjects, 1)
         self._send(
@@ -223,7 +225,9 @@ class NatsWire:
     def _encrypt(self, host: str) -> None:
         """Speak TLS from now on.
 
-        A server that another told of by its address shows the certificate of the name that is in the URL.
+        A server that another told of by its address shows the certificate of the name that is in the URL. One that was
+        told of by a name shows the certificate of that, so that the name must have come over TLS: in a line in clear
+        text an attacker could write it, and would choose who gets the login.
         """
         first, _ = self._url.servers[0]
         is_told = host not in dict(self._url.servers) and _is_address(host)
@@ -335,6 +339,14 @@ class _ClosedByErrors:
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             self._wire.close()
+
+
+def _split(server: str) -> tuple[str, int]:
+    """Host and port; without a host where a server tells of what is none."""
+    with suppress(ValueError):
+        parts = urlsplit(f"//{server}")
+        return parts.hostname or "", parts.port or PORT
+    return "", PORT
 
 
 def _is_address(host: str) -> bool:
