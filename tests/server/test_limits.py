@@ -250,6 +250,19 @@ def test_more_requests_ahead_than_are_kept_end_the_connection(offer: bytes) -> N
     asyncio.run(play())
 
 
+@pytest.mark.parametrize("offer", [b"close", b"close, upgrade\r\nUpgrade: h2c"])
+def test_what_follows_a_request_that_closes_does_not_cost_it_its_answer(offer: bytes) -> None:
+    async def play() -> None:
+        protocol, transport = made(Connections(ApiSettings()))
+        protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: " + offer + b"\r\n\r\n")
+        protocol.data_received(b"\r\nmore")
+
+        assert (transport.is_aborted, protocol.is_busy) == (False, True)
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
 @pytest.mark.parametrize("ahead", [0, 1, 3])
 def test_a_stream_hears_that_its_reader_left_whatever_was_asked_after_it(ahead: int) -> None:
     heard: list[tuple[str, str]] = []

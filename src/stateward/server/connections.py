@@ -117,6 +117,7 @@ class BoundedProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self.parser = self._make_parser()
         self._own = own
         self._is_admitted = False
         self._since = self.loop.time()
@@ -201,13 +202,19 @@ class BoundedProtocol(HttpToolsProtocol):
                 self._refuse(INVALID)
                 data = b""
 
+    def _make_parser(self) -> httptools.HttpRequestParser:
+        parser = httptools.HttpRequestParser(self)
+        # A client that says that it closes, and sends more, still gets the answer to what it asked before.
+        parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return parser
+
     def _head_without_upgrade(self) -> bytes:
         """The head of a request that asks for another protocol, which a server may ignore, and this one does.
 
         The parser would take what follows for the other protocol, the body of the request among it.
         """
         version = self.parser.get_http_version().encode()
-        self.parser = httptools.HttpRequestParser(self)
+        self.parser = self._make_parser()
         lines = [self.scope["method"].encode() + b" " + self.url + b" HTTP/" + version]
         lines += [name + b": " + value for name, value in self.headers if name != b"upgrade"]
         return b"\r\n".join((*lines, b"", b""))
