@@ -146,6 +146,10 @@ def test_a_seed_and_a_token_log_in_and_other_ones_do_not(tmp_path: Path) -> None
         assert send_and_receive(f"nats://t%2Fk@127.0.0.1:{port}") == [b"hello"]
         with pytest.raises(TransportUnreachable, match="Authorization Violation") as refused:
             send_and_receive(f"nats://other@127.0.0.1:{port}")
+        away = f"127.0.0.1:{free_port()}"
+        each = rf"{away}: .*refused, 127.0.0.1:{port}: Authorization Violation"
+        with pytest.raises(TransportUnreachable, match=each):
+            send_and_receive(f"nats://other@{away},127.0.0.1:{port}")
     assert "other" not in str(refused.value)
     assert mask_secrets("nats://other@a:1,b:2?creds=/x") == "nats://***@a:1,b:2?creds=/x"
 

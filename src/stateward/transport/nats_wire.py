@@ -175,16 +175,20 @@ class NatsWire:
             if time.monotonic() - self._heard_at > IDLE_S:
                 self._look()
             return
-        errors: list[OSError] = []
+        errors: dict[str, OSError] = {}
         for host, port in self._servers():
             try:
                 self._open(host, port)
             except OSError as error:
                 self.close()
-                errors.append(error)
+                errors[f"{host}:{port}"] = error
             else:
                 return
-        raise errors[0]
+        if len(errors) == 1:
+            raise next(iter(errors.values()))
+        raise NatsWireError(
+            ", ".join(f"{server}: {str(error) or 'no answer'}" for server, error in errors.items())
+        )
 
     def _servers(self) -> list[tuple[str, int]]:
         """Those of the URL, and then those that the server told of that was connected last."""
