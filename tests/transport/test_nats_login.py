@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from lab.brokers import Broker, free_port, nats_program
 from stateward.core.errors import InvalidRequest, TransportUnreachable
 from stateward.definition.section import mask_secrets
+from stateward.settings.transport import is_engine_url
 from stateward.transport.connect import connect
 from stateward.transport.engine import Parcel, masked_url
 from stateward.transport.messages import (
@@ -26,7 +27,7 @@ from stateward.transport.messages import (
     results_stream,
     work_stream,
 )
-from stateward.transport.nats_login import parse_nats_url
+from stateward.transport.nats_login import FORMS, NatsUrl, parse_nats_url
 from stateward.transport.nats_wire import NatsWire
 from tests.notifications.certificates import Authority
 
@@ -263,11 +264,33 @@ def test_a_worker_with_the_documented_rule_can_work_and_reads_no_other_stage(
     [
         ("nats://a?tls_ca=x", "tls_ca is no option of a NATS URL; there are tlsca, tlscert"),
         ("nats://a?tlskey=x", "tlskey is the key of a certificate"),
-        ("nats://a?tlsfirst=yes", "tlsfirst=yes in a NATS URL"),
-        ("nats://a?creds=", "creds= in a NATS URL"),
+        ("nats://a?tlsfirst=yes", "or 0: write tlsfirst=1"),
+        ("nats://a?creds=", "creds= in a NATS URL: creds is a credentials file: write creds=/"),
+        ("nats://a?inbox-prefix=", "write inbox-prefix=_INBOX_ocr"),
+        ("nats://a?replicas=0", "1 to 5: write replicas=3"),
+        ("nats://to/ken@a", "percent-encode it as %40"),
+        ("nats://to?ken@a", "percent-encode it as %40"),
+        ("nats://to#ken@a", "percent-encode it as %40"),
         ("nats://a,nats://b", "a NATS URL names its servers as"),
     ],
 )
 def test_a_url_that_says_what_is_not_known_is_refused_with_a_sentence(url: str, why: str) -> None:
-    with pytest.raises(InvalidRequest, match=re.escape(why)):
+    with pytest.raises(InvalidRequest, match=re.escape(why)) as refused:
         parse_nats_url(url)
+    assert "ken@" not in str(refused.value)
+
+
+@pytest.mark.parametrize("token", ["to/ken", "to?ken", "to#ken", "to/k:en", "to@ken", "/"])
+def test_a_token_that_is_not_encoded_is_not_shown_and_refused_by_the_settings(token: str) -> None:
+    assert mask_secrets(f"nats://{token}@a:1,b:2?creds=/x") == "nats://***@a:1,b:2?creds=/x"
+    assert mask_secrets(f"nats://me:{token}@a:1") == "nats://me:***@a:1"
+    assert is_engine_url(f"nats://{token}@a:1") == (token == "to@ken")
+
+
+def test_tls_is_asked_for_by_a_file_or_a_flag_that_is_set() -> None:
+    urls = ("nats://a", "nats://a?tlsfirst=0", "nats://a?tlsfirst=1", "nats://a?tlsca=x", "tls://a")
+    assert [parse_nats_url(each).is_tls for each in urls] == [False, False, True, True, True]
+
+
+def test_every_option_of_a_nats_url_says_what_to_write() -> None:
+    assert tuple(FORMS) == NatsUrl.__struct_fields__[4:]

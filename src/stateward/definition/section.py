@@ -104,7 +104,8 @@ def mask_secrets(text: str) -> str:
     """A URL with *** for its passwords, an API key with *** for its secret; other text as it is."""
     # Greedy up to the last @: a password that holds one itself must not be shown from there on.
     text = re.sub(r"(://[^:@/?#]*):.*@", r"\1:***@", text, flags=re.DOTALL)
-    text = re.sub(r"\b((?:nats|tls)://)[^:@/?#]+@", r"\1***@", text)  # a user alone is a token
+    # With NATS a user alone is a token, and one that is not encoded may hold what ends the login of a URL.
+    text = re.sub(r"\b((?:nats|tls)://)(?![^:@/?#\s]*:\*{3}@)\S*@", r"\1***@", text)
     parameters = r"([?&][^=&#]*(?:pass|secret|token)[^=&#]*=)[^&#]*"
     text = re.sub(parameters, r"\1***", text, flags=re.IGNORECASE)
     return re.sub(

@@ -75,7 +75,7 @@ class TransportSettings(Section, frozen=True, kw_only=True):
             yield (
                 ("url",),
                 "url must be database:, redis://host:port/number, nats://host:port,host:port or kafka://host:port; "
-                "Sentinel and Redis Cluster are not supported",
+                "Sentinel and Redis Cluster are not supported; a token or password of NATS has / ? # @ percent-encoded",
             )
 
 
@@ -84,9 +84,12 @@ def is_engine_url(url: str) -> bool:
     scheme, _, rest = url.partition("://")
     if scheme in LISTING:  # several servers are no URL of one host
         hosts = rest.partition("?")[0].removesuffix("/")
-        return (
-            _SERVERS.fullmatch(hosts if scheme == "kafka" else hosts.rpartition("@")[2]) is not None
-        )
+        if scheme != "kafka":
+            _, *after = re.split("[/?#]", rest, maxsplit=1)
+            if "@" in "".join(after):  # the end of a login that is not encoded
+                return False
+            hosts = hosts.rpartition("@")[2]
+        return _SERVERS.fullmatch(hosts) is not None
     try:
         parts = urlsplit(url)
         return parts.scheme in SCHEMES and bool(parts.hostname) and (parts.port or 1) > 0

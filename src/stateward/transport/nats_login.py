@@ -20,9 +20,25 @@ from stateward.core.errors import InvalidRequest
 from stateward.extras import missing_extra
 
 PORT = 4222
+FORMS = {
+    "tlsca": "the certificate of an authority: write tlsca=/etc/nats/ca.pem",
+    "tlscert": "the certificate of this client: write tlscert=/etc/nats/me.pem",
+    "tlskey": "the key of the certificate of this client: write tlskey=/etc/nats/me.key",
+    "tlsfirst": "1 where TLS comes before the first line, or 0: write tlsfirst=1",
+    "creds": "a credentials file: write creds=/etc/nats/worker.creds",
+    "nkey": "a file with the seed of an nkey: write nkey=/etc/nats/worker.nk",
+    "inbox_prefix": "what subjects of answers begin with: write inbox-prefix=_INBOX_ocr",
+    "js_domain": "the name of a JetStream domain: write js-domain=hub",
+    "replicas": "the number of servers that keep a stream, 1 to 5: write replicas=3",
+}
+ENCODED = (
+    "a NATS URL has an @ after its servers: percent-encode it as %40, "
+    "and in a password or token / as %2F, ? as %3F and # as %23"
+)
 SERVERS_FORM = "a NATS URL names its servers as nats://host:4222,other:4222"
 SEED_BYTES = 36  # two of prefix, 32 of key, two of checksum
 SEED_PREFIX = 18 << 3  # the letter S
+REPLICAS = ("1", "2", "3", "4", "5")
 FLAGS = {"1": True, "true": True, "0": False, "false": False}
 _PART = re.compile(
     r"-+BEGIN (NATS USER JWT|USER NKEY SEED)-+\s+(\S+)\s+-+END (?:NATS USER JWT|USER NKEY SEED)-+"
@@ -91,18 +107,21 @@ def parse_nats_url(url: str) -> NatsUrl:
     parts = urlsplit(url)
     login, _, hosts = parts.netloc.rpartition("@")
     user, colon, password = login.partition(":")
+    if "@" in parts.path + parts.query + parts.fragment:
+        raise InvalidRequest(ENCODED)  # most likely it ends a login that is not encoded
     given: dict[str, Any] = {}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
         field = name.replace("-", "_")
-        if field not in OPTIONS:
-            known = ", ".join(each.replace("_", "-") for each in OPTIONS)
+        if field not in FORMS:
+            known = ", ".join(each.replace("_", "-") for each in FORMS)
             raise InvalidRequest(f"{name} is no option of a NATS URL; there are {known}")
-        given[field] = _value(name, value)
+        given[field] = _value(field, value)
     if parts.path.strip("/"):
         raise InvalidRequest(SERVERS_FORM)
     found = NatsUrl(
         servers=tuple(map(_server, hosts.split(","))),
-        is_tls=parts.scheme == "tls" or any(each.startswith("tls") for each in given),
+        is_tls=parts.scheme == "tls"
+        or any(value for name, value in given.items() if name.startswith("tls")),
         user=unquote(user) if login else None,
         password=unquote(password) if colon else None,
         **given,
@@ -114,18 +133,14 @@ def parse_nats_url(url: str) -> NatsUrl:
     return found
 
 
-OPTIONS = NatsUrl.__struct_fields__[4:]
-
-
-def _value(name: str, value: str) -> str | bool | int:
-    if name == "tlsfirst" and value in FLAGS:
+def _value(field: str, value: str) -> str | bool | int:
+    if field == "tlsfirst" and value in FLAGS:
         return FLAGS[value]
-    if name == "replicas" and value.isdecimal() and value.isascii():
+    if field == "replicas" and value in REPLICAS:
         return int(value)
-    if not value or name in ("tlsfirst", "replicas"):
-        raise InvalidRequest(
-            f"{name}={value} in a NATS URL: write {name}=…, a file, a name, 1 or 3"
-        )
+    if not value or field in ("tlsfirst", "replicas"):
+        name = field.replace("_", "-")
+        raise InvalidRequest(f"{name}={value} in a NATS URL: {name} is {FORMS[field]}")
     return value
 
 
