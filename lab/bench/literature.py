@@ -76,9 +76,12 @@ def descendants() -> Iterator[list[str]]:
     """The fields of `/proc/PID/stat` after the name, of every living process that descends from this one."""
     parents = [os.getpid()]
     while parents:
-        listed = Path(f"/proc/{parents.pop()}/task").glob("*/children")
-        for child in [each for path in listed for each in path.read_text().split()]:
-            with suppress(OSError):  # it may have ended since
+        children: list[str] = []
+        for listed in Path(f"/proc/{parents.pop()}/task").glob("*/children"):
+            with suppress(OSError):  # each may have ended since
+                children += listed.read_text().split()
+        for child in children:
+            with suppress(OSError):
                 stat = Path(f"/proc/{child}/stat").read_text()
                 parents.append(int(child))
                 yield stat.rpartition(")")[2].split()
