@@ -34,7 +34,8 @@ SYSTEMD = shutil.which("systemd-analyze")
 
 # Words of PromQL, and what Prometheus itself adds.
 WORDS = {
-    "clamp_max", "or", "vector", "sum", "max", "by", "rate", "increase", "delta", "histogram_quantile", "label_values",
+    "clamp_max", "or", "and", "on", "without", "vector", "sum", "max", "by", "rate", "increase", "delta",
+    "min_over_time", "histogram_quantile", "label_values",
     "up", "job", "le", "instance", "__rate_interval",
 }  # fmt: skip
 
