@@ -9,6 +9,9 @@ import pytest
 
 from tests.packaging.conftest import ROOT, Environment
 
+# The first of them builds a wheel and installs it: most of a minute on a free machine, far more on a busy one.
+pytestmark = pytest.mark.timeout(1200)
+
 DIRECT_MAX = 8
 
 
