@@ -295,7 +295,9 @@ def test_two_headings_without_a_gap_are_two_columns(tmp_path: Path) -> None:
     assert [each["printed"]["range"] for each in found] == ["<35", "<55"]
 
 
-def test_two_columns_of_unknown_headings_with_rising_numbers_are_the_limits(tmp_path: Path) -> None:
+def test_two_columns_of_unknown_headings_with_rising_numbers_are_limits_and_unsure(
+    tmp_path: Path,
+) -> None:
     found = read_plain(
         tmp_path,
         ((50, "Test"), (200, "Result"), (260, "Unit"), (350, "Qwert"), (450, "Zuiop")),
@@ -309,7 +311,44 @@ def test_two_columns_of_unknown_headings_with_rising_numbers_are_the_limits(tmp_
         ("3.5", "5.1"),
         ("98", "107"),
     ]
-    assert not any(each.get("problems") for each in found)
+    assert all(each["problems"] == ["RANGE_UNSURE"] for each in found)
+
+
+def test_a_letter_is_serum_except_among_antibiotics(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Natrium"), (150, "S"), (200, "140"), (260, "mmol/l"), (350, "135 - 145")),
+        ((50, "Antibiogramm"), (200, "Ergebnis"), (260, "Einheit")),
+        ((50, "Ampicillin"), (200, "S")),
+        ((50, "Meropenem"), (200, "R")),
+        ((50, "Analyse"), (200, "Ergebnis"), (260, "Einheit")),
+        ((50, "Kalium"), (200, "4,1"), (260, "mmol/l")),
+        ((50, "Calcium"), (200, "S"), (260, "mmol/l")),
+    )
+
+    told = {each["test"]: each.get("value") for each in found}
+    assert told["Natrium"] == "140"
+    assert (told["Ampicillin"], told["Meropenem"]) == ("susceptible", "resistant")
+    assert found[1]["printed"]["value"] == "S"
+    assert told["Calcium"] != "susceptible"
+    assert "VALUE_UNREAD" in found[-1]["problems"]
+
+
+def test_a_test_may_begin_with_a_word_for_its_specimen(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        ("Sodium", "140", "mmol/L", "135 - 145"),
+        ("Material", "Serum", "", ""),
+        ("Sample: EDTA", "", "", ""),
+        ("Sample haemolysis index", "45", "", ""),
+        ("PRC (proteina C)", "Zzz", "", ""),
+    )
+
+    assert [each["test"] for each in found] == [
+        "Sodium",
+        "Sample haemolysis index",
+        "PRC (proteina C)",
+    ]
 
 
 def test_a_word_as_a_value_keeps_its_plus_beside_a_flag(tmp_path: Path) -> None:
@@ -400,6 +439,29 @@ def test_a_date_whose_label_is_not_known_is_told(
     assert isinstance(result, Completed)
     assert rows_of(normalized(result))[0].get("collected", "") == collected
     assert str(result.facts.get("notes", "")).strip("['").partition(":")[0] == note
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "collected"),
+    [
+        ("Entnahmestelle Praxis Dr. Beispiel", "Geburtsdatum: 12.03.1961", ""),
+        ("Collection centre Main Street", "DOB: 13/03/1961", ""),
+        ("Collected by Nurse Joy", "Date reported: 13/03/2024", ""),
+        ("Collected", "DOB: 13/03/1961", ""),
+        ("Ur.: 12.03.1961", "Data/godz. pobrania: 13.03.2024 07:30", "2024-03-13T07:30:00"),
+        ("Data/godz. pobrania:", "13.03.2024", "2024-03-13"),
+    ],
+)
+def test_the_date_of_another_cell_is_not_that_of_collection(
+    tmp_path: Path, left: str, right: str, collected: str
+) -> None:
+    (found,) = read_plain(
+        tmp_path,
+        ((50, left), (300, right)),
+        ((50, "Sodium"), (300, "140"), (340, "mmol/L"), (430, "(136-145)")),
+    )
+
+    assert found.get("collected", "") == collected
 
 
 def test_a_table_goes_on_over_pages_without_headings(tmp_path: Path) -> None:

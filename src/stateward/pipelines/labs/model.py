@@ -26,13 +26,15 @@ UNKNOWN_TEST = "UNKNOWN_TEST"
 CODE_UNSURE = "CODE_UNSURE"
 BAD_CODE = "BAD_CODE"
 RANGE_UNREAD = "RANGE_UNREAD"
+RANGE_UNSURE = "RANGE_UNSURE"
 RANGE_CONDITIONAL = "RANGE_CONDITIONAL"
 FLAG_DISAGREES = "FLAG_DISAGREES"
 UNSUPPORTED_VALUE = "UNSUPPORTED_VALUE"
 # Of these a person should know; the others explain a gap that the report itself has.
 NOTEWORTHY = (
     ROW_UNREAD, CELL_UNREAD, VALUE_UNREAD, NO_VALUE, AMBIGUOUS_NUMBER, AMBIGUOUS_DATE, UNKNOWN_UNIT, UNIT_MISMATCH,
-    CODE_UNSURE, BAD_CODE, RANGE_UNREAD, FLAG_DISAGREES, FLAG_UNREAD, UNSUPPORTED_VALUE, ROW_REPAIRED, UNKNOWN_TEST,
+    CODE_UNSURE, BAD_CODE, RANGE_UNREAD, RANGE_UNSURE, FLAG_DISAGREES, FLAG_UNREAD, UNSUPPORTED_VALUE, ROW_REPAIRED,
+    UNKNOWN_TEST,
 )  # fmt: skip
 
 
@@ -88,6 +90,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     comment: str = ""
     patient_key: str = ""
     decimal: str = ""  # the decimal sign of the report, where that was found out
+    meaning: str = ""  # of the value, where only its table tells it: S among antibiotics
     side: str = ""  # what the flag means, where the report explains it otherwise than is usual
     problems: tuple[str, ...] = ()
     where: Place = Place()

@@ -60,7 +60,8 @@ class _Quantity(msgspec.Struct, frozen=True):
 
 def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
     """One observation as a result."""
-    value = read_value(seen.value, seen.decimal)
+    told_value = PrintedValue(kind="ordinal", text=seen.meaning)
+    value = told_value if seen.meaning else read_value(seen.value, seen.decimal)
     within = read_range(seen.range, seen.decimal)
     is_number = value.kind in ("quantity", "interval")
     own_unit = seen.unit or (unit_in_name(seen.test) if is_number else "")

@@ -40,6 +40,7 @@ MEANINGS = {
     "CODE_UNSURE": "a LOINC code is uncertain",
     "BAD_CODE": "a LOINC code has a wrong check digit",
     "RANGE_UNREAD": "a reference range could not be read",
+    "RANGE_UNSURE": "two numbers below headings that are not known are taken for the limits of a range",
     "FLAG_DISAGREES": "the printed flag contradicts value and range",
     "FLAG_UNREAD": "the text where others have their flag is not known",
     "UNSUPPORTED_VALUE": "a value is of a type that is not read",

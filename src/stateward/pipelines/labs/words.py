@@ -47,6 +47,9 @@ HL7_SPECIMENS: dict[str, str] = _WORDS["hl7_specimens"]
 SECTIONS: frozenset[str] = frozenset(map(fold, _WORDS["sections"]))
 COLLECTED: tuple[str, ...] = tuple(map(fold, _WORDS["collected"]))
 PENDING_WORDS: frozenset[str] = frozenset(map(fold, _WORDS["pending"]))
+ANTIBIOGRAMS: frozenset[str] = frozenset(map(fold, _WORDS["antibiograms"]))
+SUSCEPTIBILITIES: dict[str, str] = _WORDS["susceptibilities"]
+LABELS: frozenset[str] = frozenset(map(fold, _WORDS["no_result_labels"]))
 LINES: tuple[str, ...] = tuple(map(fold, _WORDS["no_results"]))
 
 

@@ -22,6 +22,7 @@ BETWEEN_MAX = 8  # letters between a label and its date: `am`, `le`, `time`
 TITLED_MIN = 3  # headings that may stand as close together as the words of a title
 NEARBY = 12.0  # points
 JOINED_MAX = 3  # lines between the dates of columns and their units
+CELL_END = "\t"  # between the texts of two cells of a line
 LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
 DATE = re.compile(
     r"(?<![\w.,/-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})"
@@ -39,7 +40,7 @@ _OTHER_DATE = re.compile(
     r"|receive|eingang|recib|receb|recu|ricev|przyj|ontvang|order|request|auftrag|anford|demand|solicit|richiest|zlec|aanvra|release|freigabe"
     r"|emit|emis|authori|approv|verif|sign|page|seite"
 )
-_TIME = r"(?:[ ,T]*(?:um |à |at )?[0-2]?[0-9][:h][0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
+_TIME = r"(?:[ ,T\t]*(?:um |à |at )?[0-2]?[0-9][:h][0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
 _SIDES = {"low": "below", "normal": "in_range", "high": "above"}
 _VALUES = frozenset({"value", "in_range", "out_of_range", "date", *_SIDES.values()})
 UNKNOWN = "other"  # the role of a column whose heading is not known
@@ -263,30 +264,43 @@ def collected_date(pages: Sequence[Sequence[PdfLine]], order: str) -> str:
             for text in (after, below):
                 found = re.search(DATE.pattern + _TIME, text)
                 # Words between a label and a date belong to another label: a date of birth, of the report.
+                between = text[: found.start()] if found is not None else ""
                 if (
                     found is not None
-                    and len(re.findall(r"[^\W\d]", text[: found.start()])) <= BETWEEN_MAX
+                    and len(re.findall(r"[^\W\d]", between)) <= BETWEEN_MAX
+                    and _OTHER_DATE.search(fold(between)) is None
                 ):
                     told, is_sure = iso_date(found[0].strip(), order)
                     return told if is_sure else ""
-    taken = (date for label, date in _labelled_dates(pages) if _TAKEN.search(label))
+    taken = (
+        date
+        for label, date in _labelled_dates(pages)
+        if _TAKEN.search(label) and not _OTHER_DATE.search(label)
+    )
     told, is_sure = iso_date(next(taken, ""), order)
     return told if is_sure else ""
 
 
 def has_unknown_date(pages: Sequence[Sequence[PdfLine]]) -> bool:
-    """Whether a page prints a date after a label that is not known: it may be when the specimen was taken."""
-    return any(_OTHER_DATE.search(label) is None for label, _ in _labelled_dates(pages))
+    """Whether a date follows a label that is not known or says two things: the specimen may have been taken then."""
+    return any(
+        _OTHER_DATE.search(label) is None or _TAKEN.search(label) is not None
+        for label, _ in _labelled_dates(pages)
+    )
 
 
 def _labelled_dates(pages: Sequence[Sequence[PdfLine]]) -> Iterator[tuple[str, str]]:
-    """Every date after a label, which is folded."""
+    """Every date after a label, which is folded: words and a colon in the cell of the date, or in the one before."""
     for page in pages:
         for line in page:
-            for found in re.finditer(DATE.pattern + _TIME, line.text):
-                label = re.search(r"([^\W\d][^\d:]*):\s*$", line.text[: found.start()])
+            texts = [" ".join(word.text for word in cell) for cell in cells(line.words)]
+            line_text = CELL_END.join(texts)
+            for found in re.finditer(DATE.pattern + _TIME, line_text):
+                label = re.search(
+                    rf"([^\W\d][^\d:{CELL_END}]*)\s*:\s*$", line_text[: found.start()]
+                )
                 if label is not None:
-                    yield fold(label[1]), found[0].strip()
+                    yield fold(label[1]), found[0].replace(CELL_END, " ").strip()
 
 
 def _label(line: PdfLine) -> list[PdfWord]:

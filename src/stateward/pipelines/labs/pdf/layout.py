@@ -17,6 +17,7 @@ from stateward.pipelines.labs.pdf.headings import UNKNOWN, Heading
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
+from stateward.pipelines.labs.words import ANTIBIOGRAMS, fold
 
 ELSEWHERE = "elsewhere"  # the role of a column that belongs to another value of the row
 ROLE_SHARE = 0.6  # of the cells of a column with an unknown heading that tell what it holds
@@ -42,6 +43,8 @@ class Layout(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     left: float
     right: float
+    has_unsure_limits: bool = False  # no heading says that they are limits
+    is_antibiogram: bool = False
 
     def words(self, line: PdfLine) -> list[PdfWord]:
         """The words of a line that stand in this table's part of the page."""
@@ -89,13 +92,12 @@ def _by_values(layout: Layout) -> list[Layout]:
         return [layout]
     others = set(range(values[0], len(columns)))
     return [
-        Layout(
-            tuple(
+        replace(
+            layout,
+            columns=tuple(
                 Column(ELSEWHERE, each.left, each.right) if at in others - set(part) else each
                 for at, each in enumerate(columns)
             ),
-            layout.left,
-            layout.right,
         )
         for part in parts
     ]
@@ -128,7 +130,8 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
         Column(heading.role, start, end, _column_text(heading))
         for heading, start, end in zip(group, edges, edges[1:], strict=False)
     )
-    return _with_roles(Layout(columns, left, right), body)
+    is_antibiogram = any(each.role == "test" and fold(each.text) in ANTIBIOGRAMS for each in group)
+    return _with_roles(Layout(columns, left, right, is_antibiogram=is_antibiogram), body)
 
 
 def _is_running_text(cell: Sequence[PdfWord], group: Sequence[Heading]) -> bool:
@@ -160,7 +163,10 @@ def _with_roles(layout: Layout, body: Sequence[PdfLine]) -> Layout:
 
 
 def _with_limits(layout: Layout, body: Sequence[PdfLine]) -> Layout:
-    """The layout with two neighbours of unknown headings as the limits of a range, where the first never is larger."""
+    """The layout with two neighbours of unknown headings as the limits of a range, where the first is always smaller.
+
+    Earlier results can rise as well: what is read so is marked as unsure.
+    """
     unknown = [at for at, each in enumerate(layout.columns) if each.role == UNKNOWN]
     if len(unknown) != 2 or unknown[1] - unknown[0] != 1:
         return layout
@@ -174,7 +180,7 @@ def _with_limits(layout: Layout, body: Sequence[PdfLine]) -> Layout:
         if all(at in texts for at in unknown) and len(texts) > 2:
             pairs.append(tuple(read_value(texts[at]).number for at in unknown))
     is_limits = len(pairs) >= LIMIT_ROWS_MIN and all(
-        low is not None and high is not None and low <= high for low, high in pairs
+        low is not None and high is not None and low < high for low, high in pairs
     )
     if not is_limits:
         return layout
@@ -182,7 +188,7 @@ def _with_limits(layout: Layout, body: Sequence[PdfLine]) -> Layout:
     columns = tuple(
         replace(each, role=roles.get(at, each.role)) for at, each in enumerate(layout.columns)
     )
-    return replace(layout, columns=columns)
+    return replace(layout, columns=columns, has_unsure_limits=True)
 
 
 def _role_of(texts: Sequence[str], known: Collection[str]) -> str:

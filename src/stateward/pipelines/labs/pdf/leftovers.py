@@ -103,7 +103,7 @@ def lost_rows(pages: Sequence[Sequence[PdfLine]], rows: Sequence[Row]) -> Iterat
             if any(id(word) in read for word in line.words):
                 continue
             is_lost = _looks_lost(line.words) or _is_lost_range(line, rows)
-            if not is_lost or is_administrative(line.text):
+            if not is_lost or is_administrative(line.text) or is_administrative(_head(line)):
                 continue
             if all(word.text in told for word in line.words):
                 continue  # a summary that repeats what rows say
@@ -114,6 +114,10 @@ def lost_rows(pages: Sequence[Sequence[PdfLine]], rows: Sequence[Row]) -> Iterat
             row = Row(name, line.page, line.base, line.height, line.x0, list(line.words), {}, [])
             row.is_unread = True
             yield row
+
+
+def _head(line: PdfLine) -> str:
+    return " ".join(word.text for word in cells(line.words)[0])
 
 
 def _looks_lost(words: Sequence[PdfWord]) -> bool:

@@ -6,6 +6,7 @@ from stateward.pipelines.labs.model import (
     AMBIGUOUS_DATE,
     CELL_UNREAD,
     FLAG_UNREAD,
+    RANGE_UNSURE,
     ROW_UNREAD,
     Observation,
     Place,
@@ -33,7 +34,9 @@ FLAG_WORDS_MAX = 3  # of a flag that is not known; what is longer is a remark
 def row_observations(row: Row, order: str, collected: str) -> Iterator[Observation]:
     """The observations of a row, one for each date."""
     unit, range_, side = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
-    range_ = range_ or limits(row.texts.get("low", ""), row.texts.get("high", ""))
+    own = limits(row.texts.get("low", ""), row.texts.get("high", ""))
+    is_unsure = row.has_unsure_limits and bool(own) and not range_
+    range_ = range_ or own
     drawn = drawn_limits(row.texts.get("graph", "") or row.texts.get(UNKNOWN, ""))
     range_ = range_ or limits(*drawn)
     marks = row.texts.get("flag", "")
@@ -57,6 +60,8 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
         when, is_sure = iso_date(date, order) if date else (collected, True)
         if row.has_unread:
             problems = (*problems, CELL_UNREAD)
+        if is_unsure:
+            problems = (*problems, RANGE_UNSURE)
         if not is_sure:
             problems = (*problems, AMBIGUOUS_DATE)
         noted, status = (row.texts.get(role, "") for role in ("comment", "status"))
@@ -78,6 +83,7 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             collected=when,
             section=row.section,
             comment="\n".join(filter(None, (comment, more))),
+            meaning=row.meaning,
             problems=problems,
             where=_place(row),
         )

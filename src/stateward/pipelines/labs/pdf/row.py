@@ -7,7 +7,7 @@ import msgspec
 
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
-from stateward.pipelines.labs.words import LINES, fold
+from stateward.pipelines.labs.words import LABELS, LINES, fold
 
 NEAR = 1.8  # of the height: a line that continues the one above is not farther below
 _FOOTNOTE = re.compile(r"(?P<name>.*[^\W\d].*?)0[1-9]")
@@ -33,6 +33,8 @@ class Row(msgspec.Struct):
     has_colon: bool = False
     is_loose: bool = False  # found without headings
     has_unread: bool = False  # a cell of it is in no field, and may be part of the result
+    has_unsure_limits: bool = False  # by columns whose headings are not known
+    meaning: str = ""  # of the value, where only the table tells it
     awaits_range: bool = (
         False  # a line below says "reference interval:", and the next one may give it
     )
@@ -46,7 +48,8 @@ def name_of(row: Row) -> str:
 def is_administrative(name: str) -> bool:
     """Whether a line is about the patient, the laboratory or the paper, and no result."""
     folded = f"{fold(name)} "
-    return any(folded.startswith(f"{word} ") for word in LINES)
+    label = fold(name.partition(":")[0])
+    return label in LABELS or any(folded.startswith(f"{word} ") for word in LINES)
 
 
 def strip_footnotes(rows: Sequence[Row]) -> None:

@@ -33,7 +33,15 @@ from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative, name_
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value, vote_decimal
-from stateward.pipelines.labs.words import PENDING_WORDS, SECTIONS, fold, ordinal_of, specimen_of
+from stateward.pipelines.labs.words import (
+    ANTIBIOGRAMS,
+    PENDING_WORDS,
+    SECTIONS,
+    SUSCEPTIBILITIES,
+    fold,
+    ordinal_of,
+    specimen_of,
+)
 
 REMARK_NEAR = 2.6
 FAR = 8.0  # of the height: beyond such a gap a name and a number alone are no result, but the foot of the page
@@ -112,6 +120,7 @@ class _Table:
         self.section = section
         self._unit = unit
         self._layout = layout
+        self._is_antibiogram = layout.is_antibiogram
         self._is_certain = is_certain  # its headings stand above it, and not on an earlier page
         self._rows: list[Row] = []
         self._held: Row | None = (
@@ -189,6 +198,7 @@ class _Table:
         ):
             row.comment = " ".join(word.text for word in words)
         self._fill_value(row)
+        row.has_unsure_limits = self._layout.has_unsure_limits
         return row
 
     def _texts(
@@ -287,10 +297,13 @@ class _Table:
     def _take(self, row: Row) -> None:
         if row.texts.get(ELSEWHERE) and not row.values:
             return  # it has a value in another column of values only
+        self._is_antibiogram = self._is_antibiogram or fold(row.name) in ANTIBIOGRAMS
         if _is_title(row) or self._is_large(row):
             self._let_go()
-            self.section = name_of(row)
+            self.section, self._is_antibiogram = name_of(row), False
             return
+        if self._is_antibiogram and row.values:
+            row.meaning = SUSCEPTIBILITIES.get(row.values[0][0], "")
         if row.comment:
             self._remark(row)
         elif row.values and row.name:
@@ -344,7 +357,7 @@ class _Table:
         text = row.values[0][0]
         parts = split_value(text)
         range_kind = read_range(row.texts.get("range", "")).kind
-        kind = read_value(parts.value).kind
+        kind = "ordinal" if row.meaning else read_value(parts.value).kind
         unit = row.texts.get("unit", "")
         is_of_heading = any(unit == each.text for each in self._layout.columns)
         has_more = (
@@ -376,6 +389,7 @@ class _Table:
         last = self._rows[-1] if self._rows else None
         return (
             (self._is_certain or last is not None)
+            and not is_administrative(row.name)
             and not is_administrative(name_of(row))
             and not row.has_colon
             and (last is None or row.base - last.base <= FAR * row.height)
