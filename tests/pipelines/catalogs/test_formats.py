@@ -165,3 +165,40 @@ def test_the_only_price_of_a_price_list_is_the_price(tmp_path: Path, heading: st
 
     assert found.product["price"] == "1.50"
     assert found.rejected == {3: "MISSING_PRICE"}
+
+
+@pytest.mark.parametrize(
+    ("table", "price", "notes"),
+    [
+        ("Brutto;UVP EUR\nS-1;Schraube;12,5;9,99\n", "9.99", []),
+        ("Brutto;Menge\nS-1;Schraube;12,5;9\n", None, ["PRICE_UNSURE"]),
+        ("Netto;Brutto\nS-1;Schraube;12,50 €;14,88 €\n", "12.50", ["PRICE_UNSURE"]),
+        ("Netto;Währung\nS-1;Schraube;12,50;EUR\n", "12.50", []),
+    ],
+)
+def test_net_or_gross_alone_is_a_price_only_with_a_currency_and_without_another_price(
+    tmp_path: Path, table: str, price: str | None, notes: list[str]
+) -> None:
+    found = read(tmp_path, f"Artikelnummer;Bezeichnung;{table}")
+
+    assert found.product.get("price") == price
+    assert found.notes == notes
+
+
+@pytest.mark.parametrize(
+    ("cells", "price", "notes"),
+    [
+        ({"net": "12.5"}, None, ["PRICE_UNSURE"]),
+        ({"net": "12.5", "currency": "EUR"}, "12.50", []),
+        ({"gross": "12.5", "price": "9.99", "currency": "EUR"}, "9.99", []),
+    ],
+)
+def test_net_or_gross_alone_is_a_price_of_an_object_on_the_same_terms(
+    tmp_path: Path, cells: dict[str, str], price: str | None, notes: list[str]
+) -> None:
+    product = {"sku": "S-1", "title": "Screw", "brand": "Example", **cells}
+
+    found = read(tmp_path, json.dumps([product]))
+
+    assert found.product.get("price") == price
+    assert found.notes == notes

@@ -1,6 +1,7 @@
 """The role of a column by its heading. The words, in many languages, are data in `headings.yaml`."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -18,6 +19,9 @@ ROLES_MIN = 2
 IDENTITIES = frozenset({"sku", "gtin", "barcode", "handle", "number", "mpn"})
 PRODUCT_ROLES = frozenset({"price", "title", "category", "brand", "sale_price", "list_price"})
 PRICES = frozenset({"price", "sale_price", "list_price"})
+BARE_PRICE = "bare_price"  # the role of a column named Net or Gross: a price, or a weight
+PRICE_UNSURE = "PRICE_UNSURE"
+CELLS_SEEN_MAX = 50  # of a column, when a currency is looked for
 # Columns by which a program names itself. In WooCommerce, Type is simple, variable or variation.
 SHOPIFY = frozenset({"handle", "variant price"})
 WOOCOMMERCE = frozenset({"regular price", "type"})
@@ -36,6 +40,7 @@ class ColumnPlan(NamedTuple):
     others: tuple[tuple[int, str], ...]
     format: str
     currency: str
+    doubts: tuple[str, ...] = ()  # sentences about columns that may be prices
 
     @property
     def width(self) -> int:
@@ -99,8 +104,10 @@ def heading_row(rows: Sequence[Sequence[str]]) -> int | None:
     return at if at is not None and is_heading(first[at]) else None
 
 
-def plan_of(headings: Sequence[str], format_: str) -> ColumnPlan:
-    """The roles of all columns, decided once for a file."""
+def plan_of(
+    headings: Sequence[str], format_: str, rows: Sequence[Sequence[str]] = ()
+) -> ColumnPlan:
+    """The roles of all columns, decided once for a file, by its headings and its first rows."""
     names = tuple(" ".join(cell.split()) for cell in headings)
     simple = {simplify(name) for name in names}
     best: dict[str, tuple[int, int]] = {}
@@ -111,6 +118,15 @@ def plan_of(headings: Sequence[str], format_: str) -> ColumnPlan:
         if role and (role not in best or rank < best[role][0]):
             best[role] = rank, at
     places = {role: at for role, (_, at) in best.items()}
+    places.pop(BARE_PRICE, None)
+    doubts: tuple[str, ...] = ()
+    bare = [at for at, name in enumerate(names) if role_of(name)[0] == BARE_PRICE]
+    if bare and not PRICES & places.keys():
+        seen = [[row[at] for row in rows[:CELLS_SEEN_MAX] if at < len(row)] for at in bare]
+        columns = [(names[at], cells) for at, cells in zip(bare, seen, strict=True)]
+        chosen, doubts = choose_bare_price(columns, has_currency="currency" in places)
+        if chosen is not None:
+            places["price"] = bare[chosen]
     format_ = _program(simple) or format_
     _lend(places, format_)
     taken = set(places.values())
@@ -123,7 +139,30 @@ def plan_of(headings: Sequence[str], format_: str) -> ColumnPlan:
         (found for role in PRICES & places.keys() if (found := currency_in(names[places[role]]))),
         "",
     )
-    return ColumnPlan(names, places, others, format_, currency)
+    return ColumnPlan(names, places, others, format_, currency, doubts)
+
+
+def choose_bare_price(
+    columns: Sequence[tuple[str, Sequence[str]]], *, has_currency: bool
+) -> tuple[int | None, tuple[str, ...]]:
+    """Which of the columns named Net or Gross is the price: the first with a currency; and what is in doubt.
+
+    Each is its heading and its cells; `has_currency` says that another column names the currency.
+    """
+    told = [at for at, each in enumerate(columns) if has_currency or _tells_currency(*each)]
+    if not told:
+        titles = ", ".join(name for name, _ in columns)
+        return None, (f"{titles}: prices or weights? No currency tells, and no price was taken",)
+    first, *others = told
+    taken = columns[first][0]
+    return first, tuple(f"{columns[at][0]} may be the price as well; {taken} was taken" for at in others)  # fmt: skip
+
+
+def _tells_currency(name: str, cells: Sequence[str]) -> bool:
+    return any(
+        currency_in(cell) or any(unicodedata.category(sign) == "Sc" for sign in cell)
+        for cell in (name, *cells)
+    )
 
 
 def _lend(places: dict[str, int], format_: str) -> None:

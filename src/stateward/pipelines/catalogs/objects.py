@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.catalogs.headings import PROGRAMS, is_heading, role_of
+from stateward.pipelines.catalogs.headings import (
+    BARE_PRICE,
+    PRICE_UNSURE,
+    PRICES,
+    PROGRAMS,
+    choose_bare_price,
+    is_heading,
+    role_of,
+)
 from stateward.pipelines.catalogs.model import CatalogReading, Observation, ProductPlace
 from stateward.pipelines.catalogs.tables import no_catalog
 from stateward.pipelines.kit.encoding import find_encoding
@@ -67,6 +75,7 @@ class ObjectMaker:
 
     def __init__(self, reading: CatalogReading) -> None:
         self._reading = reading
+        self._doubts: set[str] = set()
 
     def batches(
         self, rows: Iterator[tuple[int, int | None, PrintedCells]]
@@ -84,10 +93,14 @@ class ObjectMaker:
     def _observation(self, where: ProductPlace, cells: PrintedCells) -> Observation:
         found: dict[str, tuple[int, str]] = {}
         other: PrintedCells = {}
+        bare: PrintedCells = {}
         for name, value in cells.items():
             role, rank = role_of(name)
-            self._reading.columns.setdefault(name, role)
+            self._reading.columns.setdefault(name, "" if role == BARE_PRICE else role)
             if not value:
+                continue
+            if role == BARE_PRICE:
+                bare[name] = value
                 continue
             if not role or (role in found and found[role][0] <= rank):
                 other[name] = value
@@ -96,11 +109,26 @@ class ObjectMaker:
                 other[role] = found[role][1]
             found[role] = rank, value
         roles = {role: value for role, (_, value) in found.items()}
+        if bare and not PRICES & roles.keys():
+            self._take_bare_price(bare, roles)
+        other |= bare
         if "sku" not in roles and "number" in roles and self._reading.format not in PROGRAMS:
             roles["sku"] = roles.pop("number")
         if "title" not in roles and "handle" not in roles and "description" in roles:
             roles["title"] = roles.pop("description")
         return Observation(where, **roles, other=other)
+
+    def _take_bare_price(self, bare: PrintedCells, roles: dict[str, str]) -> None:
+        columns = [(name, [value]) for name, value in bare.items()]
+        chosen, doubts = choose_bare_price(columns, has_currency="currency" in roles)
+        for doubt in doubts:
+            if doubt not in self._doubts:
+                self._doubts.add(doubt)
+                self._reading.note(PRICE_UNSURE, doubt)
+        if chosen is not None:
+            name = columns[chosen][0]
+            self._reading.columns[name] = "price"
+            roles["price"] = bare.pop(name)
 
 
 def put_cell(cells: PrintedCells, key: str, text: str) -> None:

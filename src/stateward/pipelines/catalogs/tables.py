@@ -5,7 +5,7 @@ from itertools import compress, repeat
 from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.catalogs.headings import ColumnPlan, heading_row, plan_of
+from stateward.pipelines.catalogs.headings import PRICE_UNSURE, ColumnPlan, heading_row, plan_of
 from stateward.pipelines.catalogs.model import ROLES, CatalogReading, Observation, ProductPlace
 
 BATCH_ROWS = 500  # as many as the SDK stores in one chunk
@@ -41,7 +41,7 @@ def table_observations(
     at = None if first is None else heading_row(first.rows)
     if first is None or at is None:
         raise no_catalog("no row names a SKU, GTIN or handle beside a title or a price")
-    maker = RowMaker(plan_of(first.rows[at], reading.format), reading)
+    maker = RowMaker(plan_of(first.rows[at], reading.format, first.rows[at + 1 :]), reading)
     where = f"row {first.first + at}"
     reading.decisions.append(f"the headings are in {where}")
     rest = RowBatch(first.rows[at + 1 :], first.first + at + 1, first.lines[at + 1 :], first.sheet)
@@ -60,6 +60,8 @@ class RowMaker:
         self._known: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, str]]] = {}
         reading.format = plan.format
         reading.columns |= plan.columns()
+        for doubt in plan.doubts:
+            reading.note(PRICE_UNSURE, doubt)
         if plan.currency:
             reading.currency = plan.currency
             reading.currency_why = f"the heading of the price names {plan.currency}"
