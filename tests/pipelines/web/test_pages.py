@@ -8,6 +8,7 @@ import pytest
 
 from stateward.pipelines.web.captures import CapturedPage, decode_page
 from stateward.pipelines.web.links import link_in
+from stateward.pipelines.web.main_text import printed_date
 from stateward.workers.sdk import Completed
 from tests.pipelines.web.reading import LONG, a_page, read
 
@@ -257,3 +258,25 @@ def test_a_year_alone_does_not_give_a_page_the_first_of_january(
     (page,) = read(tmp_path, a_page(f"{sentence} {LONG * 2}")).pages
 
     assert page.get("date", "") == date
+
+
+@pytest.mark.parametrize(
+    ("html", "is_printed"),
+    [
+        ("Publié le 1er janvier 2023", True),
+        ("Publié le 1<sup>er</sup>&nbsp;janv. 2023", True),
+        ("1 de enero de 2023", True),
+        ("1º de janeiro de 2023", True),
+        ("2023年1月1日", True),
+        ("1. Jänner 2023", True),
+        ('<meta content="2023-01-01T09:00">', True),
+        ("(c) 2023 Example, 1 March 2023", False),
+        ("2023-11-05", False),
+        ("21 January 2023", False),
+        ("January 11, 2023", False),
+    ],
+)
+def test_the_first_of_january_is_believed_where_a_page_prints_it(
+    html: str, is_printed: bool
+) -> None:
+    assert printed_date("2023-01-01", html) == ("2023-01-01" if is_printed else "")

@@ -10,6 +10,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import clean_text
+from stateward.pipelines.kit.dates import MONTH_TABLE, month_names
 from stateward.pipelines.kit.failures import NO_TEXT
 from stateward.pipelines.web.captures import INVALID_HTML, CapturedPage, decode_page
 
@@ -37,6 +38,15 @@ _HIDDEN = re.compile(r"<(script|style|!--)", re.IGNORECASE)
 _LANGUAGE = re.compile(r"<html[^>]{0,500}?\blang\s*=\s*[\"']?([a-zA-Z]{2})", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]+")
+_MARKUP = re.compile(r"<[^<>]{0,500}>|&nbsp;|&#160;")
+# In every language; some decline it: `tammikuuta`.
+_JANUARY = r"(?<![^\W\d])(?:{})[^\W\d]{{0,2}}".format(
+    "|".join(
+        re.escape(name)
+        for name, number in month_names(*(line[:2] for line in MONTH_TABLE.split("\n"))).items()
+        if number == 1
+    )
+)
 # The commonest words of each language, none of which another of them has.
 _COMMON = {
     "en": "the and of to that was for with from this have are which been by",
@@ -84,7 +94,7 @@ def read_page(page: CapturedPage) -> PageText:
         text=text,
         title=_line(found.get("title", "")),
         author=_line(found.get("author", "")),
-        date=_date(found.get("date", ""), html),
+        date=printed_date(found.get("date", ""), html),
         site=_line(found.get("sitename", "")),
         language=language_of(text, said[1].lower() if said else ""),
         url=page.url or found.get("url", ""),
@@ -92,14 +102,26 @@ def read_page(page: CapturedPage) -> PageText:
     )
 
 
-def _date(date: str, html: str) -> str:
+def printed_date(date: str, html: str) -> str:
     """The date of a page; none where the library made the first of January of a year that stands alone."""
     year, _, rest = date.partition("-")
     if rest != "01-01":
         return date
-    numbers = rf"{year}\W{{0,2}}0?1\W{{0,2}}0?1(?!\d)|(?<!\d)0?1\W{{1,3}}(?:0?1|[^\W\d]{{3,9}})\W{{1,3}}{year}"
-    words = rf"[^\W\d]{{3,9}}\W{{1,3}}0?1(?:st)?\W{{1,3}}{year}"
-    return date if re.search(f"{numbers}|{words}", html) else ""
+    one = r"(?<!\d)0?1(?!\d)"
+    first = rf"{one}\W{{0,2}}(?:st|er|º|ª|°)?"
+    of = r"(?:\W{1,3}(?:de|del|of))?\W{1,3}"
+    forms = (
+        rf"(?<!\d){year}(?:([-./ ])0?1\1|\s?[年년]\s?0?1\s?[月월]\s?)0?1(?!\d)",
+        rf"(?<!\d){year}0101",
+        rf"{one}\s?([-./])\s?0?1\s?\2\s?{year}",
+        rf"{first}{of}{_JANUARY}{of}{year}",
+        rf"{_JANUARY}\W{{1,3}}{first}\W{{1,3}}{year}",
+        rf"{year}\W{{1,3}}{_JANUARY}\W{{1,3}}{one}",
+    )
+    # With the markup, which may hold the date, and without it: `1<sup>er</sup> janvier`.
+    texts = (html, _MARKUP.sub(" ", html))
+    is_printed = any(re.search("|".join(forms), text, re.IGNORECASE) for text in texts)
+    return date if is_printed else ""
 
 
 def _check_structure(html: str) -> None:
