@@ -396,3 +396,15 @@ def test_a_number_of_nines_far_outside_of_the_others_is_noted_and_two_dashes_are
     assert columns(found)["u"]["missing"] == 1
     (note,) = found.notes
     assert note.startswith("SENTINEL_VALUE: table, u: -9999 in 1 rows")
+    assert note.endswith("name it in experiments.missing_values")
+
+
+def test_the_note_on_a_number_of_nines_names_the_schema_where_the_file_has_one(
+    tmp_path: Path,
+) -> None:
+    schema: Json = {"fields": [{"name": "t", "type": "integer"}, {"name": "u", "type": "number"}]}
+
+    found = run(package("t,u\n0,20.1\n1,-9999\n2,20.3\n", schema), tmp_path)
+
+    (note,) = found.notes
+    assert note.endswith("name it in missingValues of the schema")

@@ -309,6 +309,8 @@ def process(job: Job) -> Outcome[Fields]:
 
 def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
     """Columns in which numbers of nines lie far outside of all others: instruments write them for a missing value."""
+    is_inferred = table.schema.is_inferred
+    place = "experiments.missing_values" if is_inferred else "missingValues of the schema"
     for field in table.schema.fields:
         if not field.is_numeric:
             continue
@@ -319,7 +321,7 @@ def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]])
             if others and abs(Decimal(text)) > SENTINEL_FACTOR * max(others):
                 yield (
                     f"{SENTINEL}: {table.name}, {field.name}: {text} in {texts[text]} rows often stands for a missing "
-                    "value, and is counted as one that was measured; name it in experiments.missing_values"
+                    f"value, and is counted as one that was measured; name it in {place}"
                 )
 
 
