@@ -77,8 +77,8 @@ def descendants() -> Iterator[list[str]]:
     parents = [os.getpid()]
     while parents:
         children: list[str] = []
-        for listed in Path(f"/proc/{parents.pop()}/task").glob("*/children"):
-            with suppress(OSError):  # each may have ended since
+        with suppress(OSError):  # it may have ended since
+            for listed in Path(f"/proc/{parents.pop()}/task").glob("*/children"):
                 children += listed.read_text().split()
         for child in children:
             with suppress(OSError):
