@@ -30,8 +30,13 @@ def test_a_date_that_is_printed_once_a_day_is_that_of_the_rows_below(tmp_path: P
     assert loud(read) == []
 
 
-def test_a_first_row_without_headings_and_date_is_flagged(tmp_path: Path) -> None:
-    text = ",-85.74,SPOTIFY\n20/02/2021,-120.98,IKEA LTD\n19/02/2021,-72.87,UBER TRIP\n"
+@pytest.mark.parametrize(
+    "first", [",-85.74,SPOTIFY", "21/02/2021,,SPOTIFY", "21/02/2021,8?.74,SPOTIFY"]
+)
+def test_a_first_row_without_headings_and_date_or_amount_is_flagged(
+    tmp_path: Path, first: str
+) -> None:
+    text = f"{first}\n20/02/2021,-120.98,IKEA LTD\n19/02/2021,-72.87,UBER TRIP\n"
 
     assert "ROW_UNREADABLE" in loud(read_bytes(tmp_path, text))
 

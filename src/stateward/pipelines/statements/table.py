@@ -68,7 +68,7 @@ from stateward.pipelines.statements.table_cells import (
     is_dated_amount,
     is_label,
     is_sum,
-    is_undated_row,
+    missing_part,
     only_text,
     raw_text,
 )
@@ -298,8 +298,10 @@ class StatementTable:
             found = labelled_facts(cells)
             for name, text in found.items():
                 facts.setdefault(name, text)
-            if not found and is_undated_row(layout, cells):
-                message = "the row has an amount, but no date, and stands above all that have one"
+            if not found and (part := missing_part(layout, cells)):
+                message = (
+                    f"the row has no {part} that can be read, and stands above all that have one"
+                )
                 self._problem("ROW_UNREADABLE", message, line, cells)
             elif not found and is_dated_amount(cells) and not is_about(layout, cells):
                 message = "the row has a date and an amount, but stands above the table"

@@ -32,17 +32,20 @@ def is_about(layout: ColumnLayout, cells: Sequence[str]) -> bool:
     return layout.is_headed and days > max(2, len(layout.dates) + (layout.other_date >= 0))
 
 
-def is_undated_row(layout: ColumnLayout, cells: Sequence[str]) -> bool:
-    """Whether a line above a table without headings is a row but for its date."""
-    if layout.is_headed or len(cells) != layout.width or any(map(dates.is_date, cells)):
-        return False
+def missing_part(layout: ColumnLayout, cells: Sequence[str]) -> str:
+    """What a line above a table without headings lacks to be a row: its date or its amount; "" if it is none."""
+    if layout.is_headed or len(cells) != layout.width:
+        return ""
     printed = {
         i for i, text in enumerate(cells) if money.is_amount(text) and set(text) & {".", ","}
     }
+    if any(map(dates.is_date, cells)):
+        is_row = dates.is_date(cells[layout.date]) and has_text(layout, [*cells, ""])
+        return "amount" if is_row and not printed else ""
     places = printed & set(layout.amounts)
     # A balance alone is that of the account. Beside another amount it is that of a row, even where no other row fills
     # the column of that amount.
-    return bool(places) and (len(printed) > 1 or layout.balance not in places)
+    return "date" if places and (len(printed) > 1 or layout.balance not in places) else ""
 
 
 def do_days_repeat(layout: ColumnLayout, body: Sequence[Record]) -> bool:
