@@ -53,9 +53,21 @@ def test_a_record_that_waits_in_its_running_state_is_not_taken_for_lost(seed: in
     assert simulate(seed).violations == []
 
 
-def test_a_worker_whose_rings_were_lost_looks_by_itself() -> None:
+@pytest.mark.parametrize("seed", [400_367, 3_226_916])
+def test_a_worker_whose_rings_were_lost_looks_by_itself(seed: int) -> None:
     """A real one looks every second. Here it did not, and what waited for its place was called lost."""
-    assert simulate(400_367).violations == []
+    assert simulate(seed).violations == []
+
+
+@pytest.mark.parametrize("seed", [2_008_157, 2_008_930])
+def test_a_child_that_had_begun_a_document_dies_as_one_that_had(seed: int) -> None:
+    """A real one cannot die otherwise. Here it did, and its death was not charged to the document."""
+    assert simulate(seed).violations == []
+
+
+def test_the_judge_asks_the_version_in_which_a_record_failed_for_its_retries() -> None:
+    """No retry was allowed, and a newer version that allows three heard of the failure."""
+    assert simulate(3_232_117).violations == []
 
 
 def test_work_that_was_given_back_waits_until_a_coordinator_looks() -> None:
