@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from lab.brokers import Broker, redis_program
+from lab.brokers import Broker, free_port, redis_program
 from stateward.core.errors import InvalidRequest, TransportUnreachable
 from stateward.transport.connect import connect
 from stateward.transport.engine import Parcel
@@ -82,7 +82,8 @@ def test_a_redis_is_reached_over_tls_with_a_certificate_of_the_client(tmp_path: 
 
 def test_a_cluster_and_a_sentinel_are_refused_by_name(tmp_path: Path) -> None:
     with (
-        _server("--cluster-enabled", "yes") as broker,
+        # Its nodes would speak to each other 10,000 ports higher, which not every free port allows.
+        _server("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as broker,
         pytest.raises(TransportUnreachable, match="a node of a Redis Cluster, which is not"),
     ):
         connect(broker.url, consumer="w", lease_s=9).publish("s", [Parcel("", b"a")])
