@@ -47,6 +47,7 @@ from stateward.core.model import (
 )
 from stateward.engine.history import anchor_line, lane_lines, record_line
 from stateward.storage.store import Store
+from stateward.transport import NO_WORKER
 
 STEPS_MAX = 70
 STEPS_AFTER = 6
@@ -529,8 +530,8 @@ def _pass_time(world: World) -> bool:
 
 
 def _is_given_back(world: World) -> bool:
-    """Whether work of a lost worker waits for one that has a place: a coordinator looks for that again and again."""
-    return any(not each["worker"] for each in kept_work(world.around.database))
+    """Whether lost or returned work waits for a worker with a place: a coordinator looks for that again and again."""
+    return any(each["worker"] in NO_WORKER for each in kept_work(world.around.database))
 
 
 def _recover_once_more(world: World) -> bool:
