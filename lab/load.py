@@ -31,9 +31,8 @@ from stateward.settings import Settings
 
 SENDERS = 12  # connections: enough to keep the API busy, few enough to leave the cores to it
 READ_EVERY_S = 0.02
-WARM_UP = (
-    60  # uploads before anything is counted: children start, modules are imported, plans are made
-)
+# Uploads before anything is counted: children start, modules are imported, plans are made.
+WARM_UP = 60
 END_S = 600.0  # what has not ended by then is reported as not ended
 FLAT_MIB = 32  # caches and pools may fill; more than that in a burst of 10,000 would be a leak
 BOUNDARY = b"stateward-load"

@@ -72,9 +72,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     slots: int  # how much a worker takes at once
     nth: int  # the how manieth time at the point counts
     hands_over: bool = False  # submissions are dispatched with their records where they can be
-    has_upkeep: bool = (
-        False  # people erase and hold records, and rules of retention delete what is old
-    )
+    # People erase and hold records, and rules of retention delete what is old.
+    has_upkeep: bool = False
 
     @property
     def needs_several(self) -> bool:

@@ -27,9 +27,8 @@ from stateward.settings import Settings
 from tests.apps import Maker
 from tests.cli.shell import Shell
 
-PAGE_BYTES = (
-    4096  # the smallest piece that makes sense: a new store is smaller than one of the usual size
-)
+# The smallest piece that makes sense: a new store is smaller than one of the usual size.
+PAGE_BYTES = 4096
 STATEMENT = b"Date;Text;Amount\n2026-01-05;Bakery;-1,00\n"
 
 

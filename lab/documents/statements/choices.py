@@ -63,9 +63,8 @@ class Choice(msgspec.Struct, kw_only=True):
     has_watermark: bool = False
     has_outside: bool = False  # text outside the crop box
     has_noise: bool = True  # a footer with dates and amounts
-    heads: str = (
-        "one"  # "one", "two" (lines), "left" (over figures set right), "both" (two languages)
-    )
+    # "one", "two" (lines), "left" (over figures set right), "both" (two languages).
+    heads: str = "one"
     repeats_heads: bool = True
     order: str = "usual"  # "text_last", "date_second", "balance_first"
     kind: str = "table"  # "titles" (tables by kind of movement), "checks" (three side by side)

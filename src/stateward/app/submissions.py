@@ -36,9 +36,8 @@ from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, new_traceparent
 if TYPE_CHECKING:
     from stateward.app.editions import Editions, OtherHints
 
-STORED_AT_ONCE = (
-    8  # files that wait for the disk at the same time; it makes several durable with one write
-)
+# Files that wait for the disk at the same time; it makes several durable with one write.
+STORED_AT_ONCE = 8
 
 
 class Submissions:

@@ -50,9 +50,8 @@ SCHEMES = ("s3", "gs", "az")
 PART_BYTES = 8 << 20
 PARTS_AT_ONCE = 4  # with PART_BYTES this is the memory that a transfer takes
 PARTS_MAX = 10_000
-READ_TRIES_MAX = (
-    3  # of a part that was cut off in the middle; failed requests are repeated by the client itself
-)
+# Of a part that was cut off in the middle; failed requests are repeated by the client itself.
+READ_TRIES_MAX = 3
 RETRIES_MAX = 4
 CONNECT_S = 5.0
 # A copy that was used so shortly before the newest one is not removed: its reader may not have opened it yet.

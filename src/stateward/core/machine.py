@@ -25,9 +25,8 @@ from stateward.core.retry import Retry
 
 Kind: TypeAlias = Literal["ready", "running", "suspended", "failed", "terminal"]
 KINDS: tuple[Kind, ...] = ("ready", "running", "suspended", "failed", "terminal")
-TIMEOUT_DEFAULT_S = (
-    3600.0  # long enough for a slow stage, short enough that a hung one is noticed the same day
-)
+# Long enough for a slow stage, short enough that a hung one is noticed the same day.
+TIMEOUT_DEFAULT_S = 3600.0
 
 SOURCE_TYPE = "source_type"  # the label that says what a document is
 RETRY_REQUESTED = "retry.requested"

@@ -34,9 +34,8 @@ HELD = "held"  # waits before an external stage until its driver requests the st
 # A label that is stored with records and set over HTTP: who says when a stage runs.
 SEQUENCING, OUTSIDE, AUTO = "sequencing", "outside", "auto"
 TRACE = "trace"  # the W3C traceparent of the request that created a record
-NOTES = (
-    "notes"  # the fact by which a stage says what a person should look at; the record exposes it
-)
+# The fact by which a stage says what a person should look at; the record exposes it.
+NOTES = "notes"
 
 # The fact by which a stage says that its result is wrong or incomplete: codes. Until a person has decided about it, the
 # record is flagged.

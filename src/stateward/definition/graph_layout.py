@@ -33,9 +33,8 @@ GAP, MARGIN, BAR_GAP, ZONE_PADDING = 30, 24, 26, 20
 TRACK, PORT, PORTS_MAX = 14, 16, 4
 ARROW = 8
 BAR_NEIGHBOURS_MIN = 3  # fewer neighbours than this are easier to follow as ordinary lines
-PLACEMENTS_MAX = (
-    400  # every placement is laid out and costed, which a very large machine cannot afford
-)
+# Every placement is laid out and costed, which a very large machine cannot afford.
+PLACEMENTS_MAX = 400
 
 # How much a state of each kind adds to a path's claim to be the spine, and how hard each shape of line is to follow.
 WORTH = {"ready": 2, "running": 2, "terminal": 1, "suspended": -1, "failed": -4}

@@ -17,12 +17,10 @@ from stateward.storage.worker_keys import WorkerKey, WorkerKeys
 from stateward.transport.credentials import allows, is_signed
 from stateward.transport.messages import Envelope
 
-FRESH_S = (
-    1.0  # how long what was read of the credentials counts: a revoked one is believed for no longer
-)
-NOTE_EVERY_S = (
-    60.0  # one entry of the audit log for each sender and reason: a flood must not become its own
-)
+# How long what was read of the credentials counts: a revoked one is believed for no longer.
+FRESH_S = 1.0
+# One entry of the audit log for each sender and reason: a flood must not become its own.
+NOTE_EVERY_S = 60.0
 HEARTBEAT_AGE_S = 300.0  # clocks of two machines may differ by as much
 SENDERS_MAX = 1000
 TEXT_MAX = 200

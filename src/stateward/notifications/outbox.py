@@ -41,9 +41,8 @@ from stateward.notifications.messages import (
 from stateward.notifications.sending import WebhookResponse
 from stateward.storage.database import Database, Row, log_end
 
-BATCH_MAX = (
-    1000  # transitions of one transaction: some milliseconds of work under the lock of the cursor
-)
+# Transitions of one transaction: some milliseconds of work under the lock of the cursor.
+BATCH_MAX = 1000
 PAGE_MAX = 1000
 REPLAY_MAX = 10_000
 PRUNE_MAX = 1000

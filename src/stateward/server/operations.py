@@ -58,9 +58,8 @@ from stateward.server.upload_stream import Archive, Form, RefusedMember, UploadR
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.outputs import StoredChunks
 
-LOOK_PAUSE_S = (
-    0.03  # changes come in bursts: one look after a burst instead of one after each change
-)
+# Changes come in bursts: one look after a burst instead of one after each change.
+LOOK_PAUSE_S = 0.03
 CHUNKS_AT_ONCE = 4
 EVENT_CHARS_MAX = 100
 UPLOADED = "upload"  # the name of the log that says how a document came in, whatever its machine

@@ -22,13 +22,11 @@ from stateward.core.errors import StoreError
 from stateward.storage.database import Cell, ColumnType, Row
 
 PREPARED_MAX = 500  # statements per connection; the server keeps the plan of each in memory
-READS_MAX = (
-    8  # of what the server sends unasked: a flood of it must not keep a caller from its statement
-)
+# Of what the server sends unasked: a flood of it must not keep a caller from its statement.
+READS_MAX = 8
 
-QUEUE_MAX = (
-    16  # statements that wait for the next one with a result; each holds the rows of one insert
-)
+# Statements that wait for the next one with a result; each holds the rows of one insert.
+QUEUE_MAX = 16
 
 Param: TypeAlias = bytes | None
 

@@ -72,16 +72,14 @@ from stateward.storage.postgres_sql import (
 )
 
 RUNNER_ROLE = "stateward_runner"
-TURN_LOCK = (
-    0x54_75_72_6E  # "Turn": with a second number, so it is another lock than that of migrations
-)
+# "Turn": with a second number, so it is another lock than that of migrations.
+TURN_LOCK = 0x54_75_72_6E
 CONNECT_S = 10.0
 CONNECT_TRIES_MAX = 5
 CONNECT_PAUSE_S = 0.1  # doubled from try to try
 LOCK_S = 30  # a commit takes milliseconds: a longer wait means that a process hangs
-TRANSACTION_IDLE_S = (
-    15.0  # a process that is stopped in a transaction must not hold its rows for ever
-)
+# A process that is stopped in a transaction must not hold its rows for ever.
+TRANSACTION_IDLE_S = 15.0
 COPY_ROWS_MIN = 16  # up to here a prepared statement is cheaper: COPY takes two round trips, and is parsed each time
 WAKEUP_PAUSE_S = 0.5  # between attempts to listen again, while the server is away
 

@@ -14,9 +14,8 @@ from stateward.storage.libpq import Session, check_text
 from stateward.storage.migrations import Migration, migrations
 from stateward.storage.postgres_sql import SCHEMA
 
-VERSION_MIN = (
-    130_000  # the oldest that was supported when this was written, and the oldest that is tested
-)
+# The oldest that was supported when this was written, and the oldest that is tested.
+VERSION_MIN = 130_000
 MIGRATION_LOCK = 0x53_74_57_64  # "StWd", as in the header of our SQLite files: an advisory lock has a number for a name
 NETWORK = {  # a server that disappeared is noticed within half a minute; unix sockets ignore these
     "keepalives_idle": "10",

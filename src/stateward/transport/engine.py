@@ -17,14 +17,12 @@ import msgspec
 from stateward.core.errors import TransportFull, TransportUnreachable
 
 GROUP = "stateward"  # the one group of consumers of each stream
-DEPTH_MAX = (
-    10_000  # messages of one stream that are not settled yet: a publisher has to wait beyond it
-)
+# Messages of one stream that are not settled yet: a publisher has to wait beyond it.
+DEPTH_MAX = 10_000
 # A request that is not answered within this: the server is away.
 ANSWER_S_MIN, ANSWER_S_MAX = 2.0, 5.0
-DEAD_LETTERS_MAX = (
-    10_000  # the oldest are dropped: they are for people to read, not for programs to work off
-)
+# The oldest are dropped: they are for people to read, not for programs to work off.
+DEAD_LETTERS_MAX = 10_000
 
 
 class Parcel(msgspec.Struct, frozen=True, gc=False):

@@ -26,9 +26,8 @@ CHUNK_BYTES = 256 * 1024
 LINE_BYTES_MAX = (
     1024 * 1024
 )  # of the protocol's own lines; the longest is what the server says of itself
-IDLE_S = (
-    1.0  # after which a connection is looked at before it is used: the server may have closed it
-)
+# After which a connection is looked at before it is used: the server may have closed it.
+IDLE_S = 1.0
 NO_SUBSCRIPTION = b"Permissions Violation for Subscription"
 NO_HEADERS: Mapping[str, str] = {}
 NOTHING_YET = (BlockingIOError, TimeoutError, ssl.SSLWantReadError)

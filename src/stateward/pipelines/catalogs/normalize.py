@@ -40,9 +40,8 @@ from stateward.pipelines.catalogs.sale_dates import sale_period
 from stateward.pipelines.catalogs.tables import LONG_ROW
 from stateward.workers.sdk import Batch, Job, Outcome
 
-NORMALIZER_VERSION = (
-    1  # to be increased by a change after which the same observations give other products
-)
+# To be increased by a change after which the same observations give other products.
+NORMALIZER_VERSION = 1
 BATCH_ROWS = 250
 BATCH_CHARS = 100_000  # of descriptions: a batch must fit into a chunk of 256 KiB
 REJECTED_KEPT_MAX = 5_000

@@ -36,9 +36,8 @@ SCAN_CAP = 78  # of a value that OCR read: a digit may be another, and nothing p
 QUOTE_CHARS_MAX = 100
 SENTENCE_CHARS_MAX = 500
 OPEN, CLOSE = "⟦", "⟧"  # around the value, in the text that patterns with `is_marked` see
-PROSE_WORDS = (
-    9  # a line with so many words is part of a paragraph, and its sentence goes on in the next
-)
+# A line with so many words is part of a paragraph, and its sentence goes on in the next.
+PROSE_WORDS = 9
 
 _SPACED = re.compile(r"(?<!\S)(?:[A-ZÄÖÜ]\s){3,}[A-ZÄÖÜ](?!\S)")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")

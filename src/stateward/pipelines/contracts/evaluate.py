@@ -60,9 +60,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     cpu_ms: float
     misses: list[Miss]
     code: str = ""  # of a failure
-    is_truth_printed: bool = (
-        True  # no if the document prints no true value of any required field that is wrong
-    )
+    # No if the document prints no true value of any required field that is wrong.
+    is_truth_printed: bool = True
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):

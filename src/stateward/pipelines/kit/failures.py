@@ -30,9 +30,8 @@ def recode(codes: Mapping[str, str]) -> Iterator[None]:
         raise FatalFailure(error.message, code=codes[error.code]) from error
 
 
-DAMAGED_FILE = (
-    "DAMAGED_FILE"  # a flag: the file was read as far as that goes, and something may be missing
-)
+# A flag: the file was read as far as that goes, and something may be missing.
+DAMAGED_FILE = "DAMAGED_FILE"
 
 
 @contextmanager

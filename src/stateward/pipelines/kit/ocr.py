@@ -48,9 +48,8 @@ OVERLAP = 96  # pixels that two bands share: lines that are higher are found by 
 WIDTH_FULL, WIDTH_MAX, REDUCED_MIN = 1280, 1984, 0.6
 SIDE_MIN = 736  # a smaller picture is enlarged for detection, at most twice
 SCALE_MAX = 2.0
-SURVEY_PIXELS = (
-    400_000  # of the first look at the whole page: is it upright, has it very large letters
-)
+# Of the first look at the whole page: is it upright, has it very large letters.
+SURVEY_PIXELS = 400_000
 LARGE = 0.5  # of the overlap: text that high is taken from the survey, as bands might cut it
 RUNS_DOWN = 1.5  # a box so many times higher than wide holds a line that runs downwards
 VOTES_MAX = 9  # lines that are asked whether they stand on their head

@@ -34,9 +34,8 @@ from stateward.pipelines.literature.text import Piece, join_lines, paper_of
 FORMAT = "pdf"
 LARGE_MIN = 1.12  # of the usual height: a heading; fonts of running text differ by less
 GAP_MIN = 0.75  # of the height between two lines: a new paragraph
-INDENT_MIN = (
-    0.6  # of the height: a line that begins so far right of the one above starts a paragraph
-)
+# Of the height: a line that begins so far right of the one above starts a paragraph.
+INDENT_MIN = 0.6
 MARGIN = 0.1  # of the page height, above and below: where pages repeat themselves
 REPEATED_MIN = 3  # pages
 TITLE_WITHIN = 0.55  # of the first page, from the top

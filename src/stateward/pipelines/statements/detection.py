@@ -11,9 +11,8 @@ SOURCE_TYPES = {
     "picture": "bank_scan",
 }  # fmt: skip
 CONFIDENCES = {"pdf": 20, "csv": 20, "sheet": 20, "html": 5, "picture": 5}
-SAVED_AS_SHEET = (
-    60  # a page under the name of a spreadsheet: only downloads of banks and shops are that
-)
+# A page under the name of a spreadsheet: only downloads of banks and shops are that.
+SAVED_AS_SHEET = 60
 OWN_FORMAT = 95  # only banks write these
 
 

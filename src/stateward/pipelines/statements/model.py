@@ -77,9 +77,8 @@ class StatementSection(msgspec.Struct, frozen=True, kw_only=True):
     period_from: str = ""
     period_to: str = ""
     totals: dict[str, str] = {}  # "debits", "credits", "count", "debit_count", "credit_count"
-    is_accounted: bool = (
-        False  # PDF: every amount on its pages is one of a row, a balance or a total
-    )
+    # PDF: every amount on its pages is one of a row, a balance or a total.
+    is_accounted: bool = False
     terms: ReadingTerms
     rows: Iterable[StatementRow]  # a stream where files may be long
 

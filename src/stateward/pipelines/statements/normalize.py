@@ -44,9 +44,8 @@ from stateward.pipelines.statements.reconcile import (
 from stateward.pipelines.statements.rules import CleaningRules, rules_of
 from stateward.workers.sdk import Batch, Job, Outcome
 
-NORMALIZER_VERSION = (
-    2  # to be increased by a change after which the same observations give other transactions
-)
+# To be increased by a change after which the same observations give other transactions.
+NORMALIZER_VERSION = 2
 BATCH_ROWS = 500
 REJECTED_KEPT_MAX = 1000
 LOGGED_MAX = 100

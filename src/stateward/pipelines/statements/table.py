@@ -98,9 +98,8 @@ class StatementTable:
         self._short_lines: list[int] = []
         self._make: Callable[[int, list[str]], StatementRow]
         self._do_dates_differ = False  # of bookings and of the column that stands in for them
-        self._do_days_repeat = (
-            False  # whether a date is printed although the row above has the same
-        )
+        # Whether a date is printed although the row above has the same.
+        self._do_days_repeat = False
         self._borrowed = 0  # rows with the date of the row above
 
     def section(self) -> StatementSection:

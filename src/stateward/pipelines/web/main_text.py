@@ -19,9 +19,8 @@ META_CHARS_MAX = 500
 # libxml2 drops what is deeper than 256 levels, and real pages stay below 40: a refusal says more than half a text.
 DEPTH_MAX = 250
 TAGS_MIN = 1
-MAIN_CHARS_MIN = (
-    80  # a main text that is shorter may be a notice: the whole text of the page is then taken
-)
+# A main text that is shorter may be a notice: the whole text of the page is then taken.
+MAIN_CHARS_MIN = 80
 # A day after every page: the library would otherwise take today, and give another date tomorrow.
 LAST_DAY = "2099-12-31"
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})")

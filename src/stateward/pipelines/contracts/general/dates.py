@@ -7,9 +7,8 @@ from stateward.pipelines.kit.date_finder import DateFinder, FoundDate
 from stateward.pipelines.kit.dates import month_names
 
 YEARS = (1950, 2099)
-CENTURY_PIVOT = (
-    50  # contracts of the fifties and sixties are among the samples, none of the fifties to come
-)
+# Contracts of the fifties and sixties are among the samples, none of the fifties to come.
+CENTURY_PIVOT = 50
 ORDINALS = words("ordinals")
 
 _MONTHS = month_names("de", "en")

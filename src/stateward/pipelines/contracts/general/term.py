@@ -19,9 +19,8 @@ from stateward.pipelines.kit.date_finder import FoundDate
 from stateward.pipelines.kit.windows import windows
 
 SCORE_MIN = 2.5
-SCORE_EXPIRY = (
-    4.5  # of a day on which the contract ends: less than a duration that is plainly its term
-)
+# Of a day on which the contract ends: less than a duration that is plainly its term.
+SCORE_EXPIRY = 4.5
 SCORE_STATED = 3.5  # of a duration that counts where two contradict each other
 THEN_CHARS = 240
 DURATIONS_MAX = 1500  # that are looked at

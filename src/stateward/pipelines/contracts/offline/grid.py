@@ -11,9 +11,8 @@ from typing import NamedTuple
 from stateward.pipelines.kit.documents import TextLine, TextPage, split_lines
 
 COLUMN_WIDTH = 5.0  # of a character, where there are no boxes
-TAB_WIDTH = (
-    1000.0  # of a cell of a table without boxes: the cells of two rows stand over each other
-)
+# Of a cell of a table without boxes: the cells of two rows stand over each other.
+TAB_WIDTH = 1000.0
 LINE_HEIGHT = 12.0
 OVERLAP_MIN = 0.3
 CELLS_MAX = 20_000

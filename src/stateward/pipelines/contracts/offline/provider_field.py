@@ -28,9 +28,8 @@ OTHERWISE = 0.12  # score of a name that has the label of another role
 HEAD, BETWEEN, CLOSING, ANYWHERE, UNKNOWN_HEAD = 0.84, 0.92, 0.7, 0.45, 0.62
 LETTERHEAD = "in the letterhead"
 NAME_CHARS_MAX = 80
-LONGER_NAME_CAP = (
-    78  # confidence of a known name that is part of a longer one: it may be another company
-)
+# Confidence of a known name that is part of a longer one: it may be another company.
+LONGER_NAME_CAP = 78
 CALLED, CALLED_CHARS = 0.95, 160
 
 _ARTICLE = re.compile(r"\s*(?:(?:ist|is|die|der|das|the|dem|den)\s+)*", re.IGNORECASE)

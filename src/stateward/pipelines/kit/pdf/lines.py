@@ -19,9 +19,8 @@ OVERLAP_MAX = 0.3  # of the height: words that overlap more are printed over eac
 CELL_GAP = 0.62  # of the height: a wider gap starts a new cell
 MARGIN_TOP, MARGIN_BOTTOM = 0.14, 0.12  # of the page height: where pages repeat themselves
 REPEATED_MIN = 0.6  # of all pages
-LONG_WORDS_MIN = (
-    5  # a run of so many words is a sentence of the bank, not the text of two equal rows
-)
+# A run of so many words is a sentence of the bank, not the text of two equal rows.
+LONG_WORDS_MIN = 5
 HUGE_MIN = 2.6  # of the median height: a word that large may be a watermark
 LINES_ACROSS_MIN = 4  # words of other lines that a watermark covers
 COUNTER_WORDS_MAX = 5

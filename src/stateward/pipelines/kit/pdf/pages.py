@@ -35,9 +35,8 @@ from stateward.pipelines.kit.pdf.visibility import HEIGHT_MIN, PageInk, form_val
 PAGES_MAX = 2000
 CHARS_PER_PAGE_MAX = 300_000
 CHARS_PER_PAGE_MIN = 40  # a page with fewer is a scan or damaged: a page of text has hundreds
-READABLE_MIN = (
-    0.6  # share of glyphs with a character; fonts without a character map show only shapes
-)
+# Share of glyphs with a character; fonts without a character map show only shapes.
+READABLE_MIN = 0.6
 ANGLE_MAX = 0.06  # radians (3.4 degrees); scans are skewed less, watermarks rotated more
 GAP_MAX = 0.14  # of the glyph height; a wider gap separates two words
 WIDTH_MAX = 0.95  # of the height, per glyph: no font is that wide, so such a word hides a gap
@@ -77,9 +76,8 @@ class PdfPage(msgspec.Struct):
     chars: int = 0
     readable: int = 0
     is_picture: bool = False  # it shows an image and hardly any text
-    turned: str = (
-        ""  # words that are rotated against the page, and stamps: each run on a line of its own
-    )
+    # Words that are rotated against the page, and stamps: each run on a line of its own.
+    turned: str = ""
 
 
 def read_pages(

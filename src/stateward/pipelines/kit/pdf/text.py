@@ -24,9 +24,8 @@ from stateward.pipelines.kit.pdf.pages import (
 )
 
 RAISED_HEIGHT_MAX = 0.85  # of the line: a word that small may be raised, like the letters of 3rd
-CELL_GAP = (
-    1.0  # of the height: a wider gap separates two cells; between words of prose it is about 0.3
-)
+# Of the height: a wider gap separates two cells; between words of prose it is about 0.3.
+CELL_GAP = 1.0
 GUTTER_MIN = 9.0  # points between two columns; blanks of justified prose stay below
 GUTTER_STEP = 4  # points: how finely the position of the gutter is looked for
 COLUMN_LINES_MIN = 6

@@ -26,9 +26,8 @@ from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import column_of
 
-COLUMN_SHARE = (
-    0.6  # of all rows: words that so many have are a column of their own, such as a method
-)
+# Of all rows: words that so many have are a column of their own, such as a method.
+COLUMN_SHARE = 0.6
 TEXT_CHARS_MAX = 120
 EARLIER_NEAR = 20.0  # points beside a heading for earlier results
 

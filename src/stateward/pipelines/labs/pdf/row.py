@@ -35,9 +35,8 @@ class Row(msgspec.Struct):
     has_unread: bool = False  # a cell of it is in no field, and may be part of the result
     has_unsure_limits: bool = False  # by columns whose headings are not known
     meaning: str = ""  # of the value, where only the table tells it
-    awaits_range: bool = (
-        False  # a line below says "reference interval:", and the next one may give it
-    )
+    # A line below says "reference interval:", and the next one may give it.
+    awaits_range: bool = False
 
 
 def name_of(row: Row) -> str:

@@ -123,9 +123,8 @@ class _Table:
         self._is_antibiogram = layout.is_antibiogram
         self._is_certain = is_certain  # its headings stand above it, and not on an earlier page
         self._rows: list[Row] = []
-        self._held: Row | None = (
-            None  # a name whose value may follow on the next line, or a section
-        )
+        # A name whose value may follow on the next line, or a section.
+        self._held: Row | None = None
         self._pitch = 0.0
 
     def read(self, body: Lines) -> list[Row]:

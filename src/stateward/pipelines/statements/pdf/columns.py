@@ -73,9 +73,8 @@ class TableHeading(msgspec.Struct):
     has_cents: bool = False  # nearly all amounts below it print two decimals
     has_day_months: bool = True  # dates below it may be written 02.10
     is_inferred: bool = False  # roles of its money columns are inferred, not read
-    has_open_dates: bool = (
-        False  # beside its dates stand others, of which no name says what they are
-    )
+    # Beside its dates stand others, of which no name says what they are.
+    has_open_dates: bool = False
     has_unread_dates: bool = False  # rows begin with numbers that may be dates of another kind
     has_day_lines: bool = False  # dates stand on lines of their own, above the rows of their day
 
