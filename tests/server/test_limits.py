@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from litestar import Litestar, Request, Response, post
 from litestar.connection import ASGIConnection
 
 from stateward.engine.system import raise_open_files
@@ -25,12 +26,17 @@ from stateward.server.connections import (
     Connections,
 )
 from stateward.server.paging import list_name
-from stateward.server.strict import DEPTH_MAX
+from stateward.server.problems import ClientGone
+from stateward.server.strict import DEPTH_MAX, ApiRequest
 from stateward.server.throttle import LIMITS, WINDOW_S, Failures, account_of, address_of
 from stateward.settings.server import ApiSettings
 from tests.server.api_client import ApiClient, problem, serving, settings_at, statement
 
 NUMBERS = count(1000)
+CHUNKED = (
+    b"POST /records/none/cancel HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
 R1 = {"record_id": "R1", "version": 1}
 
 
@@ -294,12 +300,96 @@ def test_a_stream_hears_that_its_reader_left_whatever_was_asked_after_it(ahead: 
         b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"POST /uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n",
+        b"GET /healthz HTTP/1.1\nHost: localhost\n\n",
+        b"GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n",
+        b"GET http://elsewhere/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET ftp://localhost/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /healthz#part HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /" + b"a" * 65_600 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        CHUNKED.replace(b"chunked", b"gzip, chunked") + b"2\r\n{}\r\n0\r\n\r\n",
+        CHUNKED.replace(b"chunked", b"xchunked") + b"2\r\n{}\r\n0\r\n\r\n",
+        CHUNKED + b"0x2\r\n{}\r\n0\r\n\r\n",
+        CHUNKED + b"2\n{}\n0\n\n",
+        CHUNKED + b"2\r\n{}xx0\r\n\r\n",
     ],
 )
 def test_a_request_that_two_servers_could_read_differently_is_400(
     shared: ApiClient, head: bytes
 ) -> None:
-    assert ask(shared, head).startswith(b"HTTP/1.1 400 ")
+    said = ask(shared, head)
+
+    fields, _, body = said.partition(b"\r\n\r\n")
+    assert fields.startswith(b"HTTP/1.1 400 ")
+    assert b"\r\nContent-Type: application/problem+json\r\n" in fields
+    assert json.loads(body)["type"].endswith(":invalid-request")  # and nothing after it
+
+
+def test_a_whole_address_of_the_host_that_is_named_is_taken(shared: ApiClient) -> None:
+    said = ask(
+        shared,
+        b"GET http://localhost/healthz HTTP/1.1\r\nHost: LOCALHOST\r\nConnection: close\r\n\r\n",
+    )
+
+    assert said.startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_answer_to_what_came_before_is_never_that_of_what_follows() -> None:
+    # The first request is whole and under way: to say 400 of it would be a lie about what it did.
+    async def play() -> bytes:
+        protocol, transport = made(Connections(ApiSettings()))
+        protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await asyncio.sleep(0)
+        protocol.data_received(b"GARBAGE\r\n\r\n")
+        assert transport.is_aborted
+        return bytes(transport.written)
+
+    assert asyncio.run(play()) == b""
+
+
+def test_what_is_no_http_is_logged_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[object] = []
+
+    async def play() -> None:
+        own = Connections(ApiSettings())
+        monkeypatch.setattr(own._log, "warning", lambda _, **facts: lines.append(facts["count"]))
+        protocol, _ = made(own)
+        for now in (1000.0, 1001.0, 1002.0, 1061.0):
+            own.note_invalid(protocol, now)
+
+    asyncio.run(play())
+
+    assert lines == [1, 3]
+
+
+def test_a_client_that_leaves_within_its_body_is_no_fault_of_ours() -> None:
+    raised: list[Exception] = []
+
+    @post("/")
+    async def read(request: Request[Any, Any, Any]) -> None:
+        await request.body()
+
+    def answer(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+        raised.append(error)
+        return Response(b"")
+
+    async def leaves() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def send(_: object) -> None: ...
+
+    app = Litestar([read], request_class=ApiRequest, exception_handlers={Exception: answer})
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b""}
+
+    asyncio.run(app(cast("Any", scope), cast("Any", leaves), cast("Any", send)))
+
+    assert [type(each) for each in raised] == [ClientGone]
+
+
+@pytest.mark.parametrize("address", ["/records/%ff", "/records?q=%ff%fe", "/machines?%ff=1"])
+def test_an_address_that_is_no_utf_8_is_400(shared: ApiClient, address: str) -> None:
+    head = f"GET {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    assert ask(shared, head.encode()).startswith(b"HTTP/1.1 400 ")
 
 
 def test_an_upload_that_offers_another_protocol_is_read_whole(shared: ApiClient) -> None:

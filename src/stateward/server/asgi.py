@@ -57,7 +57,6 @@ from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
 from stateward.server.short_ids import find_records
 from stateward.server.strict import ApiRequest, note_queries
-from stateward.server.upload_stream import ClientGone
 from stateward.settings import Settings
 
 # Modules whose routes are loaded with them.
@@ -254,8 +253,6 @@ def _refusal(error: Exception) -> Refusal:
             return error
         case StatewardError():
             return refusal_of(error)
-        case ClientGone():
-            return Refusal("invalid-request", "the client went away")
         case NotFoundException():
             return Refusal("not-found", "there is nothing at this address; see /openapi.json")
         case MethodNotAllowedException():

@@ -30,7 +30,7 @@ from stateward.server.listening import LOOPBACK, is_loopback
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
 from stateward.server.short_ids import complete_ids
-from stateward.server.strict import check_query
+from stateward.server.strict import check_address_text, check_query
 from stateward.server.throttle import account_of, address_of
 from stateward.settings.server import ApiSettings
 from stateward.storage.audit import KEY_REFUSED, AuditEntry
@@ -119,6 +119,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     method = connection.scope.get("method", "")
     if method == OPTIONS:
         raise OptionsAsked(_methods(connection))
+    check_address_text(connection)
     check_query(connection, handler)
     if handler.opt["right"] == ANYBODY:
         return

@@ -8,9 +8,11 @@ nothing more. The parser (llhttp, by httptools) is fast and sets no limits: thos
 """
 
 import asyncio
+import re
 import resource
 from collections import OrderedDict, deque
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import httptools
@@ -18,6 +20,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from stateward import telemetry
+from stateward.server.problems import Refusal
 from stateward.settings.server import ApiSettings
 
 SWEEP_S = 1.0
@@ -29,14 +33,31 @@ OPEN_FILES_RESERVED = 256
 HEAD_BYTES_MAX = 64 << 10
 # Requests that a client sends before it has heard the answers: each is kept until those before it are answered.
 PIPELINED_MAX = 32
-INVALID = (
-    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 30\r\n"
-    b"Connection: close\r\n\r\nInvalid HTTP request received."
-)
+SCHEMES = frozenset({b"http", b"https"})
+VERSIONS = frozenset({"1.0", "1.1"})
+# Of what cannot be read there is a line in the log no more often than this: anyone can send thousands a second.
+INVALID_LOGGED_S = 60.0
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
-    b"Connection: close\r\n\r\n"
+
+
+def _last_answer(refusal: Refusal) -> bytes:
+    """A refusal as it is sent before a connection is closed, where no application has its say."""
+    answer = refusal.answer()
+    fields = {
+        **answer.headers,
+        "Content-Length": str(len(answer.body)),
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        "Connection": "close",
+    }
+    lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join((*lines, "", "")).encode("ascii") + answer.body
+
+
+INVALID = _last_answer(Refusal("invalid-request", "this is not a valid request of HTTP/1.1"))
+FULL = _last_answer(
+    Refusal("unavailable", "all connections are busy; try again", headers={"Retry-After": "1"})
 )
 
 
@@ -55,6 +76,9 @@ class Connections:
         )
         self.refused = 0
         self.displaced = 0
+        self.invalid = 0
+        self._log = telemetry.log("api")
+        self._logged_at = -INVALID_LOGGED_S
         self._idle: OrderedDict[BoundedProtocol, None] = OrderedDict()
         self._busy: set[BoundedProtocol] = set()
 
@@ -92,6 +116,17 @@ class Connections:
         self._idle.pop(protocol, None)
         self._busy.discard(protocol)
 
+    def note_invalid(self, protocol: "BoundedProtocol", now: float) -> None:
+        """A connection has sent what is no HTTP."""
+        self.invalid += 1
+        if now - self._logged_at >= INVALID_LOGGED_S:
+            self._logged_at = now
+            address = None if protocol.client is None else protocol.client[0]
+            self._log.warning(
+                "a request is not valid HTTP, and was refused", address=address, count=self.invalid
+            )
+            self.invalid = 0
+
     def sweep(self, now: float) -> None:
         """Close what is too slow."""
         for protocol in [each for each in (*self._idle, *self._busy) if each.is_late(now)]:
@@ -128,6 +163,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Bytes since the last head or piece of a body."""
         self._is_in_head = False
         self._hosts = 0
+        self._host = b""
         self._cycles: deque[RequestResponseCycle] = deque()
         """Requests that are not answered yet: the one under way and those sent ahead."""
 
@@ -198,7 +234,7 @@ class BoundedProtocol(HttpToolsProtocol):
             except httptools.HttpParserUpgrade as upgrade:
                 data = self._head_without_upgrade() + data[upgrade.args[0] :]
             except httptools.HttpParserError:
-                self.logger.warning("Invalid HTTP request received.")
+                self._own.note_invalid(self, self.loop.time())
                 self._refuse(INVALID)
                 data = b""
 
@@ -221,33 +257,50 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _refuse(self, answer: bytes) -> None:
         """End it with an answer, unless that of a request before it is under way."""
-        if self.is_busy:
+        if self.is_busy and not self._is_half_read:
             self.drop()
         else:
+            for cycle in self._cycles:
+                cycle.disconnected = True  # what it would say comes too late
             self.transport.write(answer)
             self.transport.close()
+
+    @property
+    def _is_half_read(self) -> bool:
+        """Whether the only request that is not answered is one whose body is not whole, so that nothing was done."""
+        cycle = self.cycle
+        is_alone = [each for each in self._cycles if not each.response_complete] == [cycle]
+        return is_alone and cycle.more_body and not cycle.response_started
 
     # Called by the parser
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
         super().on_message_begin()
-        self._is_in_head, self._hosts = True, 0
+        self._is_in_head, self._hosts, self._host = True, 0, b""
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A field of the head; those that follow a body are not let into what was said before it."""
         if self._is_in_head:
             super().on_header(name, value)
-            self._hosts += name.lower() == b"host"
+            match name.lower():
+                case b"host":
+                    self._hosts += 1
+                    self._host = value
+                case b"transfer-encoding" if value.strip().lower() != b"chunked":
+                    # The parser takes others before it and leaves them in the body, which is then another one.
+                    raise ValueError("an encoding that this server does not know")
 
     def on_headers_complete(self) -> None:
         """Begin the request. It must name one host (RFC 9112, 3.2), and the parser does not ask."""
         self._is_in_head, self._fruitless = False, 0
-        method = self.parser.get_method()
-        if method == b"CONNECT" or self._hosts > 1:
+        method, version = self.parser.get_method(), self.parser.get_http_version()
+        if method == b"CONNECT" or self._hosts > 1 or version not in VERSIONS:
             raise ValueError("not for this server")  # of which the parser makes an error of its own
-        if not self._hosts and self.parser.get_http_version() != "1.0":
+        if not self._hosts and version != "1.0":
             raise ValueError("it names no host")
+        if not self._is_own_target():
+            raise ValueError("its target is none of this host")
         if self.parser.should_upgrade():
             self.scope["method"] = method.decode("ascii")
         else:
@@ -255,6 +308,19 @@ class BoundedProtocol(HttpToolsProtocol):
             while self._cycles and self._cycles[0].response_complete:
                 self._cycles.popleft()
             self._cycles.append(self.cycle)
+
+    def _is_own_target(self) -> bool:
+        """Whether the target is a path, or a whole address of the host that the head names (RFC 9112, 3.2.2).
+
+        Which of two hosts is meant could be read differently by a proxy, and so could what follows a `#`.
+        """
+        if b"#" in self.url:
+            return False
+        if self.url.startswith(b"/") or self.url == b"*":
+            return True
+        scheme, _, rest = self.url.lower().partition(b"://")
+        host = re.split(b"[/?]", rest, maxsplit=1)[0]
+        return scheme in SCHEMES and host == self._host.lower()
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""

@@ -269,6 +269,13 @@ class Refusal(Exception):
         return Answer(status=self.kind.status, headers=headers, body=body)
 
 
+class ClientGone(Refusal):
+    """The client went away in the middle of its request; nobody reads the answer, and it is no fault of ours."""
+
+    def __init__(self) -> None:
+        super().__init__("invalid-request", "the client went away")
+
+
 _MEMBERS = frozenset(Problem.__struct_fields__)
 
 

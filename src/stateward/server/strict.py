@@ -9,21 +9,22 @@ Answers of the API are not stored by anyone on the way, and no browser guesses t
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal, get_args, get_origin
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 from litestar import Litestar, Request, Router
 from litestar.connection import ASGIConnection
-from litestar.exceptions import ValidationException
+from litestar.exceptions import InternalServerException, ValidationException
 from litestar.handlers import BaseRouteHandler
 from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from litestar.typing import FieldDefinition
 
 from stateward.core.model import clean_text
-from stateward.server.problems import Refusal
+from stateward.server.problems import ClientGone, Refusal
 from stateward.settings.server import ApiSettings
 
 DEPTH_MAX = 64
@@ -106,6 +107,17 @@ class ApiRequest(Request[Any, Any, Any]):
         found = strict_json(body)
         return found if declared is None else _convert_type(found, declared.annotation)
 
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """The body in pieces; `ClientGone` where it ends too early."""
+        try:
+            async for piece in super().stream():
+                yield piece
+        except InternalServerException as error:
+            # Litestar raises the same where a body is read twice, which is a fault of ours.
+            if self.is_connected:
+                raise ClientGone from error
+            raise
+
 
 def _convert_type(found: object, declared: object) -> object:
     try:
@@ -173,6 +185,16 @@ def _flat(handlers: Iterable[object]) -> Iterable[object]:
                 yield from getattr(route, "route_handlers", ())
         else:
             yield each
+
+
+def check_address_text(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Refuse an address that is no UTF-8: with what stands for the bytes it would silently name something else."""
+    scope = connection.scope
+    for part in (scope.get("raw_path", b""), scope.get("query_string", b"")):
+        try:
+            unquote_to_bytes(part).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise Refusal("invalid-request", "the address of this request is not UTF-8") from error
 
 
 def check_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:

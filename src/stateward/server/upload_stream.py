@@ -26,7 +26,7 @@ from stateward.definition.plugin import AUTO, Detected
 from stateward.schemas import FieldFault
 from stateward.server.auth import Asked, Caller, own_machine
 from stateward.server.executors import Handover
-from stateward.server.problems import Refusal, refusal_of
+from stateward.server.problems import ClientGone, Refusal, refusal_of
 from stateward.server.service import Service
 from stateward.storage.idempotency import Answer
 
@@ -42,10 +42,6 @@ BLOCK_BYTES = 1 << 20
 DRAINED_BYTES_MAX = 4 << 20
 NAMED_MAX = 3  # refused files of an archive, in the sentence that refuses it
 ENVELOPE_BYTES = 1 << 20  # what the form may add to the document
-
-
-class ClientGone(Exception):
-    """The client went away in the middle of its request."""
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
@@ -351,7 +347,7 @@ class UploadReceiver:
                     left -= len(piece)
                     if left <= 0:
                         return
-        except (TimeoutError, ClientGone, Refusal):
+        except (TimeoutError, Refusal):
             return
 
 

@@ -47,7 +47,7 @@ class PipeWakeup:
         # One pipe with a name in the folder of each topic: notifications of all topics arrive at one descriptor. It
         # is opened under a hidden name first, or a notifier could take it for the pipe of a dead listener and remove
         # it.
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         own = f"{os.getpid()}-{id(self):x}"
         hidden = folder / f".{own}"
         hidden.unlink(missing_ok=True)
@@ -56,7 +56,7 @@ class PipeWakeup:
         # notifications, which a selector would report as readable for ever.
         reader = os.open(hidden, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         for topic in sorted(self._topics):
-            (folder / topic).mkdir(exist_ok=True)
+            (folder / topic).mkdir(exist_ok=True, mode=0o700)
             name = folder / topic / own
             name.unlink(missing_ok=True)
             os.link(hidden, name)
