@@ -6,7 +6,7 @@ import socket
 import struct
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from itertools import count
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,9 +14,10 @@ from typing import Any, cast
 import pytest
 from litestar import Litestar, Request, Response, post
 from litestar.connection import ASGIConnection
+from litestar.datastructures import Headers
 
 from stateward.engine.system import raise_open_files
-from stateward.server.auth import session_cookie
+from stateward.server.auth import check_origin, session_cookie
 from stateward.server.connections import (
     FULL,
     HEAD_BYTES_MAX,
@@ -26,9 +27,16 @@ from stateward.server.connections import (
     Connections,
 )
 from stateward.server.paging import list_name
-from stateward.server.problems import ClientGone
+from stateward.server.problems import ClientGone, Refusal
 from stateward.server.strict import DEPTH_MAX, ApiRequest
-from stateward.server.throttle import LIMITS, WINDOW_S, Failures, account_of, address_of
+from stateward.server.throttle import (
+    LIMITS,
+    WINDOW_S,
+    Failures,
+    account_of,
+    address_of,
+    network_of,
+)
 from stateward.settings.server import ApiSettings
 from tests.server.api_client import ApiClient, problem, serving, settings_at, statement
 
@@ -589,6 +597,41 @@ def test_failures_count_by_address_account_and_both() -> None:
     assert failures.wait_s("1.1.1.1", key) == 0.0
 
 
+def test_who_has_a_network_of_addresses_is_held_up_as_one() -> None:
+    failures = Failures(ticks=lambda: 0.0)
+    for number in range(LIMITS["both"]):
+        failures.add(f"2001:db8:1:2::{number:x}", "sw_abc_secret")
+
+    assert failures.wait_s("2001:db8:1:2:ffff::1", "sw_abc_secret") == WINDOW_S
+    assert failures.wait_s("2001:db8:1:3::1", "sw_abc_secret") == 0.0
+    assert network_of("::ffff:1.2.3.4") == network_of("1.2.3.4")
+
+
+@pytest.mark.parametrize(
+    ("is_behind_tls", "origin", "is_ours"),
+    [
+        (False, "http://localhost", True),
+        (True, "https://localhost", True),
+        (True, "http://localhost", False),
+        (True, "null", False),
+        (True, "https://localhost.elsewhere", False),
+    ],
+)
+def test_with_tls_a_page_that_came_without_it_is_not_ours(
+    *, is_behind_tls: bool, origin: str, is_ours: bool
+) -> None:
+    service = SimpleNamespace(
+        settings=SimpleNamespace(api=ApiSettings(behind_tls_proxy=is_behind_tls))
+    )
+    asked = SimpleNamespace(
+        app=SimpleNamespace(state=SimpleNamespace(service=service)),
+        headers={"host": "localhost", "origin": origin},
+    )
+
+    with nullcontext() if is_ours else pytest.raises(Refusal):
+        check_origin(cast("ASGIConnection[Any, Any, Any, Any]", asked))
+
+
 @pytest.mark.parametrize(
     ("shown", "account"),
     [("sw_abc_secret", "abc"), ("my password", ""), ("sw_abc", ""), ("sw_a b_c", ""), ("", "")],
@@ -606,14 +649,14 @@ def test_what_is_no_key_leaves_nothing_of_itself_in_the_log(shown: str, account:
         ("10.0.0.1", "6.6.6.6, nonsense", "10.0.0.1"),
         ("10.0.0.1", "", "10.0.0.1"),
         ("::ffff:10.0.0.1", "1.1.1.1", "1.1.1.1"),
+        ("10.0.0.1", "6.6.6.6\n1.1.1.1", "1.1.1.1"),  # a proxy that appends a line of its own
     ],
 )
 def test_an_address_is_believed_from_trusted_proxies_only(
     peer: str, heard: str, address: str
 ) -> None:
-    asked = SimpleNamespace(
-        client=SimpleNamespace(host=peer), headers={"x-forwarded-for": heard} if heard else {}
-    )
+    lines = [(b"x-forwarded-for", line.encode()) for line in heard.splitlines()]
+    asked = SimpleNamespace(client=SimpleNamespace(host=peer), headers=Headers(lines))
     settings = ApiSettings(trusted_proxies=("10.0.0.0/8",))
 
     assert address_of(cast("ASGIConnection[Any, Any, Any, Any]", asked), settings) == address

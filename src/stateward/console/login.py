@@ -26,7 +26,7 @@ from stateward.server.auth import (
 )
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
-from stateward.server.throttle import address_of
+from stateward.server.throttle import address_of, network_of
 from stateward.storage.audit import SIGN_IN_FAILED, SIGNED_IN, SIGNED_OUT, AuditEntry
 from stateward.storage.keys import ApiKey
 
@@ -125,7 +125,7 @@ def check_sender(request: Asked, service: Service) -> None:
 def check_tries(request: Asked, service: Service) -> None:
     """Who asks from one address may try some tokens a minute, and not more."""
     check_host(service, request.headers.get("host", ""))
-    who = address_of(request, service.settings.api)
+    who = network_of(address_of(request, service.settings.api))
     if wait_s := service.rates.take(f"login {who}", per_minute=TRIES_PER_MINUTE):
         raise Refusal(
             "too-many-requests",

@@ -243,7 +243,7 @@ async def authenticate(
     is_first, wait_s = service.failures.add(address, shown)
     if is_first or wait_s or refused_as != KEY_REFUSED:
         told: Fields = {"address": address, "key_id": account_of(shown), "is_held_up": wait_s > 0}
-        service.log.warning("a key was refused", **told)
+        service.log.warning(f"a key was refused that {address} showed", **told)
         with suppress(StatewardError):  # a database that is away must not change the answer
             await service.writer.ask(
                 lambda app: app.audit.add(
@@ -343,9 +343,16 @@ def check_origin(connection: ASGIConnection[Any, Any, Any, Any], said: str = FOR
     origin = connection.headers.get("origin")
     site = connection.headers.get("sec-fetch-site", "none")
     host = connection.headers.get("host", "")
-    is_foreign = origin is not None and urlsplit(origin).netloc != host
+    is_foreign = origin is not None and not _is_own_origin(connection, origin, host)
     if is_foreign or site not in ("none", "same-origin"):
         raise Refusal("forbidden", said)
+
+
+def _is_own_origin(connection: ASGIConnection[Any, Any, Any, Any], origin: str, host: str) -> bool:
+    """Whether a page is of this host. With TLS, one that came without it may be anybody's."""
+    sent_from = urlsplit(origin)
+    is_secure = session_cookie(service_of(connection).settings.api) != SESSION_COOKIE
+    return sent_from.netloc == host and (sent_from.scheme == "https" or not is_secure)
 
 
 # Records that the caller may see

@@ -30,7 +30,7 @@ class Failures:
 
     def wait_s(self, address: str, shown: str) -> float:
         """How long this address must wait before a key that it shows is looked at; 0: not at all."""
-        account = account_of(shown)
+        account, address = account_of(shown), network_of(address)
         waits = [
             self._tokens_left("both", f"{address} {account}"),
             self._tokens_left("address", address),
@@ -39,7 +39,7 @@ class Failures:
 
     def add(self, address: str, shown: str) -> tuple[bool, float]:
         """Count a failure; whether it is the first one of its minute, worth a line in the log, and how long to wait."""
-        account = account_of(shown)
+        account, address = account_of(shown), network_of(address)
         is_first = self._count("both", f"{address} {account}") == 1
         self._count("address", address)
         self._count("account", account)
@@ -47,7 +47,7 @@ class Failures:
 
     def clear(self, address: str, shown: str) -> None:
         """A right key: what was mistyped before is forgotten."""
-        self._counts.pop(("both", f"{address} {account_of(shown)}"), None)
+        self._counts.pop(("both", f"{network_of(address)} {account_of(shown)}"), None)
 
     def _tokens_left(self, kind: Kind, name: str) -> float:
         count, since = self._counts.get((kind, name), (0, 0.0))
@@ -80,13 +80,13 @@ def address_of(connection: ASGIConnection[Any, Any, Any, Any], settings: ApiSett
     """The address that a request comes from, as far as it can be believed.
 
     A proxy that the settings trust appends whom it heard to `X-Forwarded-For`: from the end, the first address that is
-    none of these proxies is the client.
+    none of these proxies is the client. Some append a line of their own instead: all lines are read as one.
     """
     peer = connection.client.host if connection.client is not None else ""
     trusted = [ipaddress.ip_network(each, strict=False) for each in settings.trusted_proxies]
     if not trusted or not _is_in(peer, trusted):
         return peer
-    heard = connection.headers.get("x-forwarded-for", "")
+    heard = ",".join(connection.headers.getall("x-forwarded-for", []))
     for each in reversed([part.strip() for part in heard.split(",") if part.strip()]):
         if not _is_address(each):
             return peer
@@ -94,6 +94,15 @@ def address_of(connection: ASGIConnection[Any, Any, Any, Any], settings: ApiSett
         if not _is_in(each, trusted):
             return each
     return peer
+
+
+def network_of(address: str) -> str:
+    """What one client can choose its address from: with IPv6 that is usually all of a /64."""
+    if ":" not in address or not _is_address(address):
+        return address
+    own = ipaddress.IPv6Address(address)
+    mapped = own.ipv4_mapped
+    return str(mapped or ipaddress.IPv6Network((int(own) >> 64 << 64, 64)))
 
 
 def _is_address(text: str) -> bool:
