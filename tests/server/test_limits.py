@@ -1,7 +1,9 @@
 """Nobody stops the service by holding connections, by odd requests, or by guessing keys."""
 
 import asyncio
+import errno
 import json
+import resource
 import socket
 import struct
 from base64 import urlsafe_b64encode
@@ -367,6 +369,41 @@ def test_what_is_no_http_is_logged_once_a_minute(monkeypatch: pytest.MonkeyPatch
     asyncio.run(play())
 
     assert lines == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("files", "most"), [(40, 4), (64, 4), (256, 52), (1024, 384), (9999, 2000)]
+)
+def test_connections_leave_descriptors_to_the_rest(
+    monkeypatch: pytest.MonkeyPatch, files: int, most: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+
+    assert Connections(ApiSettings()).most == most
+
+
+def test_where_no_file_can_be_opened_idle_connections_give_theirs_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines: list[str] = []
+
+    async def play() -> list[bool]:
+        own = Connections(ApiSettings())
+        for level in ("warning", "error"):
+            monkeypatch.setattr(own._log, level, lambda said, **_: lines.append(said))
+        (_, idle), (busy, asked) = made(own), made(own)
+        busy.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        for _ in range(64):
+            fault = {"message": "accept", "exception": OSError(errno.EMFILE, "Too many open files")}
+            own.note_fault(busy.loop, fault)
+        own.note_fault(busy.loop, {"message": "another", "exception": ValueError()})
+        return [idle.is_aborted, asked.is_aborted]
+
+    assert asyncio.run(play()) == [True, False]
+    assert lines == [
+        "there are no open files left for connections; idle ones are closed",
+        "the event loop: another",
+    ]
 
 
 def test_a_client_that_leaves_within_its_body_is_no_fault_of_ours() -> None:

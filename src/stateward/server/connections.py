@@ -8,6 +8,7 @@ nothing more. The parser (llhttp, by httptools) is fast and sets no limits: thos
 """
 
 import asyncio
+import errno
 import re
 import resource
 from collections import OrderedDict, deque
@@ -27,16 +28,20 @@ from stateward.settings.server import ApiSettings
 SWEEP_S = 1.0
 # Slower than any line that a person would call one. A body has `idle_seconds` besides.
 BODY_BYTES_PER_S = 1024
-# Descriptors that connections leave to the database, documents, children and the log.
+# Descriptors that connections leave to the database, documents, children and the log. Where there are few of them, a
+# process that does nothing has used half of these already.
 OPEN_FILES_RESERVED = 256
+OPEN_FILES_NEEDED = 48
+CONNECTIONS_MIN = 4
 # What may come without a head being whole or a byte of a body: the parser keeps all of it. One read may go beyond.
 HEAD_BYTES_MAX = 64 << 10
 # Requests that a client sends before it has heard the answers: each is kept until those before it are answered.
 PIPELINED_MAX = 32
+OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SCHEMES = frozenset({b"http", b"https"})
 VERSIONS = frozenset({"1.0", "1.1"})
-# Of what cannot be read there is a line in the log no more often than this: anyone can send thousands a second.
-INVALID_LOGGED_S = 60.0
+# Of what strangers can cause thousands of times a second there is a line in the log no more often than this.
+LOGGED_S = 60.0
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -69,16 +74,18 @@ class Connections:
         self.idle_s = settings.idle_seconds
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         # Half of them at most: an upload has a file as well.
-        affordable = max(16, (files - OPEN_FILES_RESERVED) // 2)
+        affordable = max(
+            CONNECTIONS_MIN, (files - OPEN_FILES_NEEDED) // 4, (files - OPEN_FILES_RESERVED) // 2
+        )
         is_unlimited = files == resource.RLIM_INFINITY
         self.most = (
             settings.connections_max if is_unlimited else min(settings.connections_max, affordable)
         )
         self.refused = 0
         self.displaced = 0
-        self.invalid = 0
         self._log = telemetry.log("api")
-        self._logged_at = -INVALID_LOGGED_S
+        self._unsaid: dict[str, int] = {}
+        self._said_at: dict[str, float] = {}
         self._idle: OrderedDict[BoundedProtocol, None] = OrderedDict()
         self._busy: set[BoundedProtocol] = set()
 
@@ -118,14 +125,27 @@ class Connections:
 
     def note_invalid(self, protocol: "BoundedProtocol", now: float) -> None:
         """A connection has sent what is no HTTP."""
-        self.invalid += 1
-        if now - self._logged_at >= INVALID_LOGGED_S:
-            self._logged_at = now
-            address = None if protocol.client is None else protocol.client[0]
-            self._log.warning(
-                "a request is not valid HTTP, and was refused", address=address, count=self.invalid
-            )
-            self.invalid = 0
+        address = None if protocol.client is None else protocol.client[0]
+        self._say("a request is not valid HTTP, and was refused", now, address=address)
+
+    def note_fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What the event loop could not do. Without descriptors to accept with, all that are idle give theirs back."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in OUT_OF_FILES:
+            self._log.error(f"the event loop: {context.get('message')}", exc_info=error)
+            return
+        self._say("there are no open files left for connections; idle ones are closed", loop.time())
+        for protocol in list(self._idle):
+            self.displaced += 1
+            protocol.drop()
+
+    def _say(self, sentence: str, now: float, **facts: object) -> None:
+        count = self._unsaid.get(sentence, 0) + 1
+        self._unsaid[sentence] = count
+        if now - self._said_at.get(sentence, -LOGGED_S) >= LOGGED_S:
+            self._said_at[sentence] = now
+            self._unsaid[sentence] = 0
+            self._log.warning(sentence, count=count, **facts)
 
     def sweep(self, now: float) -> None:
         """Close what is too slow."""

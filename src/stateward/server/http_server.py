@@ -4,6 +4,7 @@ The first stop finishes what is under way; streams and long waits end at once.
 """
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable
 from functools import partial
@@ -24,11 +25,21 @@ from stateward.settings import Settings
 
 # Connections are counted when they are made, and the loop makes none before it has accepted all that wait, up to this.
 ACCEPTED_AT_ONCE = 64
+LOGGERS = ("uvicorn", "asyncio")
 RESTART_S = 1.0
 GRACE_S = 10
 KEEP_ALIVE_S = 30
 STARTED_S = 60.0
 POLL_S = 0.05
+
+
+class _IntoLog(logging.Handler):
+    """What uvicorn and asyncio have to say, in the one log of the service."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        write = getattr(telemetry.log("api"), record.levelname.lower(), telemetry.log("api").error)
+        write(record.getMessage().strip(), exc_info=record.exc_info)
 
 
 class Server:
@@ -101,11 +112,13 @@ class Server:
         if self._extra_routes is not None:
             beside = Beside(app, self._extra_routes, partial(make_extra_app, app))
         connections = Connections(own)
+        for name in LOGGERS:
+            logging.getLogger(name).handlers = [_IntoLog()]
         config = uvicorn.Config(
             around(beside or app, own),
             http=connections.protocol(),
             ws="none",
-            backlog=ACCEPTED_AT_ONCE,
+            backlog=min(ACCEPTED_AT_ONCE, connections.most),
             log_config=None,
             log_level="warning",
             access_log=False,
@@ -118,6 +131,7 @@ class Server:
             ssl_keyfile=own.tls_key,
         )
         server = self._server = uvicorn.Server(config)
+        asyncio.get_running_loop().set_exception_handler(connections.note_fault)
         sweeping = asyncio.create_task(connections.keep_sweeping())
         self.service = app.state.service
         # Here and not in uvicorn's own lifespan, so that what keeps it closed is raised.

@@ -270,7 +270,7 @@ class Refusal(Exception):
 
 
 class ClientGone(Refusal):
-    """The client went away in the middle of its request; nobody reads the answer, and it is no fault of ours."""
+    """The client went away in the middle of its request, which is no fault of ours."""
 
     def __init__(self) -> None:
         super().__init__("invalid-request", "the client went away")
