@@ -25,7 +25,9 @@ class Graph:
         self.causes: dict[tuple[str, str], list[str]] = {
             (edge["from"], edge["to"]): edge["on"].split(" | ") for edge in own["transitions"]
         }
-        self.imported: list[str] = own.get("imported", [])
+        is_open = not own.get("expose")
+        ready = [state for state, kind in self.kind.items() if kind == "ready" and is_open]
+        self._entries = {f"{own['name']}.imported": [*ready, *own.get("imported", [])]}
         self.stages: dict[str, Line] = {stage["name"]: stage for stage in own.get("stages", [])}
         self.reviews: dict[str, Line] = {each["name"]: each for each in own.get("reviews", [])}
         for name, each in self.reviews.items():  # what leaves a record in its review
@@ -42,6 +44,10 @@ class Graph:
         running = [each for each in self.stages.values() if each["running"] == state]
         entered = [each for each in self.stages.values() if each["from"] == state]
         return next(iter(running + entered), None)
+
+    def entries(self, trigger: str) -> list[str]:
+        """The states in which this trigger may create a record: an import wherever work waits to begin."""
+        return self._entries.get(trigger, [self.initial])
 
     def current_name(self, state: str, version: int) -> str:
         """What this version calls a state of an older one."""

@@ -169,10 +169,10 @@ def s2(case: Case) -> Iterator[Finding]:
 def s3(case: Case) -> Iterator[Finding]:
     for entry, before, graph in case.triples:
         if before is None:
-            if entry["from"] is not None or entry["to"] not in (graph.initial, *graph.imported):
+            if entry["from"] is not None or entry["to"] not in graph.entries(entry["trigger"]):
                 yield (
                     where_of(entry),
-                    f"a record does not begin with {entry['from']} -> {entry['to']}",
+                    f"{entry['trigger']} does not begin a record with {entry['from']} -> {entry['to']}",
                 )
         elif entry["from"] != before["to"]:
             yield (

@@ -32,7 +32,6 @@ from stateward.core.machine import (
     Machine,
 )
 from stateward.core.model import SECOND
-from stateward.engine.coordinator import Batch
 
 NAME = "doc"
 
@@ -172,17 +171,7 @@ class Lead:
     def _import(self, state: str) -> None:
         """A record in a state that only migration makes."""
         coordinator = self._frontend.coordinator
-        opened = coordinator._begin(self.world.opening(NAME), self.world.now).change
-        assert opened.transition is not None
-        change = replace(
-            opened,
-            record=replace(opened.record, status=state, waiting=None),
-            transition=replace(opened.transition, target=state),
-        )
-        batch = Batch(now=self.world.now)
-        batch.change(change)
-        with self._frontend.database.transaction():
-            coordinator._write(batch)
+        coordinator.submit([replace(self.world.opening(NAME), entry=state)])
 
     def _take(self, hop: Hop) -> None:
         name, _, what = hop.cause.partition(".")

@@ -376,7 +376,14 @@ class World:
             dedupe=name,
             priority=priority,
             labels={"filename": name, **({SEQUENCING: OUTSIDE} if is_externally_driven else {})},
+            entry=self._entry(name),
         )
+
+    def _entry(self, name: str) -> str | None:
+        """A later state for some documents, which an import brings; the first ones go the whole way."""
+        number = int(name[3:]) if name[3:].isdecimal() else 0
+        later = sorted(self.machine.entries - {self.machine.initial})
+        return later[number % len(later)] if later and number % 4 == 3 else None
 
     def ask(
         self, record_id: str, type_: str, *, version: int, is_passed_on: bool | None = None

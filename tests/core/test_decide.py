@@ -4,6 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.core.decide import begin, decide, start
+from stateward.core.errors import InvalidRequest
+from stateward.core.machine import Machine
 from stateward.core.model import Applied, Fields
 from stateward.core.timers import due_event
 from stateward.pipelines.contracts.machine import CONTRACT
@@ -51,6 +53,33 @@ def test_a_record_is_opened_with_nothing_but_an_id() -> None:
 
 
 # The life of an upload
+
+
+def test_an_import_begins_where_work_waits_and_says_so() -> None:
+    opened = begin(
+        DOCUMENT_MACHINE, record_id="LT_7", now=NOW, actor=ADA, entry="parsed", reason="moved"
+    ).change
+
+    assert opened.transition is not None
+    assert (opened.record.status, opened.record.waiting) == ("parsed", "validate")
+    assert (opened.transition.source, opened.transition.target) == (None, "parsed")
+    assert (opened.transition.actor, opened.transition.trigger) == (ADA, "literature.imported")
+    assert opened.transition.metadata == {"reason": "moved"}
+
+
+@pytest.mark.parametrize(
+    ("machine", "entry"),
+    [
+        (DOCUMENT_MACHINE, "parsing"),
+        (DOCUMENT_MACHINE, "completed"),
+        (DOCUMENT_MACHINE, "retrying"),
+        (DOCUMENT_MACHINE, "nowhere"),
+        (UPLOAD, "parsed"),  # its records show what the stages before have reported
+    ],
+)
+def test_no_import_begins_where_something_would_be_missing(machine: Machine, entry: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"no import begins in '{entry}'"):
+        begin(machine, record_id="LT_7", now=NOW, actor=ADA, entry=entry)
 
 
 def test_an_upload_goes_from_the_queue_to_normalized() -> None:

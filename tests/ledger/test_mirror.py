@@ -58,13 +58,17 @@ def test_with_its_machines_a_mirror_knows_ends_and_nonsense(tmp_path: Path) -> N
     with Ledger.open(tmp_path / "l", machine=None, disk=QuickDisk(), clock=Clock()) as ledger:
         ledger.mirror([an_entry(4, "b", "pending", "indexed")], source=SOURCE)
         other = replace(an_entry(5, "c", None, "x"), adapter="unheard of")
-        ledger.mirror([other], source=SOURCE)
+        later = an_entry(6, "d", None, "fetched")
+        imported = {**later.metadata, "trigger": machine.imported_by}
+        begun = replace(later, doc_id="e", source_seq=7, metadata=imported)
+        ledger.mirror([other, later, begun], source=SOURCE)
 
     with Ledger.open(tmp_path / "l", **opened) as ledger:  # type: ignore[arg-type]
         found = [each.sentence for each in ledger.replay()]
-    assert len(found) == 2
+    assert len(found) == 3
     assert "pending → indexed is no move" in found[0]
     assert "no machine 'unheard of'" in found[1]
+    assert "d began in fetched" in found[2]
 
 
 class Ticks:

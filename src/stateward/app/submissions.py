@@ -6,6 +6,8 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from stateward.app.plugins import Plugins
 from stateward.blobs import Artifact, ArtifactStore, pieces_of
 from stateward.core.errors import (
@@ -79,8 +81,12 @@ class Submissions:
         priority: int | str = PRIORITY_NORMAL,
         actor: str | None = None,
         reason: str | None = None,
+        entry: str | None = None,
     ) -> Submitted:
-        """Store a document and create its record; the machine `auto` is the one that its content belongs to."""
+        """Store a document and create its record; the machine `auto` is the one that its content belongs to.
+
+        `entry` is the state of a document of which some of the work was done elsewhere, before it was imported.
+        """
         # Wrong names are refused before a byte is stored.
         own = AUTO
         if machine != AUTO:
@@ -108,7 +114,7 @@ class Submissions:
             actor=actor or person(),
             reason=reason,
         )
-        return self.create([submission])[0]
+        return self.create([replace(submission, entry=entry)])[0]
 
     def submit_all(
         self, sources: Sequence[Path | bytes], *, machine: str, name: str, reason: str | None = None

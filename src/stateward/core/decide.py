@@ -21,6 +21,7 @@ from stateward.core.approvals import (
     with_approval,
     without_answers,
 )
+from stateward.core.errors import InvalidRequest
 from stateward.core.machine import (
     CANCEL_REQUESTED,
     RETRIES_EXHAUSTED,
@@ -91,8 +92,16 @@ def begin(
     replaces: str | None = None,
     reason: str | None = None,
     trace: str | None = None,
+    entry: str | None = None,
 ) -> Applied:
-    """A new record at version 0, in the machine's initial state."""
+    """A new record at version 0: in the machine's initial state, or in the one that an import gives as `entry`."""
+    trigger = machine.created_by if entry is None else machine.imported_by
+    status = machine.initial if entry is None else entry
+    if not machine.can_begin(status, trigger):
+        known = ", ".join(name for name in machine.state if name in machine.entries)
+        raise InvalidRequest(
+            f"no import begins in {status!r} of {machine.name}; it may in: {known}"
+        )
     # Log references that are exposed from the first state on exist before any stage has run.
     first_logs: Fields = {
         field: log_ref(record_id, field.removesuffix("_log_ref"))
@@ -103,7 +112,7 @@ def begin(
         id=record_id,
         machine=machine.name,
         machine_version=machine.version,
-        status=machine.initial,
+        status=status,
         version=0,
         created_at=now,
         entered_at=now,
@@ -129,12 +138,12 @@ def begin(
         machine=machine.name,
         machine_version=machine.version,
         source=None,
-        target=machine.initial,
+        target=status,
         version=0,
-        event_id=event_id(record_id, makes=0, type_=machine.created_by),
+        event_id=event_id(record_id, makes=0, type_=trigger),
         at=now,
         actor=actor,
-        trigger=machine.created_by,
+        trigger=trigger,
         metadata=metadata,
     )
     return Applied(Change(record=record, expected=None, transition=transition, effects=effects))

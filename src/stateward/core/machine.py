@@ -294,6 +294,29 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return f"{self.name}.created"
 
     @cached_property
+    def imported_by(self) -> str:
+        """The event that creates a record of which some of the work was done elsewhere."""
+        return f"{self.name}.imported"
+
+    @cached_property
+    def entries(self) -> frozenset[str]:
+        """The states in which an import may create a record: where work waits to begin, or that only imports use.
+
+        Of a machine that exposes fields only the latter: from a state on, its records show what the stages before it
+        reported, and no stage has reported anything of an imported one.
+        """
+        return frozenset(
+            state.name
+            for state in self.states
+            if state.is_imported or (state.kind == "ready" and not self.expose)
+        )
+
+    def can_begin(self, status: str, trigger: str) -> bool:
+        """Whether this trigger may create a record in a state."""
+        is_import = trigger == self.imported_by
+        return status in self.entries if is_import else status == self.initial
+
+    @cached_property
     def rules(self) -> dict[tuple[str, str], Rule]:
         """(status, event type) → what happens. Everything else is impossible."""
         return _rules(self)

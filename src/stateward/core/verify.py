@@ -207,9 +207,8 @@ def _check_move(transition: Transition, machines: Machines) -> Iterator[Finding]
         return
     source, target = transition.source, transition.target
     if source is None:
-        imported = {state.name for state in machine.states if state.is_imported}
-        if target != machine.initial and target not in imported:
-            yield _finding("graph", where, f"records do not begin in {target!r}")
+        if not machine.can_begin(target, transition.trigger):
+            yield _finding("graph", where, f"{transition.trigger} creates no record in {target!r}")
     elif source == target and (
         transition.trigger == RECORD_ERASED or machine.stays(source, transition.trigger)
     ):

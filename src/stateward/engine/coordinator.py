@@ -89,6 +89,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     replaces: str | None = None
     reason: str | None = None
     trace: str | None = None
+    entry: str | None = None
+    """The state that an import creates the record in, because the work before it was done elsewhere."""
     is_artifact_known: bool = False
     """Its bytes were stored before it came, so that an erasure may be deleting them at this moment."""
 
@@ -268,6 +270,7 @@ class Coordinator:
             replaces=submission.replaces,
             reason=submission.reason,
             trace=submission.trace,
+            entry=submission.entry,
         )
 
     def set_priority(self, records: Sequence[Record], priority: int) -> list[Record | None]:

@@ -487,7 +487,7 @@ def _wrong_moves(
         return
     if new not in table.machine.state:
         yield f"{doc_id}: {table.name} has no state {new!r}"
-    elif is_checked and old is None and new != table.machine.initial:
+    elif is_checked and old is None and not table.machine.can_begin(new, _trigger(line)):
         yield f"{doc_id} began in {new}"
     elif is_checked and old is not None and (old, new) not in table.pairs and not _stays(line):
         yield f"{doc_id}: {old} → {new} is no move of {table.name}"
@@ -495,9 +495,14 @@ def _wrong_moves(
 
 def _stays(line: LedgerLine) -> bool:
     """Whether a mirrored line tells of something else than a move: an erasure, or one of several approvals."""
-    trigger = str(line.metadata.get("trigger"))
-    is_said = line.source is not None and (trigger == RECORD_ERASED or is_stay(trigger))
+    trigger = _trigger(line)
+    is_said = trigger == RECORD_ERASED or is_stay(trigger)
     return is_said and line.old_state == line.new_state
+
+
+def _trigger(line: LedgerLine) -> str:
+    """What caused a mirrored transition; in other ledgers metadata is the user's own."""
+    return "" if line.source is None else str(line.metadata.get("trigger"))
 
 
 def _compare_stored(view: LedgerView, states: dict[str, tuple[str, int]]) -> Iterator[Damage]:

@@ -191,6 +191,11 @@ PLANTS = [
     Plant("S2", lambda h: set_in(entries(h)[1], trigger="machine.upgraded"), also=("P1",)),
     Plant("S3", lambda h: set_in(entries(h)[4], from_="parsed"), also=("S2",)),
     Plant("S3", lambda h: set_in(entries(h)[0], to="parsed"), also=("P1", "S3")),
+    Plant(
+        "S3",
+        lambda h: set_in(entries(h)[0], to="parsed", trigger="upload.imported"),
+        also=("P1", "S3"),
+    ),
     Plant("S4", lambda h: set_in(entries(h)[4], version=40), also=("E3", "O1", "L2")),
     Plant("S5", an_end_reopened, also=("S2", "S6", "S7", "S10", "E2", "L2", "V1", "P1")),
     Plant("S6", lambda h: set_in(first(h, "retry.due"), to="parsed"), also=("S3", "P1", "S2")),

@@ -12,7 +12,7 @@ from stateward.app import App
 from stateward.cli import cli
 from stateward.console import console
 from stateward.core.model import SECOND, Fields
-from stateward.ledger import Ledger, LedgerState
+from stateward.ledger import Ledger, LedgerEntry, LedgerState
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, entries_of, is_list
 from stateward.pipelines.literature.progress import Failing, progress_of
 from stateward.server.http_server import Server
@@ -362,3 +362,70 @@ def test_the_pace_is_that_of_the_last_minutes(tmp_path: Path) -> None:
     assert found.adapters == {"file": {"pending": 1, "completed": 2}, "pmc": {"retrying": 1}}
     assert found.failing == {"pmc": Failing(count=1, error_code="SOURCE_BUSY")}
     assert progress_of([record], machine, now=now).left_seconds is None
+
+
+def test_documents_of_a_ledger_go_on_where_they_were_if_their_files_are_here(
+    tmp_path: Path,
+) -> None:
+    files = tmp_path / "corpus"
+    files.mkdir()
+    (files / "pmid_99000001.xml").write_text(PMC)
+    (files / "named.txt").write_text(TEXT)
+    (tmp_path / "outside.txt").write_text(TEXT + "Not to be read.")
+    to_validated = [str(each) for each in list(LedgerState)[:7]]
+    documents: dict[str, tuple[list[str], Fields]] = {
+        "pmid:99000001": (to_validated, {}),
+        "doc-7": (to_validated[:4], {"path": "/a/corpus/named.txt"}),
+        "pmid:99000002": (to_validated[:3], {"path": "../outside.txt"}),
+        "pmid:99000003": (to_validated[:2], {}),
+        "pmid:99000004": (["legacy"], {}),
+        "pmid:99000005": (["pending", "skipped"], {}),
+    }
+    with (
+        Ledger.open(tmp_path / "old") as ledger,
+        ledger.importing(reason="a corpus") as importing,
+    ):
+        importing.record_many(
+            [
+                LedgerEntry(doc_id=name, state=LedgerState(state), metadata=metadata)
+                for name, (states, metadata) in documents.items()
+                for state in states
+            ]
+        )
+    words = ("adopt", str(tmp_path / "old"), "--files", str(files), "--json")
+
+    first = run(tmp_path / "data", *words)
+    again = run(tmp_path / "data", *words)
+
+    assert first.exit_code == 0, first.stderr
+    told = {each["text"]: each["reason"] for each in json.loads(first.stdout)["papers"]}
+    anew = "the step that was under way begins anew"
+    fetched = "a ledger keeps no text, and no file of it is here, so that it is fetched again"
+    made = "what came after is made anew from pmid_99000001.xml"
+    assert told == {
+        "pmid:99000001": f"it was validated and begins at fetched: {made}",
+        "doc-7": f"it was parsing and begins at fetched: {anew}",
+        "pmid:99000002": f"it was fetched and begins at pending: {fetched}",
+        "pmid:99000003": f"it was fetching and begins at pending: {anew}",
+        "pmid:99000004": None,
+    }
+    assert json.loads(again.stdout)["counts"] == {"known": 5}
+    ids = dict(zip(told, ids_of(first), strict=True))
+    run(tmp_path / "data", "skip", ids["pmid:99000002"], ids["pmid:99000003"])
+    with App.embedded(tmp_path / "data") as app:
+        begun = {text: app.records.history(id_)[0] for text, id_ in ids.items()}
+        app.run_until_idle()
+        ended = {text: app.record(ids[text]).status for text in ("pmid:99000001", "doc-7")}
+        found = app.admin.verify().findings
+    assert [(each.target, each.trigger) for each in begun.values()] == [
+        ("fetched", "literature.imported"),
+        ("fetched", "literature.imported"),
+        ("pending", "literature.created"),
+        ("pending", "literature.created"),
+        ("legacy", "literature.imported"),
+    ]
+    assert begun["doc-7"].metadata["reason"] == "adopted from old, where it was parsing"
+    assert set(ended.values()) == {"completed"}
+    assert found == ()
+    adopted = run(tmp_path / "data", "adopt", ids["pmid:99000004"])
+    assert (adopted.exit_code, adopted.stdout) == (0, f"{ids['pmid:99000004']} is pending\n")

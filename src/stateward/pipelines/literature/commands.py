@@ -134,9 +134,12 @@ def _tell_added(context: CliContext, added: "list[AddedPaper]") -> Exit:
     if context.json:
         context.emit({"counts": counts, "papers": msgspec.to_builtins(added)})
     else:
-        shown = [each for each in added if each.outcome in ("skipped", "refused")][:SHOWN_MAX]
-        for each in shown:
-            context.say(f"{each.outcome}: line {each.line}: {each.text}: {each.reason}")
+        told = [each for each in added if each.reason]
+        for each in told[:SHOWN_MAX]:
+            line = f"line {each.line}: " if each.line else ""
+            context.say(f"{each.outcome}: {line}{each.text}: {each.reason}")
+        if len(told) > SHOWN_MAX:
+            context.say(f"and {len(told) - SHOWN_MAX} more; --json shows all")
         write(", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "nothing")
     return Exit.FOUND_PROBLEMS if counts["refused"] else Exit.OK
 
@@ -356,41 +359,71 @@ _moving(
 @literature.command(
     "adopt",
     examples=[
-        "stateward literature adopt old-ledger/ --reason 'the corpus of 2024'",
+        "stateward literature adopt old-ledger/ --files corpus/ --reason 'the corpus of 2024'",
         "stateward literature adopt LT_01h2k3",
     ],
 )
 @click.argument("what", metavar="LEDGER|ID...", nargs=-1, required=True)
+@click.option(
+    "--files", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Where the documents of the ledger are kept.",
+)  # fmt: skip
 @click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
 @pass_context
-def adopt(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> Exit:
+def adopt(
+    context: CliContext, *, what: tuple[str, ...], files: Path | None, reason: str | None
+) -> Exit:
     """Take up the unfinished documents of a migrated ledger.
 
     LEDGER is the folder that `stateward ledger migrate` wrote. Each of its documents that has not ended becomes a
-    record, by the identifier that its name or its metadata gives; the reason in its history says which state it had.
-    Those that have ended stay in the ledger as history. Adopting again adds nothing twice. Records in the state
-    `legacy`, whose old state could not be mapped, are named by their ID.
+    record where it was, as far as there is something to go on with: one that was fetched begins at `fetched` if DIR
+    has its file, by a path in its metadata or by its name; any other at `pending`, by the identifier that its name or
+    its metadata gives. What begins elsewhere than it was says so, and the history of each record says which state it
+    had. Documents whose old state could not be mapped begin at `legacy`: adopt those by their ID, or skip them. Those
+    that have ended stay in the ledger as history. Adopting again adds nothing twice.
     """
     folders = [Path(word) for word in what if Path(word).is_dir()]
     if folders and len(folders) < len(what):
         raise click.UsageError("name ledgers or records, and not both")
+    if files is not None and not folders:
+        raise click.UsageError("--files is where the documents of a ledger are; name the ledger")
     if not folders:
         with context.app() as service:
             moved = _each(what, lambda id_: service.move("document.adopted", id_, reason=reason))
         return _tell(context, moved)
     with _service(context) as service:
-        added = [each for folder in folders for each in _adopt(service, folder, reason)]
+        added = [each for folder in folders for each in _adopt(service, folder, files, reason)]
     return _tell_added(context, added)
 
 
-def _adopt(service: "Papers", folder: Path, reason: str | None) -> "Iterator[AddedPaper]":
-    from stateward.pipelines.literature.adoption import unfinished_papers
+def _adopt(
+    service: "Papers", folder: Path, files: Path | None, reason: str | None
+) -> "Iterator[AddedPaper]":
+    from msgspec.structs import replace
 
-    for entry, state in unfinished_papers(folder):
-        why = f"adopted from {folder.name}, where it was {state}" + (
+    from stateward.pipelines.literature.adoption import unfinished_papers
+    from stateward.pipelines.literature.papers import AddedPaper
+
+    for paper in unfinished_papers(folder, files):
+        why = f"adopted from {folder.name}, where it was {paper.was}" + (
             f": {reason}" if reason else ""
         )
-        yield from service.add([entry], reason=why, is_filtered=False)
+        begins = paper.begins
+        if paper.file is None:
+            (made,) = service.add([paper.entry], reason=why, is_filtered=False)
+        else:
+            id_, is_known, begins = service.adopt_file(
+                paper.entry, paper.file, reason=why, begins=begins
+            )
+            made = AddedPaper(
+                id=id_,
+                outcome="known" if is_known else "added",
+                line=0,
+                text=paper.entry.text,
+                reason=None,
+            )
+        is_added = made.outcome == "added"
+        yield replace(made, reason=paper.note(begins) or None) if is_added else made
 
 
 @literature.command(

@@ -45,9 +45,14 @@ class Service(Protocol):
         """All that is done inside is committed together."""
 
     def submit(
-        self, source: bytes, *, labels: Mapping[str, str], reason: str | None
+        self,
+        source: bytes,
+        *,
+        labels: Mapping[str, str],
+        reason: str | None,
+        entry: str | None = None,
     ) -> tuple[str, bool]:
-        """The id of the record for a document, and whether it was there before."""
+        """The id of the record for a document, and whether it was there before; `entry` is the state of an import."""
 
     def skip(self, record_id: str, *, reason: str) -> object:
         """Leave a record out on purpose."""
@@ -99,7 +104,10 @@ def _add(
     refusal = f"the same paper is {twin}" if twin else filters.refusal(entry)
     with service.transaction():
         made, is_known = service.submit(
-            request_document(scheme, value), labels=labels, reason=reason
+            request_document(scheme, value),
+            labels=labels,
+            reason=reason,
+            entry="legacy" if entry.is_legacy else None,
         )
         if is_known:
             return Added(entry=entry, outcome="known", record_id=made)

@@ -55,6 +55,8 @@ class ListedPaper(Request, frozen=True, kw_only=True):
     type: str = ""
     language: str = ""
     fault: str = ""
+    is_legacy: bool = False
+    """From an old ledger whose word for its state could not be mapped: a person adopts or skips it."""
 
     @property
     def name(self) -> tuple[str, str] | None:

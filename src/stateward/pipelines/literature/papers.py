@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,9 +11,9 @@ from stateward.core.errors import InvalidRequest, StatewardError
 from stateward.core.model import Fields, Micros, Record
 from stateward.pipelines.literature import MACHINE
 from stateward.pipelines.literature.citations import FORMATS
-from stateward.pipelines.literature.intake import Added, add_papers
+from stateward.pipelines.literature.intake import Added, add_papers, known_papers
 from stateward.pipelines.literature.ir import ir_document
-from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
+from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, known_labels
 from stateward.pipelines.literature.paper import Metadata
 from stateward.pipelines.literature.progress import Progress, progress_of
 
@@ -130,12 +131,26 @@ class StoredPapers:
         return found
 
     def submit(
-        self, source: bytes, *, labels: Mapping[str, str], reason: str | None
+        self,
+        source: bytes | Path,
+        *,
+        labels: Mapping[str, str],
+        reason: str | None,
+        entry: str | None = None,
     ) -> tuple[str, bool]:
-        found = self._app.submit(
-            source, machine=MACHINE, labels=labels, actor=self._actor, reason=reason
+        found = self._app.submissions.submit(
+            source, machine=MACHINE, labels=labels, actor=self._actor, reason=reason, entry=entry
         )
         return found.record.id, found.is_duplicate
+
+    def adopt_file(
+        self, paper: ListedPaper, file: Path, *, reason: str | None, entry: str | None
+    ) -> tuple[str, bool]:
+        """The record of a document whose file is here, and whether it, or one with its identifier, was there before."""
+        known = known_papers(self, [paper])
+        if known:
+            return next(iter(known.values())), True
+        return self.submit(file, labels=known_labels(paper), reason=reason, entry=entry)
 
     def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
         answer: Record | StatewardError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from stateward.core.model import Fields
 from stateward.pipelines.literature import MACHINE
-from stateward.pipelines.literature.lists import ListedPaper
+from stateward.pipelines.literature.lists import ListedPaper, known_labels
 from stateward.pipelines.literature.papers import (
     AddedPaper,
     Citations,
@@ -18,6 +18,7 @@ from stateward.pipelines.literature.progress import Progress
 if TYPE_CHECKING:
     from stateward.pipelines.literature.client import LiteratureClient
 
+PENDING = "pending"
 CitationFormat: TypeAlias = Literal["bibtex", "ris", "csl-json"]
 
 
@@ -40,6 +41,12 @@ class Papers(Protocol):
         self, sources: Sequence[bytes | Path], *, name: str, reason: str | None
     ) -> list[tuple[str, bool]]:
         """The ids of the records of papers, and whether they were there before."""
+        ...
+
+    def adopt_file(
+        self, paper: ListedPaper, file: Path, *, reason: str | None, begins: str
+    ) -> tuple[str, bool, str]:
+        """The record of a document whose file is here, whether it was there before, and where it begins."""
         ...
 
 
@@ -80,6 +87,13 @@ class LocalPapers:
         made = self._app.submissions.submit_all(sources, machine=MACHINE, name=name, reason=reason)
         return [(each.record.id, each.is_duplicate) for each in made]
 
+    def adopt_file(
+        self, paper: ListedPaper, file: Path, *, reason: str | None, begins: str
+    ) -> tuple[str, bool, str]:
+        entry = None if begins == PENDING else begins
+        made, is_known = self._papers.adopt_file(paper, file, reason=reason, entry=entry)
+        return made, is_known, begins
+
 
 class RemotePapers:
     """The papers of a server; ids may be given by their beginning."""
@@ -112,3 +126,11 @@ class RemotePapers:
             self._client.submit(each, machine=MACHINE, name=name, reason=reason) for each in sources
         )
         return [(each.record.id, each.is_duplicate) for each in made]
+
+    def adopt_file(
+        self, paper: ListedPaper, file: Path, *, reason: str | None, begins: str
+    ) -> tuple[str, bool, str]:
+        # What comes over HTTP begins like any other document: the stage `fetch` finds its bytes there.
+        labels = known_labels(paper)
+        made = self._client.submit(file, machine=MACHINE, labels=labels, reason=reason)
+        return made.record.id, made.is_duplicate, PENDING
