@@ -111,6 +111,9 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
         (growth_package(), 90), (b"a,b\n1,2\n", 10), (b"{}", None),
         (b"species,bill_length_mm,Body Mass (g)\nAdelie,39.1,3750\n", 30),
         (b"Datum;Betrag (EUR);Saldo (EUR);Zins (%)\n01.01.2026;1,00;2,00;0\n", 10),
+        (b"Auftragskonto;Buchungstag;Kundenreferenz (End-to-End);Betrag;BIC (SWIFT-Code)\n1;01.01.26;;2,00;\n", 10),
+        (b"ID,Datetime,Amount (total),Amount (fee)\n1,2026-01-01T13:00:00,+ $7.00,\n", 10),
+        ("t (s),v [m s^-1],k (W·m⁻²·K⁻¹)\n0,1,2\n".encode(), 30),
         (b"<html>,</html>\n,", None), (b"%PDF-1.4\n,", None), (b"PK\x03\x04", None),
     ],
 )  # fmt: skip

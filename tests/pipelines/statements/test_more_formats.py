@@ -184,6 +184,29 @@ def test_a_web_page_saved_as_a_spreadsheet_is_read(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "is_likely"),
+    [
+        ("species,island,length\nAdelie,Biscoe,39.1\n", False),
+        ("Date,Amount\n", True),
+        ("EXPORT;;\nRekening;Transactiedatum;Bedrag\n", True),
+        ("Wer,Wann genau,Wie viel\nLaden,3. März,5\n", True),
+        ("who,when,what\nshop,12/31,5\n", True),
+        ("1,39.1\n2,40.2\n", True),
+    ],
+)
+def test_a_table_with_headings_and_without_a_date_is_hardly_a_statement(
+    text: str, *, is_likely: bool, tmp_path: Path
+) -> None:
+    """Research data says 10 of any table, and is believed where a statement is not likely."""
+    path = tmp_path / "table.csv"
+    path.write_text(text, "utf-8")
+
+    found = detect(Content.of(path))
+
+    assert (found.confidence > 10) == is_likely
+
+
 def test_a_web_page_without_transactions_is_refused(tmp_path: Path) -> None:
     page = "<html><body><table><tr><td>Hello</td></tr></table></body></html>"
     hostile = "<table>" + "<tr><td colspan=999999999>1" * 2000

@@ -10,8 +10,16 @@ from stateward.pipelines.kit.files import ZIP, is_binary
 # A table may be anything, so that pipelines that know it better are believed first; only measurements have units.
 PACKAGE, MEASUREMENTS, TABLE = 90, 30, 10
 UNITS_MIN = 2
-CURRENCY = re.compile(r"[A-Z]{3}|[^\w\s°]")
 NAMES_MAX = 10_000
+# What stands in brackets after a heading is a unit only if it is made of these: banks write "Amount (total)" and
+# "Kundenreferenz (End-to-End)".
+_UNIT = re.compile(
+    r"(?:da|[fpnuµμmcdhkMGT])?(?:m|g|s|A|K|mol|cd|L|l|Hz|N|Pa|J|W|Wh|V|Ω|ohm|T|F|C|S|eV|cal|bar|M|Da|U|IU|Bq|Gy|Sv|lx|B)"
+    r"|[°º]?[CF]|deg[CFK]?|degrees|rad|sr|%|‰|pct|percent|pp[mbt]|sec|min|h|hrs?|d|a|yr|(?:day|hour|minute|second|month|year)s?"
+    r"|n|counts?|px|bp|pH|mmHg|ha|rpm|dBm?|a\.u\.|in|inch(?:es)?|ft|lbs?|oz|mph|psi|t|individuals|cells|cfu|copies",
+    re.IGNORECASE,
+)
+_UNIT_PARTS = re.compile(r"[\s/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
 
 
 def detect(content: Content) -> Detected | None:
@@ -31,8 +39,12 @@ def detect(content: Content) -> Detected | None:
 def _units(line: str) -> int:
     """How many headings of a first line name a unit of measurement; a currency is none."""
     delimiter = max(",;\t|", key=line.count)
-    units = (heading_unit(each.strip(' "'))[1] for each in line.split(delimiter))
-    return sum(bool(unit) and not CURRENCY.fullmatch(unit) for unit in units)
+    return sum(_is_unit(heading_unit(each.strip(' "'))[1]) for each in line.split(delimiter))
+
+
+def _is_unit(text: str) -> bool:
+    parts = [text] if _UNIT.fullmatch(text) else [*filter(None, _UNIT_PARTS.split(text))]
+    return bool(parts) and all(map(_UNIT.fullmatch, parts))
 
 
 def _archive(content: Content) -> Detected | None:
