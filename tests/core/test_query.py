@@ -173,9 +173,13 @@ VALUE = st.text(st.sampled_from('ab1 ,"\\-:=*_é日😀%\t'), min_size=1, max_si
 TERMS = st.one_of(
     st.tuples(
         st.sampled_from(["", "-", "not:"]),
-        st.sampled_from(["", "status:", "worker:", "message=", "meta.a:", "source:", "error:"]),
+        st.sampled_from(["", "message=", "meta.a:", "source:", "error:"]),
         st.lists(VALUE, min_size=1, max_size=3),
     ).map(lambda parts: parts[0] + parts[1] + ",".join(quoted(value) for value in parts[2])),
+    st.tuples(
+        st.sampled_from(["status:", "-worker:"]),
+        st.lists(VALUE.map(lambda text: text.replace("*", "+")), min_size=1, max_size=3),
+    ).map(lambda parts: parts[0] + ",".join(quoted(value) for value in parts[1])),
     st.sampled_from(
         ["priority>=7", "-priority:1,vip_customer", "retries<3", "age>2h", "-idle<=3.5d",
          "created>=2026-01-01", "entered<2026-01-01T10:00:00.000001Z", "is:overdue,failed",
@@ -253,6 +257,8 @@ def test_words_of_other_tools_lead_to_ours() -> None:
         (f"meta.{'a' * 65}:x", "a label has"),
         ("id:U*L", "may end with one"),
         ("id:*", "may end with one"),
+        ("status:pars*", "whole values; '*' is for error, flag, document, message, id"),
+        ("worker:w*", "whole values"),
         ("is:failedd", "did you mean failed?"),
         ("is:new", "takes waiting"),
         ("artifact:abc", "SHA-256"),

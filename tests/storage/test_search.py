@@ -205,6 +205,8 @@ def is_like(text: str | None, glob: str) -> bool:
 
 
 def is_within(part: str, text: object) -> bool:
+    if "*" in part:
+        return is_like(None if text is None else str(text), part)
     return text is not None and re.search(re.escape(part), str(text), FOLDED) is not None
 
 
@@ -335,6 +337,20 @@ def test_an_absent_value_is_not_equal_and_so_its_opposite_holds(find: Find) -> N
     assert find(records, asked("-error:PDF_*")) == {"UL_1"}
     assert find(records, asked("-meta.a:b")) == {"UL_1"}
     assert find(records, asked("-worker:w1")) == {"UL_1", "UL_2"}
+
+
+def test_a_star_stands_for_any_characters_of_a_name_or_a_message(find: Find) -> None:
+    records = [
+        a_record("UL_1", labels={"filename": "torn.pdf"}),
+        a_record("UL_2", labels={"filename": "half-torn.pdf"}, error_message="a page is torn"),
+    ]
+
+    assert find(records, asked("document:torn")) == {"UL_1", "UL_2"}
+    assert find(records, asked("document:torn*")) == {"UL_1"}
+    assert find(records, asked("document:*torn.PDF")) == {"UL_1", "UL_2"}
+    assert find(records, asked("torn*")) == {"UL_1"}
+    assert find(records, asked("message:*torn")) == {"UL_2"}
+    assert find(records, asked("message:torn*")) == set()
 
 
 def test_the_signs_of_like_mean_themselves(find: Find) -> None:

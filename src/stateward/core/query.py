@@ -42,6 +42,9 @@ PRIORITY_CLASSES = {"vip_customer": 10, "regulatory_filing": 7, "normal": 5, "ba
 CLAIMS = (
     "waiting", "running", "suspended", "failed", "cancelled", "ended", "skipped", "held", "overdue", "flagged",
 )  # fmt: skip
+WITH_STAR = ("error", "flag", "document", "message", "id")
+# What these hold never has a star in it, so that one would silently match nothing. A label may have one.
+WITHOUT_STAR = frozenset({"status", "machine", "stage", "rest", "worker", "replaces"})
 CLAIM_NAMES = {"stuck": "overdue"}  # the word of alerts and metrics for the same
 UNITS: dict[str, Micros] = {
     "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND, "w": 604_800 * SECOND,
@@ -276,6 +279,8 @@ def _texts(raw: _Raw, key: str) -> Term:
         _refuse(raw.text, f"{raw.key} is not a number: use ':'")
     if not key.startswith(META) and "" in raw.values:
         _refuse(raw.text, "a value cannot be empty")
+    if key in WITHOUT_STAR and any("*" in value for value in raw.values):
+        _refuse(raw.text, f"{key} takes whole values; '*' is for {', '.join(WITH_STAR)}")
     return Term(key=key, values=raw.values, is_negated=raw.is_negated)
 
 

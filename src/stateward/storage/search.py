@@ -237,11 +237,11 @@ class _Condition:
         if key == "flag":
             return f"{_FLAGS} IS NOT NULL AND {self._like(_FLAGS, _quote_code(text))}"
         if key == "message":
-            return self._like("error_message", _containing(text))
+            return self._like("error_message", _part(text))
         return self._filename(text)
 
     def _filename(self, text: str) -> str:
-        return self._like(f"labels ->> {self._key('filename')}", _containing(text))
+        return self._like(f"labels ->> {self._key('filename')}", _part(text))
 
     def _codes(self, codes: Iterable[str]) -> Iterable[str]:
         """Whole codes in the spellings that people use, which an index serves; codes with a star as a pattern."""
@@ -348,6 +348,11 @@ class _Condition:
 
 def _any(conditions: Iterable[str]) -> str:
     return " OR ".join(f"({condition})" for condition in conditions) or "FALSE"
+
+
+def _part(text: str) -> str:
+    """What holds a text; with a star, what is wholly like it."""
+    return _glob(text) if "*" in text else _containing(text)
 
 
 def _glob(text: str) -> str:
