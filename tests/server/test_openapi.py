@@ -59,6 +59,17 @@ def test_no_answer_is_undocumented_and_none_is_a_fault(asked: ApiClient) -> None
     assert count == len([*operations(describe_api())]) - 1
 
 
+def test_no_operation_takes_a_query_that_it_does_not_know(asked: ApiClient) -> None:
+    taken = {}
+    for path, method, operation in operations(describe_api()):
+        place = re.sub(r"\{\w+\}", "none", path)
+        answer = asked.http.request(method.upper(), f"{place}?unknown=1")
+        if answer.status_code != 400:
+            taken[operation["operationId"]] = answer.status_code
+
+    assert taken == {}
+
+
 def judge(
     operation: APIOperation[Any, Any, Any, Any], asked: ApiClient, checked: list[Any]
 ) -> None:

@@ -105,7 +105,7 @@ def _wanted_facts(app: App, request: Asked) -> dict[str, str]:
 
 @get(
     "/statistics",
-    opt={"right": "review", "checks_query": True},
+    opt={"right": "review"},
     operation_id="getReviewStatistics",
     summary="What people decided, and which fields they correct",
 )
