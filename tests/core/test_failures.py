@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.core.decide import decide
-from stateward.core.model import SECOND, Ignored, Notify
+from stateward.core.model import SECOND, Ignored, Json, Notify
 from stateward.core.retry import Retry
 from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
@@ -68,6 +68,21 @@ def test_waits_grow_from_retry_to_retry() -> None:
         story.rings()
 
     assert waits == [60 * SECOND, 300 * SECOND, 900 * SECOND]
+
+
+@pytest.mark.parametrize(
+    ("said", "waits_s"),
+    [(7200, 7200), (5.5, 60), (10**9, 86_400), (-1, 60), (True, 60), ("7200", 60), (None, 60)],
+)
+def test_a_retry_waits_as_long_as_the_failure_asks_for(said: Json, waits_s: int) -> None:
+    story = an_upload("parsing")
+
+    story.happens("parse.failed", error_code="BUSY", facts={"retry_after_s": said})
+    failed = story.record
+    story.rings()
+
+    assert failed.due_at == NOW + waits_s * SECOND
+    assert story.record.retry_count == 1
 
 
 def test_a_person_need_not_wait_for_the_next_retry() -> None:

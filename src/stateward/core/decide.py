@@ -70,6 +70,7 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.core.output_seal import LOG_DIGEST, OUTPUT_DIGEST
+from stateward.core.retry import retry_after_s
 
 TIMEOUT = "TIMEOUT"
 # A worker ends an attempt that runs too long by itself, and its report says what the attempt was doing. The timer of
@@ -594,6 +595,7 @@ def _apply(machine: Machine, moved: Record, record: Record, event: Event, now: M
         moved,
         now,
         is_retryable=event.is_retryable,
+        retry_after_s=retry_after_s(event.facts),
         # A retry, and an upgrade of a record that was not held, do not wait for the external driver once more.
         is_requested=event.type in (RETRY_REQUESTED, RETRY_DUE)
         or (event.type == UPGRADED and not is_held(record)),
@@ -660,6 +662,7 @@ def _arrive(
     *,
     is_retryable: bool = True,
     is_requested: bool = False,
+    retry_after_s: float = 0.0,
 ) -> tuple[Record, tuple[Effect, ...]]:
     """What being in the new state means: what the record waits for, until when, and which effects follow.
 
@@ -681,7 +684,8 @@ def _arrive(
         )
         return replace(record, due_at=deadline), (ask,)
     if kind == "failed":
-        return _arrive_failed(machine, record, now, is_retryable=is_retryable)
+        not_before = now + round(retry_after_s * SECOND)
+        return _arrive_failed(machine, record, now, not_before, is_retryable=is_retryable)
     stage = machine.stage_of(record.status)
     if stage is None or record.rest is not None:
         return record, ()
@@ -693,7 +697,7 @@ def _arrive(
 
 
 def _arrive_failed(
-    machine: Machine, record: Record, now: Micros, *, is_retryable: bool
+    machine: Machine, record: Record, now: Micros, not_before: Micros, *, is_retryable: bool
 ) -> tuple[Record, tuple[Effect, ...]]:
     # Reopened by a person, or out of retries: the scheduler moves it on at once. In the second case the notification
     # waits for the state that it ends in, so that people hear of one failure once.
@@ -710,7 +714,7 @@ def _arrive_failed(
         retry_count=record.retry_count, token=f"{record.id}:{record.version}", now=now
     )
     if due_at is not None:
-        return replace(record, due_at=due_at), ()
+        return replace(record, due_at=max(due_at, not_before)), ()
     return record, _notify(record, "exhausted")
 
 

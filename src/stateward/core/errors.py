@@ -286,12 +286,18 @@ class LedgerPoisoned(LedgerError):
 
 
 class StageFailure(StatewardError):
-    """An attempt at a stage failed; the machine's retry rule says what comes next."""
+    """An attempt at a stage failed; the machine's retry rule says what comes next.
+
+    `retry_after_s`: how long the outside world asks to wait; no retry by itself comes earlier.
+    """
 
     is_retryable = True
 
-    def __init__(self, message: str, *, code: str = "STAGE_FAILED") -> None:
+    def __init__(
+        self, message: str, *, code: str = "STAGE_FAILED", retry_after_s: float = 0.0
+    ) -> None:
         self.code = code
+        self.retry_after_s = retry_after_s
         self.message = message
         super().__init__(message)
 

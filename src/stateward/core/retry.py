@@ -7,10 +7,20 @@ from zlib import crc32
 
 import msgspec
 
-from stateward.core.model import SECOND, Micros
+from stateward.core.model import SECOND, Fields, Micros
 
 RETRIES_MAX = 1000
+RETRY_AFTER = "retry_after_s"  # the fact of a failed attempt
+RETRY_AFTER_S_MAX = 24 * 3600.0  # a source that asks for more is asked after a day
 BACKOFF_DEFAULT_S = (60.0, 300.0, 900.0)
+
+
+def retry_after_s(facts: Fields) -> float:
+    """How long a failed attempt was asked to wait: what facts say of it, within bounds."""
+    said = facts.get(RETRY_AFTER)
+    if isinstance(said, bool) or not isinstance(said, int | float) or not said > 0:
+        return 0.0
+    return min(float(said), RETRY_AFTER_S_MAX)
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from stateward.core.errors import (
 )
 from stateward.core.files import DerivedFile, file_fault
 from stateward.core.model import Fields, Micros, Work, clean_text
+from stateward.core.retry import retry_after_s
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.transport.messages import FileReference, ResultMessage
 from stateward.workers.results import Failed, Limits, Outcome, Result
@@ -71,6 +72,7 @@ class ResultChecker:
                     error_code=result.code,
                     error_message=result.message,
                     is_retryable=result.is_retryable,
+                    facts=result.facts,
                 )
             )
         done = msgspec.structs.replace(
@@ -181,6 +183,7 @@ class ResultChecker:
             ),
             is_retryable=message.is_retryable,
             log="",
+            retry_after_s=retry_after_s(message.facts),
         )
 
     def _bad(self, why: str) -> Failed:

@@ -256,6 +256,7 @@ class ChildAttempt:
             code=clean_text(reply.code, chars_max=CODE_CHARS_MAX),
             message=clean_text(reply.message, chars_max=self._limits.message_chars_max),
             is_retryable=reply.is_retryable,
+            retry_after_s=reply.retry_after_s,
         )
 
     def print(self, data: bytes) -> None:

@@ -186,6 +186,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
     code: str
     message: str
     is_retryable: bool
+    retry_after_s: float = 0.0
     has_lines: bool = False
     seconds: float = 0.0
 
@@ -761,6 +762,7 @@ def messages(
             code=result.code,
             message=result.message,
             is_retryable=result.is_retryable,
+            retry_after_s=result.retry_after_s,
             has_lines=has_lines,
             seconds=seconds,
         )

@@ -13,9 +13,8 @@ from stateward.core.errors import (
     StageFailure,
     TransientFailure,
 )
-from stateward.core.model import (
-    clean_text,
-)
+from stateward.core.model import Fields, clean_text
+from stateward.core.retry import RETRY_AFTER, retry_after_s
 from stateward.extras import missing_extra
 from stateward.workers.attempt_log import LINE_CHARS_MAX, Log
 from stateward.workers.results import KIB, Failed, Limits
@@ -102,7 +101,13 @@ def _verdict(error: BaseException, limits: Limits) -> Failed:
     if isinstance(error, StageFailure):
         message = describe(error).removeprefix(f"{type(error).__name__}: ")
         code = f"{attribute_of(error, 'code')}"
-        return Failed(code=code, message=message, is_retryable=error.is_retryable is True)
+        said: Fields = {RETRY_AFTER: attribute_of(error, "retry_after_s")}  # type: ignore[dict-item]
+        return Failed(
+            code=code,
+            message=message,
+            is_retryable=error.is_retryable is True,
+            retry_after_s=retry_after_s(said),
+        )
     if isinstance(error, ImportError) and (missing := missing_extra(error)):
         return Failed(code="MISSING_EXTRA", message=str(missing), is_retryable=True)
     number = error.errno if isinstance(error, OSError) else None

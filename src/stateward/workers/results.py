@@ -14,9 +14,8 @@ from typing import (
 import msgspec
 
 from stateward.core.files import DerivedFile
-from stateward.core.model import (
-    Fields,
-)
+from stateward.core.model import Fields
+from stateward.core.retry import RETRY_AFTER
 from stateward.workers.spool import Spool
 
 KIB, MIB = 1024, 1024 * 1024
@@ -112,6 +111,12 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     is_retryable: bool = True
     log: str = ""
+    retry_after_s: float = 0.0
+
+    @property
+    def facts(self) -> Fields:
+        """What the coordinator is told beside the error."""
+        return {RETRY_AFTER: self.retry_after_s} if self.retry_after_s > 0 else {}
 
 
 class Died(Failed, frozen=True, kw_only=True):

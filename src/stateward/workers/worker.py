@@ -786,6 +786,7 @@ class Worker:
             error_code=result.code,
             error_message=result.message,
             is_retryable=result.is_retryable,
+            facts=result.facts,
             log=self._log_of(work, result.log),
         )
         return Output(mark)

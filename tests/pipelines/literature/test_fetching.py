@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from stateward.app import App, load_settings
 from stateward.cli import cli
 from stateward.core.errors import FatalFailure, StageFailure
-from stateward.core.model import Fields
+from stateward.core.model import SECOND, Fields
 from stateward.pipelines.literature.sources import download, request_document
 from stateward.pipelines.literature.web import without_keys
 from stateward.workers.sdk import Job, Outcome
@@ -153,6 +153,7 @@ def test_a_source_is_not_asked_again_before_the_time_that_it_named(server: Sourc
         with pytest.raises(StageFailure, match=words) as failed:
             download(job)
         assert failed.value.code == "SOURCE_BUSY"
+        assert failed.value.retry_after_s == pytest.approx(3600, abs=60)
 
     assert server.asked["/busy-for-long"] == 1
 
@@ -204,8 +205,18 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
             ).record.id
             for scheme, value in wanted
         ]
+        label = {"source_type": "url"}
+        busy = app.submit(
+            request_document("url", f"{server.url}/busy-for-long"),
+            machine="literature",
+            labels=label,
+        ).record.id
         app.run_until_idle()
         records = [app.record(each) for each in ids]
+        waiting = app.record(busy)
+        waits_s = ((waiting.due_at or 0) - waiting.entered_at) // SECOND
+
+        assert (waiting.status, waiting.error_code, waits_s) == ("retrying", "SOURCE_BUSY", 3600)
 
         assert [each.status for each in records] == ["completed"] * 6 + ["failed"]
         assert records[-1].error_code == "NOT_FOUND"

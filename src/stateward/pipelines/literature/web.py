@@ -225,6 +225,7 @@ class Web:
         raise StageFailure(
             f"{host} answered {status} and asks to wait {wait_s:g} s; it is asked again later",
             code=SOURCE_BUSY,
+            retry_after_s=wait_s,
         )
 
     def _pauses(self, host: str) -> list[int]:
@@ -233,12 +234,14 @@ class Web:
         return [int(each) for each in takewhile(lambda each: each is not None, saved) if each]
 
     def _check_pauses(self, host: str, pauses: list[int]) -> None:
-        """The machine retries by its own times: a source that named a later one is not asked before."""
+        """A person may retry it earlier than the source asked for: it is not asked before."""
         until_s = max(pauses, default=0)
-        if until_s > time.time():  # noqa: TID251 - compared with the time that an earlier attempt saved
+        left_s = until_s - time.time()  # noqa: TID251 - compared with the time that an earlier attempt saved
+        if left_s > 0:
             raise StageFailure(
-                f"{host} asked to wait until {to_iso(until_s * SECOND)} and is not asked before; retry it then",
+                f"{host} asked to wait until {to_iso(until_s * SECOND)} and is not asked before",
                 code=SOURCE_BUSY,
+                retry_after_s=left_s,
             )
 
     def _wait_s(self, reply: HttpReply, tries: int) -> float:
