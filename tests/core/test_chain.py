@@ -18,7 +18,7 @@ from stateward.core.chain import (
     seal,
     transition_hash,
 )
-from stateward.core.decide import upgrade
+from stateward.core.decide import begin, upgrade
 from stateward.core.lanes import extend, lane_of
 from stateward.core.model import Fields, Record, Transition
 from stateward.core.verify import (
@@ -31,6 +31,7 @@ from stateward.engine.history import record_line, transition_line
 from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import (
+    ADA,
     NOW,
     a_machine,
     a_record,
@@ -311,11 +312,17 @@ def test_an_upgrade_may_leave_the_graph_but_not_the_machine() -> None:
     assert findings(story.record, story.history, story.lane, UPLOAD, v2) == []
 
 
-def test_a_record_may_begin_where_an_import_put_it() -> None:
-    imported = a_record(DOCUMENT_MACHINE, status="legacy")
-    sealed, record = seal(a_transition(imported), imported, epoch=1)
+@pytest.mark.parametrize("status", ["legacy", "parsed"])
+def test_a_record_may_begin_where_an_import_put_it(status: str) -> None:
+    begun = begin(DOCUMENT_MACHINE, record_id="LT_1", now=NOW, actor=ADA, entry=status).change
+    assert begun.transition is not None
+    created = replace(begun.transition, trigger=DOCUMENT_MACHINE.created_by)
+
+    sealed, record = seal(begun.transition, begun.record, epoch=1)
+    forged, forged_record = seal(created, begun.record, epoch=1)
 
     assert checks(record, [sealed]) == []
+    assert checks(forged_record, [forged]) == ["graph"]
 
 
 @pytest.mark.parametrize(
