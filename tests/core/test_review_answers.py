@@ -1,5 +1,6 @@
 """An answer to a review: when it was given, and what follows from one that ends in a failed state."""
 
+from stateward.core.errors import InvalidCorrection
 from stateward.core.machine import Machine
 from stateward.definition.declare import declare
 from tests.core.builders import Story
@@ -62,3 +63,12 @@ def test_a_review_without_an_answer_fails_with_a_code_of_its_own() -> None:
 
     assert (story.status, story.record.error_code) == ("error", "REVIEW_TIMED_OUT")
     assert story.record.due_at is None
+
+
+def test_a_refused_correction_names_each_field_once() -> None:
+    faults = [("contract_end", "contract_end: is in the past"), ("term", "terminates never")]
+
+    refused = InvalidCorrection("CW_1", faults)
+
+    said = "contract_end: is in the past; term: terminates never"
+    assert str(refused) == f"CW_1 cannot be accepted like this: {said}"

@@ -36,6 +36,7 @@ Expected outcomes are values (`Applied`, `Ignored`), never exceptions. A message
 and what to do next.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 
@@ -146,7 +147,11 @@ class InvalidCorrection(StatewardError):
     def __init__(self, record_id: str, faults: Iterable[tuple[str, str]]) -> None:
         self.record_id = record_id
         self.faults = tuple(faults)
-        said = "; ".join(f"{field}: {sentence}" for field, sentence in self.faults)
+        # A sentence of a pipeline may begin with the field already.
+        said = "; ".join(
+            sentence if re.match(rf"{re.escape(field)}\b", sentence) else f"{field}: {sentence}"
+            for field, sentence in self.faults
+        )
         super().__init__(f"{record_id} cannot be accepted like this: {said}")
 
 
