@@ -166,3 +166,49 @@ def test_a_column_that_marks_credits_alone_leaves_debits_to_the_others(tmp_path:
 
     assert read.amounts == ["-10.00", "20.00"]
     assert loud(read) == []
+
+
+def test_a_debit_that_is_not_booked_yet_shows_how_debits_are_printed(tmp_path: Path) -> None:
+    """The only money out of the file is pending, and has a minus in the column of money out."""
+    text = (
+        "Data;Entrate;Uscite;Descrizione;Stato\n31/12/2024;;-9,99;VISA DEBIT;Autorizzato\n"
+        "31/12/2024;150,62;;Bonifico SEPA;Contabilizzato\n"
+    )
+
+    assert read_bytes(tmp_path, text).amounts == ["-9.99", "150.62"]
+
+
+def test_the_amount_in_the_currency_of_the_account_is_taken(tmp_path: Path) -> None:
+    text = (
+        "Дата операции;Дата обработки;Сумма операции;Валюта операции;Сумма пересчитанная в валюту счета;"
+        "Валюта счета;Основание\n"
+        "2019-07-06;2019-07-08;-4,50;EUR;-336,15;RUR;payee\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert [(row["amount"], row["currency"]) for row in read.canonicals] == [("-336.15", "RUR")]
+    assert loud(read) == []
+
+
+def test_two_rows_of_columns_without_names_do_not_turn_a_sign_in_silence(tmp_path: Path) -> None:
+    """Lots of shares: price and cost of two rows add up as amount and balance, by chance."""
+    text = (
+        "Open Date,Quantity,Price,Cost/Share,Market Value,Holding Period\n"
+        "08/31/2020 13:42:07,12,$10.00,$10.00,$120.00,Short Term\n"
+        "08/30/2020 13:42:07,8,$10.00,$20.00,$80.00,Short Term\n"
+    )
+
+    assert "SIGN_UNPROVEN" in loud(read_bytes(tmp_path, text))
+
+
+def test_a_short_row_with_nothing_but_a_text_goes_on_with_the_row_above(tmp_path: Path) -> None:
+    text = (
+        "Transaction date,Value date,Description,Withdrawals (SGD),Deposits (SGD)\n"
+        "18/04/2018,18/04/2018,DEBIT PURCHASE,6.66,\n,,15/04/18  66-6666 UBER EATS\n"
+        "19/04/2018,19/04/2018,SALARY,,66.66\n\n,,Printed on 20/04/2018\n"
+    )
+
+    texts = [row["description"] for row in read_bytes(tmp_path, text).canonicals]
+
+    assert texts == ["DEBIT PURCHASE 15/04/18 66-6666 UBER EATS", "SALARY"]

@@ -320,6 +320,9 @@ def _own_amount(
             return total
     if (own := amount_by_currency(amounts, body)) >= 0:
         return own
+    said = [i for i in amounts if headings.is_in_account_currency(names[i])]
+    if len(said) == 1:
+        return said[0]
     net = [i for i in amounts if headings.simplify(names[i]) in NET]
     if net:
         return net[0]

@@ -48,6 +48,7 @@ class HeadingWords(NamedTuple):
     fact_starts: frozenset[str]  # the first letters of all labels
     payers: frozenset[str]
     credit_cards: tuple[str, ...]  # anywhere in a heading
+    account_currency: tuple[str, ...]  # anywhere in the heading of an amount
 
 
 DIGITS = frozenset("0123456789")
@@ -64,7 +65,9 @@ def words() -> HeadingWords:
     starts = frozenset(simplify(label[:3]) for label in (*facts, *label_words()))
     payers = frozenset(map(simplify, data["payers"]))
     cards = tuple(map(simplify, data["credit_cards"]))
-    return HeadingWords(_table(data["columns"]), facts, languages, card, starts, payers, cards)
+    own = tuple(map(simplify, data["account_currency"]))
+    columns = _table(data["columns"])
+    return HeadingWords(columns, facts, languages, card, starts, payers, cards, own)
 
 
 def _table(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -117,6 +120,12 @@ def role_of(heading: str) -> str:
     wrong_max = len(text) // NEAR_CHARS + 1
     near = process.extractOne(text, table.keys(), scorer=OSA.distance, score_cutoff=wrong_max)
     return table[near[0]] if near else ""
+
+
+def is_in_account_currency(heading: str) -> bool:
+    """Whether a heading says that its amounts are in the currency of the account."""
+    text = simplify(heading)
+    return any(said in text for said in words().account_currency)
 
 
 def split_camel(text: str) -> str:

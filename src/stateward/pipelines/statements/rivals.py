@@ -100,7 +100,7 @@ def _rival_amount(
     layout: ColumnLayout, booked: Sequence[Cells], rows: Sequence[Cells], terms: ReadingTerms
 ) -> int:
     """Another column of amounts that says other things than the one that was taken; -1 if there is none."""
-    if layout.amount < 0:
+    if layout.amount < 0 or headings.is_in_account_currency(layout.headings[layout.amount]):
         return -1
     taken = {
         layout.amount, layout.balance, layout.before, layout.fee, layout.date, layout.value_date, layout.other_date,

@@ -33,6 +33,9 @@ UNPROVEN, CONTRADICTED = "SIGN_UNPROVEN", "SIGN_CONTRADICTED"
 EVIDENCE_ROWS = 400  # that decide: more would only take longer
 MINORITY = 0.2  # of the words may be against a reading: a refund may be called a purchase
 MAJORITY = 0.5
+# Rows, before columns without a known heading prove that signs are to be turned: prices of two lots of shares happen to
+# "add up" as amount and balance.
+UNNAMED_ROWS = 4
 MANY = 6  # rows, before a share of them means something
 CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a word that agrees
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
@@ -72,12 +75,14 @@ def decide_sign(
     if headings.is_card(layout.headings) or (profile is not None and profile.is_card):
         hints = msgspec.structs.replace(hints, is_card=True)
     body = booked_rows(layout, rows[:EVIDENCE_ROWS])
+    if not body and layout.amount < 0:
+        return _printed_columns(layout, rows, terms)
     if not body:
-        return SignRule("columns" if layout.amount < 0 else "printed", "there is no row")
+        return SignRule("printed", "there is no row")
     if profile is not None and (known := _by_profile(layout, body, terms, profile)):
         return known
     if layout.amount < 0:
-        return _columns(layout, body, terms)
+        return _columns(layout, body, _printed_columns(layout, rows, terms), terms)
     values = [read for row, _ in body if (read := money.read_amount(row.amount, terms.decimal))]
     has_minus = any(read.value < 0 for read in values)
     marks = {money.mark_sign(read.mark) for read in values if read.mark}
@@ -224,8 +229,9 @@ def _rule_by_marks(
     return rule._replace(problem=f"{why}, but {marks.count('')} rows have none")
 
 
-def _columns(layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule:
-    rule = _printed_columns(body, terms)
+def _columns(
+    layout: ColumnLayout, body: Sequence[SignedRow], rule: SignRule, terms: ReadingTerms
+) -> SignRule:
     proof = _ChainProof(body, terms, (rule.sign, _swap(rule.sign)))
     if layout.is_headed:
         return _headed_columns(rule, proof, body, terms)
@@ -259,10 +265,13 @@ def _headed_columns(
     return rule
 
 
-def _printed_columns(body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule:
-    """The rule for two columns by the signs that are printed in them."""
-    out = [v for row, _ in body if (v := money.amount(row.debit, terms.decimal))]
-    come = [v for row, _ in body if (v := money.amount(row.credit, terms.decimal))]
+def _printed_columns(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms) -> SignRule:
+    """The rule for two columns by the signs that are printed in them, also in rows that are not booked yet."""
+    fitting = [cells for cells in rows[:EVIDENCE_ROWS] if len(cells) == layout.width]
+    out, come = (
+        [v for cells in fitting if at >= 0 and (v := money.amount(cells[at], terms.decimal))]
+        for at in (layout.debit, layout.credit)
+    )
     if out and all(value < 0 for value in out) and not (come and all(v < 0 for v in come)):
         return SignRule("columns_signed", "two columns; debits carry a minus sign")
     if come and all(value < 0 for value in come):
@@ -293,7 +302,7 @@ def _one_column(
         return SignRule("printed", "amounts carry their sign", problem, code=CONTRADICTED)
     holds = _ChainProof(body, terms, ("printed", "flipped")).holds if layout.balance >= 0 else set()
     if holds == {"flipped"}:
-        return _flipped_by_balances(votes)
+        return _flipped_by_balances(layout, len(body), votes)
     if holds == {"printed"}:
         return _printed_by_balances(body, terms, hints, votes)
     if not is_signed:
@@ -301,12 +310,18 @@ def _one_column(
     return _by_words(body, terms, hints, votes)
 
 
-def _flipped_by_balances(votes: DirectionVotes) -> SignRule:
+def _flipped_by_balances(layout: ColumnLayout, count: int, votes: DirectionVotes) -> SignRule:
     """Positive amounts reduce the printed balance: they are debits of a deposit, or payments of a debt."""
     if votes.strong_agree > votes.strong_against and not votes.strong_against:
         why = "balances fall with positive amounts, which by their words are money in: they are a debt"
         return SignRule("printed", why, balances="owed")
-    return SignRule("flipped", "the statement adds up only if positive amounts are debits")
+    why = "the statement adds up only if positive amounts are debits"
+    if not layout.is_headed and count < UNNAMED_ROWS:
+        problem = (
+            f"{why}, but its columns have no known heading, and {count} rows may add up by chance"
+        )
+        return SignRule("flipped", why, problem)
+    return SignRule("flipped", why)
 
 
 def _printed_by_balances(

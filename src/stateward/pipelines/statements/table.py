@@ -475,7 +475,7 @@ class StatementTable:
             return None
         fitted = layout.fit(cells)
         if fitted is None:
-            return self._ragged(layout, line, cells)
+            return self._ragged(layout, line, cells, held)
         return self._read_fitted(layout, line, [*fitted[0], ""], held, fitted[1])
 
     def _read_fitted(
@@ -545,8 +545,7 @@ class StatementTable:
                 self._problem("DATE_MISSING", f"{note}, although others print theirs", line, cells)
             return msgspec.structs.replace(row, date=held.date, note=note)
         if held is not None and not is_filled and layout.is_description_only(cells):
-            text = f"{held.description}\n{cells[layout.description]}"
-            return msgspec.structs.replace(held, description=text)
+            return continue_text(held, cells[layout.description])
         if is_filled or is_dated:
             what = "date" if is_filled else "amount"
             self._problem("ROW_UNREADABLE", f"the row has no {what} that can be read", line, cells)
@@ -609,10 +608,15 @@ class StatementTable:
             message = "the amount of the row was taken for a balance, by its text"
             self._problem("BALANCE_UNPROVEN", message, line, cells)
 
-    def _ragged(self, layout: ColumnLayout, line: int, cells: list[str]) -> StatementRow | None:
+    def _ragged(
+        self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
+    ) -> StatementRow | None:
         if found := labelled_facts(cells):
             self._add_late_facts(line, cells, found, layout)
             return None
+        is_short = 1 < len(cells) < layout.width
+        if held and is_short and not self._is_after_gap and layout.is_description_only(cells):
+            return continue_text(held, cells[layout.description])
         if not layout.looks_like_data(cells) or is_label(cells):
             self._log_row(f"line {line} is no transaction: {raw_text(cells)}")
             return None
@@ -659,3 +663,8 @@ class StatementTable:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
+
+
+def continue_text(row: StatementRow, text: str) -> StatementRow:
+    """A row whose description goes on in the line below it."""
+    return msgspec.structs.replace(row, description=f"{row.description}\n{text}")
