@@ -268,6 +268,26 @@ def test_a_skipped_stage_is_logged_as_a_warning(app: App) -> None:
     assert "skipped: nothing for the next stage to do" in line
 
 
+def test_what_people_write_and_what_runners_quote_stays_out_of_the_log(app: App) -> None:
+    record = app.submit(STATEMENT).record
+    (created,) = app.records.history(record.id)
+    told = {
+        "error_code": "BAD_ROW",
+        "error_message": "no amount: 'rent, J. Doe'",
+        "reason": "a note",
+    }
+    log = TransitionLog(app.settings, app.registry)
+
+    stream = StringIO()
+    telemetry.set_up(level="info", stream=stream)
+    log([replace(created, metadata=told)], [record])
+    telemetry.set_up(level="warning")
+
+    (line,) = stream.getvalue().splitlines()
+    assert "BAD_ROW" in line
+    assert not any(private in line for private in ("rent", "Doe", "note"))
+
+
 def test_waiting_for_a_record_ends_when_it_rests(app: App) -> None:
     record = app.submit(STATEMENT).record
     assert app.records.wait(record.id, timeout_s=0.05).status == "queued_for_parse"

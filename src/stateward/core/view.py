@@ -73,14 +73,20 @@ def running_times(machine: Machine, record: Record) -> Fields:
     }
 
 
-def sentence(machine: Machine, transition: Transition) -> str:
-    """A transition as one line of a log: `UL_x: parsing → parsed (parse.completed, 42 observations)`."""
+def sentence(machine: Machine, transition: Transition, *, is_for_log: bool = False) -> str:
+    """A transition as one line: `UL_x: parsing → parsed (parse.completed, 42 observations)`.
+
+    Logs are kept longer and read by more people than records. For them, what a person wrote and a runner's message,
+    which may quote the document, are left out: the history has both.
+    """
     facts = [transition.trigger]
     metadata = transition.metadata
     stage = machine.stage.get(transition.trigger.partition(".")[0])
     if "count" in metadata and stage is not None and stage.produces is not None:
         facts.append(f"{metadata['count']} {stage.produces}")
-    if "error_code" in metadata:
+    if "error_code" in metadata and is_for_log:
+        facts.append(str(metadata["error_code"]))
+    elif "error_code" in metadata:
         facts.append(f"{metadata['error_code']}: {metadata.get('error_message')}")
     if notes := metadata.get(NOTES):
         facts.append(f"notes: {note_codes(notes)}")
@@ -93,7 +99,8 @@ def sentence(machine: Machine, transition: Transition) -> str:
     elif "rest" in metadata:
         facts.append(f"{metadata['rest']}: nothing for the next stage to do")
     # The message of a cancelled record is the reason itself.
-    if "reason" in metadata and metadata["reason"] != metadata.get("error_message"):
+    is_said = "reason" in metadata and metadata["reason"] != metadata.get("error_message")
+    if is_said and not is_for_log:
         facts.append(f"reason: {metadata['reason']}")
     source = transition.source or "new"
     return f"{transition.record_id}: {source} → {transition.target} ({', '.join(facts)})"

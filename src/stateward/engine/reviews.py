@@ -449,7 +449,10 @@ class Reviews(ReviewTasks):
                 UnknownName,
             ) as error:
                 self._pending.drop(pending.record_id)
-                self._log.warning(f"a pending decision was dropped: {error}")
+                # Without the error's sentence: it may quote what the person wrote.
+                self._log.warning(
+                    f"the pending decision about {pending.record_id} was dropped ({type(error).__name__})"
+                )
         return len(due)
 
     def _note(self, verb: str, record: Record, actor: str, action: str, batch: str | None) -> None:
