@@ -154,6 +154,26 @@ def test_the_previous_supplier_the_network_and_the_broker_are_not_the_provider()
     assert (found["provider"].value, found["provider"].confidence >= 80) == ("Vattenfall", True)
 
 
+@pytest.mark.parametrize(
+    ("head", "provider"),
+    [
+        ("A1 Telekom Austria AG", "A1 Telekom Austria AG"),
+        ("Magenta Telekom GmbH", "Magenta Telekom GmbH"),
+        ("Telekom Deutschland GmbH", "Deutsche Telekom"),
+        ("Ihre Telekom", "Deutsche Telekom"),
+        ("Anbieter Telekom", "Deutsche Telekom"),
+    ],
+)
+def test_general_words_behind_a_name_are_not_the_brand_that_they_are_alone(
+    head: str, provider: str
+) -> None:
+    found = extracted(
+        f"{head}\n\nServicevertrag\nTarif: Mobil M\nGrundpreis: 9,99 EUR im Monat", "telco"
+    )
+
+    assert found["provider"].value == provider
+
+
 def test_two_providers_that_are_equally_likely_are_not_sure() -> None:
     found = extracted("Lieferant: Yello Strom GmbH\nStromanbieter: LichtBlick SE\n")
 

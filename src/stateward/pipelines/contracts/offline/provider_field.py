@@ -41,6 +41,12 @@ _OPENED = re.compile(
     r"[(\"„“](?:[^()\"„“”]*[\"„“]|(?:hereinafter|nachfolgend|im Folgenden|the|der|die|als|as|[\s,:])*)$",
     re.IGNORECASE,
 )
+_NAME_BEFORE = re.compile(r"(?P<word>[A-ZÄÖÜ0-9][\w&+.-]*) ?\Z")
+# Words with a capital before a company that are no part of its name.
+_NO_NAMES = frozenset(
+    "die der das den dem deine deiner ihre ihrer ihr unsere bei von firma an für mit zwischen und "
+    "the your our by with from for between and".split()
+)
 _AND = re.compile(r"\)\s*\n|\b(?:und|and)\b", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:zwischen|between)\b", re.IGNORECASE)
 _CLOSING = re.compile(
@@ -82,6 +88,8 @@ def _on_page(
 ) -> Iterator[FieldCandidate]:
     taken: list[tuple[int, int]] = []
     for hit in page.names:
+        if _is_end_of_another_name(page, hit.start, hit.end):
+            continue
         taken.append((hit.start, hit.end))
         score, why = _score(rule, page, at, hit.start, hit.end)
         score -= 0.04 if hit.slip else 0
@@ -110,6 +118,17 @@ def _end_of_company(text: str, start: int, end: int) -> int:
     """Where the company ends whose name begins with a known one: the value is the brand, its place the company."""
     found = COMPANY.search(text, start, min(len(text), end + NAME_CHARS_MAX))
     return max(end, found.end("name")) if found and found.start("name") == start else end
+
+
+def _is_end_of_another_name(page: AnalyzedPage, start: int, end: int) -> bool:
+    """Whether general words, which are a brand when they stand alone, are behind a name: `A1 Telekom Austria AG`."""
+    if not all(map(is_general, page.text[start:end].split())):
+        return False
+    cell = page.cell(start)
+    found = _NAME_BEFORE.search(page.text, cell.start if cell else start, start)
+    if found is None or found["word"].casefold() in _NO_NAMES:
+        return False
+    return not any(each.start < found.end("word") <= each.end for each in page.mentions)
 
 
 def _rest_of_name(company: str, known: int) -> str:
