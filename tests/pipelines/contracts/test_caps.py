@@ -125,6 +125,11 @@ def test_a_value_of_another_kind_is_below_the_line(field: str, line: str) -> Non
         ("monthly_rate", "Die Mehrwertsteuer ist nicht enthalten."),
         ("monthly_rate", "VAT at 5% is not included."),
         ("monthly_rate", "Amounts are net."),
+        ("monthly_rate", "Ab dem 13. Monat gilt der reguläre Preis von 120,00 EUR."),
+        ("monthly_rate", "Nach Ende der Aktion kostet es regulär 120,00 EUR."),
+        ("monthly_rate", "From month 13 you will pay EUR 120.00."),
+        ("monthly_rate", "When the promotional period ends, EUR 120.00 will be due."),
+        ("monthly_rate", "The standard price of EUR 120.00 applies afterwards."),
         ("kwh_price", "HT gilt von 6 bis 22 Uhr, NT sonst."),
         ("kwh_price", "The peak price holds from 7 to 21 h, the off-peak price at night."),
     ],
@@ -322,6 +327,49 @@ def test_a_document_that_is_no_plain_contract_goes_to_a_person(heading: str, cod
     result = validate_extraction(found, RULES)
     assert (result.accepted, result.valid) == (False, False)
     assert value(found, "contract_end").value == "2027-04-30"
+
+
+@pytest.mark.parametrize(
+    ("field", "sentence"),
+    [
+        ("contract_start", "Der Beginn steht unter dem Vorbehalt, dass Ihr Anbieter zustimmt."),
+        ("contract_start", "Sollte Ihr Anbieter widersprechen, nennen wir Ihnen einen neuen Termin."),
+        ("contract_start", "Die Belieferung beginnt erst, wenn der Zähler geprüft ist."),
+        ("contract_start", "The start date depends on your present supplier."),
+        ("contract_start", "Supply can only begin once your meter has been read."),
+        ("contract_start", "Service begins only after your credit was checked."),
+        ("contract_start", "If the engineer cannot come, we will send you a new date."),
+        ("provider", "Ihr Vertrag ist mit allen Rechten und Pflichten auf die Stadtwerke Leipzig GmbH übergegangen."),
+        ("provider", "Die Stadtwerke Leipzig GmbH hat Ihren Vertrag übernommen."),
+        ("provider", "Utilita Limited has taken over this contract from us."),
+        ("provider", "Your supply has been moved to Utilita Limited."),
+    ],
+)  # fmt: skip
+def test_a_start_on_a_condition_and_a_contract_of_another_company_wait(
+    field: str, sentence: str
+) -> None:
+    found = extracted(written(ENERGY, note=f"\n{sentence}"), "energy")
+
+    assert value(found, field).confidence < ACCEPTED_MIN
+    assert not validate_extraction(found, RULES).accepted
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Wenn Sie umziehen, nennen Sie uns bitte Ihre neue Anschrift.",
+        "Die Abrechnung beginnt mit dem Lieferbeginn und wird elektronisch übernommen.",
+        "Ihr Vertrag beginnt am genannten Termin. Den Zählerstand übernehmen wir vom Netzbetreiber.",
+        "Wir übernehmen für Sie die Kündigung.",
+        "You can change your plan at any time. We will tell you if our address changes.",
+        "The meter will be read once a year; cover continues when you move.",
+    ],
+)
+def test_usual_sentences_keep_no_contract(line: str) -> None:
+    found = extracted(written(ENERGY, note=f"\n{line}"), "energy")
+
+    capped = [(each.field, each.why) for each in found.found if each.cap < ACCEPTED_MIN]
+    assert capped == []
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,10 @@ def test_the_law_of_a_country_with_states_is_below_the_line(law: str, *, is_sure
         '"Effective Date" means the day on which the last approval is granted.',
         "The effective date of this Agreement will be the day of the closing.",
         "This Agreement shall become effective upon approval by the court.",
+        "This Agreement shall become binding only when the bank has consented to it.",
+        "This Agreement shall not take effect unless and until the board approves it.",
+        "The effectiveness of this Agreement is conditional upon the approval of the regulator.",
+        "Die Wirksamkeit dieser Vereinbarung steht unter einer aufschiebenden Bedingung.",
         "Dieser Vertrag tritt mit der Zustimmung des Aufsichtsrats in Kraft.",
     ],
 )
@@ -123,6 +127,9 @@ def test_a_party_that_signs_with_a_longer_name_is_below_the_line() -> None:
         "Corwin Data GmbH joins this Agreement.",
         "Der Vereinbarung tritt die Corwin Daten GmbH bei.",
         "Frau Corwin unterzeichnet als Bürge.",
+        "Bexley Robotics LLC enters into this Agreement solely as agent for Corwin Data Ltd.",
+        "Harrow signs this Agreement as nominee for Corwin Data Ltd and is not bound itself.",
+        "Bexley handelt im Namen und für Rechnung der Corwin Daten GmbH.",
     ],
 )
 def test_one_who_joins_the_contract_puts_the_parties_below_the_line(more: str) -> None:
@@ -144,6 +151,7 @@ def test_one_who_joins_the_contract_puts_the_parties_below_the_line(more: str) -
         "Corwin Data Inc. assumes all of its rights and obligations as Supplier.",
         "Vertragsübernahme\nDie Corwin Daten GmbH ist nun Partei.",
         "Bexley scheidet aus diesem Vertrag aus.",
+        "Corwin Data Inc. has taken over this contract.",
     ],
 )
 def test_a_contract_that_was_passed_on_puts_the_parties_below_the_line(passed_on: str) -> None:
@@ -189,3 +197,23 @@ def test_one_party_alone_is_below_the_line() -> None:
 
     parties = [each for each in found.found if each.field == "party"]
     assert all(each.confidence < ACCEPTED_MIN for each in parties)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'First Amendment\nIn the clause on choice of law, "Delaware" is deleted and "Ohio" is put in its place.',
+        "The governing law set out in Section 2 is hereby changed to that of Ohio.",
+        'The word "Delaware" is replaced with "Ohio" in the clause on governing law.',
+        "Die Rechtswahl in Ziffer 2 wird gestrichen.",
+    ],
+)
+def test_a_law_that_a_later_part_changes_is_below_the_line(change: str) -> None:
+    made = "This Agreement is entered into as of March 4, 2021"
+    text = NDA.format(date=made, law="the State of Delaware")
+
+    plain = value(extracted(text, "general"), "governing_law")
+    changed = value(extracted(f"{text}\n{change}\n", "general"), "governing_law")
+
+    assert plain.confidence >= ACCEPTED_MIN
+    assert changed.confidence < ACCEPTED_MIN
