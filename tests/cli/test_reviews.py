@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from getpass import getuser
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,11 @@ def test_what_waits_is_listed_and_shown(shell: Shell, app: App) -> None:
     (row,) = shell.json("review", "list")
     shown = shell("review", "show", record.id)
 
-    assert (row["id"], row["confidence"], row["vertical"]) == (record.id, 40, "energy")
+    assert (row["record_id"], row["confidence"], row["facts"]["vertical"]) == (
+        record.id,
+        40,
+        "energy",
+    )
     assert row["actions"] == ["approve", "correct", "reject"]
     assert shown.exit_code == 0
     assert "monthly_rate" in shown.stdout
@@ -75,6 +80,8 @@ def test_a_review_is_taken_up_left_and_decided_once(shell: Shell, app: App) -> N
     record = waiting(app)
     app.reviews.claim(record.id, actor="person:bob")
 
+    listed = shell("review", "list").stdout
+    shown = shell("review", "show", record.id).stdout
     taken = said(shell("review", "approve", record.id), Exit.CONFLICT)
     app.reviews.unclaim(record.id, actor="person:bob")
     assert "is yours until" in said(shell("review", "claim", record.id), Exit.OK)
@@ -82,11 +89,14 @@ def test_a_review_is_taken_up_left_and_decided_once(shell: Shell, app: App) -> N
     done = shell("review", "approve", record.id, "--reason", "as printed")
     again = shell("review", "approve", record.id, "--json")
 
-    assert "bob has taken this review up until" in taken
+    assert listed.rstrip().endswith("  bob")
+    assert "claimed by: bob\n" in shown
+    assert "bob has claimed this review until" in taken
     assert done.stdout.split() == [record.id, "validated"]
     assert again.exit_code == Exit.CONFLICT
     assert json.loads(again.stderr)["error"]["until"] is None
-    assert "as printed" in shell("history", record.id).stdout
+    history = shell("history", record.id).stdout
+    assert f"reason: as printed), by {getuser()}" in history
 
 
 def test_a_correction_is_held_to_the_rules(shell: Shell, app: App) -> None:
@@ -238,7 +248,7 @@ def test_several_are_decided_at_once_and_a_refusal_does_not_stop_the_others(
     assert (done.exit_code, done.stdout.splitlines()) == (
         Exit.REFUSED, [f"{first.id} rejected", f"{second.id} rejected"],
     )  # fmt: skip
-    assert "has taken this review up" in done.stderr
+    assert "has claimed this review" in done.stderr
     assert "--reason TEXT" in said(silent, Exit.USAGE)
     assert coded.exit_code == Exit.CONFLICT
     assert "rejected" in shell("review", "statistics").stdout
@@ -253,6 +263,6 @@ def test_a_second_opinion_is_asked_for_and_a_value_moved(shell: Shell, app: App)
     shown = shell("review", "show", record.id)
     moved = shell("review", "correct", record.id, "--move", "monthly_rate=kwh_price")
 
-    assert (asked["asked"], asked["version"]) == ("person:bob", record.version + 1)
-    assert "asked person:bob: who is it?" in shown.stdout
+    assert (asked["referral"]["to"], asked["version"]) == ("person:bob", record.version + 1)
+    assert "asked bob: who is it?" in shown.stdout
     assert "kwh_price is 65.90, which is outside" in said(moved, Exit.REFUSED)

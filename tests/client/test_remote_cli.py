@@ -14,6 +14,7 @@ from stateward.cli import cli
 from stateward.cli.exit_codes import Exit
 from stateward.client import Client
 from stateward.notifications.feed_targets import FeedMessage
+from stateward.schemas import ReviewTask
 from stateward.settings import FeedSettings
 from stateward.storage.store import DeadLetter
 from tests.server.api_client import ApiClient, serving, settings_at, statement
@@ -283,7 +284,8 @@ def test_an_address_that_is_none_is_refused(server: str) -> None:
 def test_reviews_are_decided_from_afar_as_they_are_here(api: ApiClient) -> None:
     first, second = waiting(api.app), waiting(api.app)
 
-    listed = [each["id"] for each in json.loads(far(api, "review", "list", "--json").stdout)]
+    rows = [json.loads(way(api, "review", "list", "--json").stdout) for way in (far, near)]
+    listed = [each["record_id"] for each in rows[0]]
     shown = [way(api, "review", "show", first.id) for way in (far, near)]
     taken = far(api, "review", "claim", first.id)
     refused = near(api, "review", "approve", first.id)
@@ -293,6 +295,7 @@ def test_reviews_are_decided_from_afar_as_they_are_here(api: ApiClient) -> None:
     far(api, "review", "reject", second.id, "--reason", "no")
 
     assert listed == [first.id, second.id]
+    assert {tuple(each) for each in rows[0] + rows[1]} == {ReviewTask.__struct_encode_fields__}
     assert shown[0].stdout == shown[1].stdout
     assert taken.exit_code == 0
     assert [each.exit_code for each in (refused, wrong, approved, again)] == [5, 4, 0, 5]

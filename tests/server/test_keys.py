@@ -56,6 +56,12 @@ def test_each_route_lets_in_the_roles_that_have_its_right(
         assert let_in == {"": False, **may}
 
 
+def test_a_refusal_names_the_roles_that_may(keyed: dict[str, ApiClient]) -> None:
+    refused = keyed["viewer"].http.get("/webhooks").json()
+
+    assert refused["detail"].endswith("(observe); it needs the role operator or admin")
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -122,11 +122,13 @@ def export(
 
 
 def _cells(each: "AuditItem") -> tuple[str, ...]:
+    from stateward.core.model import plain_actor
+
     detail = ", ".join(f"{name} {value}" for name, value in each.detail.items())
     said = f"{detail} ({each.reason})" if each.reason else detail
     return (
         moment(each.at),
-        each.actor,
+        plain_actor(each.actor),
         each.verb,
         each.record_id or "",
         cut(said, chars_max=DETAIL_CHARS),

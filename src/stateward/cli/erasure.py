@@ -6,7 +6,7 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.output import plural, write, write_table
+from stateward.cli.output import moment, plural, write, write_table
 
 if TYPE_CHECKING:
     from stateward import schemas
@@ -123,7 +123,12 @@ def hold(
             if context.json:
                 context.emit(to_builtins(held))
             else:
-                rows = [(each.record_id, each.at, each.actor, each.reason) for each in held]
+                from stateward.core.model import plain_actor
+
+                rows = [
+                    (each.record_id, moment(each.at), plain_actor(each.actor), each.reason)
+                    for each in held
+                ]
                 write_table(("record", "held at", "by", "reason"), rows)
             return
         done = app.hold(record_id, reason=reason or "", is_held=not release)

@@ -309,14 +309,17 @@ def provenance(context: CliContext, record_id: str, form: str) -> None:
 
 
 def write_history(transitions: Sequence["Transition"]) -> None:
-    """A line for each transition: when, how long after the one before, and what."""
-    from stateward.core.model import from_iso
+    """A line for each transition: when, how long after the one before, what, and the person who asked for it."""
+    from stateward.core.model import PERSON, from_iso, plain_actor
 
     times = [from_iso(each.at) for each in transitions]
     waits = ["", *(f"after {span(later - earlier)}" for earlier, later in pairwise(times))]
     width = max(map(len, waits))
     for transition, wait in zip(transitions, waits, strict=bool(transitions)):
-        write(f"{moment(transition.at)}  {wait.ljust(width)}  {transition.sentence}")
+        who = transition.actor
+        is_an_act = who.startswith(PERSON) and transition.source is not None
+        by = f", by {plain_actor(who)}" if is_an_act else ""
+        write(f"{moment(transition.at)}  {wait.ljust(width)}  {transition.sentence}{by}")
 
 
 @click.command(

@@ -113,7 +113,7 @@ def list_(context: CliContext, *, limit: int) -> None:
     with context.app() as app:
         tasks = app.pending_reviews(limit=limit)
     if context.is_for_programs:
-        context.emit_rows(_row(task) for task in tasks)
+        context.emit_rows(tasks)
         return
     if not tasks:
         context.say("no review is pending")
@@ -133,7 +133,7 @@ def show(context: CliContext, *, record_id: str) -> None:
     with context.app() as app:
         found = app.review(record_id)
     if context.json:
-        context.emit({**_row(found), "fields": found.fields, "problems": found.problems})
+        context.emit(found)
         return
     _show(context, found)
 
@@ -149,7 +149,7 @@ def claim(context: CliContext, *, record_id: str) -> None:
     with context.app() as app:
         task = app.claim(record_id)
     if context.json:
-        context.emit(_row(task))
+        context.emit(task)
     elif task.claim is not None:
         context.say(f"{task.record_id} is yours until {moment(task.claim.until)}")
 
@@ -162,7 +162,7 @@ def unclaim(context: CliContext, *, record_id: str) -> None:
     with context.app() as app:
         task = app.unclaim(record_id)
     if context.json:
-        context.emit(_row(task))
+        context.emit(task)
     else:
         context.say(f"{task.record_id} is free")
 
@@ -297,7 +297,7 @@ def ask(
     with context.app() as app:
         task = app.ask_opinion(record_id, to, corrected=values, is_blind=is_blind, notes=notes)
     if context.json:
-        context.emit(_row(task))
+        context.emit(task)
     else:
         context.say(f"{task.record_id} waits for {to}")
 
@@ -538,66 +538,39 @@ def _is_value(value: object) -> bool:
     return value is None or isinstance(value, str) or is_list
 
 
-def _row(task: "ReviewTask") -> "Fields":
-    claim, decision = task.claim, task.decision
-    return {
-        "id": task.record_id,
-        "machine": task.machine,
-        "status": task.status,
-        "version": task.version,
-        "review": task.review,
-        "actions": list(task.actions),
-        "filename": task.filename,
-        **task.facts,
-        "confidence": task.confidence,
-        "reasons": list(task.reasons),
-        "deadline": None if task.deadline is None else moment(task.deadline),
-        "taken_up_by": None if claim is None else claim.by,
-        "taken_up_until": None if claim is None else moment(claim.until),
-        "decision": None if decision is None else decision.action,
-        "decided_by": None if decision is None else decision.by,
-        "decided_at": None if decision is None else moment(decision.at),
-        "notes": None if decision is None else decision.notes,
-        "reason_code": None if decision is None else decision.reason_code,
-        "reason_codes": dict(task.reason_codes),
-        "approvals": [each.by for each in task.approvals],
-        "approvals_needed": task.approvals_needed,
-        "group": task.group,
-        "asked": None if task.referral is None else task.referral.to,
-        "asked_by": None if task.referral is None else task.referral.by,
-    }
-
-
 def _cells(task: "ReviewTask") -> list[object]:
+    from stateward.core.model import plain_actor
     from stateward.core.view import note_codes
 
-    row = _row(task)
     return [
-        row["id"],
-        cut(str(row["filename"] or "")),
+        task.record_id,
+        cut(task.filename or ""),
         cut(", ".join(each for each in task.facts.values() if each)),
         task.confidence,
         note_codes(task.reasons),
-        row["deadline"],
-        row["taken_up_by"],
+        None if task.deadline is None else moment(task.deadline),
+        None if task.claim is None else plain_actor(task.claim.by),
     ]
 
 
 def _show(context: CliContext, task: "ReviewDetail") -> None:
-    row = _row(task)
-    for name in (
-        "id",
-        "filename",
-        *task.facts,
-        "confidence",
-        "deadline",
-        "taken_up_by",
-    ):
-        if row[name] is not None:
-            write(f"{name.replace('_', ' ')}: {row[name]}")
-    if task.decision is not None:
-        code = f", {task.decision.reason_code}" if task.decision.reason_code else ""
-        write(f"decided: {row['decision']} by {row['decided_by']} at {row['decided_at']}{code}")
+    from stateward.core.model import plain_actor
+
+    known_of_it = {
+        "id": task.record_id,
+        "document": task.filename,
+        **task.facts,
+        "confidence": task.confidence,
+        "deadline": None if task.deadline is None else moment(task.deadline),
+        "claimed by": None if task.claim is None else plain_actor(task.claim.by),
+    }
+    for name, value in known_of_it.items():
+        if value is not None:
+            write(f"{name.replace('_', ' ')}: {value}")
+    if (decision := task.decision) is not None:
+        code = f", {decision.reason_code}" if decision.reason_code else ""
+        said_by = f"{plain_actor(decision.by)} at {moment(decision.at)}"
+        write(f"decided: {decision.action} by {said_by}{code}")
     _show_people(task)
     said: dict[str, list[Fields]] = {}
     for each in task.problems:
@@ -624,16 +597,23 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
 
 def _show_people(task: "ReviewDetail") -> None:
     """Who may decide, who has, and what a rejection can be for."""
+    from stateward.core.model import plain_actor
+
     if task.group is not None:
         write(f"decided by: the group {task.group}")
     if task.approvals_needed > 1 and task.decision is None:
-        given = ", ".join(f"{each.by} ({each.answer})" for each in task.approvals) or "none yet"
+        given = (
+            ", ".join(f"{plain_actor(each.by)} ({each.answer})" for each in task.approvals)
+            or "none yet"
+        )
         write(f"approvals: {given}; {task.approvals_needed} are needed")
     for each in task.opinions:
         values = "; ".join(f"{name}: {', '.join(own)}" for name, own in each.values.items())
         hidden = " (values hidden)" if each.is_blind and not values else ""
         said = " · ".join(part for part in (each.notes or "", values) if part)
-        write(f"{each.by} asked {each.to}{hidden}{': ' + said if said else ''}")
+        write(
+            f"{plain_actor(each.by)} asked {plain_actor(each.to)}{hidden}{': ' + said if said else ''}"
+        )
     if task.reason_codes and task.decision is None:
         codes = ", ".join(f"{code} ({text})" for code, text in task.reason_codes.items())
         write(f"reason codes: {codes}")

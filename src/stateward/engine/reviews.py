@@ -501,7 +501,7 @@ class Reviews(ReviewTasks):
             until = to_iso(claim.until)
             who = plain_actor(claim.actor)
             said = (
-                f"{who} has taken this review up until {until}; look at another, or come back then"
+                f"{who} has claimed this review until {until}; look at another, or come back then"
             )
             raise ReviewTaken(record.id, by=claim.actor, sentence=said, until=until)
         pending = self._pending_of(record)

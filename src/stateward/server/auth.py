@@ -35,7 +35,8 @@ from stateward.server.throttle import account_of, address_of
 from stateward.settings.server import ApiSettings
 from stateward.storage.audit import KEY_REFUSED, AuditEntry
 from stateward.storage.idempotency import Answer, IdempotentRequest
-from stateward.storage.keys import ApiKey, Right
+from stateward.storage.keys import RIGHTS as ROLE_RIGHTS
+from stateward.storage.keys import ROLES, ApiKey, Right
 from stateward.storage.review_links import LINK_PREFIX
 
 Asked = Request[Any, Any, State]
@@ -140,8 +141,10 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     elif caller.key is not None:
         service.used(caller.key.id)
     if caller.key is not None and not caller.key.may(right):
+        able = " or ".join(role for role in ROLES if right in ROLE_RIGHTS[role])
         raise Refusal(
-            "forbidden", f"a key with the role {caller.key.role} may not do that ({right})"
+            "forbidden",
+            f"a key with the role {caller.key.role} may not do that ({right}); it needs the role {able}",
         )
     if caller.record_id is None and connection.path_params:
         await complete_ids(service, connection, connection.app.state.short_ids, caller)
