@@ -84,37 +84,42 @@ document.addEventListener("DOMContentLoaded", () => {
     summary.textContent = `${done} of ${count.total} file${count.total === 1 ? "" : "s"} uploaded${parts.length ? `: ${parts.join(", ")}` : ""}`;
     summary.hidden = !count.total;
   }
-  function dismissable(line, name, id) {
+  const refusals = document.getElementById("refused");
+  function dismissable(line, name, dismiss) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "quiet";
     button.textContent = "Dismiss";
     button.setAttribute("aria-label", `Dismiss ${name}`);
-    button.addEventListener("click", async () => {
-      if (id) await fetch(`/refused-uploads/${encodeURIComponent(id)}`, { method: "DELETE", headers: { "X-CSRF-Token": csrf } }).catch(() => null);
-      line.remove();
-    });
+    button.addEventListener("click", dismiss);
     line.append(button);
+  }
+  async function dismiss(path) {
+    const answer = await fetch(path, { method: "DELETE", headers: { "X-CSRF-Token": csrf } }).catch(() => null);
+    if (!answer?.ok && answer?.status !== 404) toast("It could not be dismissed; try again.", "bad");
+    await showRefused();
   }
   // The service stores them; the lines of this page give way to those that it tells of.
   async function showRefused() {
-    if (!list) return [];
+    if (!refusals) return [];
     const answer = await fetch("/refused-uploads").catch(() => null);
     if (!answer?.ok) return [];
     const { items } = await answer.json();
-    list.querySelectorAll('[data-state="refused"][data-is-stored]').forEach((line) => line.remove());
-    items.forEach(({ id, name, reason }) => {
+    refusals.hidden = !items.length;
+    refusals.querySelector("[data-count]").textContent = `${items.length} file${items.length === 1 ? "" : "s"}, shown until dismissed`;
+    refusals.querySelector("[data-dismiss-all]").hidden = items.length < 2;
+    refusals.querySelector("ul").replaceChildren(...items.map(({ id, name, reason }) => {
       const line = document.createElement("li");
-      line.dataset.state = "refused";
-      line.dataset.isStored = "yes";
       line.innerHTML = '<span class="name"></span><span class="said"></span>';
       line.querySelector(".name").textContent = name;
+      line.querySelector(".name").title = name;
       line.querySelector(".said").textContent = reason;
-      dismissable(line, name, id);
-      list.append(line);
-    });
+      dismissable(line, name, () => dismiss(`/refused-uploads/${encodeURIComponent(id)}`));
+      return line;
+    }));
     return items;
   }
+  refusals?.querySelector("[data-dismiss-all]").addEventListener("click", () => dismiss("/refused-uploads"));
   showRefused();
 
   // A file that is sent to a machine of a person's choice: `fields` are those of the form besides it.
@@ -170,7 +175,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const reason = said.textContent;
         showRefused().then((items) => {
           if (items.some((each) => each.name === file.name && each.reason === reason)) line.remove();
-          else dismissable(line, file.name, null); // such as too many at once, which is no fault of the file
+          else dismissable(line, file.name, () => line.remove()); // such as too many at once, which is no fault of the file
         });
         toast(`${file.name}: ${said.textContent}`, "bad");
       }
