@@ -25,6 +25,9 @@ def test_a_flagged_result_is_corrected_from_its_queue(scene: Scene, page: Page) 
     page.goto(scene.page(f"/flags/{record_id}"))
     expect(page.locator("#checked tbody tr")).to_have_count(2)
     expect(page.locator("article .pill")).to_have_text("AMBIGUOUS_DATES")
+    # What people read comes first, and the identifier, which programs need, last.
+    headings = page.locator("#checked th").all_inner_texts()
+    assert (headings[0], headings[-1]) == ("amount", "id")
 
     page.locator("#correct-it").click()
     page.get_by_label("date order").select_option("mdy")
@@ -43,7 +46,10 @@ def test_a_flagged_result_is_corrected_from_its_queue(scene: Scene, page: Page) 
 @pytest.mark.long
 def test_a_flagged_result_is_confirmed_or_rejected_with_a_reason(scene: Scene, page: Page) -> None:
     record_id = submitted(scene, AMBIGUOUS, "rejected.csv")
-    page.goto(scene.page(f"/flags/{record_id}"))
+    page.goto(scene.page(f"/records/{record_id}"))
+    expect(page.locator("#timeline")).to_contain_text("notes AMBIGUOUS_DATES: every date")
+    expect(page.locator("#why")).not_to_contain_text("stateward")
+    page.locator("#decide-flag").click()
 
     page.locator("#reject").click()
     expect(page.locator("#said")).to_contain_text("say why")
@@ -53,6 +59,9 @@ def test_a_flagged_result_is_confirmed_or_rejected_with_a_reason(scene: Scene, p
     expect(page.get_by_role("link", name="rejected.csv", exact=True)).to_have_count(0)
     page.goto(scene.page(f"/flags/{record_id}"))
     expect(page.locator("#decided")).to_contain_text("reject")
+    page.get_by_role("link", name="open record").click()
+    expect(page.locator("#why")).to_contain_text("reject by")
+    expect(page.locator("#decide-flag")).to_have_count(0)
 
 
 @pytest.mark.long

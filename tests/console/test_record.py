@@ -235,6 +235,7 @@ def test_a_failed_record_is_tried_again_with_a_reason(scene: Scene, page: Page) 
     assert scene.rested(record_id) == "error"
     page.goto(scene.page(f"/records/{record_id}"))
     expect(page.locator("#why")).to_have_attribute("data-code", "failed")
+    expect(page.locator("#advice")).to_have_text("Fix the cause, then retry it.")
 
     page.get_by_role("button", name="Retry…").click()
     page.get_by_label("Why").fill("try once more")
@@ -271,3 +272,41 @@ def test_a_record_that_is_not_there_is_a_page_that_says_so(scene: Scene, page: P
     assert answer is not None
     assert answer.status == 404
     expect(page.get_by_role("alert")).to_contain_text("UL_nothing")
+
+
+NDA = b"""MUTUAL NON-DISCLOSURE AGREEMENT
+
+This Mutual Non-Disclosure Agreement (the "Agreement") is entered into as of March 3, 2021 (the "Effective Date") by and
+between Palm Harbor Systems, Inc., a Delaware corporation ("Company"), and Northern Lights Software LLC, a Delaware
+limited liability company ("Recipient").
+
+1. Definition of Confidential Information. "Confidential Information" means any information disclosed by the disclosing
+party to the receiving party. %s
+
+2. Governing Law. This Agreement shall be governed by and construed in accordance with the laws of the State of New
+York.
+
+IN WITNESS WHEREOF, the parties hereto have executed this Agreement.
+
+PALM HARBOR SYSTEMS, INC.            NORTHERN LIGHTS SOFTWARE LLC
+By: Jane Smith                       By: John Doe
+""" % (b"It includes plans, prices and samples. " * 12)
+
+
+@pytest.mark.long
+def test_a_contract_that_nothing_is_compared_with_opens_with_its_terms(
+    scene: Scene, page: Page
+) -> None:
+    record_id = scene.submit(NDA, name="nda.txt", machine="contract")
+    assert scene.rested(record_id) == "completed"
+
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    expect(page.locator("#items .tabs [aria-current=true]")).to_have_text("Terms")
+    expect(page.locator("#items")).to_contain_text("New York")
+    expect(page.locator("#facts")).not_to_contain_text("provider")
+    page.get_by_role("button", name="Checks and clauses").click()
+    clause = page.locator("details.long", has_text="It includes plans").first
+    expect(clause).not_to_have_attribute("open", "")
+    clause.locator("summary").click()
+    expect(clause).to_have_attribute("open", "")

@@ -19,6 +19,7 @@ from stateward.definition.display import ItemView, Where
 
 PAGES_MAX = 60
 NAME_CHARS_SHOWN = 80
+PDF_TYPE = "application/pdf"
 PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
 
 
@@ -93,13 +94,22 @@ def shown_file(app: App, record: Record, base: str, *, file: str = "") -> ShownF
         return None
     source = f"{base}/records/{quote(record.id, safe='')}/content"
     is_drawn = content.form in ("pdf", "image")
+    pages = [] if is_drawn else page_texts(app, record)
+    if not content.is_shown and not pages and (path := _drawn_instead(app, record)):
+        return _derived_file(app, record, path)
     return ShownFile(
         source=source,
         save=f"{source}?save=true",
         name=str(record.labels.get("filename") or record.id),
         content=content,
-        pages=() if is_drawn else page_texts(app, record),
+        pages=pages,
     )
+
+
+def _drawn_instead(app: App, record: Record) -> str:
+    """The derived PDF of a document that no browser draws, such as a TIFF; "" where there is none."""
+    files = app.records.files(record)
+    return next((each.path for each in files if each.file.media_type == PDF_TYPE), "")
 
 
 def _derived_file(app: App, record: Record, path: str) -> ShownFile:

@@ -14,6 +14,7 @@ from stateward import schemas
 from stateward.app import App
 from stateward.console.document import ShownFile, shown_file
 from stateward.console.layout import HEADERS, console_of, html, page, problem_text
+from stateward.console.record import order_columns
 from stateward.console.review import row_marks
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest, UnknownName
@@ -48,7 +49,7 @@ class FlaggedWork(msgspec.Struct, frozen=True, kw_only=True):
     flags: list[str]
     notes: list[str]
     rows: list[Fields]
-    columns: tuple[Column, ...]
+    columns: list[Column]
     decision: FlagDecision | None
     shown: ShownFile | None
     marks: str
@@ -135,7 +136,7 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
         flags=flag_codes(record),
         notes=_texts(record.fields.get(NOTES)),
         rows=rows,
-        columns=columns_of(view, rows),
+        columns=order_columns(columns_of(view, rows)),
         decision=app.flags.decisions([record]).get(record.id),
         shown=shown_file(app, record, BASE),
         marks=msgspec.json.encode(row_marks(rows, view)).decode(),

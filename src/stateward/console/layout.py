@@ -382,6 +382,8 @@ def value_text(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
+        return "; ".join(map(value_text, value))
     if isinstance(value, dict | list):
         return msgspec.json.encode(value).decode()
     return str(value)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -43,7 +43,7 @@ from stateward.core.model import (
     Transition,
     clean_text,
 )
-from stateward.core.view import Explanation
+from stateward.core.view import Explanation, flag_codes
 from stateward.definition.display import (
     Column,
     columns_of,
@@ -85,6 +85,16 @@ SAID = (
     "retry_count",
     "final_confidence",
 )
+# By the code of an explanation: what the buttons of the page do. The words of `explain` name commands.
+DECIDED_HERE = frozenset({"waiting_for_person", "ended"})
+RETRIED_HERE = {
+    "failed": "Fix the cause, then retry it.",
+    "given_up": "Fix the cause, then retry it.",
+    "failed_outside": "Retry starts it again at once.",
+    "waiting_for_retry": "Retry starts it again at once.",
+    "cancelled": "Retry takes it up again.",
+}
+ENCRYPTED = "PDF_ENCRYPTED"
 
 Before = Annotated[int | None, QueryParameter(name="before", ge=0, required=False)]
 Place = Annotated[int, QueryParameter(name="place", ge=0, required=False)]
@@ -110,6 +120,8 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     kind: str
     why: Explanation
+    advice: str
+    is_flagged: bool
     exposed: Fields
     labels: Fields
     replaced_by: list[str]
@@ -155,12 +167,15 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
     entries, older = timeline(app, found, machine, before=None)
     kind = shown_kind(machine, found)
     path = app.dashboard.path(record_id)
+    why = app.records.explain(record_id)
     return Looked(
         record=found,
         name=str(found.labels.get("filename") or found.id),
         status=CANCELLED_NAME if kind == CANCELLED_NAME else found.status,
         kind=kind,
-        why=app.records.explain(record_id),
+        why=why,
+        advice=_advice(why, found, can_correct=can_correct(app, found), may_act=caller.may("act")),
+        is_flagged=bool(flag_codes(found)) and not app.flags.decisions([found]),
         exposed=machine.exposed(found),
         labels=found.labels,
         replaced_by=app.external_driver.successors(found),
@@ -200,6 +215,19 @@ def can_correct(app: App, record: Record) -> bool:
         return False
     kind = app.registry.of(record).kind[record.status]
     return kind in ("failed", "suspended") or (kind == "terminal" and bool(record.outputs))
+
+
+def _advice(why: Explanation, record: Record, *, can_correct: bool, may_act: bool) -> str:
+    """What to do, by the buttons of this page; where it has none for it, what `stateward explain` says."""
+    if why.code in DECIDED_HERE:
+        return ""
+    if why.code not in RETRIED_HERE:
+        return why.advice
+    if not may_act:
+        return "A key with the role operator or admin can retry it."
+    if record.error_code == ENCRYPTED and can_correct:
+        return "Enter its password under Retry with other options."
+    return RETRIED_HERE[why.code]
 
 
 def _following(machine: Machine, record: Record) -> tuple[str, ...]:
@@ -384,7 +412,7 @@ async def items(
             "stage": name,
             "stages": _made_by_stage(app, found),
             "rows": rows[:ITEM_ROWS],
-            "columns": _order_columns(columns_of(view, rows[:ITEM_ROWS])),
+            "columns": order_columns(columns_of(view, rows[:ITEM_ROWS])),
             "places": places if any(places) else [],
             "pictures": pictures_of(found, app.records.files(found)),
             "place": place,
@@ -399,7 +427,7 @@ async def items(
     return fragment(request, "items.html", await service_of(request).broad.ask(look_))
 
 
-def _order_columns(columns: Sequence[Column]) -> list[Column]:
+def order_columns(columns: Sequence[Column]) -> list[Column]:
     """What people read first; identifiers, which programs need, last."""
     return sorted(columns, key=lambda column: column.format == "code")
 
@@ -414,13 +442,22 @@ def _headline(app: App, record: Record) -> str:
 
 
 def _stage(app: App, record: Record, name: str) -> str:
-    """The named stage; else the one whose items are in review, else the newest that made something."""
+    """The named stage; else the one whose items are in review, else one that made rows, else the newest."""
     made = [stage for stage, _ in _made_by_stage(app, record)]
     if name and name not in made:
         raise UnknownName("stage", clean_text(name, chars_max=80), made)
-    review = app.registry.of(record).review_in.get(record.status)
+    reviews = app.registry.of(record).review_in
+    review = reviews.get(record.status)
     asked = [review.of] if review and review.of in made else []
-    return name or next(iter((*asked, *made)), "")
+    # A last stage without rows gives way to what people look at.
+    looked_at = {each for found in reviews.values() for each in (found.name, found.of)}
+    subjects = [stage for stage in made if stage in looked_at]
+    filled = (
+        stage
+        for stage in (*made[:1], *subjects, *made)
+        if next(app.items(record.id, stage), None) is not None
+    )
+    return name or next(chain(asked, filled, made), "")
 
 
 @get("/records/{record_id:str}/export/{form:str}", opt={"right": "read"})
@@ -494,7 +531,7 @@ async def document(
         found = get_visible_record(app, caller, record_id)
         files = file_links(found, app.records.files(found))
         shown = shown_file(app, found, BASE, file=file)
-        return {"record": found, "shown": shown, "files": files, "file": file}
+        return {"record": found, "shown": shown, "files": files}
 
     return fragment(request, "document.html", await service_of(request).broad.ask(look_))
 

@@ -60,7 +60,7 @@ begin();
 
 items.addEventListener("click", (event) => {
   const link = event.target.closest("[data-place]") ?? event.target.closest("tr")?.querySelector("[data-place]");
-  if (!link || !viewer() || (event.target.closest("a, button") ?? link) !== link) return;
+  if (!link || !viewer() || (event.target.closest("a, button, summary") ?? link) !== link) return;
   event.preventDefault();
   go(link.dataset.mark, place(link));
 });

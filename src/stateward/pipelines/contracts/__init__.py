@@ -91,6 +91,7 @@ PLUGIN = Plugin(
             where="place",
             tables=(MODEL_CALLS,),
         ),
+        ItemView(machine=MACHINE, stage="compare", title="Comparison"),
         ItemView(machine=MACHINE, stage="validate", title="Checks and clauses", columns=CHECKS),
         ItemView(
             machine=MACHINE, stage="review", title="Corrected terms", columns=FOUND, where="place"

@@ -374,7 +374,7 @@ def _answer(
 def _without_answer(vertical: str, today: date, currency: str, why: str) -> Comparison:
     return Comparison(
         answer="no_offers",
-        sentence=f"a contract of the vertical {vertical!r} is not compared: {why}",
+        sentence=f"a contract of the kind {vertical!r} is not compared: {why}",
         vertical=vertical,
         today=today,
         currency=currency,
