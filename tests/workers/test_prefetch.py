@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.workers.prefetch import AHEAD_MAX, Prefetch
+from stateward.workers.prefetch import AHEAD_MAX, Prefetch, is_to_announce
 
 
 def after(*seconds: float, at_least: int = 0) -> int:
@@ -47,3 +47,23 @@ def test_a_job_that_takes_long_counts_before_it_is_over() -> None:
     ahead.fall_behind(1.2)
 
     assert ahead.jobs == 0
+
+
+@pytest.mark.parametrize(
+    ("slots", "announced", "is_told"),
+    [
+        (40, 40, False),
+        (39, 40, False),
+        (21, 40, False),
+        (20, 40, True),
+        (79, 40, False),
+        (80, 40, True),
+        (0, 0, False),
+        (0, 2, True),
+        (2, 0, True),
+    ],
+)
+def test_slots_are_announced_when_they_have_doubled_or_halved(
+    slots: int, announced: int, *, is_told: bool
+) -> None:
+    assert is_to_announce(slots, announced) == is_told

@@ -48,3 +48,12 @@ class Prefetch:
         # Compared by product first: a mean of zero must not be divided by.
         quick = AHEAD_MAX if self._mean_s * AHEAD_MAX <= AHEAD_S else int(AHEAD_S / self._mean_s)
         return max(self._at_least, quick)
+
+
+def is_to_announce(slots: int, announced: int) -> bool:
+    """Whether a number of slots differs enough from the one that coordinators know: twice as many, or half.
+
+    The mean time of jobs changes with every job, and each announcement is a write that wakes the coordinators. What
+    is assigned too much meanwhile is a tenth of a second of work; it is returned if it waits for `WAIT_S_MAX`.
+    """
+    return slots != announced and (slots >= 2 * announced or 2 * slots <= announced)

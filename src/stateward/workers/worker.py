@@ -59,7 +59,7 @@ from stateward.workers.attempt_log import AttemptLog
 from stateward.workers.child_attempt import JobOrder
 from stateward.workers.confinement import Grants
 from stateward.workers.fetching import LOOK_S, Fetcher, Reach
-from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
+from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch, is_to_announce
 from stateward.workers.results import Completed, Died, Failed, Limits, NotStored, Result
 from stateward.workers.routes import Routes, route_of
 from stateward.workers.sandbox import Child, ChildJob
@@ -809,13 +809,7 @@ class Worker:
 
     @property
     def _has_other_slots(self) -> bool:
-        """Whether the number of slots must be announced: fewer at once, or too much would be assigned.
-
-        More of them only when they have doubled: the mean time of jobs changes with every job, and each announcement
-        is a write.
-        """
-        own, announced = self._slots, self._info.slots
-        return own < announced or (own > announced and own >= 2 * announced)
+        return is_to_announce(self._slots, self._info.slots)
 
 
 def _key(work: Work) -> Key:
