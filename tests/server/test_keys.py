@@ -136,6 +136,26 @@ def test_revoking_and_expiry_hold_from_the_next_request_on(api: ApiClient) -> No
         api.app.keys.revoke("nothing", now=api.app.clock())
 
 
+@pytest.mark.parametrize("has_key", [False, True])
+def test_who_asks_and_what_is_asked_for_are_read_in_one_go(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch, *, has_key: bool
+) -> None:
+    upload = api.sent()
+    client = api.with_key(name="eyes", role="viewer") if has_key else api
+    asked: list[object] = []
+    ask = api.service.quick.ask
+
+    async def count(act: Any) -> Any:  # noqa: ANN401 - as it is
+        asked.append(act)
+        return await ask(act)
+
+    monkeypatch.setattr(api.service.quick, "ask", count)
+    found = client.get(f"/uploads/{upload}")
+
+    assert found.json()["upload_id"] == upload
+    assert len(asked) == 1
+
+
 def test_a_key_sees_its_own_pipelines_and_no_others(api: ApiClient) -> None:
     everything = api.with_key(name="all", role="operator")
     uploads = api.with_key(name="uploads", role="operator", pipelines=["upload"])

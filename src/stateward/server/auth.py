@@ -9,11 +9,11 @@ the web that a browser shows is not let in by that, whatever address it found. N
 import base64
 import binascii
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,7 +29,7 @@ from stateward.core.model import PERSON, Fields, Record, clean_text
 from stateward.server.listening import LOOPBACK, is_loopback
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
-from stateward.server.short_ids import complete_ids
+from stateward.server.short_ids import SHORT_ID, complete_ids
 from stateward.server.strict import check_address_text, check_query
 from stateward.server.throttle import account_of, address_of
 from stateward.settings.server import ApiSettings
@@ -45,6 +45,7 @@ ANYBODY = "anybody"
 OPTIONS = "OPTIONS"
 RIGHTS = (ANYBODY, *get_args(Right))
 LOCAL = "local"
+READ = "read"
 SESSION_COOKIE = "stateward_session"
 CSRF_HEADER = "x-csrf-token"
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -102,6 +103,9 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         return self.key is None or self.key.may(right)
 
 
+ReadAhead: TypeAlias = Callable[[App, Caller], None]
+
+
 def service_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Service:
     """The service of this application."""
     service: Service = connection.app.state.service
@@ -112,6 +116,11 @@ def caller_of(request: Asked) -> Caller:
     """Who asks; `guard` found it out."""
     caller: Caller = request.scope["state"]["caller"]
     return caller
+
+
+def read_ahead(request: Asked) -> Any:  # noqa: ANN401 - what the `reads` of the route gives
+    """What was read together with the caller, once; None if nothing was."""
+    return request.scope["state"].pop(READ, None)
 
 
 async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
@@ -127,7 +136,12 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     right: Right = handler.opt["right"]
     check_host(service, connection.headers.get("host", ""))
     is_for_eyes = right == "observe" and method == "GET"
-    caller = await _caller(service, connection, is_basic_taken=is_for_eyes)
+    caller = await _caller(
+        service,
+        connection,
+        is_basic_taken=is_for_eyes,
+        ahead=_ahead(service, connection, handler, right),
+    )
     own_rate = None if caller.key is None else caller.key.rate_per_minute
     if wait_s := service.rates.take(caller.id, per_minute=own_rate):
         raise Refusal(
@@ -193,13 +207,50 @@ def check_host(service: Service, host: str) -> None:
         )
 
 
+def _ahead(
+    service: Service,
+    connection: ASGIConnection[Any, Any, Any, Any],
+    handler: BaseRouteHandler,
+    right: Right,
+) -> ReadAhead:
+    """What the thread that finds the caller may read in the same go, so that the route need not ask it again.
+
+    A route has it as `opt={"reads": …}` and takes it with `read_ahead`. Nothing is read for who has no right to it or
+    no request left, in place of a wait, or for an id that is still to be completed; who is refused is told nothing.
+    """
+    read = handler.opt.get("reads")
+    if (
+        read is None
+        or connection.scope.get("query_string")
+        or any(SHORT_ID.fullmatch(str(each)) for each in connection.path_params.values())
+    ):
+        return _no_read
+
+    def ahead(app: App, caller: Caller) -> None:
+        if caller.record_id is None and caller.may(right) and service.rates.has_left(caller.id):
+            try:
+                connection.scope["state"][READ] = read(app, caller, connection)
+            except StatewardError:
+                return  # the route finds out again, when it is its turn to say so
+
+    return ahead
+
+
+def _no_read(app: App, caller: Caller) -> None:
+    """Most routes read when they are called."""
+
+
 async def _caller(
-    service: Service, connection: ASGIConnection[Any, Any, Any, Any], *, is_basic_taken: bool
+    service: Service,
+    connection: ASGIConnection[Any, Any, Any, Any],
+    *,
+    is_basic_taken: bool,
+    ahead: ReadAhead,
 ) -> Caller:
     text = _shown_key(connection.headers.get("authorization"), is_basic_taken=is_basic_taken)
     challenge = {"WWW-Authenticate": f"{BEARER}, {BASIC}" if is_basic_taken else BEARER}
     if text is not None:
-        key = await authenticate(service, connection, text)
+        key = await authenticate(service, connection, text, ahead=ahead)
         if key is None:
             raise Refusal(
                 "unauthenticated", "this key is unknown, expired or revoked", headers=challenge
@@ -211,18 +262,27 @@ async def _caller(
         if signed_in is not None:
             _check_form(connection, csrf_token(token))
             return signed_in
-    if await service.quick.ask(lambda app: app.keys.any_exist()):
+    is_local = is_loopback(service.settings.api.host)
+    if await service.quick.ask(lambda app: _is_key_needed(app, ahead if is_local else _no_read)):
         raise Refusal(
             "unauthenticated",
             "a key is needed: send it as `Authorization: Bearer sw_…`",
             headers=challenge,
         )
-    if not is_loopback(service.settings.api.host):
+    if not is_local:
         raise Refusal(
             "unauthenticated", "there is no key yet: stateward key create", headers=challenge
         )
     check_origin(connection)
     return Caller(key=None)
+
+
+def _is_key_needed(app: App, ahead: ReadAhead) -> bool:
+    """Whether there are keys; without one the user of this machine asks."""
+    is_needed = app.keys.any_exist()
+    if not is_needed:
+        ahead(app, Caller(key=None))
+    return is_needed
 
 
 async def authenticate(
@@ -231,6 +291,7 @@ async def authenticate(
     shown: str,
     *,
     refused_as: str = KEY_REFUSED,
+    ahead: ReadAhead = _no_read,
 ) -> ApiKey | None:
     """The key that was shown, if it is one. Who has been wrong too often must wait before the next is looked at.
 
@@ -239,7 +300,14 @@ async def authenticate(
     address = address_of(connection, service.settings.api)
     if wait_s := service.failures.wait_s(address, shown):
         raise too_often(wait_s)
-    key = await service.quick.ask(lambda app: app.keys.authenticate(shown, now=app.clock()))
+
+    def look(app: App) -> ApiKey | None:
+        found = app.keys.authenticate(shown, now=app.clock())
+        if found is not None:
+            ahead(app, Caller(key=found))
+        return found
+
+    key = await service.quick.ask(look)
     if key is not None:
         service.failures.clear(address, shown)
         return key
@@ -343,9 +411,10 @@ def _shown_key(header: str | None, *, is_basic_taken: bool) -> str | None:
 
 def check_origin(connection: ASGIConnection[Any, Any, Any, Any], said: str = FOREIGN_PAGE) -> None:
     """A browser must not carry in what another site's page wants."""
-    origin = connection.headers.get("origin")
-    site = connection.headers.get("sec-fetch-site", "none")
-    host = connection.headers.get("host", "")
+    headers = connection.headers
+    origin = headers.get("origin")
+    site = headers.get("sec-fetch-site", "none")
+    host = headers.get("host", "")
     is_foreign = origin is not None and not _is_own_origin(connection, origin, host)
     if is_foreign or site not in ("none", "same-origin"):
         raise Refusal("forbidden", said)

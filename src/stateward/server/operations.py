@@ -8,6 +8,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -39,6 +40,7 @@ from stateward.server.auth import (
     get_visible_record,
     is_known,
     once_of,
+    read_ahead,
     service_of,
     trace_of,
 )
@@ -67,6 +69,7 @@ WAIT = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)(?:s)?")
 
 
 View = Callable[[App, Record], Any]
+RecordLook = tuple[Record, bool, bytes]
 Members = list[schemas.ArchiveMember] | UnsetType
 
 
@@ -232,6 +235,17 @@ async def detect_document(request: Asked) -> Answer:
 # Queries
 
 
+def look_at_record(
+    app: App, *, caller: Caller, record_id: str, view: View, machine: str | None
+) -> RecordLook:
+    """A record, whether it rests, and how it is shown."""
+    record = get_visible_record(app, caller, record_id, machine=machine)
+    shown = view(app, record)
+    if isinstance(shown, schemas.Record):
+        shown = app.records.with_successors(shown, record)
+    return record, app.records.is_at_rest(record), msgspec.json.encode(shown)
+
+
 async def get_record(
     request: Asked,
     record_id: str,
@@ -244,18 +258,12 @@ async def get_record(
     """A record; with `wait`, as soon as it changes or rests. 304 where the client has this version already."""
     service, caller = service_of(request), caller_of(request)
     deadline = time.monotonic() + wait_seconds(wait, most=service.settings.api.wait_seconds_max)
-
-    def look(app: App) -> tuple[Record, bool, bytes]:
-        record = get_visible_record(app, caller, record_id, machine=machine)
-        shown = view(app, record)
-        if isinstance(shown, schemas.Record):
-            shown = app.records.with_successors(shown, record)
-        return record, app.records.is_at_rest(record), msgspec.json.encode(shown)
-
+    look = partial(look_at_record, caller=caller, record_id=record_id, view=view, machine=machine)
     while True:
         # Before the look: a change during it then ends the wait at once.
         turn = None if wait is None else service.hub.turn()
-        record, is_at_rest, body = await service.quick.ask(look)
+        seen: RecordLook = read_ahead(request) or await service.quick.ask(look)
+        record, is_at_rest, body = seen
         is_same = is_known(if_none_match, record.version)
         is_waited_for = is_same if if_none_match is not None else not is_at_rest
         left = deadline - time.monotonic()

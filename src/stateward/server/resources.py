@@ -23,7 +23,7 @@ from stateward.core.model import Record
 from stateward.definition.plugin import Resource
 from stateward.engine.coordinator import Submitted
 from stateward.server import files, operations, views
-from stateward.server.auth import Asked, reply
+from stateward.server.auth import Asked, Caller, reply
 from stateward.server.description import (
     ACTING,
     CHANGED,
@@ -369,6 +369,11 @@ def _looking(at: RecordRoutes) -> list[Any]:
             )
         )
 
+    def read(app: App, caller: Caller, connection: Asked) -> operations.RecordLook:
+        return operations.look_at_record(
+            app, caller=caller, record_id=_id(at, connection), view=at.view, machine=at.machine
+        )
+
     async def history(
         request: Asked, cursor: CursorText = None, limit: Limit = ROWS_DEFAULT
     ) -> Response[schemas.History]:
@@ -432,9 +437,12 @@ def _looking(at: RecordRoutes) -> list[Any]:
         )(_answering(list_, at.page)),
         get(
             _one(at),
-            opt=described_as(
-                "read", problems=("not-found",), headers={"200": LOOKED_AT, "304": LOOKED_AT}
-            ),
+            opt={
+                **described_as(
+                    "read", problems=("not-found",), headers={"200": LOOKED_AT, "304": LOOKED_AT}
+                ),
+                "reads": read,
+            },
             operation_id=at.operation("get"),
             summary=f"Look at {at.one}",
         )(_answering(show, at.record)),

@@ -230,6 +230,11 @@ class Rates:
         self._ticks = ticks
         self._left: dict[str, tuple[float, float]] = {}
 
+    def has_left(self, caller: str) -> bool:
+        """Whether a caller had a request left when the last one was taken; any thread may ask."""
+        known = self._left.get(caller)
+        return known is None or known[0] >= 1
+
     def take(self, caller: str, *, per_minute: int | None = None) -> float:
         """Take one request of a caller's; 0, or the seconds to wait for the next one."""
         rate = (per_minute or self._per_minute) / MINUTE_S
