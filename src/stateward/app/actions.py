@@ -231,7 +231,7 @@ class Actions:
             ]
             fit = [each for each in answers if isinstance(each, Record)]
             numbers = {
-                each.machine: priority_number(self._settings, each.machine, priority)
+                each.machine: priority_number(self._settings.machine(each.machine), priority)
                 for each in fit
             }
             placed: dict[str, Record | StatewardError] = {}

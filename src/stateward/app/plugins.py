@@ -87,6 +87,7 @@ class Plugins:
         self._has_runners = False
         self._hints: dict[str, dict[str, Hint]] = {}
         self._types: dict[str, dict[str, SourceType]] = {}
+        self._detecting: dict[str, list[tuple[str, Plugin]]] = {}
 
     def __iter__(self) -> Iterator[Plugin]:
         return (each.plugin for each in self.loaded)
@@ -271,16 +272,10 @@ class Plugins:
         None where none of them can tell. Raises the `StageFailure` of the first plug-in that says why it cannot be
         read, if no other one can.
         """
-        is_open = source_type in ("", AUTO)
-        asked = [
-            plugin
-            for plugin, each in self._all_source_types
-            if each.machine == machine and (is_open or each.name == source_type)
-        ]
         content = Content.of(path, name=name)
         found: list[Detected] = []
         failures: list[StageFailure] = []
-        for plugin in dict.fromkeys(asked):
+        for plugin in self._detectors(machine, source_type):
             if plugin.detect is None:
                 continue
             try:
@@ -292,6 +287,16 @@ class Plugins:
         if failures and not found:
             raise failures[0]
         return max(found, key=lambda each: each.confidence, default=None)
+
+    def _detectors(self, machine: str, source_type: str) -> Iterable[Plugin]:
+        """The plug-ins that say what a document of this source type is, each once."""
+        if machine not in self._detecting:  # every upload asks
+            own = [each for each in self._all_source_types if each[1].machine == machine]
+            self._detecting[machine] = [(each.name, plugin) for plugin, each in own]
+        is_open = source_type in ("", AUTO)
+        found = self._detecting[machine]
+        # By identity: what a plug-in declares is much to hash.
+        return {id(each): each for name, each in found if is_open or name == source_type}.values()
 
     def candidates(self, path: Path, *, name: str = "") -> list[Candidate]:
         """What a document may be, asked of every plug-in: the surest first, and of equals the default machine's.

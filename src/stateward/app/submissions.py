@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from secrets import token_bytes
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ from stateward.engine.coordinator import Coordinator, Submission, Submitted
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
 from stateward.settings import Settings
+from stateward.settings.machines import MachineSettings
 from stateward.storage.database import Database
 from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, new_traceparent
 
@@ -60,6 +62,7 @@ class Submissions:
         self._find = find
         self._editions = editions
         self._settings = settings
+        self._machine_settings = cache(settings.machine)  # asked three times for each document
         self._database = database
         self._artifacts = artifacts
         self._coordinator = coordinator
@@ -238,14 +241,14 @@ class Submissions:
         """The request for the record of a document that is stored already."""
         limits = self._settings.limits
         facts: Fields = {"size": artifact.size}
-        if priority in self._settings.machine(machine).priorities:
+        if priority in self._machine_settings(machine).priorities:
             facts[PRIORITY_REASON] = str(priority)  # unless the labels give a better one
         for key, value in (labels or {}).items():
             label = clean_text(key, chars_max=limits.name_chars_max)
             facts[label] = clean_text(value, chars_max=limits.name_chars_max)
         if name:
             facts["filename"] = clean_text(name, chars_max=limits.name_chars_max)
-        if trace is None and self._settings.machine(machine).logging.trace_id:
+        if trace is None and self._machine_settings(machine).logging.trace_id:
             trace = new_traceparent(token_bytes(TRACE_BYTES + SPAN_BYTES))
         return Submission(
             machine=self._registry.named(machine).name,
@@ -279,7 +282,7 @@ class Submissions:
 
     def priority(self, machine: str, given: int | str) -> int:
         """A priority as a number, given as one or by the name that the settings give it."""
-        return priority_number(self._settings, machine, given)
+        return priority_number(self._machine_settings(machine), given)
 
 
 def _is_among(machine: str, machines: Collection[str]) -> bool:
@@ -292,9 +295,9 @@ def _check_missing(title: str, needed: Mapping[str, str], given: Mapping[str, st
         raise MissingLabels(title, missing)
 
 
-def priority_number(settings: Settings, machine: str, given: int | str) -> int:
+def priority_number(machine: MachineSettings, given: int | str) -> int:
     """A priority of a machine as a number, given as one or by the name that the settings give it."""
-    names = settings.machine(machine).priorities
+    names = machine.priorities
     if isinstance(given, str) and given in names:
         return names[given]
     text = str(given)

@@ -176,7 +176,7 @@ class Folder(Receiving):
 
     def receive(self, *, bytes_max: int, keeper: _Keeper | None = None) -> "Incoming":
         """Start to receive bytes that come piece by piece; with a `keeper`, it takes them over instead."""
-        path = self._incoming / os.urandom(NAME_BYTES).hex()
+        path = Path(f"{self._incoming}/{os.urandom(NAME_BYTES).hex()}")
         try:
             descriptor = _in_folder(path, lambda: os.open(path, NEW_FILE, 0o600))
         except OSError as error:
@@ -190,21 +190,22 @@ class Folder(Receiving):
         replace the file and report nothing.
         """
         place = self.place(digest)
-        if place.parent.name not in self._settled:
-            _make_folder(place.parent)
-        incoming.chmod(
-            0o400
-        )  # before it has its name: an artifact is never writable, and its owner's alone
+        folder = f"{self._root}/{digest[:2]}"
+        is_settled = folder in self._settled
+        if not is_settled:
+            _make_folder(Path(folder))
+        # Before it has its name: an artifact is never writable, and its owner's alone.
+        incoming.chmod(0o400)
         is_new = True
         try:
             _in_folder(place, lambda: os.link(incoming, place))
         except FileExistsError:
             is_new = False
         # Also if the name existed: the process that made it may have crashed before the entry was durable.
-        _sync_folder(place.parent)
-        if place.parent.name not in self._settled:
+        _sync_folder(folder)
+        if not is_settled:
             _sync_folder(self._root)
-            self._settled.add(place.parent.name)
+            self._settled.add(folder)
         return is_new
 
     @contextmanager
@@ -225,7 +226,7 @@ class Folder(Receiving):
     def checked_path(self, digest: str) -> Path:
         """The file of an artifact, hashed now; raises ArtifactChanged if it has another hash than its name."""
         path = self.path(digest)
-        if not self.verify(digest):
+        if not _has_hash(path, digest):
             raise ArtifactChanged(digest)
         return path
 
@@ -259,10 +260,7 @@ class Folder(Receiving):
 
     def verify(self, digest: str) -> bool:
         """Whether the bytes still have the hash that is their name."""
-        actual = sha256()
-        for piece in pieces_of(self.path(digest)):
-            actual.update(piece)
-        return actual.hexdigest() == digest
+        return _has_hash(self.path(digest), digest)
 
     def sweep(self, *, older_than: float) -> int:
         """Remove files that a crash left in `incoming`; how many.
@@ -304,7 +302,7 @@ class Folder(Receiving):
         """
         if len(digest) != HEX_CHARS or not HEX.issuperset(digest):
             raise InvalidRequest(f"{digest!r} is not a SHA-256 in hex")
-        return self._root / digest[:2] / digest
+        return Path(f"{self._root}/{digest[:2]}/{digest}")
 
 
 class CopyFolder(Folder):
@@ -404,6 +402,13 @@ def pieces_of(path: Path, *, size: int = PIECE_BYTES) -> Iterator[bytes]:
             yield piece
 
 
+def _has_hash(path: Path, digest: str) -> bool:
+    actual = sha256()
+    for piece in pieces_of(path):
+        actual.update(piece)
+    return actual.hexdigest() == digest
+
+
 def remove_unused(root: Path, *, older_than: float) -> int:
     """Remove the copies in a folder that were last used before that moment; how many."""
     gone = 0
@@ -449,7 +454,7 @@ def _make_folder(folder: Path) -> None:
     folder.mkdir(exist_ok=True, mode=0o700)
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_folder(folder: Path | str) -> None:
     """Make the entries of a folder durable: fsync of a file does not cover the name that it has."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

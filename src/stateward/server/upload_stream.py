@@ -391,8 +391,9 @@ def _keep(
     Mostly it is the only block, and all is done in one go.
     """
     if incoming is None:
+        is_zip = block.startswith(archives.MAGIC)  # so that few are opened to look
         with app.artifacts.receive(bytes_max=len(block)) as only:
-            return _keep(app, only, block, document, is_opened=is_opened)
+            return _keep(app, only, block, document, is_opened=is_opened and is_zip)
     incoming.write(block)
     incoming.flush()
     if is_opened and is_archive(incoming.path) and not _is_known(app, incoming.path, document):

@@ -13,7 +13,7 @@ from stateward.core.model import (
     clean_text,
     to_iso,
 )
-from stateward.workers.json_values import clean_value, kind_of
+from stateward.workers.json_values import DEPTH_MAX, NUL_ESCAPED, clean_value, kind_of
 from stateward.workers.results import KIB
 
 LINE_CHARS_MAX = 8 * KIB
@@ -122,13 +122,23 @@ def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[st
         return level, message, {}
     named = {f"{name}_" if name in RESERVED else name: value for name, value in facts.items()}
     try:
-        data = msgspec.json.encode(clean_value(named), enc_hook=_printable)
+        data = _encode_facts(named)
         if len(data) > LINE_BYTES_MAX:
             return level, message, {"cut": f"facts of {len(data)} bytes"}
         told: Fields = msgspec.json.decode(data)
     except Exception as error:  # noqa: BLE001 - a log line must never fail a job
         return level, message, {"cut": f"facts that cannot be written: {type(error).__name__}"}
     return level, message, told
+
+
+def _encode_facts(facts: Mapping[str, object]) -> bytes:
+    """Facts as JSON, with their texts cleaned. The copy that cleaning makes is spared where nothing can need it."""
+    try:
+        data = msgspec.json.encode(facts, enc_hook=_printable)
+    except (UnicodeEncodeError, RecursionError):
+        return msgspec.json.encode(clean_value(facts), enc_hook=_printable)
+    is_plain = NUL_ESCAPED not in data and data.count(b"{") + data.count(b"[") <= DEPTH_MAX
+    return data if is_plain else msgspec.json.encode(clean_value(facts), enc_hook=_printable)
 
 
 def _printable(value: object) -> str:

@@ -131,7 +131,7 @@ class ChildAttempt:
     ) -> None:
         self.order = order
         self._inputs = inputs
-        self._found: list[Path] = []
+        self._found: list[str] = []
         self._now = now
         self._log: AttemptLog | None = None  # most jobs log nothing
         self.number = number
@@ -221,15 +221,13 @@ class ChildAttempt:
         found = None if self._files is None or name_fault(name) else self._files.find(stage, name)
         if found is None:
             return None
-        self._found.append(self._inputs.add(found))
-        return str(self._found[-1]).encode()
+        self._found.append(self._inputs.add(str(found)))
+        return self._found[-1].encode()
 
     def forget_inputs(self) -> None:
         """Take its files out of the folder that the child reads: they are not the next job's."""
         path = self.order.artifact_path
-        if path is None and not self._found:
-            return
-        for each in (*([] if path is None else [Path(path)]), *self._found):
+        for each in (*(() if path is None else (path,)), *self._found):
             self._inputs.remove(each)
 
     def take(self, reply: inside.Ready | Answer) -> Result | None:

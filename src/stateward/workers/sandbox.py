@@ -294,7 +294,7 @@ class Child:
         """
         if order.artifact_path is None:
             return order
-        return replace(order, artifact_path=str(self._inputs.add(Path(order.artifact_path))))
+        return replace(order, artifact_path=self._inputs.add(order.artifact_path))
 
     def start_all(self, jobs: Sequence["ChildJob"]) -> None:
         """Begin the first of these jobs, and send the others ahead; all but a single one must be small."""
