@@ -280,6 +280,20 @@ def test_the_database_is_not_asked_while_no_record_with_searchable_text_moves(
     assert len(library.texts("rent")) == 2
 
 
+def test_what_was_just_indexed_is_not_looked_for_in_another_transaction(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.read("rent")
+    assert library.indexer.step(is_busy=False)
+    locked: list[object] = []
+    monkeypatch.setattr(library.index, "lock", lambda: locked.append(None))
+
+    is_new = library.indexer.step(is_busy=False)
+
+    assert not is_new
+    assert locked == []
+
+
 def test_records_without_searchable_text_are_passed_over_in_one_step(open_database: Opener) -> None:
     library = Library(open_database, MEMOS)
     for number in range(5):

@@ -147,7 +147,10 @@ class Indexer:
                 self._done = cursor.seq
                 return False
             self._index.move(after)
-            return True
+        # Only now that it is committed. Otherwise the next step would look for what is left in another transaction.
+        if not after.record_id:
+            self._done = after.seq
+        return True
 
     def _follow(self, cursor: IndexCursor) -> IndexCursor:
         """Index the outputs of the next transitions, until there is enough for one step."""
