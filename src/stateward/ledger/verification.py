@@ -258,33 +258,26 @@ class LedgerVerifier:
         try:
             chunks = read_chunks(path)
             for data in chunks:
-                *lines, rest = (rest + data).split(b"\n")
-                leaves: list[bytes] = []
-                for at, text in enumerate(lines):
-                    line = text + b"\n"
-                    after = chain.check(line, head)
-                    if after is None or (chain.position_of(line) or (-1,))[0] != seq + 1:
-                        self._add_leaves(leaves, seq)
-                        self._check_readable(info, lines[:at], byte=size, seq=seq)
-                        behind = b"\n".join([*lines[at:], rest]) + b"".join(chunks)
-                        return head.decode(), seq, size, behind
-                    leaves.append(leaf_hash(text))
-                    if text.startswith(_CONTROL_START):
+                text = rest + data
+                end = text.rfind(b"\n") + 1
+                rest = text[end:]
+                lines = chain.consecutive_prefix(chain.valid_prefix(text[:end], head), seq + 1)
+                self._check_readable(info, lines, byte=size, seq=seq + 1)
+                if self._span.end == seq:  # after a gap the tree is not continued
+                    self._span.add_leaves(list(map(leaf_hash, lines)))
+                for line in lines:
+                    if line.startswith(_CONTROL_START):
                         self._note_control(line)
-                    head, seq, size = after, seq + 1, size + len(line)
-                    self._lines += 1
-                self._add_leaves(leaves, seq)
-                self._check_readable(info, lines, byte=size, seq=seq)
+                head = chain.head_of(lines[-1]) if lines else head
+                good = sum(map(len, lines))
+                seq, size, self._lines = seq + len(lines), size + good, self._lines + len(lines)
+                if good < end:
+                    return head.decode(), seq, size, text[good:] + b"".join(chunks)
                 self._progress(info.file, self._lines)
         except LedgerDamaged as error:
             self.findings += error.findings
             self._add_bad_segment(BadSegment(info, size, seq + 1, error.findings[0]))
         return head.decode(), seq, size, rest
-
-    def _add_leaves(self, leaves: list[bytes], seq: int) -> None:
-        """The leaves of the lines up to `seq`; after a gap the tree is not continued."""
-        if self._span.end == seq - len(leaves):
-            self._span.add_leaves(leaves)
 
     def _note_control(self, text: bytes) -> None:
         """Remember the snapshot or the rollback that a line names: the chain binds the line, and so the states."""
@@ -299,12 +292,12 @@ class LedgerVerifier:
             pass  # what names nothing covers nothing; whether it can be read is checked elsewhere
 
     def _check_readable(self, info: DeltaInfo, lines: list[bytes], *, byte: int, seq: int) -> None:
-        """A seal says that a line is what was written, not that it can be read. `byte` and `seq` are those after it."""
-        found = unreadable([text + b"\n" for text in lines])
+        """A seal says that a line is what was written, not that it can be read. `byte` and `seq` are of the first."""
+        found = unreadable(lines)
         if found is not None:
             at, sentence = found
-            behind = sum(len(text) + 1 for text in lines[at:])
-            self._report_bad_line(info, sentence, byte=byte - behind, seq=seq - len(lines) + at + 1)
+            before = sum(map(len, lines[:at]))
+            self._report_bad_line(info, sentence, byte=byte + before, seq=seq + at)
 
     def check_snapshots(self, manifest: Manifest) -> None:
         """Every snapshot against its root, and its place in the log against the chain there."""
