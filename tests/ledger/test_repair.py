@@ -1,5 +1,6 @@
 """What `repair` offers: first what costs nothing, then each action under its own finding, with its true price."""
 
+import gzip
 import shutil
 from pathlib import Path
 
@@ -73,6 +74,27 @@ def test_an_archived_file_and_the_only_snapshot_cannot_both_be_done_without(tmp_
         (snapshot.name, True),
         (archived_file(tmp_path / "l").name, False),
     ]
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_compressed_snapshot_is_named_as_the_file_that_is_put_aside(
+    tmp_path: Path, is_cut: bool
+) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        for number in range(2):
+            ledger.record(f"doc:{number}", PENDING)
+            ledger.compact()
+    packed = next((tmp_path / "l").glob("snapshot-*.json.gz"))
+    text = gzip.decompress(packed.read_bytes())
+    whole = gzip.compress(text.replace(b"pending", b"parsing"))
+    packed.write_bytes(whole[:-4] if is_cut else whole)
+
+    (step,) = repair(tmp_path / "l", execute=True)
+
+    aside = f"{packed.name}.corrupt"
+    assert step.action.startswith(f"put {packed.name} aside as {aside}; ")
+    assert (tmp_path / "l" / aside).exists()
+    assert verify(tmp_path / "l").is_sound
 
 
 def test_a_lost_archived_file_gets_a_tombstone_and_verify_an_end(tmp_path: Path) -> None:

@@ -151,10 +151,11 @@ class _Repair:
     def _set_snapshot_aside(self, finding: Damage, manifest: Manifest) -> Manifest:
         """Take a damaged snapshot off the list; the manifest without it."""
         name = finding.file.removesuffix(GZIP_SUFFIX)
-        root = next((each.root for each in manifest.snapshots if _plain_name(each) == name), None)
+        listed = next((each for each in manifest.snapshots if _plain_name(each) == name), None)
+        file, root = (name, None) if listed is None else (listed.file, listed.root)
         above = [_plain_name(each) for each in manifest.snapshots if root and each.base == root]
         action = (
-            f"put {name} aside as {name}.corrupt"
+            f"put {file} aside as {file}.corrupt"
             + (f", and with it those that stand on it: {', '.join(above)}" if above else "")
             + "; what is sound of the others and the log are used"
         )
