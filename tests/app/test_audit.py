@@ -1,5 +1,6 @@
 """The audit log is a chain: what was changed, left out or cut off is seen. The data folder is for its owner alone."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from stateward.app import App
 from stateward.engine.system import make_private
 from stateward.storage.audit import AuditEntry, AuditHead
+from stateward.storage.sqlite import SqliteDatabase
 from tests.apps import Maker
 
 
@@ -84,10 +86,25 @@ def test_the_data_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
     make_private(folder)
     make_private(shared)
     make_private(tmp_path / "new")
+    (empty := tmp_path / "empty").mkdir(mode=0o755)
+    make_private(empty)
 
-    modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder, shared, tmp_path / "new")]
-    assert modes == [0o700, 0o755, 0o700]
+    folders = (folder, shared, tmp_path / "new", empty)
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in folders]
+    assert modes == [0o700, 0o755, 0o700, 0o700]
     assert stat.S_IMODE((folder / "stateward.db").stat().st_mode) == 0o600
+
+
+def test_a_database_is_for_its_owner_alone_from_its_first_moment(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        opened = SqliteDatabase(tmp_path / "stateward.db")
+        opened.wakeup("work").close()
+        opened.close()
+    finally:
+        os.umask(before)
+
+    assert [each.name for each in tmp_path.rglob("*") if each.stat().st_mode & 0o077] == []
 
 
 def test_no_file_of_the_data_folder_is_for_others(make_app: Maker, tmp_path: Path) -> None:

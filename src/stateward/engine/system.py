@@ -158,7 +158,8 @@ def sync_folder(path: Path) -> None:
 def make_private(folder: Path) -> None:
     """Create the data folder, or close one of ours that others can look into: it holds documents and secrets.
 
-    A folder that does not look like ours is left alone: who names /tmp as data folder must not close it to others. What
+    A folder that does not look like ours is left alone: who names /tmp as data folder must not close it to others. An
+    empty one is about to be ours. What
     cannot be done here, such as on a disk that is read-only, is told by the database when it is opened.
     """
     with suppress(OSError):
@@ -171,7 +172,7 @@ def make_private(folder: Path) -> None:
         ) in new:  # or a power cut may take the folder away, and with it what is durable inside
             sync_folder(each.parent)
         found = folder.stat()
-        is_ours = any((folder / name).exists() for name in OWN_NAMES)
+        is_ours = any((folder / name).exists() for name in OWN_NAMES) or not any(folder.iterdir())
         is_shared = bool(found.st_mode & stat.S_ISVTX) or folder.resolve() == Path.home()
         if is_ours and not is_shared and os.geteuid() in (0, found.st_uid):
             if found.st_mode & 0o077:

@@ -92,6 +92,9 @@ class SqliteDatabase:
         with self._translate_errors():
             if self._wakeup_folder is not None:
                 Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
+                # SQLite alone would make it readable for others. Its WAL gets the mode of the file.
+                with suppress(OSError):  # it is there, or SQLite says what is wrong
+                    os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             self._connection = apsw.Connection(self._path, statementcachesize=STATEMENT_CACHE)
             self._connection.set_busy_timeout(round(busy_s * 1000))
             _enter_wal(self._connection, busy_s)
