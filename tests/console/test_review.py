@@ -250,6 +250,33 @@ def test_the_keys_of_a_page_are_listed(service: Scene, page: Page) -> None:
 
 
 @pytest.mark.long
+def test_a_shortcut_can_be_given_another_key(service: Scene, page: Page) -> None:
+    record_id, other = waiting(service, "other-keys.txt", "next.txt")
+    page.goto(service.page(f"/review/{record_id}"))
+    expect(page.locator("article")).to_have_attribute("data-open", "yes")
+    page.keyboard.press("?")
+
+    page.get_by_label("Key for approve").fill("r")
+    page.keyboard.press("Tab")
+    expect(page.locator("#keys-said")).to_have_text("r is the key of another shortcut.")
+    page.get_by_label("Key for approve").fill("y")
+    page.keyboard.press("Tab")
+    expect(page.locator("#keys-said")).to_have_text("y: approve")
+    page.reload()
+    expect(page.locator("article")).to_have_attribute("data-open", "yes")
+    expect(page.locator("#approve kbd")).to_have_text("y")
+    page.keyboard.press("a")
+    page.keyboard.press("y")
+
+    wait_until(lambda: service.app.reviews.task(record_id).pending is not None)
+    page.goto(service.page(f"/review/{other}"))
+    expect(page.locator("article")).to_have_attribute("data-open", "yes")
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Default keys").click()
+    expect(page.get_by_label("Key for approve")).to_have_value("a")
+
+
+@pytest.mark.long
 def test_the_most_uncertain_come_first(service: Scene, page: Page) -> None:
     waiting(service, "nearly.txt")
     poor_one(service)

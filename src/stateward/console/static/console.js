@@ -213,7 +213,28 @@
     if (badgesTimer === null) badgesTimer = setTimeout(badges, Math.max(0, badgesAt + BADGES_EVERY - Date.now()));
   });
 
-  window.stateward = { csrf, base, toast, live, tellAll, ago, shownZone };
+  // A person may give a shortcut another key: by the key that it has by default, kept in this browser.
+  const KEYS_KEY = "stateward.keys";
+  const ownKeys = () => { try { return JSON.parse(localStorage.getItem(KEYS_KEY)) || {}; } catch { return {}; } };
+  const keyOf = (name) => ownKeys()[name] ?? name;
+  // The default key of the shortcut that a pressed key now stands for, if it is one.
+  function shortcut(pressed) {
+    const own = ownKeys();
+    const [name] = Object.entries(own).find(([, key]) => key === pressed) ?? [];
+    return name ?? (pressed in own ? undefined : pressed);
+  }
+  function setKeys(own) {
+    try { localStorage.setItem(KEYS_KEY, JSON.stringify(own)); } catch { /* private windows forget */ }
+    labelKeys();
+  }
+  function labelKeys() {
+    document.querySelectorAll("kbd[data-key]").forEach((each) => {
+      if (each.textContent !== keyOf(each.dataset.key)) each.textContent = keyOf(each.dataset.key);
+    });
+  }
+  labelKeys();
+
+  window.stateward = { csrf, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys };
   document.querySelectorAll("[data-live]").forEach((element) => {
     const of = element.dataset.liveOf;
     const refresh = live(element, { wants: (transition) => !of || transition.record_id === of });

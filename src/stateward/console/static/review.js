@@ -3,7 +3,7 @@
 import { makeLink } from "./review_link.mjs";
 import { open, point as pointAt } from "./viewer.mjs";
 
-const { base, csrf, toast, tellAll } = window.stateward;
+const { base, csrf, toast, tellAll, shortcut, labelKeys } = window.stateward;
 const SETTLE_MS = 1_000;
 const RENEW_MS = 60_000;
 const work = document.getElementById("work");
@@ -75,6 +75,7 @@ async function go(id, { isBack = false } = {}) {
   const answer = await fetch(`${base}/review/${encodeURIComponent(id)}/work`, { headers: { "HX-Request": "true" } });
   if (!answer.ok) { toast("It is not there any more.", "bad"); return; }
   work.innerHTML = await answer.text();
+  labelKeys();
   history.replaceState(null, "", `${base}/review/${encodeURIComponent(id)}`);
   if (left && left !== id && !held.has(left) && !isBack) post(`/reviews/${encodeURIComponent(left)}/release`);
   await begin();
@@ -326,7 +327,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.getElementById("dialog").open) return;
-  const act = { j: () => move(1), k: () => move(-1), a: () => decide("approve"), r: () => decide("reject"), u: () => undo(), e: edit, s: skip }[event.key];
+  const act = { j: () => move(1), k: () => move(-1), a: () => decide("approve"), r: () => decide("reject"), u: () => undo(), e: edit, s: skip }[shortcut(event.key)];
   if (act) { event.preventDefault(); act(); }
 });
 function edit() {

@@ -1,6 +1,6 @@
 // One decision on several reviews: picked in the queue, checked, confirmed, and undone as one.
 // What is confirmed is what was checked: the reviews with the versions that were seen, and nothing else.
-const { base, csrf, toast } = window.stateward;
+const { base, csrf, toast, shortcut } = window.stateward;
 const SETTLE_MS = 1_000;
 const PAST = { approve: "approved", reject: "rejected" };
 const picked = new Map(); // record to the version that was seen when it was picked
@@ -37,7 +37,7 @@ queue.addEventListener("change", (event) => {
 });
 document.addEventListener("stateward:refreshed", show);
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "x" || event.ctrlKey || event.metaKey || event.altKey || dialog.open || event.target.matches("input, textarea, select")) return;
+  if (shortcut(event.key) !== "x" || event.ctrlKey || event.metaKey || event.altKey || dialog.open || event.target.matches("input, textarea, select")) return;
   const present = document.querySelector("#work article")?.dataset.record;
   if (!present || !boxes().some((box) => box.dataset.pickReview === present)) return;
   event.preventDefault();
