@@ -33,7 +33,8 @@ def test_a_flagged_result_is_corrected_from_its_queue(scene: Scene, page: Page) 
     page.get_by_label("date order").select_option("mdy")
     page.locator("#look").click()
     expect(page.locator("#outcome")).to_contain_text("no longer be flagged")
-    expect(page.locator("#changes")).to_contain_text("2026-01-02")
+    expect(page.locator("#changes tr.added").first).to_contain_text("2026-01-02")
+    assert page.locator("#changes th").all_inner_texts()[1] == "date"
     assert [row["date"] for row in scene.app.items(record_id)] == [None, None]
     page.locator("#accept").click()
 

@@ -15,6 +15,7 @@ from litestar.params import FromPath
 from stateward import schemas
 from stateward.app import App
 from stateward.console.layout import HEADERS, console_of, html, page, problem_text
+from stateward.console.record import order_columns
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest
 from stateward.core.machine import SOURCE_TYPE
@@ -70,7 +71,7 @@ class ShownChanges(msgspec.Struct, frozen=True, kw_only=True):
     found: schemas.RereadAnswer
     rows: list[tuple[str, Fields]]
     more: int
-    columns: tuple[Column, ...]
+    columns: list[Column]
     is_in_review: bool
 
 
@@ -204,7 +205,7 @@ def _changes(app: App, record_id: str, found: schemas.RereadAnswer) -> ShownChan
         found=found,
         rows=rows[:CHANGES_SHOWN],
         more=max(0, len(rows) - CHANGES_SHOWN),
-        columns=columns_of(view, [row for _, row in rows]),
+        columns=order_columns(columns_of(view, [row for _, row in rows])),
         is_in_review=app.registry.of(record).kind[record.status] == "suspended",
     )
 
