@@ -188,14 +188,16 @@ def test_a_web_page_saved_as_a_spreadsheet_is_read(tmp_path: Path) -> None:
     ("text", "is_likely"),
     [
         ("species,island,length\nAdelie,Biscoe,39.1\n", False),
-        ("Date,Amount\n", True),
+        ("name,born,score\nAda,1815-12-10,39.1\nMax,1858-04-23,7\n", False),
+        ("quand,quoi,ça fait\n2026-01-02,Café,-3.50\n", True),
+        ("Date,Amount (EUR)\n", True),
         ("EXPORT;;\nRekening;Transactiedatum;Bedrag\n", True),
-        ("Wer,Wann genau,Wie viel\nLaden,3. März,5\n", True),
-        ("who,when,what\nshop,12/31,5\n", True),
+        ("Wer;Wann genau;Wie viel\nLaden;3. März;5,00\n", True),
+        ("who,when,what\nshop,12/31,$5.10\n", True),
         ("1,39.1\n2,40.2\n", True),
     ],
 )
-def test_a_table_with_headings_and_without_a_date_is_hardly_a_statement(
+def test_a_table_with_headings_and_without_dates_or_amounts_is_hardly_a_statement(
     text: str, *, is_likely: bool, tmp_path: Path
 ) -> None:
     """Research data says 10 of any table, and is believed where a statement is not likely."""

@@ -1,10 +1,14 @@
 """Which format a file has, by its content, before it is accepted. It never inflates or parses anything."""
 
+import csv
 import re
+from collections.abc import Sequence
+from itertools import zip_longest
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.dates import MONTHS, fold
-from stateward.pipelines.statements.headings import role_of
+from stateward.pipelines.kit.delimited import DELIMITERS
+from stateward.pipelines.statements.headings import simplify, words
 from stateward.pipelines.statements.sniff import sniff
 from stateward.pipelines.statements.source import Bounds, Hints, Source
 
@@ -18,16 +22,17 @@ CONFIDENCES = {"pdf": 20, "csv": 20, "sheet": 20, "html": 5, "picture": 5}
 # A page under the name of a spreadsheet: only downloads of banks and shops are that.
 SAVED_AS_SHEET = 60
 OWN_FORMAT = 95  # only banks write these
-# A table that begins with headings and has no date in its first lines: below what research data says of any table.
-UNDATED = 5
+# A table with headings that lacks dates or amounts: below what research data says of any table.
+UNLIKELY = 5
 LINES_SEEN = 40
 HEADINGS_WITHIN = 10  # lines: a title or the account may stand over them
 DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
+MONEY_ROLES = frozenset({"amount", "debit", "credit", "balance"})
 # With two signs between its numbers, or a slash; a decimal number has neither.
 _DATE = re.compile(
     r"\d{1,4}\s?[./:\-年년]\s?\d{1,2}\s?[./:\-月월]|(?<![\d/])\d{1,2}/\d{1,2}(?!\d)|(?<!\d)(?:19|20)\d{6}(?!\d)"
 )
-_DELIMITERS = re.compile(r"[,;\t|]")
+_CENTS = re.compile(r"[^\w]*(?:[A-Za-z]{1,3}\s?)?[-+]?[\d.,' ]*\d[.,]\d\d\D{0,5}")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -38,8 +43,8 @@ def detect(content: Content) -> Detected:
     confidence = CONFIDENCES.get(found, OWN_FORMAT)
     if found == "html" and content.name.lower().endswith((".xls", ".xlsx")):
         confidence = SAVED_AS_SHEET
-    if found == "csv" and _is_undated(source):
-        confidence = UNDATED
+    if found == "csv" and _is_unlikely(source):
+        confidence = UNLIKELY
     return Detected(
         source_type=SOURCE_TYPES.get(found, "auto"),
         format=found,
@@ -47,19 +52,38 @@ def detect(content: Content) -> Detected:
     )
 
 
-def _is_undated(source: Source) -> bool:
-    """Whether a text begins with headings of which none is a date's, and no date stands in its first lines."""
+def _is_unlikely(source: Source) -> bool:
+    """Whether a table begins with headings, and its first lines show no date, or no amounts."""
     text = source.head.decode(source.encoding, "ignore").lstrip("\ufeff")
-    first, *lines = [line for line in text.splitlines() if line.strip()][:LINES_SEEN] or [""]
-    cells = [cell.strip(' "') for cell in _DELIMITERS.split(first)]
-    has_headings = len(cells) > 1 and not any(cell[:1].isdigit() for cell in cells)
-    return (
-        has_headings
-        and not any(_DATE.search(line) for line in (first, *lines))
-        and not any(fold(word) in MONTHS for line in lines for word in _WORD.findall(line))
-        and not any(
-            role_of(cell.strip(' "')) in DATE_ROLES
-            for line in (first, *lines[:HEADINGS_WITHIN])
-            for cell in _DELIMITERS.split(line)
-        )
-    )
+    lines = [line for line in text.splitlines() if line.strip()][:LINES_SEEN]
+    first = lines[0] if lines else ""
+    delimiter = max(DELIMITERS, key=first.count)
+    try:
+        rows = [*csv.reader(lines, delimiter=delimiter)]
+    except csv.Error:
+        return False
+    if len(rows) < 1 or len(rows[0]) < 2 or any(cell[:1].isdigit() for cell in rows[0]):
+        return False
+    is_dated = any(map(_DATE.search, lines)) or _has_month(lines[1:])
+    if is_dated and _has_cents(rows[1:]):
+        return False
+    # Whole headings: to look for similar ones takes too long while an upload waits.
+    named = words().columns
+    roles = {
+        named.get(simplify(text))
+        for row in rows[:HEADINGS_WITHIN]
+        for cell in row
+        for text in (cell, cell.partition("(")[0])
+    }
+    return not ((is_dated or roles & DATE_ROLES) and roles & MONEY_ROLES)
+
+
+def _has_month(lines: Sequence[str]) -> bool:
+    return any(fold(word) in MONTHS for line in lines for word in _WORD.findall(line))
+
+
+def _has_cents(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a column has two decimals wherever it has anything."""
+    columns = zip_longest(*rows, fillvalue="")
+    filled = ([cell for cell in column if cell.strip()] for column in columns)
+    return any(cells and all(map(_CENTS.fullmatch, cells)) for cells in filled)
