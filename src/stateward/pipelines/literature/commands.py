@@ -392,7 +392,11 @@ def adopt(
             moved = _each(what, lambda id_: service.move("document.adopted", id_, reason=reason))
         return _tell(context, moved)
     with _service(context) as service:
-        added = [each for folder in folders for each in _adopt(service, folder, files, reason)]
+        added: list[AddedPaper] = []
+        for folder in folders:
+            for each in _adopt(service, folder, files, reason):
+                added.append(each)
+                context.progress(f"{plural(len(added), 'document')} of {folder.name}")
     return _tell_added(context, added)
 
 
