@@ -221,6 +221,8 @@ def test_moves_are_made_over_http_by_the_same_rules(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "old") as ledger:
         for name in ("pmid:99000001", "pmid:99000003"):
             ledger.record(name, LedgerState.PENDING)
+        with ledger.importing(reason="a word of old") as importing:
+            importing.record_many([LedgerEntry(doc_id="pmid:99000004", state=LedgerState.LEGACY)])
     with serving(settings_at(tmp_path)) as api:
 
         def far(*args: str) -> Result:
@@ -244,8 +246,9 @@ def test_moves_are_made_over_http_by_the_same_rules(tmp_path: Path) -> None:
     assert [each.exit_code for each in others] == [4, 4, 4]
     with App.embedded(tmp_path) as app:
         assert [app.record(each).status for each in (first, second)] == ["skipped", "skipped"]
-        taken_up = app.records.history(adopted["papers"][1]["id"])[0]
-    assert adopted["counts"] == {"added": 1, "known": 1}
+        taken_up, unmapped = (app.records.history(each["id"])[0] for each in adopted["papers"][1:])
+    assert adopted["counts"] == {"added": 2, "known": 1}
+    assert (unmapped.target, unmapped.trigger) == ("legacy", "literature.imported")
     assert taken_up.metadata["reason"] == "adopted from old, where it was pending"
 
 
@@ -407,7 +410,7 @@ def test_documents_of_a_ledger_go_on_where_they_were_if_their_files_are_here(
         "doc-7": f"it was parsing and begins at fetched: {anew}",
         "pmid:99000002": f"it was fetched and begins at pending: {fetched}",
         "pmid:99000003": f"it was fetching and begins at pending: {anew}",
-        "pmid:99000004": None,
+        "pmid:99000004": "its old state could not be mapped: adopt it by its ID, or skip it",
     }
     assert json.loads(again.stdout)["counts"] == {"known": 5}
     ids = dict(zip(told, ids_of(first), strict=True))

@@ -36,7 +36,9 @@ class UnfinishedPaper(msgspec.Struct, frozen=True, kw_only=True):
     begins: str
 
     def note(self, begins: str) -> str:
-        """Why it begins elsewhere than it was; "" if it does not."""
+        """Why it begins elsewhere than it was, or what it needs of a person; "" if there is nothing to say."""
+        if begins == LedgerState.LEGACY:
+            return "its old state could not be mapped: adopt it by its ID, or skip it"
         if begins == self.was:
             return ""
         if (self.step, begins) in _BEGUN_ANEW:
