@@ -24,7 +24,6 @@ byte order of the machine, because `array` and `memoryview.cast` are; the magic 
 """
 
 import mmap
-import os
 import struct
 import sys
 import zlib
@@ -37,6 +36,7 @@ from pathlib import Path
 
 import msgspec
 
+from stateward.ledger.disk import map_file
 from stateward.ledger.summary import Summary
 
 PAGE_ENTRIES = 1024
@@ -195,19 +195,9 @@ class DeltaIndex:
     @classmethod
     def load(cls, path: Path, *, salt: str | None) -> "tuple[DeltaIndex, IndexFooter] | None":
         """What a file holds, up to its last intact footer; None if it is of no use."""
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return None
-        try:
-            size = os.fstat(fd).st_size
-            if size < _TRAILER.size:
-                return None
-            mapped = mmap.mmap(fd, size, prot=mmap.PROT_READ)
-        finally:
-            os.close(fd)
-        found = _last_footer(mapped)
-        if found is None or (salt is not None and found[0].salt != salt):
+        mapped = map_file(path, bytes_min=_TRAILER.size)
+        found = None if mapped is None else _last_footer(mapped)
+        if mapped is None or found is None or (salt is not None and found[0].salt != salt):
             return None
         footer, end = found
         index = cls()
@@ -219,7 +209,7 @@ class DeltaIndex:
             return None
         index.positions = list(footer.tables)
         index._loaded = len(index.tables)
-        index.file_size, index.is_torn = end, end != size
+        index.file_size, index.is_torn = end, end != len(mapped)
         return index, footer
 
     def find(self, hashed: int) -> Iterator[int]:

@@ -18,6 +18,7 @@ order in `write_atomically`: bytes, rename, directory.
 """
 
 import fcntl
+import mmap
 import os
 import time
 from collections.abc import Iterable
@@ -149,6 +150,19 @@ def unlink_if_exists(disk: Disk, path: Path) -> None:
     """Remove a file that may not be there."""
     if path.exists():
         disk.unlink(path)
+
+
+def map_file(path: Path, *, bytes_min: int) -> mmap.mmap | None:
+    """A derived file for reading; None if it is not there, or too short to be of use."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        size = os.fstat(fd).st_size
+        return mmap.mmap(fd, size, prot=mmap.PROT_READ) if size >= bytes_min else None
+    finally:
+        os.close(fd)
 
 
 def try_lock(fd: int) -> bool:

@@ -27,7 +27,7 @@ fdatasync, HEAD) → `Delta.add_lines`. A query goes: `LedgerQueries` → `Ledge
 snapshot. Everything that changes the set of files is in `compaction`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -79,17 +79,8 @@ DAY_S = 86_400.0
 class Ledger(LedgerQueries):
     """An open ledger directory. Make one with `Ledger.open`."""
 
-    def __init__(
-        self,
-        view: LedgerView,
-        writer: LedgerWriter | None,
-        table: TransitionTable | None,
-        clock: Callable[[], float],
-        tables: Mapping[str, TransitionTable],
-    ) -> None:
-        super().__init__(view, writer, table, clock, tables)
-        self._snapshots_kept = SNAPSHOTS_KEPT
-        self._delta_bytes_max = DELTA_BYTES_MAX
+    _snapshots_kept = SNAPSHOTS_KEPT
+    _delta_bytes_max = DELTA_BYTES_MAX
 
     @classmethod
     def open(

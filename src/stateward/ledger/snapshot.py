@@ -41,7 +41,13 @@ from typing import Any
 import msgspec
 
 from stateward.core.errors import LedgerDamaged
-from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, unlink_if_exists, write_atomically
+from stateward.ledger.disk import (
+    TEMPORARY_SUFFIX,
+    Disk,
+    map_file,
+    unlink_if_exists,
+    write_atomically,
+)
 from stateward.ledger.manifest import SnapshotInfo
 from stateward.ledger.record import encode_json
 from stateward.ledger.summary import Summary
@@ -391,21 +397,12 @@ class Snapshot:
 
     def _open_index(self) -> bool:
         """Use the index beside the file; False where there is none of use, for it can be made from the text."""
-        try:
-            fd = os.open(
-                self.path.with_name(self.path.name + INDEX_SUFFIX), os.O_RDONLY | os.O_CLOEXEC
-            )
-        except FileNotFoundError:
+        path = self.path.with_name(self.path.name + INDEX_SUFFIX)
+        index = map_file(path, bytes_min=_TAIL.size)
+        if index is None:
             return False
-        try:
-            size = os.fstat(fd).st_size
-            if size < _TAIL.size:
-                return False
-            index = mmap.mmap(fd, size, prot=mmap.PROT_READ)
-            index.madvise(mmap.MADV_RANDOM)
-            return self._use_index(index)
-        finally:
-            os.close(fd)
+        index.madvise(mmap.MADV_RANDOM)
+        return self._use_index(index)
 
     def _use_index(self, index: mmap.mmap | bytes) -> bool:
         """Whether the index belongs to this text and its first leaf is intact; then look-ups go through it."""
