@@ -49,6 +49,30 @@ PREAMBLES = [
         "2006-06-15",
     ),
     (
+        "This Employment Agreement is made effective as of August 24, 2018, by and between Initech LLC, a Texas limited"
+        ' liability company (the "Company"), and Daniel R. Okafor (the "Executive").',
+        ["Initech LLC", "Daniel R. Okafor"],
+        "2018-08-24",
+    ),
+    (
+        'This Software License Agreement (the "Agreement") is dated as of July 22, 2014 and is between Initech LLC,'
+        ' a Texas limited liability company ("Licensor"), and Globex Corporation, a Delaware corporation ("Licensee").',
+        ["Initech LLC", "Globex Corporation"],
+        "2014-07-22",
+    ),
+    (
+        "Dienstleistungsvertrag vom 17. April 2019\nZwischen der Nordlicht Software AG mit Sitz in Ulm"
+        " (im Folgenden „Auftraggeberin“) und der Sensorwerk Jena GmbH mit Sitz in Jena (im Folgenden"
+        " „Auftragnehmerin“) wird folgender Vertrag geschlossen:",
+        ["Nordlicht Software AG", "Sensorwerk Jena GmbH"],
+        "2019-04-17",
+    ),
+    (
+        "Lizenzvertrag vom 20. März 2019\nLizenzgeber: Sensorwerk Jena GmbH, Jena\nLizenznehmer: Nordlicht Software AG",
+        ["Sensorwerk Jena GmbH", "Nordlicht Software AG"],
+        "2019-03-20",
+    ),
+    (
         "Effective Date: January 2, 2013\nDisclosing Party: Initech LLC\nReceiving Party: Globex Corporation",
         ["Initech LLC", "Globex Corporation"],
         "2013-01-02",

@@ -157,8 +157,8 @@ def test_the_previous_supplier_the_network_and_the_broker_are_not_the_provider()
 @pytest.mark.parametrize(
     ("head", "provider"),
     [
-        ("A1 Telekom Austria AG", "A1 Telekom Austria AG"),
-        ("Magenta Telekom GmbH", "Magenta Telekom GmbH"),
+        ("A1 Telekom Austria AG", "A1"),
+        ("Nordisk Telekom AG", "Nordisk Telekom AG"),
         ("Telekom Deutschland GmbH", "Deutsche Telekom"),
         ("Ihre Telekom", "Deutsche Telekom"),
         ("Anbieter Telekom", "Deutsche Telekom"),
@@ -172,6 +172,41 @@ def test_general_words_behind_a_name_are_not_the_brand_that_they_are_alone(
     )
 
     assert found["provider"].value == provider
+
+
+def test_a_name_that_ends_like_a_label_is_no_label() -> None:
+    text = """
+        Homeowners Insurance - Declarations Page
+        Castleton Casualty Insurance Company
+        Item\tDeclaration
+        Policy type\tHomeowners Insurance
+        Deductible\t$250
+        """
+    plan = """
+        Contract Summary
+        Provider: EE Limited
+        Plan\tEssentials Plan
+        Data allowance\t20 GB
+        Monthly charge\t£12.99
+        """
+
+    assert extracted(text, "insurance")["provider"].value == "Castleton Casualty Insurance Company"
+    assert extracted(plan, "telco")["plan_name"].value == "Essentials Plan"
+    assert "nearly as likely" not in extracted(plan, "telco")["plan_name"].why
+
+
+@pytest.mark.parametrize("postcode", ["BS1 5TR", "W1A 1AA", "LS1 4DY", "EC1A 1BB"])
+def test_a_british_postcode_is_no_noise(postcode: str) -> None:
+    text = f"""
+        Vodafone Limited
+        Mr David Hargreaves, Queen Square 34, {postcode}
+
+        Plan name: Essentials 20
+        """
+
+    found = OfflineExtractor().extract(text_document(dedent(text)), RULES.vertical("telco"), RULES)
+
+    assert found.about["noise"] == 0
 
 
 def test_two_providers_that_are_equally_likely_are_not_sure() -> None:

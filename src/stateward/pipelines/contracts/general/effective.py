@@ -71,8 +71,9 @@ _ON = re.compile(r"\b(?:on|as\s+of|dated|this|vom|am)\s+(?:this\s+|the\s+)?$", r
 _DATE_LABEL = re.compile(r"\b(?:DATE|Date|Dated|Datum)\s*:?\s*$")
 # A line that begins with the label of the date, as in a table of particulars.
 _THIS_IS_DATED = re.compile(
-    r"\bthis\s+(?:[\w-]+\s+){0,6}(?:agreement|lease|licen[cs]e|deed|contract)\s+(?:is|was)\s+(?:made|dated|entered\s+into|executed)"
-    r"(?:\s+and\s+entered\s+into)?\s+(?:as\s+of\s+|on\s+|this\s+)?(?:the\s+)?$",
+    r"\bthis\s+(?:[\w-]+\s+){0,6}(?:agreement|lease|licen[cs]e|deed|contract)\s*(?:\([^()]{0,60}\)\s*)?,?\s*"
+    r"(?:is|was)\s+(?:hereby\s+)?(?:made|dated|entered\s+into|executed|effective)(?:\s+and\s+(?:entered\s+into|made|effective))?"
+    r"(?:\s+effective)?\s*,?\s*(?:as\s+of\s+|on\s+|this\s+)?(?:the\s+)?$",
     re.IGNORECASE,
 )
 _ROW_LABEL = re.compile(

@@ -42,6 +42,8 @@ _COMMA = re.compile(r"\d,\d{1,2}(?!\d)")
 _POINT = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.])")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(?:19|20)?\d\d(?!\d)")
 _MIXED = re.compile(r"\b[^\W\d_]+[01568|][^\W\d_]+\b|(?:\b[^\W\d_]\s){3,}|\b[^\W\d_]{2,}[01|]\b")
+# `BS1 5TR`, `W1A 1AA`: a British postcode mixes letters and digits, and no OCR did that.
+_POSTCODE = re.compile(r"\b[A-Z]{1,2}\d[A-Z\d]?[ \u00a0]\d[A-Z]{2}\b")
 _SPLIT = re.compile(r"(?<=[^\W\d_])  (?=[^\W\d_])")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _VALUE = re.compile(r"\d|:\s*\S")
@@ -220,7 +222,7 @@ def _order(text: str) -> tuple[str, bool]:
 def _noise(text: str, pages: list[AnalyzedPage], damaged: int) -> float:
     """The share of words that OCR damaged: mixed with digits, split, or repaired when they were read."""
     words = len(_WORDS.findall(text)) or 1
-    damaged += len(_MIXED.findall(text)) + len(_SPLIT.findall(text))
+    damaged += len(_MIXED.findall(_POSTCODE.sub("", text))) + len(_SPLIT.findall(text))
     for page in pages:
         damaged += sum(
             candidate.is_repaired and not candidate.is_bare for candidate in page.candidates

@@ -45,7 +45,7 @@ _NAME_BEFORE = re.compile(r"(?P<word>[A-ZÄÖÜ0-9][\w&+.-]*) ?\Z")
 # Words with a capital before a company that are no part of its name.
 _NO_NAMES = frozenset(
     "die der das den dem deine deiner ihre ihrer ihr unsere bei von firma an für mit zwischen und "
-    "the your our by with from for between and".split()
+    "the your our by with from for between and name of".split()
 )
 _AND = re.compile(r"\)\s*\n|\b(?:und|and)\b", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:zwischen|between)\b", re.IGNORECASE)
@@ -122,8 +122,11 @@ def _end_of_company(text: str, start: int, end: int) -> int:
 
 def _is_end_of_another_name(page: AnalyzedPage, start: int, end: int) -> bool:
     """Whether general words, which are a brand when they stand alone, are behind a name: `A1 Telekom Austria AG`."""
-    if not all(map(is_general, page.text[start:end].split())):
-        return False
+    return all(map(is_general, page.text[start:end].split())) and _has_name_before(page, start)
+
+
+def _has_name_before(page: AnalyzedPage, start: int) -> bool:
+    """Whether the word before a place, in its cell, is written like one of a name, and is no label."""
     cell = page.cell(start)
     found = _NAME_BEFORE.search(page.text, cell.start if cell else start, start)
     if found is None or found["word"].casefold() in _NO_NAMES:
@@ -148,6 +151,8 @@ def _companies(rule: FieldRule, page: AnalyzedPage) -> Iterator[tuple[int, int]]
         cell = page.cell(mention.start)
         if cell is None or text[max(0, mention.start - 1)] in '("„“':
             continue
+        if text[mention.end : cell.end].strip() == "" and _has_name_before(page, mention.start):
+            continue  # `Progressive Casualty Insurance Company` is a name that ends like a label
         if (
             text[mention.end : mention.end + 3].lstrip(" ").startswith(":")
             and mention.end + 1 < cell.end

@@ -95,6 +95,8 @@ def _behind(
         return
     rest = text[mention.end : cell.end].strip(" :*()[]")
     is_alone = not rest or _is_bracket(rest)
+    if is_alone and lead and _is_beside_label(page, cell):
+        return  # `Plan | Essentials Plan`: a name that ends like its label
     if is_alone and not is_weak and lead <= 1 and cell.end - cell.start < LONG_LINE_CHARS:
         yield from _around(page, cell, label)
         return
@@ -114,6 +116,11 @@ def _behind(
     run = _RUN.match(text, begin, edge) or (brand and _BRAND.match(text, begin, edge))
     if run and not rule.words and not is_weak:
         yield run.start("name"), run.end("name"), RUN, f"{NAME_BEHIND} '{label}'"
+
+
+def _is_beside_label(page: AnalyzedPage, cell: GridCell) -> bool:
+    """Whether the cell to the left is a label, so that this one is its value."""
+    return cell.column > 0 and is_label(page, page.grid.rows[cell.row][cell.column - 1])
 
 
 def _is_bracket(text: str) -> bool:
