@@ -51,7 +51,10 @@ def _confidence(found: str, content: Content) -> int:
 
 
 def _is_table(head: bytes) -> bool:
-    """Whether one of the first lines names a test, its result, and a unit, a range or a LOINC code."""
+    """Whether one of the first lines names a test and two of its result, unit, range and code.
+
+    A table of several days has dates where others have the heading of the result.
+    """
     from stateward.pipelines.labs.words import column_of
 
     codec = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
@@ -63,6 +66,6 @@ def _is_table(head: bytes) -> bool:
                 else []
             )
             roles = {column_of(cell) for cell in cells}
-            if "test" in roles and "value" in roles and roles & {"unit", "range", "code"}:
+            if "test" in roles and len(roles & {"value", "unit", "range", "code"}) > 1:
                 return True
     return False
