@@ -25,6 +25,7 @@ from tests.workers.children import ESCAPING, ChildSlot, an_order, only_item, wai
 PRYING = str(Path(__file__).parent / "prying.py")
 PLAIN_USER = 54_321
 MIB = 1024 * 1024
+TIMEOUT_S = 240.0  # what is looked for must end a job, also on a busy machine, and not its time
 
 needs_landlock = pytest.mark.skipif(
     confinement.landlock_abi() < confinement.ABI_SCOPES, reason="the kernel's Landlock is too old"
@@ -71,7 +72,8 @@ class Place:
         slot.limits, slot.options = self.limits, {"grants": Grants(hidden=(str(self.data),))}
         slot.options |= self.options
         child = slot.idle_child()
-        child.start(an_order(runner, artifact_path=str(self.own), labels=labels))
+        order = an_order(runner, artifact_path=str(self.own), labels=labels, timeout_s=TIMEOUT_S)
+        child.start(order)
         result = wait_for(child)
         slot.close()
         return result
