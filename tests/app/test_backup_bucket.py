@@ -93,6 +93,36 @@ def test_a_name_in_the_object_of_a_set_leads_to_no_other_set(s3: S3Server, tmp_p
     assert [each.name for each in place_at(URL, own).sets()] == [second.name]
 
 
+def test_a_damaged_list_in_a_bucket_removes_nothing_and_a_name_of_it_leads_out_of_no_folder(
+    s3: S3Server, tmp_path: Path
+) -> None:
+    own, objects = settings_at(tmp_path / "own", s3.endpoint), s3.objects[BUCKET]
+    with App(own) as app:
+        gone = submitted(app, 1)
+        backed_up(app)
+        app.run_until_idle()
+        app.eraser.erase([gone], actor="person:ann", reason="request 17")
+        submitted(app, 2)
+        second = backed_up(app)
+    assert gone in place_at(URL, own).erased(second.name)  # what an older set brings back
+    for listing in ("documents.txt", "database.txt"):
+        name = f"of/us/sets/{second.name}/{listing}"
+        whole, before = objects[name], set(objects)
+        objects[name] = b""
+        with pytest.raises(StoreMismatch, match=f"{listing} of .* is damaged: nothing is removed"):
+            place_at(URL, own).remove_old(keep=1)
+        assert set(objects) == before
+        objects[name] = whole
+
+    for name in ("../../../out", f"/{tmp_path}/out"):
+        objects[f"of/us/sets/{second.name}/{name}"] = b"out"
+        with pytest.raises(ArtifactsUnreachable, match="invalid path"):
+            restore(f"{URL}/sets/{second.name}", settings_at(tmp_path / "new", s3.endpoint))
+        del objects[f"of/us/sets/{second.name}/{name}"]
+
+    assert not list(tmp_path.rglob("out"))
+
+
 def test_checkpoints_in_a_bucket_say_what_is_missing(s3: S3Server, tmp_path: Path) -> None:
     text = f"profile: business\nbackup: {{folder: '{URL}'}}\n"
     own = settings_at(tmp_path / "own", s3.endpoint, text)

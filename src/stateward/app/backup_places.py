@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from hashlib import sha256
@@ -175,7 +175,7 @@ class FolderPlace:
             sets = self.sets()
             gone = surplus(sets, keep)
             for each in sets[len(gone) :] if gone else ():
-                _refuse_damaged(each, self._sets / each.name / DOCUMENTS_FILE)
+                _refuse_damaged(each, self._content_of)
             for name in gone:
                 shutil.rmtree(self._sets / name)
             for listing in POOLS if gone else ():
@@ -183,6 +183,10 @@ class FolderPlace:
                 for file in _not_among(needed, self._files_of(listing)):
                     file.unlink()
         return gone
+
+    def _content_of(self, name: str, listing: str) -> bytes | None:
+        file = self._sets / name / listing
+        return file.read_bytes() if file.exists() else None
 
     def _files_of(self, listing: str) -> Iterator[Path]:
         """The files of a pool in the order of their names, one folder of 256 after the other."""
@@ -310,7 +314,10 @@ class BucketPlace:
     def remove_old(self, *, keep: int) -> list[str]:
         """Remove sets, what they hold first: one that was cut off is none. Then what no set needs."""
         with _only_one(self._settings.data_path, LOCK):
-            gone = surplus(self.sets(), keep)
+            sets = self.sets()
+            gone = surplus(sets, keep)
+            for made in sets[len(gone) :] if gone else ():
+                _refuse_damaged(made, self._content_of)
             for name in gone:
                 self._bucket.remove_named(f"{SETS}/{name}/{MANIFEST}")
                 for each in self._bucket.names(f"{SETS}/{name}/"):
@@ -328,8 +335,12 @@ class BucketPlace:
 
     def erased(self, name: str) -> str:
         """From the bucket."""
-        file = f"{SETS}/{name}/{ERASED_FILE}"
-        return self._bucket.read_named(file).decode() if self._bucket.names(file) else ""
+        return (self._content_of(name, ERASED_FILE) or b"").decode()
+
+    def _content_of(self, name: str, file: str) -> bytes | None:
+        # By the names of the set: asked for a whole name, a bucket lists what is below it, and not itself.
+        path, names = f"{SETS}/{name}/{file}", self._bucket.names(f"{SETS}/{name}/")
+        return self._bucket.read_named(path) if path in names else None
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
@@ -399,13 +410,17 @@ def surplus(sets: list[BackupSet], keep: int) -> list[str]:
     return names[: max(0, len(names) - keep)]
 
 
-def _refuse_damaged(made: BackupSet, listing: Path) -> None:
+def _refuse_damaged(made: BackupSet, content_of: Callable[[str, str], bytes | None]) -> None:
     """A list with a wrong line names less than its set needs, and in another order: the rest would be removed."""
-    actual = sha256(listing.read_bytes() if listing.exists() else b"").hexdigest()
-    if actual != made.documents_sha256:
-        raise StoreMismatch(
-            f"{listing} is damaged: nothing is removed, for what the set needs is not known; move the set away first"
-        )
+    wanted = {DOCUMENTS_FILE: made.documents_sha256}
+    if made.engine == "sqlite" and made.format > 1:
+        wanted[DATABASE_FILE] = made.database_sha256
+    for listing, digest in wanted.items():
+        if sha256(content_of(made.name, listing) or b"").hexdigest() != digest:
+            raise StoreMismatch(
+                f"{listing} of {made.name} is damaged: nothing is removed, for what the set needs is not known; "
+                "move the set away first"
+            )
 
 
 def free_name(now: Micros, taken: Iterable[str]) -> str:
