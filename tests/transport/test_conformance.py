@@ -198,7 +198,7 @@ def test_what_was_leased_ahead_goes_back_when_a_consumer_drains(site: Site) -> N
 def test_what_is_no_message_is_buried_with_the_reason(site: Site) -> None:
     engine = site.engine()
     own = channel(engine, site)
-    bad = (b"{", b'{"specversion":"1.0","id":"1","source":"/","type":"x"}')
+    bad = (b"{", b'{"specversion":"1.0","id":"1","source":"/","type":"x","data":"Ada"}')
     engine.publish(site.stream(), [Parcel("rec_1", each) for each in bad])
     own.publish(site.stream(), [message("good")])
 
@@ -210,6 +210,9 @@ def test_what_is_no_message_is_buried_with_the_reason(site: Site) -> None:
     assert len({each for each in reasons if "type 'x' is not known here" in each}) == 1
     assert len(set(reasons)) == 2
     assert {each.stream for each in own.dead_letters()} == {site.stream()}
+    heads = {each.head for each in own.dead_letters()}
+    assert len(heads) == 2  # of the one that was a message
+    assert not any("Ada" in each for each in heads)  # no erasure reaches what a broker keeps
 
 
 def test_a_message_that_ends_its_consumers_is_told_by_its_count(site: Site) -> None:

@@ -305,12 +305,14 @@ def test_a_result_beyond_limits_and_types_is_a_failed_attempt(
 def test_a_message_that_is_no_result_goes_to_the_dead_letters(
     scene: Scene, impostor: Impostor
 ) -> None:
-    impostor.send(RESULT, {"record_id": 7})
+    impostor.send(RESULT, {"record_id": 7, "log": "Ada Lovelace"})
 
     scene.until(lambda: bool(impostor.channel.dead_letters()))
 
     (letter,) = impostor.channel.dead_letters()
     assert "record_id" in letter.reason
+    assert RESULT in letter.head
+    assert "Ada" not in str(letter)  # no erasure reaches a broker
 
 
 def test_a_stage_reads_items_of_earlier_records_at_a_worker_without_a_store(

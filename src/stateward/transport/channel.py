@@ -38,7 +38,6 @@ from stateward.transport.messages import (
 DATA_BYTES_MAX = 256 * 1024 * 1024  # of one message, in blob storage
 PART_BYTES = 4 * 1024 * 1024  # of messages that an engine is given in one step
 HEADS = 2  # messages of each stream that are compared by rank at first
-DEAD_BODY_CHARS_MAX = 64 * 1024  # of a message that is buried: enough to see what it was
 
 
 class Blobs(Protocol):
@@ -179,12 +178,17 @@ class Channel:
         return received.delivery.count > self._deliveries_max
 
     def bury(self, delivery: Delivery, reason: str) -> None:
-        """Move a message to the dead letters, with the reason."""
+        """Move a message to the dead letters, with the reason.
+
+        Nothing of its data: that may be of a document, and no erasure reaches what a broker keeps.
+        """
         letter = DeadLetterMessage(
             reason=reason,
             stream=delivery.stream,
             at=to_iso(self._clock()),
-            body=delivery.body[:DEAD_BODY_CHARS_MAX].decode(errors="replace"),
+            head=_head_of(delivery.body),
+            size=len(delivery.body),
+            sha256=sha256(delivery.body).hexdigest(),
         )
         self._engine.bury(self._dead, Parcel("", msgspec.json.encode(letter)))
         self._engine.ack([delivery])
@@ -240,6 +244,13 @@ class Channel:
     def close(self) -> None:
         """Close the engine."""
         self._engine.close()
+
+
+def _head_of(body: bytes) -> str:
+    try:
+        return to_bytes(replace(from_bytes(body), data=NO_DATA)).decode()
+    except ValueError:
+        return ""
 
 
 def _parts(parcels: Sequence[Parcel]) -> Iterator[list[Parcel]]:

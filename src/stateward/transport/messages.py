@@ -165,12 +165,17 @@ class StopMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class DeadLetterMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that could not be used: why, in which stream it was, and as much of it as fits."""
+    """A message that could not be used: why, and in which stream it was.
+
+    `head` is all but its data, empty where it was no message; its hash tells which one it was.
+    """
 
     reason: str
     stream: str
     at: str
-    body: str
+    head: str = ""
+    size: int = 0
+    sha256: str = ""
 
 
 DATA: dict[str, Any] = {
