@@ -467,7 +467,9 @@ class World:
                 each["until"] = self.witness.commits
         if self.frontend.is_up:
             self.act(
-                self.frontend, f"resumes {stage!r}", lambda: self.frontend.store.resume(name, stage)
+                self.frontend,
+                f"resumes {stage!r}",
+                lambda: self.frontend.store.resume(name, stage, now=self.now),
             )
 
     def _stop(self, pause: Pause) -> bool:

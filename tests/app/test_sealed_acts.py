@@ -2,15 +2,20 @@
 
 from contextlib import suppress
 
-from stateward.app import App
+from msgspec.structs import replace
+
+from stateward.app import App, secrets
 from stateward.core.verify import Finding
 from stateward.engine.history import check_audit
-from stateward.engine.row_check import check_acts
+from stateward.engine.pending_decisions import PendingDecision, PendingDecisions
+from stateward.engine.row_check import check_acts, check_rows
 from stateward.storage.audit import AuditEntry
+from stateward.storage.review_links import STORED_AFTER_EXPIRY, ReviewLink, ReviewLinks
 from tests.apps import Maker, on_each_store
 
 ANN = "person:ann"
 # A result that its stage itself calls doubtful: the day and the month could be either.
+NO_ACTS = ("machines_stored", "sealed", "sealing_began")
 FLAGGED = b"Date;Text;Amount\n01/02/2026;Bakery;-1,00\n03/04/2026;Shop;-2,00\n"
 
 EDITS = {
@@ -36,6 +41,41 @@ EDITS = {
 }
 
 
+# A priority is compared with the first transition of its record or the last act, all others with their seals.
+PRIORITIES = {
+    "a priority that an act gave": "UPDATE records SET priority = 5 WHERE priority = 9",
+    "a priority of the submission": "UPDATE records SET priority = 5 WHERE priority = 2",
+    "a priority that no one gave": "UPDATE records SET priority = 10 WHERE priority = 5",
+}
+STANDING = {
+    "a pause is deleted": "DELETE FROM pauses",
+    "a pause is of another person": "UPDATE pauses SET actor = 'person:bob'",
+    "a pause has another reason": "UPDATE pauses SET reason = NULL",
+    "a pause is of another time": "UPDATE pauses SET at = at + 1",
+    "a pause is invented": "INSERT INTO pauses VALUES ('upload', '', 1, 'person:bob', NULL)",
+    "a webhook goes elsewhere": "UPDATE webhooks SET url = 'https://example.com/'",
+    "a webhook tells of more": "UPDATE webhooks SET events = '[\"*\"]'",
+    "a webhook has a secret that someone knows": "UPDATE webhooks SET secret = 'whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4'",
+    "a webhook is told nothing": "UPDATE webhooks SET is_enabled = NOT is_enabled",
+    "a webhook is deleted": "DELETE FROM webhooks",
+    "a worker may do all stages": "UPDATE worker_keys SET stages = '[\"upload.parse\"]'",
+    "a worker has a secret that someone knows": "UPDATE worker_keys SET secret = 'known'",
+    "a worker that was revoked is trusted": "UPDATE worker_keys SET revoked_at = NULL",
+    "a credential of a worker is deleted": "DELETE FROM worker_keys",
+    "a credential of a worker is invented": "INSERT INTO worker_keys"
+    " VALUES ('w', 'eve', '[]', 'x', 1, 'person:ann', NULL)",
+    "a pending decision is another": "UPDATE pending_decisions SET action = 'reject'",
+    "a pending decision is of another person": "UPDATE pending_decisions SET actor = 'person:bob'",
+    "a pending decision is deleted": "DELETE FROM pending_decisions",
+    "a pending decision is invented": "INSERT INTO pending_decisions"
+    " SELECT id, version, 'person:bob', 'approve', '{}', 1, 2 FROM records WHERE priority = 9",
+    "a link is of another person": "UPDATE review_links SET person = 'bob'",
+    "a link lives longer": "UPDATE review_links SET expires_at = expires_at + 1",
+    "a link that was opened can be opened": "UPDATE review_links SET opened_at = NULL",
+    "a link is deleted": "DELETE FROM review_links",
+    "an error is acknowledged": "INSERT INTO acknowledged VALUES ('upload', 'x', 1, 'person:bob', NULL)",
+    "there were lanes earlier": "UPDATE lanes SET since = 1",
+}
 COPIED = "INSERT INTO audit_log ({0}at, actor, verb, record_id, detail, reason) SELECT {0}at, 'person:bob', "
 INVENTED_ACTS = (
     COPIED.format("")
@@ -54,7 +94,20 @@ def findings_after(app: App, statement: str) -> tuple[Finding, ...]:
     found: tuple[Finding, ...] = ()
     with suppress(Undo), app.database.transaction():
         app.database.run(statement)
-        found = (*check_audit(app.store, app.audit), *check_acts(app.store, app.audit))
+        found = (
+            *check_audit(app.store, app.audit),
+            *check_acts(app.store, app.audit),
+            *check_rows(app.store, app.audit),
+        )
+        raise Undo
+    return found
+
+
+def verified_after(app: App, statement: str) -> list[str]:
+    found: list[str] = []
+    with suppress(Undo), app.database.transaction():
+        app.database.run(statement)
+        found = [each.check for each in app.admin.verify().findings]
         raise Undo
     return found
 
@@ -92,6 +145,72 @@ def test_what_acts_left_cannot_be_changed_unseen(make_app: Maker) -> None:
     for edit in INVENTED_ACTS:
         assert "audit" in {each.check for each in findings_after(app, edit)}
     assert app.admin.verify().findings == ()
+
+
+@on_each_store
+def test_what_is_in_force_cannot_be_changed_unseen(make_app: Maker) -> None:
+    app = make_app("")
+    app.submit(FLAGGED)
+    low = app.submit(FLAGGED + b"05/06/2026;1;-3,00\n", priority=2).record
+    high = app.submit(FLAGGED + b"05/06/2026;2;-3,00\n").record
+    app.actions.set_priority([high.id], 8, actor=ANN, reason=None)
+    app.actions.set_priority([high.id], 9, actor=ANN, reason="urgent")
+    app.actions.pause("upload", "parse", actor=ANN, reason="the parser is being mended")
+    app.actions.pause("upload", "normalize", actor=ANN, reason=None)
+    app.actions.pause("upload", "parse", actor=ANN, reason="it is still being mended")
+    app.actions.resume("upload", "normalize", actor=ANN)
+    own = app.notifications
+    hooks = [own.add("https://example.org/", events=["upload.*"], actor=ANN).id for _ in range(3)]
+    own.disable(hooks[0], actor=ANN, reason="moving")
+    own.rotate(hooks[1], actor=ANN)
+    own.remove(hooks[2], actor=ANN)
+    app.admin.new_worker_key("far", stages=["upload.*"], actor=ANN)
+    key, _ = app.admin.new_worker_key("gone", stages=["upload.*"], actor=ANN)
+    app.admin.revoke_worker_key(key.id, actor=ANN)
+    now = app.clock()
+    pending = PendingDecision(
+        record_id=low.id, version=0, actor=ANN, action="approve", at=now, effective_at=now + 1
+    )
+    PendingDecisions(app.database).put(pending, salt="1")
+    link = ReviewLink(
+        id="link-1", record_id=low.id, machine="upload", version=0, person="ada", created_at=now, created_by=ANN,
+        key_id="", expires_at=now,
+    )  # fmt: skip
+    links = ReviewLinks(app.database)
+    links.add(link, secret="x", now=now)
+    links.open("link-1", now=now)
+    secrets.rotate(app, actor=ANN)
+    assert app.admin.verify().findings == ()
+
+    found = {what: findings_after(app, edit) for what, edit in STANDING.items()}
+    priorities = {what: verified_after(app, edit) for what, edit in PRIORITIES.items()}
+
+    assert {what: {each.check for each in own} for what, own in found.items()} == {
+        what: {"sealed"} for what in STANDING
+    }
+    assert priorities == {what: ["act"] for what in PRIORITIES}
+    links.add(replace(link, id="link-2"), secret="y", now=now + 2 * STORED_AFTER_EXPIRY)
+    assert links.get("link-1") is None
+    app.actions.resume("upload", "parse", actor=ANN)
+    app.run_until_idle()
+    app.eraser.erase([low.id], actor=ANN, reason="request 17")  # with its decision and link
+    assert app.admin.verify().findings == ()
+    assert not app.database.rows("SELECT 1 FROM pending_decisions")
+
+
+@on_each_store
+def test_what_another_secret_replaced_is_still_missing_when_secrets_are_sealed_anew(
+    make_app: Maker,
+) -> None:
+    app = make_app("")
+    app.admin.new_worker_key("far", stages=["upload.*"], actor=ANN)
+    app.database.run("UPDATE worker_keys SET secret = 'known'")
+
+    assert secrets.seal_stored(app) == 1  # as the next start does
+
+    assert [str(each) for each in app.admin.verify().findings] == [
+        "credentials of workers: sealed: 1 were changed or deleted"
+    ]
 
 
 @on_each_store
@@ -135,7 +254,7 @@ def test_who_paused_and_who_changed_whom_is_told_is_in_the_audit_log(make_app: M
     def said(entry: AuditEntry) -> tuple[object, ...]:
         return entry.verb, entry.actor, entry.detail, entry.reason
 
-    acts = [each for each in app.audit.walk() if each.verb not in ("machines_stored", "sealed")]
+    acts = [each for each in app.audit.walk() if each.verb not in NO_ACTS]
     stage = {"machine": "upload", "stage": "parse"}
     about = {"webhook_id": made.id}
     assert [said(each) for each in acts] == [

@@ -1,6 +1,6 @@
 """A person with write access to the database, who knows how it is sealed and makes hashes fit again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -8,11 +8,13 @@ from msgspec.structs import replace
 from stateward.core.chain import GENESIS, record_hash, transition_hash
 from stateward.core.lanes import Lane, extend, lane_of
 from stateward.core.model import Record, Transition
-from stateward.storage.audit import AuditLog
+from stateward.storage.audit import SEALED, SEALING_BEGAN, AuditEntry, AuditLog
 from stateward.storage.lanes import LANES
 from stateward.storage.record_rows import APPENDED, RECORDS, record_row, transition_row
 from stateward.storage.store import Store
 from stateward.testing.rig import Rig
+
+SEALS = (SEALED, SEALING_BEGAN)
 
 
 class Forger:
@@ -24,6 +26,7 @@ class Forger:
         self.records: dict[str, Record] = {each.id: each for each in rig.store.walk()}
         self.lanes = rig.store.lanes()
         self._statements: list[str] = []
+        self._is_resealed = False
 
     # What is changed
 
@@ -54,17 +57,23 @@ class Forger:
 
     def rewrite_audit(self, actor: str | None = None, *, without: str = "") -> None:
         """Write the audit log anew, as if one person had done it all, or without the seals of some rows."""
-        database = self._rig.database
-        entries = list(AuditLog(database).walk())
-        database.run("DELETE FROM audit_log")
-        database.run("UPDATE audit_head SET count = 0, hash = :none", none=GENESIS)
-        AuditLog(database).add(
+        self._write_audit(
             [
                 replace(each, actor=actor or each.actor)
-                for each in entries
+                for each in AuditLog(self._rig.database).walk()
                 if without not in each.detail
             ]
         )
+
+    def _write_audit(self, entries: Sequence[AuditEntry]) -> None:
+        database = self._rig.database
+        database.run("DELETE FROM audit_log")
+        database.run("UPDATE audit_head SET count = 0, hash = :none", none=GENESIS)
+        AuditLog(database).add(entries)
+
+    def reseal_rows(self) -> None:
+        """When the history is written, write the audit log anew with seals of the rows as they are then."""
+        self._is_resealed = True
 
     # How far it is sealed anew
 
@@ -96,7 +105,7 @@ class Forger:
         for each in self.log:
             own[lane_of(each.record_id, count)].append(each.hash)
         self.lanes = [
-            Lane(lane=number, count=len(hashes), head=extend(GENESIS, hashes), epoch=1)
+            Lane(lane=number, count=len(hashes), head=extend(GENESIS, hashes), epoch=1, since=1)
             for number, hashes in enumerate(own)
         ]
 
@@ -115,6 +124,10 @@ class Forger:
             database.insert(APPENDED, [transition_row(each) for each in self.log])
             database.insert(LANES, [msgspec.structs.astuple(each) for each in self.lanes])
         self._rig.store = Store(database)
+        if self._is_resealed:
+            acts = [each for each in AuditLog(database).walk() if each.verb not in SEALS]
+            self._write_audit(acts)
+            self._rig.store.seal_former_rows(now=1)
 
 
 def nothing(_: Forger) -> None:

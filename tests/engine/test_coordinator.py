@@ -129,7 +129,7 @@ def test_a_paused_stage_is_not_handed_out_and_a_resumed_one_is(rig: Rig) -> None
     rig.settle()
     assert rig.now(record).status == "queued_for_parse"
 
-    rig.store.resume("upload", "parse")
+    rig.store.resume("upload", "parse", now=1)
     rig.settle()
 
     assert rig.now(record).status == "parsing"

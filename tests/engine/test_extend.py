@@ -72,7 +72,7 @@ def test_records_in_flight_go_on_through_the_new_stages(open_database: Opener) -
     before.settle()
     before.bus.remove_worker("w1")
     waiting = before.open()
-    before.store.resume("upload", "normalize")
+    before.store.resume("upload", "normalize", now=1)
     in_flight = [waiting, parsing, parsed, failed]
     assert [before.now(each).status for each in in_flight] == [
         "queued_for_parse", "parsing", "parsed", "error",

@@ -129,8 +129,8 @@ def test_a_pause_is_kept_with_who_and_why_until_it_is_taken_back(rig: Rig) -> No
     rig.store.pause(replace(pause, reason="still bad"))
 
     assert rig.store.pauses() == [replace(pause, reason="still bad")]
-    assert rig.store.resume("upload", "parse")
-    assert not rig.store.resume("upload", "parse")
+    assert rig.store.resume("upload", "parse", now=START)
+    assert not rig.store.resume("upload", "parse", now=START)
     assert rig.store.pauses() == []
 
 

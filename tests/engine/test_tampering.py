@@ -1,5 +1,6 @@
 """Rewritings of a history, from one cell to the whole database: what finds each of them."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,11 +14,12 @@ from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import DeadLetter
+from stateward.storage.store import DeadLetter, Pause
 from stateward.testing.rig import START, Rig
 from tests.docs.pages import DOCS
 from tests.engine.forger import Edit, Forger, nothing
 
+SHADOWS = ("sqlite_", "search_index_")  # tables that SQLite makes for itself
 ALONE, CHECKPOINT = "`verify`", "`verify --checkpoint`"
 UNSEALED, ROWS, RECORDS, ALL = (
     "nothing", "its own hash", "the chains of records", "the whole database",
@@ -112,6 +114,7 @@ def field(forger: Forger) -> None:
 
 def one_lane(forger: Forger) -> None:
     forger.seal_all(lanes=1)
+    forger.reseal_rows()
 
 
 def head(forger: Forger) -> None:
@@ -256,6 +259,51 @@ def key_invented(forger: Forger) -> None:
     )
 
 
+def pause_gone(forger: Forger) -> None:
+    forger.run("DELETE FROM pauses")
+
+
+def pause_sealed(forger: Forger) -> None:
+    forger.run("DELETE FROM pauses")
+    forger.reseal_rows()
+
+
+def webhook_invented(forger: Forger) -> None:
+    forger.run(
+        "INSERT INTO webhooks VALUES"
+        " ('w', 'https://example.org', '[\"*\"]', 'standard', 's', NULL, NULL, 1, NULL, 'person:ann', 9, 0, 0)"
+    )
+
+
+def worker_invented(forger: Forger) -> None:
+    forger.run("INSERT INTO worker_keys VALUES ('w', 'eve', '[]', 's', 9, 'person:ann', NULL)")
+
+
+def pending_invented(forger: Forger) -> None:
+    forger.run(
+        "INSERT INTO pending_decisions VALUES ('U0', 3, 'person:ann', 'approve', '{}', 9, 9)"
+    )
+
+
+def link_invented(forger: Forger) -> None:
+    forger.run(
+        "INSERT INTO review_links VALUES"
+        " ('l', 's', 'U0', 'upload', 3, 'eve', 9, 'person:ann', '', 9, NULL, NULL)"
+    )
+
+
+def acknowledged(forger: Forger) -> None:
+    forger.run("INSERT INTO acknowledged VALUES ('upload', 'x', 9, 'person:ann', NULL)")
+
+
+def priority(forger: Forger) -> None:
+    forger.record(priority=10)
+
+
+def since(forger: Forger) -> None:
+    forger.lanes[0] = replace(forger.lanes[0], since=0)
+
+
 REWRITINGS = [
     Rewriting("who made a transition", actor, UNSEALED, ALONE, {"hash"}),
     Rewriting("who made a transition", actor, ROWS, ALONE, {"chain", "lane"}),
@@ -318,6 +366,15 @@ REWRITINGS = [
     Rewriting("a hold is invented", hold_invented, UNSEALED, ALONE, {"act"}),
     Rewriting("a decision about flags is invented", decision_invented, UNSEALED, ALONE, {"act"}),
     Rewriting("a key of the API is invented", key_invented, UNSEALED, ALONE, {"act"}),
+    Rewriting("the priority of a record", priority, UNSEALED, ALONE, {"act"}),
+    Rewriting("a pause is deleted", pause_gone, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("a pause is deleted", pause_sealed, ALL, CHECKPOINT, {"audit"}),
+    Rewriting("a webhook is invented", webhook_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("a credential of a worker is invented", worker_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("a pending decision is invented", pending_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an approver link is invented", link_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an acknowledgement is invented", acknowledged, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("from when on there are lanes", since, UNSEALED, ALONE, {"sealed"}),
 ]
 
 
@@ -326,6 +383,7 @@ def rig() -> Iterator[Rig]:
     database = SqliteDatabase(MEMORY)
     made = Rig(database, [UPLOAD, CONTRACT])
     made.store.make_lanes(3, now=1)
+    made.store.seal_former_rows(now=1)
     made.worker()
     opened = [
         made.open(labels={"number": number}, artifact=f"{number}" * 64) for number in range(6)
@@ -336,6 +394,7 @@ def rig() -> Iterator[Rig]:
     made.store.add_dead_letters([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
     result = AttemptResult(record_id=last.id, version=-1, stage="parse", worker="w", at=8, count=1)
     made.outputs.write([Output(result, [(1, '[{"n":1}]')])])
+    made.store.pause(Pause(machine="upload", stage="parse", at=9, actor="person:ann", reason=None))
     yield made
     database.close()
 
@@ -407,6 +466,17 @@ def test_a_history_that_has_grown_is_that_of_its_checkpoint(rig: Rig) -> None:
 
     assert all(rig.verify(each).is_sound for each in kept)
     assert len({each.root for each in kept}) == len(kept)
+
+
+def test_the_page_says_of_every_table_whether_it_is_proved(rig: Rig) -> None:
+    page = (DOCS / "how-to" / "prove-what-happened.md").read_text("utf-8")
+    listed = re.findall(r"`([a-z_]+)`", page.partition("### Table by table")[2])
+
+    stored = rig.database.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+    names = {str(name) for (name,) in stored if not str(name).startswith(SHADOWS)}
+
+    assert len(listed) == len(set(listed))
+    assert set(listed) == names - {"schema_version"}
 
 
 def test_the_page_shows_what_finds_each_rewriting() -> None:

@@ -20,7 +20,7 @@ from stateward.core.query import Query
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
 from stateward.settings import Settings
-from stateward.storage.audit import PAUSED, RESUMED, AuditEntry, AuditLog
+from stateward.storage.audit import PAUSED, PRIORITY_SET, RESUMED, AuditEntry, AuditLog
 from stateward.storage.store import Pause, Store
 
 BULK_BATCH = 500  # records per transaction of a bulk action: others write in between
@@ -248,7 +248,7 @@ class Actions:
                     AuditEntry(
                         at=self._clock(),
                         actor=actor,
-                        verb="priority",
+                        verb=PRIORITY_SET,
                         record_id=each.id,
                         detail={"from": each.priority, "to": numbers[each.machine]},
                         reason=clean_reason(self._settings, reason),
@@ -418,7 +418,7 @@ class Actions:
         """Dispatch a stage again; whether it was paused."""
         self._check_stage(machine, stage)
         with self._store.transaction():
-            was_paused = self._store.resume(machine, stage)
+            was_paused = self._store.resume(machine, stage, now=self._clock())
             if was_paused:
                 self._note_pause(RESUMED, machine, stage, actor=actor, reason=None)
         return was_paused

@@ -141,9 +141,10 @@ class Admin:
         if not key.stages:
             raise InvalidRequest("name at least one stage, as machine.stage or machine.*")
         secret = new_token()
-        self._worker_keys.add(key, secret=secret)
         detail: Fields = {"key_id": key.id, "name": key.name, "stages": list(key.stages)}
-        self._note(KEY_CREATED, key.created_by, detail)
+        with self._store.transaction():
+            self._worker_keys.add(key, secret=secret)
+            self._note(KEY_CREATED, key.created_by, detail)
         return key, WorkerCredential(id=key.id, secret=secret, stages=key.stages)
 
     def _stage_name(self, text: str) -> str:
@@ -161,9 +162,10 @@ class Admin:
 
     def revoke_worker_key(self, key_id: str, *, actor: str | None = None) -> bool:
         """Refuse what a credential signs from now on; whether it was not revoked before."""
-        was_open = self._worker_keys.revoke(key_id, now=self._clock())
-        if was_open:
-            self._note(KEY_REVOKED, actor or person(), {"key_id": key_id, "is_worker": True})
+        with self._store.transaction():
+            was_open = self._worker_keys.revoke(key_id, now=self._clock())
+            if was_open:
+                self._note(KEY_REVOKED, actor or person(), {"key_id": key_id, "is_worker": True})
         return was_open
 
     def verify(

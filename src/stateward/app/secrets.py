@@ -46,7 +46,7 @@ def seal_stored(app: App) -> int:
             app.database.rows("PRAGMA secure_delete = ON")
         with app.database.transaction():
             app.notifications.seal_secrets()
-            app.worker_keys.seal_plain()
+            app.worker_keys.seal_plain(now=app.clock())
             app.idempotency.forget_plain()
     except ModuleNotFoundError as error:
         log = telemetry.log("secrets")
@@ -70,7 +70,7 @@ def rotate(app: App, *, actor: str) -> Rotated:
         done = Rotated(
             key_id=key_id,
             webhooks=app.notifications.rewrap_secrets(),
-            workers=app.worker_keys.rewrap(),
+            workers=app.worker_keys.rewrap(now=app.clock()),
         )
         detail: Fields = msgspec.to_builtins(done)
         app.audit.add(

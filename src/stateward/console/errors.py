@@ -24,7 +24,8 @@ from stateward.server.auth import (
     caller_of,
     service_of,
 )
-from stateward.storage.audit import Acknowledgement, AuditEntry
+from stateward.storage.audit import ACKNOWLEDGED, Acknowledgement, AuditEntry
+from stateward.storage.row_seals import sealed_change
 
 EXAMPLES = 3
 SHOWN_MAX = 100
@@ -68,7 +69,7 @@ async def acknowledge(request: Asked) -> Response[bytes]:
 
     def act(app: App) -> None:
         now = app.clock()
-        with app.database.transaction():
+        with sealed_change(app.database, ACKNOWLEDGED.name, [machine], at=now):
             if is_taken_back:
                 app.audit.unacknowledge(machine, cause)
             else:

@@ -43,6 +43,7 @@ from stateward.core.model import (
     HELD,
     NOTES,
     PERSON,
+    PRIORITY,
     PRIORITY_NORMAL,
     RUNNER,
     SECOND,
@@ -131,6 +132,8 @@ def begin(
     metadata: Fields = {} if reason is None else {"reason": reason}
     if replaces is not None:
         metadata["replaces"] = replaces
+    if priority != PRIORITY_NORMAL:  # what it became later is in the audit log
+        metadata[PRIORITY] = priority
     if record.rest is not None:
         metadata["rest"] = record.rest
     metadata |= _trace(trace)

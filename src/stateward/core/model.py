@@ -23,6 +23,7 @@ Fields: TypeAlias = dict[str, Json]
 
 SECOND: Micros = 1_000_000
 PRIORITY_MIN, PRIORITY_MAX, PRIORITY_NORMAL = 1, 10, 5
+PRIORITY = "priority"  # in the metadata of the first transition, where it is not the normal one
 PRIORITY_REASON = "priority_reason"  # the label that says why a document has its priority
 # Written into every transition: who was allowed to write it. Verification refuses any other value.
 AUTHORITY = "coordinator"

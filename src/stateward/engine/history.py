@@ -31,7 +31,7 @@ from stateward.core.verify import (
     check_record,
 )
 from stateward.engine.history_tree import HistoryTree, TreeCheck
-from stateward.engine.row_check import check_acts, check_rows, former_until
+from stateward.engine.row_check import PriorityCheck, check_acts, check_rows, former_until
 from stateward.ledger.checkpoints import CheckpointSigner
 from stateward.ledger.history_checkpoint import (
     HistoryCheckpoint,
@@ -118,14 +118,19 @@ def verify(
         trees.feed_acts(audit.hashes(0, acts.count))
     findings += trees.findings()
     records = 0
+    priorities = None if audit is None else PriorityCheck(store, audit)
     outputs = OutputCheck(store.output_seals())
     for record, history in _pairs(store, until=complete):
         findings += check_record(record, history, machines)
         findings += outputs.check(history)
+        if priorities is not None:
+            findings += priorities.check(record, history)
         records += 1
         progress("records", records)
         if len(findings) >= FINDINGS_MAX:
             break
+    if priorities is not None:
+        findings += [each for each in priorities.of_acts() if each not in findings]
     former = next((each for each in lanes if each.lane == FORMER), None)
     return Verdict(
         records=records,

@@ -5,12 +5,14 @@ It is valid for one version of a record, like a claim, and there is at most one 
 """
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TypeAlias
 
 import msgspec
 
 from stateward.core.model import Micros, Record
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.row_seals import sealed_change
 
 PENDING_DECISIONS = Table(
     "pending_decisions",
@@ -64,6 +66,8 @@ class _Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     moved: dict[str, str] = {}
     claimed_at: Micros | None = None
     is_administrator: bool = False
+    salt: str = ""
+    """Random: nothing can be guessed from the digest of a decision that was erased."""
 
 
 _decode = msgspec.json.Decoder(_Request).decode
@@ -93,7 +97,7 @@ class PendingDecisions:
         found = self._find("WHERE actor = :actor ORDER BY record_id", actor=actor)
         return [each for each in found if each.batch == batch]
 
-    def put(self, decision: PendingDecision) -> None:
+    def put(self, decision: PendingDecision, *, salt: str) -> None:
         """Store a decision in place of the present one; the caller holds the lock on the record."""
         request = _Request(
             corrected=decision.corrected,
@@ -104,6 +108,7 @@ class PendingDecisions:
             moved=decision.moved,
             claimed_at=decision.claimed_at,
             is_administrator=decision.is_administrator,
+            salt=salt,
         )
         row: Row = (
             decision.record_id,
@@ -114,15 +119,18 @@ class PendingDecisions:
             decision.at,
             decision.effective_at,
         )
-        with self._database.transaction():
+        with self._seal_change(decision.record_id, now=decision.at):
             self._database.delete(PENDING_DECISIONS, [(decision.record_id,)])
             self._database.insert(PENDING_DECISIONS, [row])
 
-    def drop(self, record_id: str) -> bool:
+    def drop(self, record_id: str, *, now: Micros) -> bool:
         """Delete the pending decision of a record; whether there was one."""
-        with self._database.transaction():
+        with self._seal_change(record_id, now=now):
             (was_there,) = self._database.delete(PENDING_DECISIONS, [(record_id,)])
             return was_there
+
+    def _seal_change(self, record_id: str, *, now: Micros) -> AbstractContextManager[None]:
+        return sealed_change(self._database, PENDING_DECISIONS.name, [record_id], at=now)
 
     def _find(self, clause: str, **params: object) -> list[PendingDecision]:
         found = self._database.rows(

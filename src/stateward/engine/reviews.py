@@ -193,7 +193,7 @@ class Reviews(ReviewTasks):
             if isinstance(decision, Ignored):
                 raise self._refusal(record, deciding.action, decision)
             self._claims.drop(record.id)
-            self._pending.drop(record.id)
+            self._pending.drop(record.id, now=self._clock())
             self._note(REVIEW_DECIDED, record, deciding.actor, deciding.action, deciding.batch)
             return decision.change.record
 
@@ -287,7 +287,7 @@ class Reviews(ReviewTasks):
             claimed_at=self._claimed_at(record, deciding),
             is_administrator=deciding.is_administrator,
         )
-        self._pending.put(pending)
+        self._pending.put(pending, salt=self._store.new_salt())
         self._claims.drop(record.id)
         return self._task(record, review, None, pending)
 
@@ -298,7 +298,7 @@ class Reviews(ReviewTasks):
             pending = self._pending_of(record)
             if pending is None:
                 raise UnknownName("pending decision", clean_text(record_id, chars_max=80))
-            self._pending.drop(record.id)
+            self._pending.drop(record.id, now=self._clock())
             self._note(DECISION_UNDONE, record, actor, pending.action, pending.batch)
             return pending
 
@@ -318,7 +318,7 @@ class Reviews(ReviewTasks):
             if not undone:
                 raise UnknownName("pending decisions", clean_text(batch, chars_max=80))
             for each in undone:
-                self._pending.drop(each.record_id)
+                self._pending.drop(each.record_id, now=self._clock())
                 record = records[each.record_id]
                 self._note(DECISION_UNDONE, record, actor, each.action, each.batch)
             return undone
@@ -369,7 +369,7 @@ class Reviews(ReviewTasks):
             if isinstance(decision, Ignored):
                 raise self._refusal(record, "refer", decision)
             self._claims.drop(record.id)
-            self._pending.drop(record.id)
+            self._pending.drop(record.id, now=self._clock())
             self._note(REVIEW_REFERRED, record, asking.actor, f"asks {to}", None)
         return self.task(asking.record_id)
 
@@ -448,7 +448,7 @@ class Reviews(ReviewTasks):
                 ReviewTaken,
                 UnknownName,
             ) as error:
-                self._pending.drop(pending.record_id)
+                self._pending.drop(pending.record_id, now=self._clock())
                 # Without the error's sentence: it may quote what the person wrote.
                 self._log.warning(
                     f"the pending decision about {pending.record_id} was dropped ({type(error).__name__})"

@@ -1,14 +1,16 @@
 """Compares the rows that no transition binds with the audit log.
 
-Some have seals there (`storage.row_seals`). Holds, decisions about flags and keys are compared with the acts that made
+Most have seals there (`storage.row_seals`). Holds, decisions about flags and keys are compared with the acts that made
 them: a hold that is gone, a decision or a key that is another than was made, is found so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import get_args
 
-from stateward.core.model import Micros
+from stateward.core.chain import is_erased
+from stateward.core.model import PRIORITY, PRIORITY_NORMAL, Json, Micros, Record, Transition
 from stateward.core.verify import Finding
 from stateward.engine.flags import FlagAction, FlagDecision, stored_decisions
 from stateward.storage.audit import (
@@ -18,6 +20,7 @@ from stateward.storage.audit import (
     KEY_CREATED,
     KEY_REVOKED,
     KEY_SEAL,
+    PRIORITY_SET,
     SEALED,
     AuditEntry,
     AuditLog,
@@ -25,14 +28,30 @@ from stateward.storage.audit import (
 from stateward.storage.database import Database
 from stateward.storage.erasure import Erasures, Hold
 from stateward.storage.keys import Keys
-from stateward.storage.row_seals import DEAD_LETTERS, DISPOSITIONS, EDITIONS, ERASED
-from stateward.storage.store import Store
+from stateward.storage.row_seals import (
+    DEAD_LETTERS,
+    DISPOSITIONS,
+    EDITIONS,
+    ERASED,
+    KINDS_OF_ROWS,
+    PRIORITIES,
+    sealing_began,
+)
+from stateward.storage.store import NUMBER_MAX, Store
 
 Digests = Counter[tuple[str, str]]
+_CHUNK = 1000  # acts of one look at their records
 NAMES = {
     DISPOSITIONS: "events that changed nothing",
     DEAD_LETTERS: "dead letters",
     EDITIONS: "editions",
+    "acknowledged": "acknowledgements of errors",
+    "lanes": "moments from which on there are lanes",
+    "pauses": "pauses",
+    "pending_decisions": "pending decisions",
+    "review_links": "approver links",
+    "webhooks": "webhooks",
+    "worker_keys": "credentials of workers",
 }
 
 
@@ -42,15 +61,21 @@ def check_rows(store: Store, audit: AuditLog) -> Iterator[Finding]:
     The seals are read before the rows and once more behind them: what came or went in between is in the second part.
     """
     head = audit.head().count
-    written, erased = _seals(each for each in audit.walk(verb=SEALED) if (each.seq or 0) <= head)
+    # A version that sealed the first kinds did not say since when; it sealed nothing of the others.
+    began = dict.fromkeys(KINDS_OF_ROWS, 0)
+    began |= {kind: entry.seq or 0 for kind, entry in sealing_began(audit).items()}
+    entries = (each for each in audit.walk(verb=SEALED) if (each.seq or 0) <= head)
+    written, erased = _seals(entries, began)
     missing = written - erased
     unknown: list[tuple[str, str, str]] = []
     for kind, where, digest in store.row_digests():
+        if kind not in began:
+            continue
         if missing[kind, digest] > 0:
             missing[kind, digest] -= 1
         else:
             unknown.append((kind, where, digest))
-    written, erased = _seals(audit.walk(verb=SEALED, after=head))
+    written, erased = _seals(audit.walk(verb=SEALED, after=head), began)
     for kind, where, digest in unknown:
         if written[kind, digest] > 0:
             written[kind, digest] -= 1
@@ -62,6 +87,48 @@ def check_rows(store: Store, audit: AuditLog) -> Iterator[Finding]:
         count = sum(number for (own, _), number in (missing - erased).items() if own == kind)
         if count:
             yield Finding(check="sealed", where=name, sentence=f"{count} were changed or deleted")
+
+
+class PriorityCheck:
+    """Compares the priorities of records with the first transition of each, and with the acts that changed them since.
+
+    Of a record that is older than these seals only the acts are known.
+    """
+
+    def __init__(self, store: Store, audit: AuditLog) -> None:
+        self._store, self._audit = store, audit
+        entry = sealing_began(audit).get(PRIORITIES)
+        self._since = NUMBER_MAX if entry is None else int(str(entry.detail.get("log", NUMBER_MAX)))
+
+    def check(self, record: Record | None, history: Sequence[Transition]) -> Iterator[Finding]:
+        """A record that has another priority than it began with must have got it by an act."""
+        first = history[0] if history else None
+        if record is None or first is None or first.seq <= self._since or is_erased(first):
+            return
+        initial = first.metadata.get(PRIORITY, PRIORITY_NORMAL)
+        if record.priority != initial:
+            yield from self._differences(record.id, initial)
+
+    def of_acts(self) -> Iterator[Finding]:
+        """A record whose priority was changed by acts must have that of the last one."""
+        acts = self._audit.acts(PRIORITY_SET)
+        while chunk := {each.record_id: each.detail.get("to") for each in islice(acts, _CHUNK)}:
+            stored = self._store.load(chunk)
+            for record_id in sorted(chunk):
+                if record_id in stored and stored[record_id].priority != chunk[record_id]:
+                    yield from self._differences(record_id, None)
+
+    def _differences(self, record_id: str, initial: Json) -> Iterator[Finding]:
+        # Row and entry are read one after the other: an act in between differs once, not twice.
+        if self._is_other(record_id, initial) and self._is_other(record_id, initial):
+            sentence = "its priority is not that of the last act, or of its submission"
+            yield Finding(check="act", where=record_id, sentence=sentence)
+
+    def _is_other(self, record_id: str, initial: Json) -> bool:
+        record = self._store.load([record_id]).get(record_id)
+        acts = self._audit.entries(record_id=record_id, verb=PRIORITY_SET, limit=1)
+        wanted = acts[0].detail.get("to") if acts else initial
+        return record is not None and wanted not in (None, record.priority)
 
 
 def check_acts(store: Store, audit: AuditLog) -> Iterator[Finding]:
@@ -158,12 +225,17 @@ def _compare(
         yield Finding(check="act", where=record_id, sentence=sentence)
 
 
-def _seals(entries: Iterable[AuditEntry]) -> tuple[Digests, Digests]:
-    """The digests that the audit log has of rows that were written, and of rows that were erased."""
+def _seals(entries: Iterable[AuditEntry], began: Mapping[str, int]) -> tuple[Digests, Digests]:
+    """The digests that the audit log has of rows that were written, and of rows that are gone.
+
+    What was written before its kind was sealed as a whole is in that seal once more, and counts there.
+    """
     written, erased = Digests(), Digests()
     for entry in entries:
         for name, digests in entry.detail.items():
             kind = name.removeprefix(ERASED)
+            if (entry.seq or 0) < began.get(kind, NUMBER_MAX):
+                continue
             found = erased if name != kind else written
             found.update(
                 (kind, str(each)) for each in (digests if isinstance(digests, list) else ())

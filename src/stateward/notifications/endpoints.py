@@ -6,6 +6,7 @@ signs; only the operations that make one return it. This module decides nothing 
 
 from base64 import b32hexencode
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from hashlib import sha256
 
@@ -18,6 +19,7 @@ from stateward.core.webhook_signing import key_of
 from stateward.http_addresses import AllowedHosts, check_target, parse_url
 from stateward.notifications.messages import Content
 from stateward.storage.database import Database, Row, Table, log_end
+from stateward.storage.row_seals import sealed_change
 from stateward.storage.sealing import SecretKeys, is_sealed
 
 WEBHOOKS_MAX = 1000  # all are read into memory, once a second
@@ -112,17 +114,17 @@ class Endpoints:
         stored = [webhook.secret, webhook.old_secret if is_rotating else None]
         return [self._secrets.open(each, purpose=_purpose(webhook.id)) for each in stored if each]
 
-    def seal_plain(self) -> int:
+    def seal_plain(self, *, now: Micros) -> int:
         """Seal the secrets that versions before this stored as they are; how many endpoints had one."""
-        with self._database.transaction():
+        with sealed_change(self._database, WEBHOOKS.name, at=now):
             plain = [each for each in self.all() if _is_plain(each)]
             for each in plain:
                 self._store_secrets(each, partial(self._seal, each.id))
         return len(plain)
 
-    def rewrap(self) -> int:
+    def rewrap(self, *, now: Micros) -> int:
         """Bring every sealed secret under the newest key; how many endpoints have one."""
-        with self._database.transaction():
+        with sealed_change(self._database, WEBHOOKS.name, at=now):
             found = self.all()
             for each in found:
                 self._store_secrets(each, self._secrets.rewrap)
@@ -199,21 +201,25 @@ class Endpoints:
                 since=last_sequence(self._database),
                 rests_until=0,
             )
-            self._database.insert(WEBHOOKS, [_row(webhook)])
+            with self._seal_change(webhook_id, now=now):
+                self._database.insert(WEBHOOKS, [_row(webhook)])
         return replace(webhook, secret=secret)
 
-    def remove(self, webhook_id: str) -> None:
+    def _seal_change(self, webhook_id: str, *, now: Micros) -> AbstractContextManager[None]:
+        return sealed_change(self._database, WEBHOOKS.name, [webhook_id], at=now)
+
+    def remove(self, webhook_id: str, *, now: Micros) -> None:
         """Delete an endpoint with its deliveries."""
-        with self._database.transaction():
+        with self._seal_change(webhook_id, now=now):
             self.get(webhook_id)
             for table in ("delivery_attempts", "deliveries"):
                 self._database.run(f"DELETE FROM {table} WHERE webhook_id = :id", id=webhook_id)
             self._database.run("DELETE FROM webhooks WHERE id = :id", id=webhook_id)
 
-    def rotate(self, webhook_id: str, *, secret: str, old_until: Micros) -> Webhook:
+    def rotate(self, webhook_id: str, *, secret: str, old_until: Micros, now: Micros) -> Webhook:
         """Give an endpoint a new secret; until `old_until` the previous one signs as well."""
         key_of(secret)
-        with self._database.transaction():
+        with self._seal_change(webhook_id, now=now):
             self.get(webhook_id)
             self._database.run(
                 "UPDATE webhooks SET old_secret = secret, old_until = :until, secret = :secret WHERE id = :id",
@@ -223,9 +229,9 @@ class Endpoints:
             )
             return replace(self.get(webhook_id), secret=secret)
 
-    def enable(self, webhook_id: str) -> Webhook:
+    def enable(self, webhook_id: str, *, now: Micros) -> Webhook:
         """Send to an endpoint again, from the next transition on."""
-        with self._database.transaction():
+        with self._seal_change(webhook_id, now=now):
             if not self.get(webhook_id).is_enabled:
                 self._database.run(
                     "UPDATE webhooks SET is_enabled = :yes, disabled_reason = NULL, rests_until = 0, since = :since"
@@ -236,14 +242,15 @@ class Endpoints:
                 )
             return self.get(webhook_id)
 
-    def disable(self, webhook_id: str, reason: str) -> None:
+    def disable(self, webhook_id: str, reason: str, *, now: Micros) -> None:
         """Send nothing to an endpoint any more."""
-        self._database.run(
-            "UPDATE webhooks SET is_enabled = :no, disabled_reason = :reason WHERE id = :id",
-            id=webhook_id,
-            no=False,
-            reason=reason,
-        )
+        with self._seal_change(webhook_id, now=now):
+            self._database.run(
+                "UPDATE webhooks SET is_enabled = :no, disabled_reason = :reason WHERE id = :id",
+                id=webhook_id,
+                no=False,
+                reason=reason,
+            )
 
     def pause(self, webhook_id: str, until: Micros) -> None:
         """Send nothing to an endpoint until then, as it asked for."""
@@ -266,7 +273,7 @@ class Endpoints:
             known = {each.id: each for each in self.all() if each.origin == FROM_SETTINGS}
             for webhook_id, each in wanted.items():
                 if webhook_id in known:
-                    self._update(known[webhook_id], each)
+                    self._update(known[webhook_id], each, now=now)
                 else:
                     self.add(
                         webhook_id,
@@ -279,18 +286,19 @@ class Endpoints:
                     )
             for webhook_id in known.keys() - wanted.keys():
                 if known[webhook_id].is_enabled:
-                    self.disable(webhook_id, NOT_IN_SETTINGS)
+                    self.disable(webhook_id, NOT_IN_SETTINGS, now=now)
 
-    def _update(self, known: Webhook, each: ConfiguredEndpoint) -> None:
-        self._database.run(
-            "UPDATE webhooks SET events = :events, content = :content, secret = :secret WHERE id = :id",
-            id=known.id,
-            events=msgspec.json.encode(each.events).decode(),
-            content=each.content,
-            secret=known.secret if each.secret is None else self._seal(known.id, each.secret),
-        )
+    def _update(self, known: Webhook, each: ConfiguredEndpoint, *, now: Micros) -> None:
+        with self._seal_change(known.id, now=now):
+            self._database.run(
+                "UPDATE webhooks SET events = :events, content = :content, secret = :secret WHERE id = :id",
+                id=known.id,
+                events=msgspec.json.encode(each.events).decode(),
+                content=each.content,
+                secret=known.secret if each.secret is None else self._seal(known.id, each.secret),
+            )
         if known.disabled_reason == NOT_IN_SETTINGS:
-            self.enable(known.id)
+            self.enable(known.id, now=now)
 
 
 def _purpose(webhook_id: str) -> str:

@@ -380,7 +380,7 @@ class Notifier:
             )
         if response.is_gone:
             reason = "it answered 410: gone"
-            self._endpoints.disable(webhook.id, reason)
+            self._endpoints.disable(webhook.id, reason, now=now)
             self._outbox.mark_dead(webhook.id, reason, now=now)
             self._webhooks.pop(webhook.id, None)
             self._alerts.about_webhook(webhook, reason, now=now)

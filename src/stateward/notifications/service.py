@@ -85,7 +85,7 @@ class NotificationService:
 
     def seal_secrets(self) -> int:
         """Seal the secrets of endpoints that versions before this stored as they are; how many."""
-        return self._endpoints.seal_plain()
+        return self._endpoints.seal_plain(now=self._clock())
 
     def with_secret(self, webhook_id: str) -> Webhook:
         """One endpoint with its secret as it is, for who may read the key file."""
@@ -99,7 +99,7 @@ class NotificationService:
 
     def rewrap_secrets(self) -> int:
         """Bring the secrets of endpoints under the newest key; how many endpoints there are."""
-        return self._endpoints.rewrap()
+        return self._endpoints.rewrap(now=self._clock())
 
     # Endpoints
 
@@ -165,29 +165,32 @@ class NotificationService:
     def remove(self, webhook_id: str, *, actor: str) -> None:
         """Delete an endpoint with its deliveries."""
         with self._database.transaction():
-            self._endpoints.remove(webhook_id)
+            self._endpoints.remove(webhook_id, now=self._clock())
             self._note(WEBHOOK_REMOVED, webhook_id, actor)
 
     def rotate(self, webhook_id: str, *, actor: str, secret: str | None = None) -> Webhook:
         """Generate a new secret; the previous one also signs for `rotation_seconds`."""
-        until = self._clock() + round(self._own.rotation_seconds * SECOND)
+        now = self._clock()
+        until = now + round(self._own.rotation_seconds * SECOND)
         with self._database.transaction():
-            self._note(WEBHOOK_ROTATED, webhook_id, actor)
-            return self._endpoints.rotate(
-                webhook_id, secret=secret or self._new_secret(), old_until=until
+            changed = self._endpoints.rotate(
+                webhook_id, secret=secret or self._new_secret(), old_until=until, now=now
             )
+            self._note(WEBHOOK_ROTATED, webhook_id, actor)
+        return changed
 
     def enable(self, webhook_id: str, *, actor: str) -> Webhook:
         """Send to a disabled endpoint again."""
         with self._database.transaction():
+            changed = self._endpoints.enable(webhook_id, now=self._clock())
             self._note(WEBHOOK_ENABLED, webhook_id, actor)
-            return self._endpoints.enable(webhook_id)
+        return changed
 
     def disable(self, webhook_id: str, *, actor: str, reason: str) -> Webhook:
         """Send nothing to an endpoint for now; what is pending becomes dead letters, which can be replayed."""
         with self._database.transaction():
             self._endpoints.get(webhook_id)
-            self._endpoints.disable(webhook_id, reason)
+            self._endpoints.disable(webhook_id, reason, now=self._clock())
             self._outbox.mark_dead(webhook_id, reason, now=self._clock())
             self._note(WEBHOOK_DISABLED, webhook_id, actor, reason=reason)
             return self._endpoints.get(webhook_id)

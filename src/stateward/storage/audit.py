@@ -46,6 +46,7 @@ PAUSED, RESUMED = "paused", "resumed"
 WEBHOOK_ADDED, WEBHOOK_REMOVED, WEBHOOK_ROTATED, WEBHOOK_ENABLED, WEBHOOK_DISABLED = (
     "webhook_added", "webhook_removed", "webhook_secret_rotated", "webhook_enabled", "webhook_disabled",
 )  # fmt: skip
+PRIORITY_SET = "priority"
 EXPORTED = "exported"
 MACHINES_STORED = "machines_stored"
 CLOCK_CONFIRMED = "clock_confirmed"
@@ -58,9 +59,11 @@ LINK_CREATED, LINK_OPENED, LINK_REFUSED, LINK_REVOKED = (
 SETTINGS_CHANGED = "settings_changed"
 REREAD = "reread"  # read again with other options: as a new edition, or by a successor
 SECRETS_ROTATED = "secrets_rotated"
-SEALED = "sealed"  # digests of rows (`storage.row_seals`): no act of a person, and only shown to who asks for it
+# Digests of rows (`storage.row_seals`), and since when which tables have them: no acts of a person, and only shown to
+# who asks for them.
+SEALED, SEALING_BEGAN = "sealed", "sealing_began"
 _COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
-_ACTS = f"verb <> '{SEALED}'"
+_ACTS = f"verb NOT IN ('{SEALED}', '{SEALING_BEGAN}')"
 _decode_fields = msgspec.json.Decoder(Fields).decode
 
 

@@ -5,6 +5,7 @@ compared in constant time, as with API keys. Whether a link may still be used al
 decided by `app.approver_links`.
 """
 
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from hmac import compare_digest
 
@@ -12,6 +13,7 @@ import msgspec
 
 from stateward.core.model import PERSON, SECOND, Micros
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.row_seals import sealed_change
 
 LINK_PREFIX = "link-"
 """What the id of a link begins with; that of an API key cannot."""
@@ -75,12 +77,17 @@ class ReviewLinks:
             link.id, _secret_hash(secret), link.record_id, link.machine, link.version, link.person,
             link.created_at, link.created_by, link.key_id, link.expires_at, link.opened_at, link.revoked_at,
         )  # fmt: skip
-        with self._database.transaction():
-            self._database.run(
-                "DELETE FROM review_links WHERE expires_at <= :before",
-                before=now - STORED_AFTER_EXPIRY,
-            )
+        old = self._database.rows(
+            f"SELECT id FROM review_links WHERE expires_at <= :before LIMIT {LINKS_SHOWN_MAX}",
+            before=now - STORED_AFTER_EXPIRY,
+        )
+        gone: list[Row] = [(link_id,) for (link_id,) in old]
+        with self._seal_change(link.id, *(str(link_id) for (link_id,) in old), now=now):
+            self._database.delete(REVIEW_LINKS, gone)
             self._database.insert(REVIEW_LINKS, [row])
+
+    def _seal_change(self, *link_ids: str, now: Micros) -> AbstractContextManager[None]:
+        return sealed_change(self._database, REVIEW_LINKS.name, link_ids, at=now)
 
     def authenticate(self, text: str) -> ReviewLink | None:
         """The link that this text is, whatever became of it; None if it is none."""
@@ -107,7 +114,7 @@ class ReviewLinks:
 
     def open(self, link_id: str, *, now: Micros) -> bool:
         """Note that a link was opened; False if it was before. Of two requests at once only one gets True."""
-        with self._database.transaction():
+        with self._seal_change(link_id, now=now):
             changed = self._database.run(
                 "UPDATE review_links SET opened_at = :now WHERE id = :id AND opened_at IS NULL",
                 id=link_id,
@@ -117,7 +124,7 @@ class ReviewLinks:
 
     def revoke(self, link_id: str, *, now: Micros) -> bool:
         """Revoke a link from the next request on; whether it was not revoked before."""
-        with self._database.transaction():
+        with self._seal_change(link_id, now=now):
             changed = self._database.run(
                 "UPDATE review_links SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL",
                 id=link_id,

@@ -1,4 +1,7 @@
-"""Seals of rows that no transition binds: events that changed nothing, dead letters, and editions of items.
+"""Seals of rows that no transition binds.
+
+These are events that changed nothing, dead letters, editions of items, and what acts of people left in force: pauses,
+webhooks, credentials of workers, pending decisions, approver links, acknowledgements.
 
 An entry of the audit log, written in the transaction of the rows, holds a digest of each; the chain of that log binds
 them, and a checkpoint binds the chain. A digest is the SHA-256 of a compact JSON array: the salt of the row, then its
@@ -6,27 +9,66 @@ values in the order of the table. The salt goes with the row when it is erased, 
 digest. An edition's is that of the digests of its items and log (`core.output_seal`); its salt is one of its facts.
 
 What an erasure deletes, it names by the digests in an entry of its own: everything else that is missing was deleted by
-no one who said so.
+no one who said so. What an act replaces or removes is named the same way (`sealed_change`). Neither needs to know what
+was sealed before: a row that was forged is not the one that was sealed, and that one stays missing.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
+from typing import NamedTuple
 
 import msgspec
 
 from stateward.core.model import COORDINATOR, Fields, Json, Micros
 from stateward.core.output_seal import OutputSeal
 from stateward.storage import mentions
-from stateward.storage.audit import SEALED, AuditEntry, AuditLog
+from stateward.storage.audit import SEALED, SEALING_BEGAN, AuditEntry, AuditLog
 from stateward.storage.database import Database
 from stateward.storage.mentions import rows_naming
 from stateward.storage.output_seals import stored_editions
 
 DISPOSITIONS, DEAD_LETTERS, EDITIONS = "dispositions", "dead_letters", "editions"
+KINDS_OF_ROWS = (DISPOSITIONS, DEAD_LETTERS, EDITIONS)
 ERASED = "erased_"
 """What the name of a kind begins with where its rows were deleted by an erasure."""
 DIGESTS_MAX = 1000  # of one entry
+
+
+class Standing(NamedTuple):
+    """A table whose rows are in force until an act replaces or removes them.
+
+    `names` is how many of its values name a row, `values` are all that are sealed. What else a row has is moved by no
+    act of a person, such as until when an endpoint asked for rest.
+    """
+
+    names: int
+    values: str
+
+
+STANDING = {
+    "acknowledged": Standing(2, "machine, cause, at, actor, reason"),
+    "lanes": Standing(1, "lane, since"),  # from which moment on the history has lanes
+    "pauses": Standing(2, "machine, stage, at, actor, reason"),
+    "pending_decisions": Standing(
+        1, "record_id, version, actor, action, request, at, effective_at"
+    ),
+    "review_links": Standing(
+        1,
+        "id, secret_hash, record_id, machine, version, person, created_at, created_by, key_id, expires_at, opened_at,"
+        " revoked_at",
+    ),
+    "webhooks": Standing(
+        1,
+        "id, url, events, content, secret, old_secret, old_until, CAST(is_enabled AS integer), disabled_reason, origin,"
+        " created_at, since",
+    ),
+    "worker_keys": Standing(1, "id, name, stages, secret, created_at, created_by, revoked_at"),
+}
+PRIORITIES = "priorities"
+"""No rows of their own: from then on the first transition of a record says its priority where it is not normal."""
+_ABOUT_RECORDS = ("pending_decisions", "review_links")  # go with their record when it is erased
 SALT_BYTES = 16
 EDITION_SALT = "seal_salt"  # a fact of an edition
 
@@ -66,6 +108,45 @@ def stored_digests(database: Database) -> Iterator[tuple[str, str, str]]:
             yield kind, f"{kind} {number}", digest
     for (record_id, version), seal in stored_editions(database):
         yield EDITIONS, f"{record_id} edition {-version}", edition_digest(seal)
+    for table in STANDING:
+        for where, digest in _standing(database, table):
+            yield table, where, digest
+
+
+@contextmanager
+def sealed_change(
+    database: Database, table: str, among: Sequence[str] | None = None, *, at: Micros
+) -> Iterator[None]:
+    """A transaction that changes rows of a standing table, and seals what it changed.
+
+    `among` are values of its first column: no other row is changed. The rows are locked first, so that who changes one
+    of them at the same time takes this change for what was there before.
+    """
+    with database.transaction():
+        before = _standing_digests(database, table, among)
+        yield
+        database.flush()
+        _seal_difference(database, before, _standing_digests(database, table, among), at)
+
+
+def _standing_digests(
+    database: Database, table: str, among: Sequence[str] | None, column: str = ""
+) -> Counter[tuple[str, str]]:
+    first = column or STANDING[table].values.partition(",")[0]
+    condition, params = ("TRUE", {}) if among is None else database.among(first, list(among))
+    condition += f" ORDER BY 1{database.for_update}"
+    return Counter((table, digest) for _, digest in _standing(database, table, condition, params))
+
+
+def _standing(
+    database: Database,
+    table: str,
+    condition: str = "TRUE",
+    params: Mapping[str, object] | None = None,
+) -> Iterator[tuple[str, str]]:
+    names, values = STANDING[table]
+    for row in database.rows(f"SELECT {values} FROM {table} WHERE {condition}", **(params or {})):
+        yield f"{table} {' '.join(map(str, row[:names]))}".strip(), row_digest("", row)
 
 
 def digests_of(database: Database, record_ids: Sequence[str]) -> Counter[tuple[str, str]]:
@@ -79,6 +160,8 @@ def digests_of(database: Database, record_ids: Sequence[str]) -> Counter[tuple[s
         found.update((DEAD_LETTERS, digest) for _, digest in letters)
     editions = stored_editions(database, record_ids)
     found.update((EDITIONS, edition_digest(seal)) for _, seal in editions)
+    for table in _ABOUT_RECORDS:
+        found += _standing_digests(database, table, record_ids, "record_id")
     return found
 
 
@@ -86,7 +169,15 @@ def reseal(
     database: Database, before: Counter[tuple[str, str]], record_ids: Sequence[str], *, at: Micros
 ) -> None:
     """After an erasure: say which of the rows there were are gone, and seal what is left of others."""
-    after = digests_of(database, record_ids)
+    _seal_difference(database, before, digests_of(database, record_ids), at)
+
+
+def _seal_difference(
+    database: Database,
+    before: Counter[tuple[str, str]],
+    after: Counter[tuple[str, str]],
+    at: Micros,
+) -> None:
     digests: dict[str, list[str]] = {}
     for kind, digest in (before - after).elements():
         digests.setdefault(f"{ERASED}{kind}", []).append(digest)
@@ -96,22 +187,40 @@ def reseal(
 
 
 def seal_former(database: Database, *, at: Micros) -> None:
-    """Seal what a former version has left, once: from now on it cannot change unseen."""
-    if _is_sealed(database):  # nearly always, and then no other writer waits
-        return
-    with database.transaction():
-        if _is_sealed(database):
-            return
-        digests: dict[str, list[str]] = {}
-        for kind, _, digest in stored_digests(database):
-            digests.setdefault(kind, []).append(digest)
-        add_seals(database, digests, at=at)
+    """Seal what a version has left that did not seal such rows, once: from now on it cannot change unseen."""
+    if _unsealed_kinds(database):  # hardly ever: otherwise no other writer waits
+        with database.transaction():
+            database.rows(f"SELECT count FROM audit_head WHERE id = 1{database.for_update}")
+            if kinds := _unsealed_kinds(database):
+                digests: dict[str, list[str]] = {}
+                for kind, _, digest in stored_digests(database):
+                    if kind in kinds:
+                        digests.setdefault(kind, []).append(digest)
+                ((last,),) = database.rows("SELECT coalesce(max(seq), 0) FROM transitions")
+                detail: Fields = {"kinds": [*sorted(kinds)], "log": int(last or 0)}
+                entry = AuditEntry(at=at, actor=COORDINATOR, verb=SEALING_BEGAN, detail=detail)
+                AuditLog(database).add([entry])
+                add_seals(database, digests, at=at)
 
 
-def _is_sealed(database: Database) -> bool:
-    if AuditLog(database).entries(verb=SEALED, limit=1):
-        return True
-    return next(stored_digests(database), None) is None
+def sealing_began(audit: AuditLog) -> dict[str, AuditEntry]:
+    """By kind of row, the entry of the audit log after which its seals count; a kind that is not there has none.
+
+    `log` of its detail is the number of the last transition then.
+    """
+    found: dict[str, AuditEntry] = {}
+    for entry in audit.walk(verb=SEALING_BEGAN):
+        kinds = entry.detail.get("kinds")
+        for kind in kinds if isinstance(kinds, list) else ():
+            found.setdefault(str(kind), entry)
+    return found
+
+
+def _unsealed_kinds(database: Database) -> set[str]:
+    audit = AuditLog(database)
+    kinds = {*KINDS_OF_ROWS, *STANDING, PRIORITIES} - sealing_began(audit).keys()
+    # A version that sealed these did not say since when.
+    return kinds - {*KINDS_OF_ROWS} if audit.entries(verb=SEALED, limit=1) else kinds
 
 
 def _digests(database: Database, kind: str) -> Iterator[tuple[int, str]]:

@@ -70,6 +70,7 @@ from stateward.storage.row_seals import (
     add_seals,
     row_digest,
     seal_former,
+    sealed_change,
     stored_digests,
 )
 from stateward.storage.search import (
@@ -683,9 +684,10 @@ class Store:
             if any(each.count for each in lanes):
                 return False
             epoch = max((each.epoch for each in lanes), default=0)
-            self._database.delete(LANES, [(each.lane,) for each in lanes])
             fresh = [Lane(lane=number, epoch=epoch, since=now) for number in range(count)]
-            self._database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
+            with sealed_change(self._database, LANES.name, at=now):
+                self._database.delete(LANES, [(each.lane,) for each in lanes])
+                self._database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
             self._lane_count = count
             return True
 
@@ -731,9 +733,13 @@ class Store:
         with self._database.transaction():
             self._add_sealed(DEAD_LETTERS, rows)
 
+    def new_salt(self) -> str:
+        """For a row that is sealed: without it nothing can be guessed from the digest when the row was erased."""
+        return self._random_bytes(SALT_BYTES).hex()
+
     def _add_sealed(self, table: Table, rows: Sequence[Row]) -> None:
         """Write rows that no transition binds, each with a salt, and their seals. The last value of one is its time."""
-        salts = [self._random_bytes(SALT_BYTES).hex() for _ in rows]
+        salts = [self.new_salt() for _ in rows]
         pairs = list(zip(rows, salts, strict=True))
         self._database.insert(table, [(*row, salt) for row, salt in pairs])
         digests = [row_digest(salt, row) for row, salt in pairs]
@@ -772,14 +778,14 @@ class Store:
 
     def pause(self, pause: Pause) -> None:
         """Stop dispatching a stage; attempts that run are not stopped. Pausing again replaces the reason."""
-        with self._database.transaction():
+        with sealed_change(self._database, PAUSES.name, [pause.machine], at=pause.at):
             self._database.delete(PAUSES, [(pause.machine, pause.stage)])
             row = (pause.machine, pause.stage, pause.at, pause.actor, pause.reason)
             self._database.insert(PAUSES, [row])
 
-    def resume(self, machine: str, stage: str) -> bool:
+    def resume(self, machine: str, stage: str, *, now: Micros) -> bool:
         """Dispatch a stage again; whether it was paused."""
-        with self._database.transaction():
+        with sealed_change(self._database, PAUSES.name, [machine], at=now):
             (was_paused,) = self._database.delete(PAUSES, [(machine, stage)])
             self._database.notify([TOPIC_READY])
             return was_paused

@@ -10,6 +10,7 @@ import msgspec
 from stateward.core.errors import UnknownName
 from stateward.core.model import Micros
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.row_seals import sealed_change
 from stateward.storage.sealing import SecretKeys, is_sealed
 
 WORKER_KEYS_MAX = 10_000
@@ -49,7 +50,7 @@ class WorkerKeys:
             key.id, key.name, msgspec.json.encode(key.stages).decode(), self._seal(key, secret), key.created_at,
             key.created_by, key.revoked_at,
         )  # fmt: skip
-        with self._database.transaction():
+        with sealed_change(self._database, WORKER_KEYS.name, [key.id], at=key.created_at):
             self._database.insert(WORKER_KEYS, [row])
 
     def all(self) -> list[WorkerKey]:
@@ -70,17 +71,17 @@ class WorkerKeys:
         """What a credential signs with; one of a former version may be stored as it is. Raises SecretUnreadable."""
         return self._secrets.open(stored, purpose=_purpose(key))
 
-    def seal_plain(self) -> int:
+    def seal_plain(self, *, now: Micros) -> int:
         """Seal the secrets that a former version stored as they are; how many."""
-        with self._database.transaction():
+        with sealed_change(self._database, WORKER_KEYS.name, at=now):
             plain = [(key, each) for key, each in self.stored() if each and not is_sealed(each)]
             for key, secret in plain:
                 self._store_secret(key, self._seal(key, secret))
         return len(plain)
 
-    def rewrap(self) -> int:
+    def rewrap(self, *, now: Micros) -> int:
         """Bring every sealed secret under the newest key; how many there are."""
-        with self._database.transaction():
+        with sealed_change(self._database, WORKER_KEYS.name, at=now):
             found = [(key, sealed) for key, sealed in self.stored() if sealed]
             for key, sealed in found:
                 self._store_secret(key, self._secrets.rewrap(sealed))
@@ -98,7 +99,7 @@ class WorkerKeys:
 
     def revoke(self, key_id: str, *, now: Micros) -> bool:
         """Revoke a credential and delete its secret; whether it was not revoked before."""
-        with self._database.transaction():
+        with sealed_change(self._database, WORKER_KEYS.name, [key_id], at=now):
             live = [each.id for each in self.all() if each.revoked_at is None]
             changed = self._database.run(
                 "UPDATE worker_keys SET revoked_at = :now, secret = '' WHERE id = :id AND revoked_at IS NULL",

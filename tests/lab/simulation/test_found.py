@@ -71,7 +71,7 @@ def test_what_was_cancelled_in_the_same_turn_keeps_no_record_out_of_the_queue(ri
     rig.complete(work[oldest.id])
     rig.complete(work[older.id])
     rig.settle()
-    rig.store.resume("upload", "normalize")
+    rig.store.resume("upload", "normalize", now=1)
     rig.worker(slots=1)
 
     rig.complete(work[newest.id])
