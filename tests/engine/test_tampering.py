@@ -172,8 +172,25 @@ def file(forger: Forger) -> None:
     )
 
 
+def result_invented(forger: Forger) -> None:
+    """Of an attempt that never ran: at the version in which the record waited for it."""
+    columns = (
+        "stage, outcome, count, facts, error_code, error_message, is_retryable, worker, at, log"
+    )
+    forger.run(
+        f"INSERT INTO outputs (record_id, version, {columns}) SELECT record_id, 0, {columns} FROM outputs"
+        f" {_FIRST} LIMIT 1"
+    )
+
+
 def definition(forger: Forger) -> None:
     forger.run("UPDATE machines SET document = replace(document, '120', '121')")
+
+
+def machine_invented(forger: Forger) -> None:
+    forger.run(
+        "INSERT INTO machines SELECT name, version + 9, digest, document, at FROM machines LIMIT 1"
+    )
 
 
 def event(forger: Forger) -> None:
@@ -347,7 +364,9 @@ REWRITINGS = [
     Rewriting("the log of an attempt", log, UNSEALED, ALONE, {"log"}),
     Rewriting("the result of an attempt", result, UNSEALED, ALONE, {"output"}),
     Rewriting("the result of an attempt is deleted", result_gone, UNSEALED, ALONE, {"output"}),
+    Rewriting("the result of an attempt is invented", result_invented, UNSEALED, ALONE, {"output"}),
     Rewriting("the definition of a machine", definition, UNSEALED, ALONE, {"machine"}),
+    Rewriting("a machine is invented", machine_invented, UNSEALED, ALONE, {"sealed"}),
     Rewriting("an event that changed nothing", event, UNSEALED, ALONE, {"sealed"}),
     Rewriting("an event that changed nothing is deleted", event_gone, UNSEALED, ALONE, {"sealed"}),
     Rewriting(

@@ -33,6 +33,7 @@ from stateward.core.model import (
 from stateward.core.output_seal import LOG_DIGEST, OUTPUT_DIGEST, OutputSeal
 
 Machines = Mapping[tuple[str, int], Machine]
+STARTED = ".started"  # what the trigger of a dispatch ends with
 T = TypeVar("T")
 
 
@@ -288,6 +289,7 @@ class OutputCheck:
         if not history:
             return
         stored = self._of(history[0].record_id)
+        yield from _check_invented(history, stored)
         gone = {kind: t.version for t in history for kind in erased_kinds(t)}
         for each in history:
             self.erased += is_erased(each)
@@ -310,6 +312,17 @@ class OutputCheck:
                 found[version] = seal
             self._next = next(self._stored, None)
         return found
+
+
+def _check_invented(
+    history: Sequence[Transition], stored: Mapping[int, OutputSeal]
+) -> Iterator[Finding]:
+    """An attempt is of the version that it began at, and a record that still waits for a stage has none."""
+    waited = {each.version - 1 for each in history if each.trigger.endswith(STARTED)}
+    for version in sorted(stored):
+        if version in waited:
+            where = f"{history[0].record_id} version {version}"
+            yield _finding("output", where, "it was invented: no attempt ran then")
 
 
 def _check_output(

@@ -15,6 +15,7 @@ import msgspec
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import Micros
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.row_seals import sealed_change
 
 PREFIX = "sw"
 KEY_CHARS_MAX = 200  # anything longer is refused before it is hashed
@@ -109,7 +110,7 @@ class Keys:
 
     def add(self, key: ApiKey, *, secret: str) -> str:
         """Store a key; of its secret, the hash. Its seal, for the entry of the audit log that says who made it."""
-        with self._database.transaction():
+        with sealed_change(self._database, API_KEYS.name, [key.id], at=key.created_at):
             self._database.insert(API_KEYS, [_row(key, secret)])
         return _seal(key, _secret_hash(secret))
 
@@ -155,7 +156,7 @@ class Keys:
 
     def revoke(self, key_id: str, *, now: Micros) -> bool:
         """Revoke a key from the next request on; whether it was not revoked before."""
-        with self._database.transaction():
+        with sealed_change(self._database, API_KEYS.name, [key_id], at=now):
             if not self._database.rows("SELECT 1 FROM api_keys WHERE id = :id", id=key_id):
                 raise UnknownName("key", key_id, [key.id for key in self.all() if key.is_live(now)])
             changed = self._database.run(

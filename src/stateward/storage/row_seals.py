@@ -1,7 +1,7 @@
 """Seals of rows that no transition binds.
 
 These are events that changed nothing, dead letters, editions of items, and what acts of people left in force: pauses,
-webhooks, credentials of workers, pending decisions, approver links, acknowledgements.
+webhooks, keys, credentials of workers, pending decisions, approver links, acknowledgements; and machines.
 
 An entry of the audit log, written in the transaction of the rows, holds a digest of each; the chain of that log binds
 them, and a checkpoint binds the chain. A digest is the SHA-256 of a compact JSON array: the salt of the row, then its
@@ -49,7 +49,13 @@ class Standing(NamedTuple):
 
 STANDING = {
     "acknowledged": Standing(2, "machine, cause, at, actor, reason"),
+    "api_keys": Standing(
+        1,
+        "id, name, role, pipelines, secret_hash, created_at, created_by, expires_at, revoked_at, rate_per_minute,"
+        " upload_bytes_max",
+    ),
     "lanes": Standing(1, "lane, since"),  # from which moment on the history has lanes
+    "machines": Standing(2, "name, version, digest, document, at"),
     "pauses": Standing(2, "machine, stage, at, actor, reason"),
     "pending_decisions": Standing(
         1, "record_id, version, actor, action, request, at, effective_at"

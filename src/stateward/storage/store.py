@@ -820,6 +820,9 @@ class Store:
                 detail: Fields = {"machines": sealed}
                 entry = AuditEntry(at=now, actor=COORDINATOR, verb=MACHINES_STORED, detail=detail)
                 AuditLog(self._database).add([entry])
+                new = [row for row, is_new in zip(rows, are_new, strict=True) if is_new]
+                digests = [row_digest("", row) for row in new]
+                add_seals(self._database, {MACHINES.name: digests}, at=now)
 
     def machine_digests(self) -> dict[tuple[str, int], str]:
         """The SHA-256 of the document of each version of each machine, as it is stored now."""
