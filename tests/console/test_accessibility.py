@@ -15,6 +15,9 @@ from tests.console.conftest import WAIT_MS
 from tests.console.scene import BROKEN, Scene, contract_pdf, statement
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
+LONG = (
+    "19d0cc3894d25d570fc28283ff763ba7"  # a name without a place to break it, as many archives give
+)
 PAGES = (
     "", "/records", "/records/{failed}", "/errors", "/review", "/reviews/statistics", "/flags", "/ledger",
     "/operations", "/login", "/records/{done}", "/records/{failed}/correct", "/records/{asked}/correct",
@@ -99,9 +102,9 @@ def filled(scene: Scene) -> dict[str, str]:
     """One document of each kind; their ids."""
     ids = {
         "done": scene.submit(statement(2000), name="done.csv"),
-        "failed": scene.submit(BROKEN + b"axe", name="failed.csv"),
-        "asked": scene.submit(contract_pdf("64,20"), name="asked.pdf", machine="contract"),
-        "flagged": scene.submit(AMBIGUOUS, name="flagged.csv"),
+        "failed": scene.submit(BROKEN + b"axe", name=f"failed-{LONG}.csv"),
+        "asked": scene.submit(contract_pdf("64,20"), name=f"asked-{LONG}.pdf", machine="contract"),
+        "flagged": scene.submit(AMBIGUOUS, name=f"flagged-{LONG}.csv"),
     }
     for each in ids.values():
         scene.rested(each)
