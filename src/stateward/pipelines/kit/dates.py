@@ -97,7 +97,10 @@ WEEKDAYS = frozenset(
     "martes miercoles jueves viernes sabado domingo maandag dinsdag woensdag donderdag vrijdag zaterdag zondag".split()
 )
 
-_ISO = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].{0,30})?", re.ASCII)
+# A day of XML may carry its time zone: 2017-04-01+02:00.
+_ISO = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].{0,30}|Z|[+-][0-9]{2}:[0-9]{2})?", re.ASCII
+)
 _NUMERIC = re.compile(
     r"([0-9]{1,4})\s?([./\-\u2010-\u2015])\s{0,2}([0-9]{1,2})(?:\s?[./\-\u2010-\u2015'\u2019]\s?([0-9]{4}|[0-9]{1,2}))?\.?"
     r"(?:(?:,?[T ]+|-)(?P<time>[0-9]{1,2}[:.h][0-9]{2}.{0,20}))?"

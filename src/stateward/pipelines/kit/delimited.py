@@ -93,10 +93,20 @@ def read_records(
                     report(line + 1, f"a quote is not closed over {len(taken)} lines")
                     yield from _unquote(taken, line, dialect.delimiter)
                 else:
+                    if _is_cut(taken, dialect.delimiter):
+                        report(line + 1, "the file ends inside a quote: it may be cut off")
                     width = len(cells)
                     yield line + 1, cells
             line += len(taken)
             taken.clear()
+
+
+def _is_cut(taken: Sequence[str], delimiter: str) -> bool:
+    """Whether a file ends inside the quotes of its last cell."""
+    if len(taken) != 1 or taken[0].endswith(("\n", "\r")):
+        return False
+    last = taken[0].rpartition(delimiter)[2].strip()
+    return last.startswith('"') and last.count('"') % 2 == 1
 
 
 def _open(content: Path | bytes, encoding: str) -> io.TextIOWrapper:

@@ -1,5 +1,6 @@
 """The roles of the columns of a table: by headings, checked by content; by content alone without headings."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import permutations
@@ -147,7 +148,7 @@ def _proved_roles(
 ) -> tuple[dict[str, int], dict[str, list[int]]]:
     """The roles that headings name and content does not contradict, and all columns that claim each."""
     claimed: dict[str, list[int]] = {}
-    for index, name in enumerate(names):
+    for index, name in enumerate(_spread_names(names, body)):
         role = headings.role_of(name)
         column = [row[index] for row in body]
         role = _by_content(role, column, name) if role else _unnamed_role(column)
@@ -171,6 +172,20 @@ def _proved_roles(
     if "amount" not in roles and not {"debit", "credit"} & roles.keys():
         return {}, claimed
     return _resolve(names, roles, claimed, body, sums), claimed
+
+
+_CODE = re.compile(r"[A-Z]{3}")
+
+
+def _spread_names(names: Sequence[str], body: Sequence[Cells]) -> list[str]:
+    """The names of columns, where one may stand over two: the currency, and the amount without a name beside it."""
+    found = list(names)
+    for index in range(len(found) - 1):
+        codes = {row[index].strip() for row in body} - {""}
+        is_money = headings.role_of(found[index]) in ("amount", "balance", "debit", "credit")
+        if is_money and not found[index + 1] and codes and all(map(_CODE.fullmatch, codes)):
+            found[index], found[index + 1] = "currency", found[index]
+    return found
 
 
 def _unnamed_role(column: Cells) -> str:
@@ -235,6 +250,7 @@ def _resolve(
 ) -> dict[str, int]:
     """One source for the amount (two columns or one), and the best filled of several descriptions."""
     _choose_amount(names, roles, claimed, body, sums)
+    _choose_party(roles, claimed, body)
     _choose_currency(roles, claimed)
     if "amount" in roles and headings.simplify(names[roles["amount"]]) in NET:
         roles.pop("fee", None)  # it is already taken off
@@ -278,6 +294,27 @@ def _choose_amount(
     if told >= 0 and any(len({row[i].strip() for row in body} - {""}) > 1 for i in places):
         claimed["currency"] = []
         roles.pop("currency", None)
+
+
+def _choose_party(
+    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+) -> None:
+    """Of columns about the other side, those with its name: its account, or the code of its bank, says less."""
+    parties = claimed.get("counterparty", [])
+    named = [i for i in parties if any(c.strip() for c in (row[i] for row in body))]
+    named = [i for i in named if not _is_of_numbers([row[i] for row in body])]
+    if named and len(named) < len(parties):
+        claimed["counterparty"] = named
+        roles["counterparty"] = named[0]
+
+
+def _is_of_numbers(column: Cells) -> bool:
+    """Whether most texts of a column have more figures than letters, as numbers of accounts do."""
+    filled = [cell for cell in column if cell.strip()]
+    return (
+        share_of(filled, lambda text: sum(map(str.isdigit, text)) > sum(map(str.isalpha, text)))
+        >= MOST
+    )
 
 
 def _find_other_side(

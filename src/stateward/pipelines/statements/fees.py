@@ -15,6 +15,11 @@ from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
 from stateward.pipelines.statements.reconcile import RowAmounts, chain_breaks
 
+TURNED = (
+    "flipped",
+    "marks_else_debit",
+    "plus_else_debit",
+)  # readings in which an amount without a sign is money out
 NOTE = "the fee that is printed beside the row above"
 
 
@@ -59,12 +64,25 @@ def with_fees(
         if not fee:
             yield row
             continue
-        text = f"-{abs(fee)}" if terms.decimal == "." else f"-{abs(fee)}".replace(".", ",")
         own = msgspec.structs.replace(
-            row, amount=text, description=f"{heading}: {row.description}", note=NOTE, mark=""
+            row,
+            **_printed_fee(fee, terms),
+            description=f"{heading}: {row.description}",
+            note=NOTE,
+            mark="",
         )
         main = msgspec.structs.replace(row, balance="")
         yield from (own, main) if rule.is_backward else (main, own)
+
+
+def _printed_fee(fee: Decimal, terms: ReadingTerms) -> dict[str, str]:
+    """The fields of a row that is this fee, in the column and with the sign that make it money out."""
+    text = f"{abs(fee):f}".replace(".", terms.decimal)
+    if terms.sign.startswith("columns"):
+        fields = {"amount": "", "debit": "", "credit": ""}
+        side = "credit" if terms.sign.endswith("_swapped") else "debit"
+        return {**fields, side: f"-{text}" if terms.sign == "columns_signed" else text}
+    return {"amount": text if terms.sign in TURNED else f"-{text}"}
 
 
 def _fee(row: StatementRow, heading: str, terms: ReadingTerms) -> Decimal:

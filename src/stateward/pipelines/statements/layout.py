@@ -88,8 +88,13 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
                 counterparty=other,
                 account=cells[account],
                 category=cells[category],
-                more={name: cells[i] for name, i in others if cells[i]},
+                more={name: cells[i] for name, i in others if cells[i]}
+                | ({} if not parties else unused_parties(cells, other)),
             )
+
+        def unused_parties(cells: Cells, other: str) -> dict[str, str]:
+            named = ((self.headings[i], cells[i].strip()) for i in parties)
+            return {name: text for name, text in named if text and text not in (other, holder)}
 
         return make
 

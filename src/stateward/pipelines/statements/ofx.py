@@ -23,6 +23,7 @@ from stateward.pipelines.statements.source import Source
 
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9.]*)\s*(/?)>")
 _ENTITY = re.compile(r"<!ENTITY|<!DOCTYPE[^>]*\[", re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _CHARSET = re.compile(rb"CHARSET:\s*([\w-]+)", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"']([\w-]+)[\"']", re.IGNORECASE)
@@ -41,6 +42,7 @@ INVESTMENTS = frozenset({
 })  # fmt: skip
 AGGREGATES |= INVESTMENTS
 KNOWN = frozenset({"DTPOSTED", "TRNAMT", "FITID", "NAME", "MEMO", "VALUEDATE", "CURRENCY"})
+TAIL_CHARS = 4096  # of a file, in which its end tag stands; some banks write blanks behind it
 CHARSETS = {
     "1252": "cp1252",
     "8859-1": "cp1252",
@@ -68,7 +70,12 @@ def read(source: Source) -> StatementReading:
             code="XML_ENTITY",
         )
     text = _CDATA.sub(lambda found: escape(found[1]), text)
+    # What is commented out is no content; its lines are counted all the same.
+    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
     problems: list[StatementProblem] = []
+    if "</OFX>" not in text[-TAIL_CHARS:].upper():
+        message = "the file has no end (</OFX>): it may be incomplete; download it again"
+        problems.append(StatementProblem(code="FILE_CUT", message=message))
     sections = _sections(_tokens(text), problems)
     if not sections:
         raise FatalFailure(

@@ -179,7 +179,11 @@ class Reconciler:
         """
         if self._bare_inside or self._balances < EDGE_BALANCES_MIN:
             return 0
-        edge = self._bare_before + self._bare_run
+        # From a printed opening balance the chain leads over the first rows, too.
+        is_led = self._opening is not None and any(
+            chain.links and not chain.breaks and not chain.is_backward for chain in self._chains
+        )
+        edge = self._bare_run if is_led else self._bare_before + self._bare_run
         return edge if edge <= EDGE_ROWS else 0
 
     def suspected_total(self) -> Decimal | None:
@@ -295,14 +299,14 @@ class _Chain:
     def __init__(self, start: Decimal | None, *, is_backward: bool = False) -> None:
         self._last = start
         self._carried = ZERO
-        self._is_backward = is_backward
+        self.is_backward = is_backward
         self.links = 0
         self.breaks = 0
         self.gap = ""
         self._broken: list[int] = []
 
     def add(self, amount: Decimal, balance: Decimal | None, number: int) -> None:
-        carried = self._carried if self._is_backward else self._carried + amount
+        carried = self._carried if self.is_backward else self._carried + amount
         if balance is not None:
             if self._last is not None:
                 self.links += 1
@@ -311,7 +315,7 @@ class _Chain:
                     self._break(reached - balance, number)
             self._last = balance
             carried = ZERO
-        self._carried = carried - amount if self._is_backward else carried
+        self._carried = carried - amount if self.is_backward else carried
 
     def _break(self, gap: Decimal, number: int) -> None:
         self.breaks += 1

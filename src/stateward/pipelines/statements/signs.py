@@ -39,6 +39,8 @@ UNNAMED_ROWS = 4
 MANY = 6  # rows, before a share of them means something
 CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a word that agrees
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
+NET_NAMES = frozenset({"net", "net amount", "netto", "net total"})
+PAYOUTS = frozenset({"payout", "payouts", "stripe payout", "payout to bank", "auszahlung an bank"})
 OPPOSITE = {"printed": "flipped", "flipped": "printed"}
 
 
@@ -307,7 +309,28 @@ def _one_column(
         return _printed_by_balances(body, terms, hints, votes)
     if not is_signed:
         return _unsigned_rule(hints, votes)
+    if marked.agree and {money.mark_sign(row.mark) for row, _ in body} >= {1, -1}:
+        name = layout.headings[layout.mark]
+        return SignRule("printed", f"amounts carry their sign, and the column {name!r} agrees")
+    if not hints.is_card and _is_sellers(layout, body):
+        why = "amounts carry their sign; on the account of a seller, refunds and payouts are money out"
+        return SignRule("printed", why)
     return _by_words(body, terms, hints, votes)
+
+
+def _is_sellers(layout: ColumnLayout, body: Sequence[SignedRow]) -> bool:
+    """Whether the words of a table are those of who sells: a refund is money out there, a charge is money in.
+
+    Such a table has payouts as its own kind of row, or what is left of each amount after its fee.
+    """
+    names = {headings.simplify(name) for name in layout.headings}
+    if layout.fee >= 0 and not names.isdisjoint(NET_NAMES):
+        return True
+    return any(
+        headings.simplify(text) in PAYOUTS
+        for row, _ in body
+        for text in (row.description, row.category, *row.more.values())
+    )
 
 
 def _flipped_by_balances(layout: ColumnLayout, count: int, votes: DirectionVotes) -> SignRule:

@@ -5,7 +5,7 @@ leave something open, all records are read once more. A later row that contradic
 is reinterpreted on the way. A row that is no transaction is logged.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 import msgspec
@@ -437,7 +437,7 @@ class StatementTable:
         if self._borrowed == 1 and not self._do_days_repeat:
             message = "one row alone has no date: that of the row above was taken"
             self._reading.problems.append(StatementProblem(code="DATE_MISSING", message=message))
-        self._doubt_statuses(statuses)
+        self._doubt_statuses(statuses, layout.headings)
 
     def _doubt_end(self, last: StatementRow) -> None:
         """Say that a file may be cut off: its last row alone ends early."""
@@ -447,9 +447,10 @@ class StatementTable:
                 StatementProblem(code="ROW_RAGGED", message=message, place=last.place)
             )
 
-    def _doubt_statuses(self, printed: set[str]) -> None:
+    def _doubt_statuses(self, printed: set[str], names: Iterable[str]) -> None:
         """Say that rows are marked in a way that nothing explains: they may not be booked."""
-        words = {text.strip() for text in printed if text.strip()}
+        names = {name.casefold() for name in names}
+        words = {text.strip() for text in printed if text.strip().casefold() not in {"", *names}}
         unknown = sorted(word for word in words if not booking.is_known(word))
         if unknown and len(words) > 1:
             message = (

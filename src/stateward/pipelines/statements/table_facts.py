@@ -1,11 +1,13 @@
 """Facts in the lines above and below a table: balances, totals, the account, the period, by their labels."""
 
+import re
 from collections.abc import Sequence
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.heading_parts import label_by_parts
 
+_HEAD, _GROUP = re.compile(r"(?<![0-9.,])-?[0-9]{1,3}$"), re.compile(r"[0-9]{3}(?:\.[0-9]{1,3})?")
 MONEY_FACTS = frozenset({"opening", "closing", "debits", "credits", "total"})
 
 
@@ -20,13 +22,30 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
         after = next((each for each in texts[place + 1 :] if any(map(str.isalnum, each))), "")
         if name in MONEY_FACTS:
             after = _money_beside(texts, names, place) or after
-        value = _value_of(text.partition(":")[2].strip() or after, name)
+        printed = text.partition(":")[2].strip()
+        if printed and name in MONEY_FACTS:
+            printed = _with_thousands(printed, texts[place + 1 :])
+        value = _value_of(printed or after, name)
         if name == "period":
             found |= _period(
                 text.partition(":")[2].strip() or " - ".join(t for t in texts[place + 1 :] if t)
             )
         elif value or name in MONEY_FACTS:
             found.setdefault(name, value)
+    return found
+
+
+def _with_thousands(text: str, after: Sequence[str]) -> str:
+    """An amount that was cut at its own separators: `Balance : 7,455,925.43` without quotes, among commas."""
+    found = text
+    if not _HEAD.search(text):
+        return text
+    for cell in after:
+        if not _GROUP.fullmatch(cell):
+            break
+        found = f"{found},{cell}"
+        if "." in cell:
+            break
     return found
 
 

@@ -253,6 +253,7 @@ class _Assembler:
         self._decisions: list[str] = []
         self._problems: list[StatementProblem] = []
         self._is_summed = True  # every section leads from its opening to its closing balance
+        self._carried: set[int] = set()  # sections that end with a balance that is carried forward
 
     def reading(self) -> StatementReading:
         """All sections, and the problems found on the way."""
@@ -446,6 +447,8 @@ class _Assembler:
     ) -> StatementSection:
         texts = [text for entry in draft.rows for text in entry.money.values()]
         self._is_summed &= tried.is_summed
+        if tried.closing is not None and vocab.is_carrying(tried.closing.kind, tried.closing.label):
+            self._carried.add(number)
         self._report_doubts(tried)
         self._report_edges(number, tried)
         return StatementSection(
@@ -580,7 +583,7 @@ class _Assembler:
             message = f"by the numbers that are printed on the pages, these are missing: {numbers}"
             self._problems.append(StatementProblem(code="PAGE_MISSING", message=message))
         for number in range(1, len(sections)):
-            if self._accounts[number] or sections[number - 1].closing:
+            if not self._is_torn(number, sections):
                 continue
             message = (
                 f"the balance {sections[number].opening} is brought forward, and the rows before do not lead to it:"
@@ -590,6 +593,26 @@ class _Assembler:
             self._problems.append(
                 StatementProblem(code="PAGE_MISSING", message=message, place=place)
             )
+
+    def _is_torn(self, number: int, sections: Sequence[StatementSection]) -> bool:
+        """Whether a section goes on with a balance that the page before it does not carry.
+
+        Another account may begin in the middle of a page; what a page begins with was carried from the one before.
+        """
+        before, this = sections[number - 1], sections[number]
+        drafts = self._builder.sections[number - 1]
+        if self._accounts[number] or not drafts or not self._begins_page(number, drafts[-1].page):
+            return False
+        if not before.closing:
+            return True
+        is_carried = number - 1 in self._carried
+        return is_carried and digits_of(before.closing) != digits_of(this.opening)
+
+    def _begins_page(self, number: int, last: int) -> bool:
+        """Whether a section begins on a later page than the last row before it, or below the end of a page."""
+        page, line = self._starts[number]
+        above = [one for one in self._lines if one.page == page and one.number < line]
+        return page > last or any(_PAGE_OF.search(one.text) for one in above)
 
     def _report_pictures(self) -> None:
         for number in self._unreadable:

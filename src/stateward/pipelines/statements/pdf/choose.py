@@ -176,7 +176,13 @@ def _order_by_period(
             inside = [o for o in fits if _fits(printed, o, period, tried, days_late=DAYS_SLACK)]
             fits = inside or fits
         if len(fits) > 1 and all(map(_names_month, printed)):
-            shortest = min(fits, key=lambda order: _length(period, order, tried))
+            shortest = min(
+                fits,
+                key=lambda order: (
+                    _length(period, order, tried),
+                    _days_before(printed, period, order, tried),
+                ),
+            )
             return (
                 shortest,
                 tried,
@@ -198,6 +204,16 @@ def _length(period: PrintedPeriod, order: str, era: int) -> int:
     """The days of a period that is read in an order; 0 if only one end is printed."""
     start, end = (dates.read_date(text, order, era) for text in (period.start, period.end))
     return 0 if start is None or end is None else (end - start).days
+
+
+def _days_before(printed: Sequence[str], period: PrintedPeriod, order: str, era: int) -> int:
+    """How many days before the end of the period the last of the dates without a year lies."""
+    end = dates.read_date(period.end, order, era) if period.end else None
+    if end is None:
+        return 0
+    start = end - interpret.YEAR
+    found = (dates.nearest_date(text, order, start=start, end=end) for text in printed)
+    return min((abs((end - day).days) for day in found if day is not None), default=0)
 
 
 def _fits(

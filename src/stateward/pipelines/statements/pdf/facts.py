@@ -7,6 +7,7 @@ arithmetic of the rows decides which ones are opening and closing.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -71,7 +72,7 @@ def facts_of(lines: Sequence[StatementLine], section: int) -> list[PrintedFact]:
 def _line_facts(
     lines: Sequence[StatementLine], at: int, line: StatementLine, section: int
 ) -> Iterator[PrintedFact]:
-    cells = cells_of(line)
+    cells = [part for cell in cells_of(line) for part in _cut_at_amounts(cell, line)]
     money = [token for token in line.money if _is_value(token)]
     labels = [(cell, *_stacked_label(lines, at, cell, line)) for cell in cells]
     for number, (cell, kind, phrase, date) in enumerate(labels):
@@ -87,6 +88,23 @@ def _line_facts(
                 else value
             )
             yield PrintedFact(kind, value, phrase, line.page, line.number, date, section)
+
+
+def _cut_at_amounts(cell: PdfCell, line: StatementLine) -> Iterator[PdfCell]:
+    """A cell in two or more where amounts stand between labels: `TOTAL PAID IN 40.00 TOTAL PAID OUT 7.00`."""
+    ends = [
+        token.x1
+        for token in line.money
+        if cell.x0 < token.x0 and token.x1 < cell.x1 - 1 and has_decimals(token.text)
+    ]
+    if not ends:
+        yield cell
+        return
+    for start, end in pairwise([cell.x0, *ends, cell.x1]):
+        words = [word for word in line.words if start - 0.1 <= word.x0 and word.x1 <= end + 0.1]
+        if words:
+            text = " ".join(word.text for word in words)
+            yield PdfCell(text, words[0].x0, words[-1].x1)
 
 
 def _stacked_label(
@@ -126,6 +144,10 @@ def _label(cell: PdfCell, line: StatementLine) -> tuple[str, str, str]:
     return _label_of(text, date)
 
 
+# "Total credit line" is what may be borrowed, and no total of credits.
+_LIMIT = re.compile(r"(?:line|limit|available|facility)\b")
+
+
 def _label_of(text: str, date: str) -> tuple[str, str, str]:
     """The kind of fact that a simplified text labels, the phrase, and the date."""
     if _NO_BALANCE.search(text) or vocab.NOT_BOOKED.find(text):
@@ -135,7 +157,7 @@ def _label_of(text: str, date: str) -> tuple[str, str, str]:
     # "Total payments and credits" is what came in, though "total payments" alone went out.
     totals = [(labels.find(text), kind) for kind, labels in vocab.TOTAL_LABELS.items()]
     phrase, total = max(totals, key=lambda each: len(each[0]))
-    if phrase:
+    if phrase and not _LIMIT.match(text.partition(phrase)[2].strip()):
         return total, phrase, date
     for kind in (vocab.OPENING, vocab.CLOSING):
         if phrase := vocab.BALANCE_LABELS[kind].find(text):

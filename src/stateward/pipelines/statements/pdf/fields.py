@@ -24,6 +24,7 @@ DAY_LINE_WORDS_MAX = 7
 TEXT_REACH = 4.0  # points: how far left of its heading a text may begin
 
 _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
+_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?", re.ASCII)
 
 
 class ParsedLine(msgspec.Struct, gc=False):
@@ -67,7 +68,7 @@ def parse_line(heading: TableHeading, line: StatementLine) -> ParsedLine:
     parsed.date = found[vocab.DATE].text if vocab.DATE in found else ""
     parsed.value_date = found[vocab.VALUE_DATE].text if vocab.VALUE_DATE in found else ""
     if not parsed.date:
-        used |= _years(heading, parsed)
+        used |= _years(heading, parsed) | _times(heading, parsed)
     for at, token in placed.items():
         column = heading.columns[at]
         if column.role in vocab.MONEY_ROLES and column.role not in parsed.money:
@@ -89,6 +90,16 @@ def _years(heading: TableHeading, parsed: ParsedLine) -> set[int]:
     if found:
         parsed.year = parsed.line.words[min(found)].text
     return found
+
+
+def _times(heading: TableHeading, parsed: ParsedLine) -> set[int]:
+    """Indexes of times in a column of dates: they stand below the date of the row, and beside its text."""
+    places = [column.x0 for column in heading.columns if column.role in vocab.DATE_ROLES]
+    return {
+        at
+        for at, word in enumerate(parsed.line.words)
+        if _TIME.fullmatch(word.text) and any(abs(word.x0 - place) < TEXT_REACH for place in places)
+    }
 
 
 def _dates(heading: TableHeading, words: Sequence[PdfWord]) -> dict[str, WordSpan]:

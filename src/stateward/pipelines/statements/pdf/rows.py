@@ -6,7 +6,7 @@ become facts, against which the rows are checked.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -47,6 +47,8 @@ _SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
 _NOISE = re.compile(r"[\W\d_]+")
 
 
+MARKS_BELOW = ("CR", "DR")  # below an amount; other marks are also words
+MARK_REACH = 30.0  # points from the right edge of the row
 DATED = "dated"  # a balance that may be opening or closing: only its date is printed
 
 
@@ -107,6 +109,7 @@ class RowBuilder:
         self._lead = 0.0
         self._is_running = False  # only rows since the heading
         self._group = 0
+        self._second_lines = 0  # how many rows of the table had a second line, with another date
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
         # By section: the places and texts of dated lines without an amount.
         self.unfilled: dict[int, list[tuple[tuple[int, int], str]]] = {}
@@ -122,6 +125,7 @@ class RowBuilder:
         self.context = []
         self._direction = direction
         self._group += 1
+        self._second_lines = 0
         self._is_running = True
 
     def add(
@@ -136,6 +140,8 @@ class RowBuilder:
     def _add(
         self, heading: TableHeading, one: ParsedLine, after: ParsedLine | None, is_last: bool
     ) -> None:
+        if self._take_mark(one):
+            return
         if self._is_balance(one) or self._is_total(one):
             self._close()
             self.context.append(one.line)
@@ -148,6 +154,19 @@ class RowBuilder:
             self._text(heading, one, after, is_last)
         elif one.money or one.more:
             self._figures(one)
+
+    def _take_mark(self, one: ParsedLine) -> bool:
+        """Whether a line has nothing but CR or DR below the amount of a row, which it marks."""
+        opened, words = self._open, one.line.words
+        if opened is None or not opened.is_complete or opened.mark or len(words) != 1:
+            return False
+        is_mark = words[0].text in MARKS_BELOW and words[0].x1 > opened.box[2] - MARK_REACH
+        if is_mark and self._is_near(opened, one.line, CONTINUED_GAP_MAX):
+            opened.mark = words[0].text
+            opened.lines.append((one.line.page, one.line.number))
+            opened.last_base = one.line.base
+            return True
+        return False
 
     def _take_dated(self, one: ParsedLine) -> None:
         self._is_running = True
@@ -172,6 +191,14 @@ class RowBuilder:
             self._end_row(one.line)  # a list of checks has no texts: this is its total
             return
         opened = self._open
+        if opened is not None and opened.is_complete and _is_foreign(opened, one):
+            self._extend(opened, msgspec.structs.replace(one, money={}, more={}))
+            return
+        is_torn = False
+        if opened is not None and self._second_lines and self._is_below_row(opened) and one.text:
+            # Rows of this table have two lines, both with a date: this is the first of another that lost its own.
+            self._close()
+            opened, is_torn = None, True
         if (
             opened is not None
             and not opened.is_complete
@@ -186,6 +213,7 @@ class RowBuilder:
         self._begin(one, is_dated=False)
         if self._open is None:
             return
+        self._open.has_other_date |= is_torn
         if one.x_text < text_start(heading) - TEXT_REACH:
             self._open.doubt = "its text starts in the column of dates"
         elif vocab.SUMS.prefix(vocab.simplify(one.text)) and not one.fills_row:
@@ -313,7 +341,8 @@ class RowBuilder:
             self._last = entry
         elif set(entry.money) == {vocab.BALANCE} and entry.is_dated:
             self._close_day(entry)
-        elif self._last is not None and entry.is_dated and self._is_second_line(self._last, entry):
+        elif self._last is not None and self._is_below_row(entry):
+            self._second_lines += 1
             self._last.texts += entry.texts
             self._last.parties += entry.parties
             self._last.references += entry.references
@@ -340,6 +369,11 @@ class RowBuilder:
             last.money.setdefault(vocab.BALANCE, entry.money[vocab.BALANCE])
         self.day_balances.update(entry.lines)
 
+    def _is_below_row(self, entry: DraftRow) -> bool:
+        """Whether a line with a date and no amount belongs to the row above it."""
+        is_open = entry.is_dated and not entry.money and self._last is not None
+        return is_open and self._is_second_line(self._last, entry)  # type: ignore[arg-type]
+
     def _is_second_line(self, last: DraftRow, entry: DraftRow) -> bool:
         """Whether a dated line without an amount is the second line of a row: its value date, below the date."""
         height = entry.box[3] - entry.box[1]
@@ -365,6 +399,8 @@ class RowBuilder:
             return False
         if one.date and not is_label and not one.money:
             return False  # the first line of a row, whose amount follows below
+        if not is_label and self._continues_row(one):
+            return False  # a name below the row that it belongs to, with a figure in it
         is_label = is_label or (not one.date and " " in phrase)
         if one.has_amount and not is_label and (one.date or self._is_in_table(one)):
             return False  # the name of a shop: TRANSPORT FOR LONDON
@@ -386,6 +422,17 @@ class RowBuilder:
         if one.date:
             self._date = one.date
         return True
+
+    def _continues_row(self, one: ParsedLine) -> bool:
+        """Whether a line has no date and nothing in a column of amounts, right below a row that has its amount."""
+        opened = self._open
+        return (
+            opened is not None
+            and opened.is_complete
+            and not one.date
+            and not one.money
+            and self._is_near(opened, one.line, CONTINUED_GAP_MAX)
+        )
 
     def _is_in_table(self, one: ParsedLine) -> bool:
         """Whether a line without a date can be a row of the day of the row above it."""
@@ -445,6 +492,8 @@ class RowBuilder:
         if counted in COUNTED and counted != text:
             return True  # `2 Credits  4,407.83`
         is_sum = bool(vocab.SUMS.prefix(text))
+        if is_sum and self._continues_row(one) and not _is_label(text, vocab.SUMS.prefix(text)):
+            return False
         return is_sum and (not self._date or vocab.SUMS.matches(text) or not one.has_amount)
 
     def _title(self, heading: TableHeading, one: ParsedLine, after: ParsedLine | None) -> str:
@@ -454,6 +503,16 @@ class RowBuilder:
         if one.line.x0 > heading.columns[0].x0 + TEXT_REACH:
             return ""  # it is in the column of texts
         return direction_of(one.line.text)
+
+
+def _is_foreign(entry: DraftRow, one: ParsedLine) -> bool:
+    """Whether a line below a row tells what it was in another currency: `Rate €1.00 = $1.08   $115.67`."""
+    own, other = _currency_signs(entry.money), _currency_signs(one.money)
+    return bool(own and other) and own.isdisjoint(other)
+
+
+def _currency_signs(printed: Mapping[str, str]) -> set[str]:
+    return {letter for text in printed.values() for letter in text if letter in "$€£¥₹"}
 
 
 def _balance_label(text: str) -> tuple[str, str]:

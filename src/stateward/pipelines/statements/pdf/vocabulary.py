@@ -179,6 +179,9 @@ def heading_roles(text: str) -> tuple[str, ...]:
         bare = [word for word in bare if word != "in"]
     if not bare:
         return ()
+    # `Valor em R$` names a currency, and a value date has none.
+    if len(bare) < len(words) and [w for w in bare if w not in ("em", "en", "i")] in _VALUES:
+        return (AMOUNT,)
     unbroken = simplify(text.replace("- ", ""))  # `Beleg-` over `datum`
     for tried in (" ".join(words), unbroken, " ".join(bare), " ".join(_without_fillers(bare))):
         if tried in _WHOLE:
@@ -212,6 +215,17 @@ def _by_part(words: list[str]) -> tuple[str, ...]:
     return ()
 
 
+# Closing balances that may be those of a page only, as the balance that it carries to the next.
+_CARRYING = re.compile(
+    r"\b(?:carried|c f|c fwd|a reporter|hadapan)\b|结转|过次|過次|繰越|이월|ยกไป"
+)
+
+
+def is_carrying(kind: str, label: str) -> bool:
+    """Whether a balance goes on to the next page, by its kind or its label."""
+    return kind == CARRIED or bool(_CARRYING.search(label))
+
+
 def is_maybe_amount(text: str) -> bool:
     """Whether a heading can mean a value date as well as an amount."""
     words = [word for word in simplify(text).split() if word not in _CURRENCY_WORDS]
@@ -219,6 +233,7 @@ def is_maybe_amount(text: str) -> bool:
 
 
 _VALUE_WORDS = frozenset("valor value wert valeur valore varde vaerdi".split())
+_VALUES = [[word] for word in sorted(_VALUE_WORDS)]
 
 
 def is_transaction_date(text: str) -> bool:
