@@ -323,3 +323,46 @@ def test_greek_letters_mark_debits_and_credits(tmp_path: Path) -> None:
 
     assert read_bytes(tmp_path, text).amounts == ["-10.00", "20.00"]
     assert heading_role("Χ/Π") == "mark"  # noqa: RUF001 - Greek
+
+
+def test_pages_that_carry_their_balance_are_one_account(tmp_path: Path) -> None:
+    paper = sheet(
+        PERIOD,
+        [(40.0, "New balance"), (-300.0, "57.00")],  # and not 50.00, with which the rows end
+        HEADING,
+        [(110.0, "Brought forward"), (-520.0, "100.00")],
+        _row("02 Nov 2023", "IKEA", "10.00", "90.00"),
+        _row("03 Nov 2023", "LIDL", "10.00", "80.00"),
+        [(110.0, "Carried forward"), (-520.0, "80.00")],
+    )
+    paper.page()
+    lines = [
+        HEADING,
+        [(110.0, "Brought forward"), (-520.0, "80.00")],
+        _row("24 Nov 2023", "TESCO", "20.00"),
+        _row("25 Nov 2023", "SHELL", "10.00", "50.00"),
+    ]
+    for at, cells in enumerate(lines):
+        put(paper, 100 + at * 14, [cell for cell in cells if cell[1]])
+
+    read = read_bytes(tmp_path, paper.pdf())
+
+    assert len(read.checks) == 1
+    assert "NOT_RECONCILED" in loud(read)
+
+
+@pytest.mark.parametrize(("opening", "is_whole"), [("90", True), ("95", False)])
+def test_a_day_of_bai2_opens_with_what_the_day_before_closed_with(
+    tmp_path: Path, opening: str, is_whole: bool
+) -> None:
+    closing = int(opening) - 10
+    text = (
+        "01,122099999,123456789,250402,0200,1,80,1,2/\n"
+        "02,123456789,122099999,1,250307,2359,USD,2/\n"
+        "03,0975,USD,010,100,,,015,90,,/\n16,455,10,Z,B1,,CAFE/\n49,200,3/\n98,200,1,5/\n"
+        "02,123456789,122099999,1,250308,2359,USD,2/\n"
+        f"03,0975,USD,010,{opening},,,015,{closing},,/\n16,455,10,Z,B2,,CAFE/\n"
+        f"49,{int(opening) + closing + 10},3/\n98,200,1,5/\n99,400,2,12/\n"
+    )
+
+    assert ("CONTROL_DIFFERS" not in loud(read_bytes(tmp_path, text))) is is_whole

@@ -378,7 +378,8 @@ class _Assembler:
         known = {
             digits_of(fact.value)
             for fact in self._builder.facts
-            if fact.section == number and (fact.page, fact.line) not in inside
+            if fact.section == number
+            and ((fact.page, fact.line) not in inside or vocab.is_carrying(fact.kind, fact.label))
         }
         known.add(digits_of(self._builder.sections[-1][-1].money.get(vocab.BALANCE, "")))
         if not opening or opening & known:

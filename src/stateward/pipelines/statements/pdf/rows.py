@@ -517,10 +517,10 @@ def _currency_signs(printed: Mapping[str, str]) -> set[str]:
 
 def _balance_label(text: str) -> tuple[str, str]:
     """The kind of balance that a simplified text starts with, and the phrase; or two empty strings."""
-    for kind, labels in vocab.BALANCE_LABELS.items():
-        if phrase := labels.prefix(text):
-            return kind, phrase
-    return "", ""
+    found = [(kind, labels.prefix(text)) for kind, labels in vocab.BALANCE_LABELS.items()]
+    # The longest: "sold final zi" is that of a day, though "sold final" is that of the account.
+    kind, phrase = max(found, key=lambda each: len(each[1]))
+    return (kind, phrase) if phrase else ("", "")
 
 
 def opening_of(one: ParsedLine) -> str:
