@@ -366,3 +366,55 @@ def test_a_day_of_bai2_opens_with_what_the_day_before_closed_with(
     )
 
     assert ("CONTROL_DIFFERS" not in loud(read_bytes(tmp_path, text))) is is_whole
+
+
+def test_pages_that_are_numbered_alone_show_a_missing_one(tmp_path: Path) -> None:
+    codes = []
+    for last in ("Page 2", "Page 4"):
+        paper = sheet(
+            [*PERIOD, (500.0, "Page 1")],
+            HEADING,
+            _row("02 Nov 2023", "IKEA", "10.00", "90.00"),
+            _row("03 Nov 2023", "LIDL", "10.00", "80.00"),
+        )
+        paper.page()
+        lines = [
+            [(500.0, last)],
+            HEADING,
+            _row("24 Nov 2023", "TESCO", "20.00", "60.00"),
+            _row("25 Nov 2023", "SHELL", "10.00", "50.00"),
+        ]
+        for at, cells in enumerate(lines):
+            put(paper, 100 + at * 14, cells)
+        codes.append("PAGE_MISSING" in loud(read_bytes(tmp_path, paper.pdf())))
+
+    assert codes == [False, True]
+
+
+def test_a_shop_called_like_a_total_that_lost_its_amount_is_flagged(tmp_path: Path) -> None:
+    text = (
+        "dateOp;dateVal;label;supplierFound;amount;accountNum\n"
+        "2023-12-27;2023-12-27;CARTE EDF;edf;-70,49;00040\n"
+        "2023-12-26;2023-12-26;CARTE TOTAL ACCESS LILLE;total access lille;;00040\n"
+        "2023-12-15;2023-12-26;CARTE PAUL;paul;-9,40;00040\n"
+    )
+
+    assert "ROW_UNREADABLE" in loud(read_bytes(tmp_path, text))
+
+
+def test_a_name_with_a_day_below_its_row_is_no_balance_of_that_day(tmp_path: Path) -> None:
+    page = sheet(
+        PERIOD,
+        [(40.0, "Opening balance"), (-520.0, "100.00")],
+        HEADING,
+        _row("02 Nov 2023", "Card payment", "10.00", "90.00"),
+        [(110.0, "BALANCE BIKES LTD INV 2025/11/30 AMT 1,250.00")],
+        _row("03 Nov 2023", "Card payment", "10.00", "80.00"),
+        [(110.0, "LIDL")],
+        [(110.0, "Closing balance"), (-520.0, "80.00")],
+    )
+
+    read = read_bytes(tmp_path, page.pdf())
+
+    assert "BIKES" in read.canonicals[0]["description"]
+    assert loud(read) == []

@@ -505,7 +505,10 @@ class StatementTable:
             return msgspec.structs.replace(row, mark=self._title) if self._is_by_titles else row
         if is_dated and is_filled:
             return None
-        if found := labelled_facts(cells):
+        found = labelled_facts(cells)
+        if is_dated:
+            found.pop("total", None)  # the name of a shop, beside a cell that lost its amount
+        if found:
             self._add_late_facts(line, cells, found, layout)
             return None
         if not is_dated and (why := self._no_booking(layout, cells)):

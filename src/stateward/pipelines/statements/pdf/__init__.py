@@ -86,6 +86,11 @@ _PAGE_OF = re.compile(
     r"([0-9]{1,3}) ?(?:of|von|de|di|sur|av|af|z|van|/) ?([0-9]{1,3})\b",
     re.IGNORECASE,
 )
+_PAGE_ALONE = re.compile(
+    r"\b(?:page|seite|blatt|página|pagina|sida|side|strona|oldal|hoja|folio|sheet)\W{0,3}([0-9]{1,3})\b"
+    r"(?! ?(?:of|von|de|di|sur|av|af|z|van|/) ?[0-9])",
+    re.IGNORECASE,
+)
 ADVICE = "ask the bank for the original PDF or export the statement as CSV"
 
 
@@ -639,7 +644,12 @@ def _below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
 
 def _missing_pages(pages: Sequence[PdfPage]) -> list[int]:
     """The pages of one statement that are counted (`Page 2 of 3`) and not there."""
-    texts = (" ".join(word.text for word in page.words) for page in pages)
+    texts = [" ".join(word.text for word in page.words) for page in pages]
+    alone = [_PAGE_ALONE.findall(text) for text in texts]
+    if len(pages) > 1 and all(len(each) == 1 for each in alone):
+        counted = [int(each[0]) for each in alone]
+        if counted == sorted(set(counted)):
+            return sorted({*range(counted[0], counted[-1])} - {*counted})
     found = [(int(at), int(last)) for text in texts for at, last in _PAGE_OF.findall(text)]
     numbers = {at for at, _ in found}
     if len(numbers) != len(found) or len({last for _, last in found}) != 1:

@@ -471,6 +471,8 @@ class RowBuilder:
             phrase = ""  # a row, whose text begins like that
         if one.date and one.has_amount and vocab.BALANCE in one.money:
             phrase = ""
+        if self._continues_row(one) and not _is_label(text, phrase):
+            return False
         if not phrase or not any_money(one):
             return False
         day = _full_date(one)
