@@ -20,7 +20,7 @@ def retry_after_s(facts: Fields) -> float:
     said = facts.get(RETRY_AFTER)
     if isinstance(said, bool) or not isinstance(said, int | float) or not said > 0:
         return 0.0
-    return min(float(said), RETRY_AFTER_S_MAX)
+    return float(min(said, RETRY_AFTER_S_MAX))  # a whole number may be too large for a float
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
