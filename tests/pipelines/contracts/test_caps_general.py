@@ -217,3 +217,21 @@ def test_a_law_that_a_later_part_changes_is_below_the_line(change: str) -> None:
 
     assert plain.confidence >= ACCEPTED_MIN
     assert changed.confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bexley.com, Inc. (formerly known as Bexley Robotics LLC)",
+        "bexley.com, Inc., f/k/a Bexley Robotics LLC",
+    ],
+)
+def test_a_former_name_is_below_the_line(name: str) -> None:
+    made = "This Agreement is entered into as of March 4, 2021"
+    text = NDA.format(date=made, law="the State of Delaware")
+
+    found = extracted(text.replace("Bexley Robotics LLC, a Texas limited", f"{name}, a"), "general")
+
+    former = [each for each in found.found if (each.value or "").startswith("Bexley")]
+    assert all(each.confidence < ACCEPTED_MIN for each in former)
+    assert not validate_extraction(found, RULES).accepted

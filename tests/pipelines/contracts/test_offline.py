@@ -195,6 +195,17 @@ def test_a_name_that_ends_like_a_label_is_no_label() -> None:
     assert "nearly as likely" not in extracted(plan, "telco")["plan_name"].why
 
 
+def test_a_label_inside_a_name_does_not_cut_it() -> None:
+    text = """
+        Welcome to British Gas
+        Your contract with British Gas Trading Limited on the Fixed Tariff v34 tariff starts on 01 Sep 2026.
+        """
+
+    found = extracted(text)
+
+    assert "tariff_name" not in found or found["tariff_name"].value != "v34"
+
+
 @pytest.mark.parametrize("postcode", ["BS1 5TR", "W1A 1AA", "LS1 4DY", "EC1A 1BB"])
 def test_a_british_postcode_is_no_noise(postcode: str) -> None:
     text = f"""

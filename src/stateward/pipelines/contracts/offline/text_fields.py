@@ -38,6 +38,8 @@ _NAME_WORD = r"(?:[A-ZÄÖÜ0-9(+&][\w&+./'’()-]*|\+|&|–|-|plus|pur|fix|flex
 _RUN = re.compile(
     rf"(?P<name>(?:[A-ZÄÖÜ0-9]|[a-zäöü]+[A-ZÄÖÜ0-9])[\w&+./'’-]*(?:[ \u00a0\n]{{1,2}}{_NAME_WORD})*)"
 )
+# A word with a capital, in the middle of a sentence, right before a label: `on the Fixed Tariff v34` names it so.
+_WITHIN_NAME = re.compile(r"[\w,] (?!(?:Your|Our|The|Ihr|Unser|Dein)\w* )[A-ZÄÖÜ][\w-]* \Z")
 _BRAND = re.compile(r"(?P<name>[a-zäöü][\w-]+ (?:[A-ZÄÖÜ0-9][\w&+./'’-]*[ \u00a0\n]?)+)")
 _CHOSEN = re.compile(r"\s*[\[(]\s?[xX✓]\s?[\])]\s*|\s*[☒☑✓✔]\s*")
 _ASIDE = re.compile(r"(?<=\S\S\S)\s*\([^()]*\)\s*$")
@@ -114,7 +116,8 @@ def _behind(
     begin = skip.end() if skip else mention.end
     brand = next((hit for hit in page.names if hit.start == begin), None)
     run = _RUN.match(text, begin, edge) or (brand and _BRAND.match(text, begin, edge))
-    if run and not rule.words and not is_weak:
+    is_within_name = _WITHIN_NAME.search(text, cell.start, mention.start) is not None
+    if run and not rule.words and not is_weak and not is_within_name:
         yield run.start("name"), run.end("name"), RUN, f"{NAME_BEHIND} '{label}'"
 
 
