@@ -3,6 +3,7 @@
 import io
 import zipfile
 import zlib
+from base64 import a85encode
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
@@ -113,3 +114,12 @@ def test_glyphs_are_read_through_the_map_of_their_font(tmp_path: Path) -> None:
     path.write_bytes(data)
 
     assert [text.split() for text in peeked_texts(path)] == [["Ab", "cd", "ef"]]
+
+
+def test_a_stream_that_is_written_in_letters_is_read(tmp_path: Path) -> None:
+    """As reportlab and some scanners' software write it: packed, then ASCII85, over several lines."""
+    stored = a85encode(zlib.compress(b"BT (CONFIDENTIALITY AGREEMENT) Tj ET"), wrapcol=20) + b"~>"
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"%PDF-1.4\nstream\n" + stored + b"\nendstream\n")
+
+    assert peeked_texts(path) == ["CONFIDENTIALITY AGREEMENT"]

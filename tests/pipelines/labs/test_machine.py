@@ -137,6 +137,8 @@ def test_a_rejected_report_fails_and_a_retry_asks_again(tmp_path: Path) -> None:
         (csv("Sodium;140;mmol/L;136-145;").encode(), "x.csv", 60),
         (b"Test;Units;Reference Range;2026-01-12\nPotassium;mmol/L;3.5-5.1;4.2\n", "x.csv", 60),
         (STATEMENT, "x.csv", 0),
+        ((SAMPLES / "laborbefund.pdf").read_bytes(), "scan-0815.pdf", 60),
+        (b"%PDF-1.7\nstream\n(Glucose rose by 2 mg/dl. Creatinine and cholesterol did not.) Tj\nendstream", "x.pdf", 0),
         (b"%PDF-1.7 ...", "Laborbefund_Muster.pdf", 30),
         (b"%PDF-1.7 ...", "statement-2026-01.pdf", 0),
         (b"%PDF-1.7 ...", "labor-union-dues.pdf", 0),

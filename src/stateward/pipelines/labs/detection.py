@@ -1,6 +1,6 @@
-"""Whether a document is a lab report, by its first bytes. It never inflates or parses anything.
+"""Whether a document is a lab report, by its first bytes, and a PDF by the words of its first streams or its name.
 
-A PDF shows nothing of its content there: it is one only by its name, and a pipeline that knows more is believed first.
+Nothing is parsed: a PDF whose words cannot be seen so is one only by its name.
 """
 
 import csv
@@ -8,11 +8,13 @@ import re
 
 from stateward.core.errors import FatalFailure
 from stateward.definition.plugin import Content, Detected
+from stateward.pipelines.kit.pdf.peek import peeked_texts
 from stateward.pipelines.labs.readers import CCDA, CSV, FHIR, HL7, PDF, format_of
 
 SOURCE_TYPE = "lab_report"
 OWN_FORMAT = 95  # only laboratories write these
 TABLE = 60  # its headings are those of a lab report; statements answer 20 for any table
+BY_WORDS = 60  # of a PDF; statements answer 20 for any
 BY_NAME = 30
 LINES_MAX = 20
 _OBX = re.compile(rb"[\r\n]OBX[^\w\s]|\bORU[\^]")
@@ -21,6 +23,23 @@ _CDA = re.compile(rb"<(?:\w+:)?ClinicalDocument\b")
 _NAMES = re.compile(
     r"(?:^|[^a-z])(?:lab[-_ ]?reports?|lab[-_ ]?results?|labor[-_ ]?(?:befund|werte|bericht)\w*|blutbild|"
     r"blood[-_ ]?(?:test|work)s?|befundbericht|bilan[-_ ]?sanguin|anal[ií]tica|hemograma|oru)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
+# What speaks for a lab report: units in cells of their own (a paper has them in sentences), names of tests or ranges.
+CELLS_MIN, CELL_CHARS_MAX, TESTS_MIN = 3, 30, 3
+_UNITS = re.compile(
+    r"\b(?:[mµu]?mol/l|[mµunp]?g/(?:dl|ml|l)|[mµk]?U/(?:l|ml)|mm/h|fl|pg)\b|10[\^*]?\d+/(?:u|µ)?l|[GT]/l\b",
+    re.IGNORECASE,
+)
+_RANGES = re.compile(
+    r"\b(?:reference|ref\.?|referenz|normal|norm|biological ref\w*)[-\s.]*(?:range|interval|bereich|values?|werte?)\w*"
+    r"|valeurs? (?:de r[eé]f|usuelles|normales)|(?:valores|rango|intervalo) de ref|valori di rif|referentie|referens"
+    r"|zakres|normbereich|ref\.\s?-?\s?(?:range|int|bereich)",
+    re.IGNORECASE,
+)
+_TESTS = re.compile(
+    r"h[ae]?[eä]mo(?:glo|gra)|leu[ck]o[cz]|erythro[cz]|\bplatelets\b|thrombo[cz]|[ck]reatinin|gl[iuy][ck]os|[ck]holester|"
+    r"triglycer|bilirubin|\bTSH\b|ferritin|\bCRP\b|potassium|\bkalium|sodium\b|natrium|h[aä]matokrit|hematocrit|glucemia",
     re.IGNORECASE,
 )
 
@@ -47,7 +66,16 @@ def _confidence(found: str, content: Content) -> int:
         return OWN_FORMAT if _CDA.search(head) else 0
     if found == CSV:
         return TABLE if _is_table(head) else 0
+    if found == PDF and any(map(_is_report, peeked_texts(content.path))):
+        return BY_WORDS
     return BY_NAME if found == PDF and _NAMES.search(content.name) else 0
+
+
+def _is_report(text: str) -> bool:
+    cells = [line for line in text.splitlines() if len(line) <= CELL_CHARS_MAX]
+    tests = {found[0].casefold() for found in _TESTS.finditer(text)}
+    is_named = len(tests) >= TESTS_MIN or (tests and _RANGES.search(text))
+    return bool(is_named) and sum(map(bool, map(_UNITS.search, cells))) >= CELLS_MIN
 
 
 def _is_table(head: bytes) -> bool:

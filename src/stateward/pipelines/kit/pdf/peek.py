@@ -6,6 +6,7 @@ nothing about the document.
 
 import re
 import zlib
+from base64 import a85decode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -55,16 +56,27 @@ def _streams(data: bytes) -> Iterator[bytes]:
     for number, found in enumerate(_STREAM.finditer(data)):
         if number >= STREAMS_MAX:
             return
-        start = found.end()
-        try:
-            # What inflates to so many bytes is hardly longer itself.
-            yield zlib.decompressobj().decompress(
-                data[start : start + STREAM_BYTES_MAX], STREAM_BYTES_MAX
-            )
-        except zlib.error:
-            end = data.find(b"endstream", start, start + STREAM_BYTES_MAX)
-            if end > start:
-                yield data[start:end]
+        # What inflates to so many bytes is hardly longer itself.
+        stored = data[found.end() : found.end() + STREAM_BYTES_MAX]
+        for decode in (_inflate, _inflate_ascii85):
+            try:
+                yield decode(stored)
+            except (zlib.error, ValueError):
+                continue
+            break
+        else:
+            if (end := stored.find(b"endstream")) > 0:
+                yield stored[:end]
+
+
+def _inflate(stored: bytes) -> bytes:
+    return zlib.decompressobj().decompress(stored, STREAM_BYTES_MAX)
+
+
+def _inflate_ascii85(stored: bytes) -> bytes:
+    """A stream that is packed and then written in letters, as some generators do. Raises if it is none."""
+    end = stored.index(b"~>")
+    return _inflate(a85decode(stored[:end].removeprefix(b"<~")))
 
 
 def _glyph_map(stream: bytes) -> GlyphMap:
