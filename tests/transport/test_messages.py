@@ -67,6 +67,18 @@ def test_every_message_has_the_published_form_and_comes_back_as_it_was(type_: st
     assert data_of(from_bytes(body), messages.DATA[type_]) == EXAMPLES[type_]
 
 
+def test_a_message_that_is_nested_too_deeply_is_none() -> None:
+    # Anything but a ValueError would end the consumer, and the message would come again.
+    deep = b"[" * 100_000 + b"]" * 100_000
+
+    with pytest.raises(ValueError, match="nested too deeply"):
+        from_bytes(b'{"specversion":"1.0","data":' + deep + b"}")
+    whole = encode(RESULT, EXAMPLES[RESULT], id_="1", source="/w", subject="rec_1", at=1)
+    given = msgspec.structs.replace(whole, data=msgspec.Raw(b'{"facts":{"a":' + deep + b"}}"))
+    with pytest.raises(ValueError, match="nested too deeply"):
+        data_of(given, ResultMessage)
+
+
 def test_a_message_of_another_form_is_refused_by_the_schema() -> None:
     envelope = encode(RESULT, {"record_id": "rec_1"}, id_="1", source="/w", subject="rec_1", at=1)
 

@@ -255,12 +255,18 @@ def to_bytes(envelope: Envelope) -> bytes:
 
 def from_bytes(body: bytes) -> Envelope:
     """A message as it came; raises ValueError if it is none."""
-    return _decode_envelope(body)
+    try:
+        return _decode_envelope(body)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def data_of(envelope: Envelope, kind: type[T]) -> T:
     """The data of a message; raises ValueError if it is not of this kind."""
-    return msgspec.json.decode(envelope.data, type=kind)
+    try:
+        return msgspec.json.decode(envelope.data, type=kind)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def json_schema() -> dict[str, Any]:
