@@ -318,6 +318,7 @@ def test_a_stream_hears_that_its_reader_left_whatever_was_asked_after_it(ahead: 
         b"GET /" + b"a" * 65_600 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
         CHUNKED.replace(b"chunked", b"gzip, chunked") + b"2\r\n{}\r\n0\r\n\r\n",
         CHUNKED.replace(b"chunked", b"xchunked") + b"2\r\n{}\r\n0\r\n\r\n",
+        CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n",
         CHUNKED + b"0x2\r\n{}\r\n0\r\n\r\n",
         CHUNKED + b"2\n{}\n0\n\n",
         CHUNKED + b"2\r\n{}xx0\r\n\r\n",
@@ -651,6 +652,7 @@ def test_who_has_a_network_of_addresses_is_held_up_as_one() -> None:
         (True, "https://localhost", True),
         (True, "http://localhost", False),
         (True, "null", False),
+        (False, "http://[", False),
         (True, "https://localhost.elsewhere", False),
     ],
 )

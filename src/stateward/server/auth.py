@@ -422,7 +422,10 @@ def check_origin(connection: ASGIConnection[Any, Any, Any, Any], said: str = FOR
 
 def _is_own_origin(connection: ASGIConnection[Any, Any, Any, Any], origin: str, host: str) -> bool:
     """Whether a page is of this host. With TLS, one that came without it may be anybody's."""
-    sent_from = urlsplit(origin)
+    try:
+        sent_from = urlsplit(origin)
+    except ValueError:  # it has brackets of an IPv6 address that are none
+        return False
     is_secure = session_cookie(service_of(connection).settings.api) != SESSION_COOKIE
     return sent_from.netloc == host and (sent_from.scheme == "https" or not is_secure)
 

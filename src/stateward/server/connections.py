@@ -307,9 +307,17 @@ class BoundedProtocol(HttpToolsProtocol):
                 case b"host":
                     self._hosts += 1
                     self._host = value
-                case b"transfer-encoding" if value.strip().lower() != b"chunked":
-                    # The parser takes others before it and leaves them in the body, which is then another one.
+                case b"transfer-encoding" if not self._is_known_encoding(value):
                     raise ValueError("an encoding that this server does not know")
+
+    def _is_known_encoding(self, value: bytes) -> bool:
+        """Whether a body comes in pieces and is nothing else besides.
+
+        The parser takes others before it and leaves them in the body, which is then another one. HTTP/1.0 has none
+        (RFC 9112, 6.1): what came before this server may have taken the pieces for requests.
+        """
+        is_chunked = value.strip().lower() == b"chunked"
+        return is_chunked and self.parser.get_http_version() != "1.0"
 
     def on_headers_complete(self) -> None:
         """Begin the request. It must name one host (RFC 9112, 3.2), and the parser does not ask."""
