@@ -202,3 +202,76 @@ def test_net_or_gross_alone_is_a_price_of_an_object_on_the_same_terms(
 
     assert found.product.get("price") == price
     assert found.notes == notes
+
+
+def test_a_heading_that_says_more_than_its_role_is_still_understood(tmp_path: Path) -> None:
+    text = (
+        "Código;Nombre del artículo;Prijs excl. btw;Whg.;UPC/EAN\n"
+        "A-1;Mesa;1913,02;EUR;4006381333931\nA-2;Silla;12,50;EUR;96385074\n"
+    )
+
+    found = read(tmp_path, text)
+
+    assert [(each["title"], each["price"], each["currency"]) for each in found.products] == [
+        ("Mesa", "1913.02", "EUR"),
+        ("Silla", "12.50", "EUR"),
+    ]
+
+
+def test_a_net_selling_price_is_a_price(tmp_path: Path) -> None:
+    found = read(tmp_path, "Art.-Nr.;Bezeichnung;Netto-VK;Whg.\nA-1;Tisch;1073,57;EUR\n")
+
+    assert (found.product["price"], found.product["currency"]) == ("1073.57", "EUR")
+
+
+def test_a_code_for_taxes_is_no_sku_and_a_price_for_a_weight_is_no_price(tmp_path: Path) -> None:
+    text = "SKU;Código IVA;Name;Price per kg;Price incl. VAT\nA-1;S21;Cup;99.00;12.50\n"
+
+    found = read(tmp_path, text)
+
+    assert (found.product["sku"], found.product["price"]) == ("A-1", "12.50")
+
+
+def test_prices_below_an_unknown_heading_are_told_of(tmp_path: Path) -> None:
+    found = read(tmp_path, "SKU,Name,Ár\nA-1,Cup,12.50\nA-2,Jug,8.00\n")
+
+    assert [each.get("price") for each in found.products] == [None, None]
+    note = str(found.parsed.facts["notes"])
+    assert "PRICE_UNSURE" in note
+    assert "Ár may be it" in note
+
+
+def test_a_product_without_title_does_not_take_its_description(tmp_path: Path) -> None:
+    feed = [
+        {"sku": "A-1", "description": "Robust", "price": "3.00"},
+        {"sku": "A-2", "title": "Jug", "description": "Light", "price": "4.00"},
+    ]
+
+    found = read(tmp_path, json.dumps(feed))
+
+    assert found.rejected == {1: "MISSING_TITLE"}
+
+
+def test_a_catalogue_of_descriptions_names_its_products_by_them(tmp_path: Path) -> None:
+    feed = [{"sku": f"A-{at}", "description": "Cup", "price": "3.00"} for at in range(2)]
+
+    found = read(tmp_path, json.dumps(feed))
+
+    assert [each["title"] for each in found.products] == ["Cup", "Cup"]
+
+
+def test_variants_and_images_of_a_product_whose_first_row_is_rejected_are_kept(
+    tmp_path: Path,
+) -> None:
+    text = (
+        "Handle,Title,Option1 Name,Option1 Value,Variant SKU,Variant Price,Image Src\n"
+        "cup,Cup,Size,S,A-1,,https://example.org/1.jpg\n"
+        "cup,,,M,A-2,4.00,\n"
+        "cup,,,,,,https://example.org/2.jpg\n"
+    )
+
+    found = read(tmp_path, text, labels={"currency": "EUR"})
+
+    assert found.rejected == {2: "MISSING_PRICE"}
+    assert (found.product["title"], found.product["options"]) == ("Cup", {"Size": "M"})
+    assert found.about["image_rows"] == 1

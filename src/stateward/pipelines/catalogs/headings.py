@@ -21,6 +21,7 @@ PRODUCT_ROLES = frozenset({"price", "title", "category", "brand", "sale_price", 
 PRICES = frozenset({"price", "sale_price", "list_price"})
 BARE_PRICE = "bare_price"  # the role of a column named Net or Gross: a price, or a weight
 PRICE_UNSURE = "PRICE_UNSURE"
+QUALIFIED_RANK = 1_000  # behind every heading that is known as a whole
 CELLS_SEEN_MAX = 50  # of a column, when a currency is looked for
 # Columns by which a program names itself. In WooCommerce, Type is simple, variable or variation.
 SHOPIFY = frozenset({"handle", "variant price"})
@@ -29,6 +30,8 @@ WOOCOMMERCE = frozenset({"regular price", "type"})
 PROGRAMS = frozenset({"shopify", "woocommerce"})
 _SIGNS = re.compile(r"[\W_]+")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_DECIMALS = re.compile(r"^\D{0,5}[\d.,' ]*\d[.,]\d{1,4}\D{0,5}$")
+_NO_PRICE = "no heading is known as that of a price, and products have none; {} may be it"
 _IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
 
 
@@ -78,7 +81,31 @@ def role_of(heading: str) -> tuple[str, int]:
     for text in (heading, _IN_BRACKETS.sub(" ", heading), _without_currency(heading)):
         if (found := table.get(simplify(text))) is not None:
             return found
+    return _qualified_role(simplify(_without_currency(heading)).split(), table)
+
+
+def _qualified_role(words: list[str], table: dict[str, tuple[str, int]]) -> tuple[str, int]:
+    """The role of a heading that says more than its role: `Prijs excl. btw` is a price, `Nombre del artículo` a title.
+
+    Words are left out only for the role that they belong to, so that a code for taxes is never a SKU; and a column
+    whose heading is known as a whole has the role before one that is only understood in parts.
+    """
+    for role, beside in _qualifiers().items():
+        left = [word for word in words if word not in beside]
+        if left and len(left) < len(words):
+            found, rank = table.get(" ".join(left), ("", 0))
+            if found == role or (role == "price" and found == BARE_PRICE):
+                return found, QUALIFIED_RANK + rank
     return "", 0
+
+
+@cache
+def _qualifiers() -> dict[str, frozenset[str]]:
+    data = msgspec.yaml.decode((files(__package__) / "headings.yaml").read_text("utf-8"))
+    return {
+        role: frozenset(word for line in lines for word in line.split())
+        for role, lines in data["qualifiers"].items()
+    }
 
 
 def _without_currency(heading: str) -> str:
@@ -130,6 +157,11 @@ def plan_of(
     format_ = _program(simple) or format_
     _lend(places, format_)
     taken = set(places.values())
+    if not bare and not PRICES & places.keys():
+        numeric = [
+            name for at, name in enumerate(names) if at not in taken and _is_numeric(rows, at)
+        ]
+        doubts = (_NO_PRICE.format(", ".join(numeric)),) if numeric else ()
     others = tuple(
         (at, name if names.index(name) == at else f"{name} ({at + 1})")
         for at, name in enumerate(names)
@@ -140,6 +172,12 @@ def plan_of(
         "",
     )
     return ColumnPlan(names, places, others, format_, currency, doubts)
+
+
+def _is_numeric(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether the first cells of a column without a role are numbers with decimals, as prices are."""
+    cells = [row[at] for row in rows[:CELLS_SEEN_MAX] if at < len(row) and row[at].strip()]
+    return sum(map(bool, map(_DECIMALS.search, cells))) * 2 > len(cells)
 
 
 def choose_bare_price(

@@ -425,6 +425,14 @@ class Normalizer:
     # The result
 
     def _reject(self, row: PrintedProduct, error: _Rejected) -> None:
+        handle = row.handle.strip()
+        if handle and row.title and handle not in self._parents:
+            # The first variant may have no price; the product still has the title that the others inherit.
+            about = row.description and _text(row.description), row.brand.strip()
+            category = row.category.strip() or row.product_type.strip()
+            self._remember(
+                row, _Parent(_line(row.title), *about, category, row.image, _option_names(row))
+            )
         self.rejected_rows.setdefault(error.code, []).append(row.where.row)
         if len(self.rejected) < REJECTED_KEPT_MAX:
             value = f"{error.value.strip()[:100]!r}"

@@ -6,6 +6,7 @@ Numbers keep the digits that are printed: no float is made of a price.
 import json
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -76,19 +77,19 @@ class ObjectMaker:
     def __init__(self, reading: CatalogReading) -> None:
         self._reading = reading
         self._doubts: set[str] = set()
+        self._roles_named: set[str] = set()  # by any product so far
 
     def batches(
         self, rows: Iterator[tuple[int, int | None, PrintedCells]]
     ) -> Iterator[list[Observation]]:
         """The products in lists that fit into a chunk; rows are (number, line, cells)."""
-        batch: list[Observation] = []
-        for number, line, cells in rows:
-            batch.append(self._observation(ProductPlace(number, line), cells))
-            if len(batch) == BATCH_ROWS:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
+        while batch := list(islice(rows, BATCH_ROWS)):
+            for _, _, cells in batch:  # names first: what one product lacks, another one may have
+                self._roles_named.update(role_of(name)[0] for name in cells)
+            yield [
+                self._observation(ProductPlace(number, line), cells)
+                for number, line, cells in batch
+            ]
 
     def _observation(self, where: ProductPlace, cells: PrintedCells) -> Observation:
         found: dict[str, tuple[int, str]] = {}
@@ -112,9 +113,11 @@ class ObjectMaker:
         if bare and not PRICES & roles.keys():
             self._take_bare_price(bare, roles)
         other |= bare
-        if "sku" not in roles and "number" in roles and self._reading.format not in PROGRAMS:
+        # Lent for a whole catalogue, never for one product: where others have a title, this one lacks it.
+        named = self._roles_named
+        if "sku" not in named and "number" in roles and self._reading.format not in PROGRAMS:
             roles["sku"] = roles.pop("number")
-        if "title" not in roles and "handle" not in roles and "description" in roles:
+        if not {"title", "handle"} & named and "description" in roles:
             roles["title"] = roles.pop("description")
         return Observation(where, **roles, other=other)
 

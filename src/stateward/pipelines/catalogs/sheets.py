@@ -7,7 +7,12 @@ from pathlib import Path
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.catalogs.model import CatalogReading, Observation
 from stateward.pipelines.catalogs.tables import RowBatch, no_catalog, table_observations
-from stateward.pipelines.kit.spreadsheets import read_sheets
+from stateward.pipelines.kit.spreadsheets import (
+    FORMULA_UNSAVED,
+    read_sheets,
+    unsaved_formulas,
+    unsaved_message,
+)
 
 BATCH_ROWS = 100  # few enough that descriptions of some kilobytes fit into a chunk
 
@@ -28,6 +33,8 @@ def read_sheet(path: Path) -> CatalogReading:
             reading.decisions.append(f"the sheet {name!r} holds products")
     if not parts:
         raise no_catalog("no sheet has a row that names a SKU beside a title or a price")
+    if cells := unsaved_formulas(path):
+        reading.note(FORMULA_UNSAVED, unsaved_message(cells))
     reading.batches = chain.from_iterable(parts)
     return reading
 

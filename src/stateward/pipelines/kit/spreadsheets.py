@@ -4,6 +4,8 @@ Cells come from the file as numbers and dates, not as print; they are written ou
 decimals, ISO dates. What a zip may inflate to must be checked before (`archives`).
 """
 
+import re
+import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -16,6 +18,13 @@ from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, TEXT_TOO_L
 
 CELLS_MAX = 20_000_000
 DIGITS = 15  # what a double of a spreadsheet carries
+FORMULA_UNSAVED = "FORMULA_UNSAVED"
+_PART_BYTES = 1 << 20
+_CELL_BYTES_MAX = 16_384  # a cell with a formula is shorter; the seam of two parts is read twice
+# A formula whose result was never computed: programs that write spreadsheets without opening them leave it out.
+_UNSAVED = re.compile(
+    rb'<c r="([A-Z]{1,3}[0-9]{1,7})"[^>]*><f(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v>\s*</v>|<v\s*/>)?\s*</c>'
+)
 
 
 def read_sheets(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
@@ -31,6 +40,36 @@ def read_sheets(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
         raise _damage_error("the spreadsheet", error) from error
     for name in book.sheet_names:
         yield name, _rows(book, name)
+
+
+def unsaved_formulas(path: Path) -> list[str]:
+    """The cells of an XLSX that hold a formula and no result of it: they are read as empty."""
+    if not zipfile.is_zipfile(path):
+        return []
+    found: list[str] = []
+    with zipfile.ZipFile(path) as book:
+        for name in book.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                found += dict.fromkeys(_unsaved_in(book, name))
+    return found
+
+
+def _unsaved_in(book: zipfile.ZipFile, name: str) -> Iterator[str]:
+    with book.open(name) as sheet:
+        seam = b""
+        while part := sheet.read(_PART_BYTES):
+            for each in _UNSAVED.finditer(seam + part):
+                yield each.group(1).decode("ascii")
+            seam = (seam + part)[-_CELL_BYTES_MAX:]
+
+
+def unsaved_message(cells: list[str]) -> str:
+    """The sentence about such cells, for the notes of a record."""
+    more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+    return (
+        f"the formula in {cells[0]}{more} has no saved result and is read as an empty cell; "
+        "open the file in a spreadsheet program, save it and submit that"
+    )
 
 
 def _rows(book: CalamineWorkbook, name: str) -> list[list[str]]:

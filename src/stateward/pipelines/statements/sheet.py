@@ -5,8 +5,17 @@ from collections.abc import Iterator
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, TEXT_TOO_LARGE, recode
-from stateward.pipelines.kit.spreadsheets import read_sheets
-from stateward.pipelines.statements.model import StatementReading, StatementSection
+from stateward.pipelines.kit.spreadsheets import (
+    FORMULA_UNSAVED,
+    read_sheets,
+    unsaved_formulas,
+    unsaved_message,
+)
+from stateward.pipelines.statements.model import (
+    StatementProblem,
+    StatementReading,
+    StatementSection,
+)
 from stateward.pipelines.statements.source import Source
 from stateward.pipelines.statements.table import StatementTable
 
@@ -36,6 +45,9 @@ def read(source: Source) -> StatementReading:
             "no sheet has a column of dates beside a column of amounts; is this a statement?",
             code="UNKNOWN_FORMAT",
         )
+    if cells := unsaved_formulas(source.path):
+        message = unsaved_message(cells)
+        reading.problems.append(StatementProblem(code=FORMULA_UNSAVED, message=message))
     reading.sections = sections
     return reading
 
