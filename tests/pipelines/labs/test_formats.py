@@ -361,3 +361,31 @@ def test_a_unit_in_the_name_of_a_test_is_its_unit(tmp_path: Path) -> None:
 
     assert (found["code"], found["value"], found["unit"]) == ("718-7", "10.1", "g/dL")
     assert found["printed"]["unit"] == "g/L"
+
+
+def test_a_table_without_a_column_of_units_has_them_in_its_values(tmp_path: Path) -> None:
+    heading = "Fecha;Prueba;Resultado;Intervalo de referencia;Marca"
+    text = csv("16/08/2026;VCM;94,4 fL;80,0 - 100,0;", "16/08/2026;AST;66 U/L;5 - 40;H", heading=heading)  # fmt: skip
+
+    found = results(tmp_path, text)
+
+    assert [(each["value"], each["unit"], each["printed"]["value"]) for each in found] == [
+        ("94.4", "fL", "94,4"),
+        ("66", "U/L", "66"),
+    ]
+
+
+def test_an_antibiotic_has_the_code_of_its_test_only_where_it_was_tested(tmp_path: Path) -> None:
+    tested, level = results(
+        tmp_path, csv("Vancomycin;<=0.5;mg/L;;S", "Vancomycin;12.1;mg/L;10-20;")
+    )
+
+    assert tested["code"] == "19000-9"
+    assert level.get("code") != "19000-9"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("Blutgruppe", "882-1"), ("ABO Group", "883-9"), ("Rh Type", "10331-7")]
+)
+def test_blood_groups_have_codes(tmp_path: Path, name: str, code: str) -> None:
+    assert one(tmp_path, csv(f"{name};positive;;;"))["code"] == code

@@ -87,6 +87,9 @@ def _by_name() -> dict[str, tuple[Analyte, ...]]:
 
 _BY_NAME = _by_name()
 _BY_TOKENS = {frozenset(name.split()): analytes for name, analytes in reversed(_BY_NAME.items())}
+_ANTIBIOTICS: dict[str, str] = {
+    fold(name): code for code, names in load_data("antibiotics.yaml").items() for name in names
+}
 
 
 def is_loinc(code: str) -> bool:
@@ -134,6 +137,18 @@ def _takes(analyte: Analyte, unit: str) -> bool:
 def is_name(name: str) -> bool:
     """Whether a text is a name of an analyte."""
     return next(_meanings(name), None) is not None
+
+
+def by_antibiotic(name: str) -> Match:
+    """The susceptibility test of the antibiotic that a row of an antibiogram names."""
+    return next(
+        (
+            Match(None, found, EXACT)
+            for text, _ in _spellings_of(name)
+            if (found := _ANTIBIOTICS.get(text))
+        ),
+        Match(None, "", 0),
+    )
 
 
 def _meanings(name: str) -> Iterator[tuple[tuple[Analyte, ...], int]]:

@@ -10,7 +10,7 @@ from decimal import Decimal
 import msgspec
 from msgspec.structs import replace
 
-from stateward.pipelines.labs.analytes import SURE, Match, by_code, by_name
+from stateward.pipelines.labs.analytes import SURE, Match, by_antibiotic, by_code, by_name
 from stateward.pipelines.labs.model import (
     AMBIGUOUS_NUMBER,
     CODE_UNSURE,
@@ -33,7 +33,7 @@ from stateward.pipelines.labs.model import (
 from stateward.pipelines.labs.ranges import PrintedRange, flag_of, read_range
 from stateward.pipelines.labs.units import candidates, convert, is_measure, round_converted
 from stateward.pipelines.labs.values import PrintedValue, plain, read_value
-from stateward.pipelines.labs.words import FLAGS, PENDING_WORDS, fold, specimen_of
+from stateward.pipelines.labs.words import FLAGS, PENDING_WORDS, SUSCEPTIBILITIES, fold, specimen_of
 
 NOT_YET = frozenset({"pending", "cancelled", "not asked", "order only", "registered"})
 UNITLESS = frozenset({"", "{titer}", "{ratio}", "{INR}", "[pH]", "{index}"})
@@ -127,6 +127,10 @@ def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Ma
         return Match(known, seen.code, 100)
     if value.kind == "titre":
         units = units or (TITRE,)
+    if not seen.code and (seen.meaning or _printed_flag(seen.flag) in SUSCEPTIBILITIES):
+        tested = by_antibiotic(seen.test)
+        if tested.code:
+            return tested
     found = by_name(seen.test, units, specimen)
     if not seen.code:
         return found

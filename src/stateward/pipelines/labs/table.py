@@ -24,11 +24,13 @@ from stateward.pipelines.labs.model import (
     Place,
 )
 from stateward.pipelines.labs.source import ReportSource
+from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
 from stateward.pipelines.labs.words import column_of
 
 HEADING_ROWS_MAX = 60  # letterheads are shorter
 TEXT_CHARS_MAX = 4000
+_VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s*[0-9][0-9.,']*)\s*([^\d\s].*)")
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -126,6 +128,8 @@ def _read_body(
     texts = [
         columns.cell(cells, role) for _, cells in body for role in ("value", "range", "low", "high")
     ]
+    if "unit" not in columns.roles:
+        texts = [_with_unit_inside(text)[0] for text in texts]
     decimal = vote_decimal(texts)
     dates = [columns.cell(cells, role) for _, cells in body for role in ("collected", "resulted")]
     vote = vote_order(
@@ -217,6 +221,9 @@ def _observation(
 ) -> Observation:
     cell = columns.cell
     code = cell(cells, "code")
+    unit = cell(cells, "unit")
+    if "unit" not in columns.roles:
+        value, unit = _with_unit_inside(value)
     problems: tuple[str, ...] = ()
     if code and not is_loinc(code):
         problems = (BAD_CODE,)
@@ -227,7 +234,7 @@ def _observation(
     return Observation(
         test=cell(cells, "test"),
         value=value,
-        unit=cell(cells, "unit"),
+        unit=unit,
         range=cell(cells, "range") or limits(cell(cells, "low"), cell(cells, "high")),
         flag=cell(cells, "flag"),
         code=code
@@ -245,6 +252,12 @@ def _observation(
     )
 
 
+def _with_unit_inside(text: str) -> tuple[str, str]:
+    """The value and the unit of a table without a column of units: `94,4 fL`."""
+    found = _VALUE_AND_UNIT.fullmatch(text)
+    return (found[1], found[2]) if found and is_known_unit(found[2]) else (text, "")
+
+
 def limits(low: str, high: str) -> str:
     """Two columns of limits as one range."""
     if low and high:
@@ -258,7 +271,8 @@ def iso_date(text: str, order: str) -> tuple[str, bool]:
     if not text:
         return "", True
     found = re.match(
-        r"(?P<date>.*?)(?:[T ,]+(?:um |à |at )?(?P<time>[0-2]?[0-9][:.h][0-5][0-9](?::[0-5][0-9])?)(?P<rest>.*))?$",
+        r"(?P<date>.*?)(?:[T ,]+(?:um |à |at |kl\.? ?)?"
+        r"(?P<time>[0-2]?[0-9][:.h][0-5][0-9](?::[0-5][0-9])?)(?P<rest>.*))?$",
         text,
     )
     day = text if found is None else found["date"]

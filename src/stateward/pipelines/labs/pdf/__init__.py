@@ -16,7 +16,12 @@ from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import PdfLine, lines_of
 from stateward.pipelines.kit.pdf.pages import PdfPage, read_pages, require_text
 from stateward.pipelines.labs.model import LabReading
-from stateward.pipelines.labs.pdf.headings import DATE, collected_date, has_unknown_date
+from stateward.pipelines.labs.pdf.headings import (
+    DATE,
+    collected_date,
+    collected_dates,
+    has_unknown_date,
+)
 from stateward.pipelines.labs.pdf.rows import observations_of
 from stateward.pipelines.labs.source import ReportSource
 
@@ -60,7 +65,13 @@ def read_pdf(source: ReportSource) -> LabReading:
         (source.patient(found[1]) for text in texts if (found := _PATIENT.search(text))), ""
     )
     collected = collected_date(lines, order)
-    observations = observations_of(lines, date_order=order, collected=collected, patient=patient)
+    observations = observations_of(
+        lines,
+        date_order=order,
+        collected=collected,
+        later=[each for each in collected_dates(lines, order) if not each.is_received],
+        patient=patient,
+    )
     if not observations:
         raise FatalFailure(
             "no table of results was found in the PDF; check that it is a lab report, or submit it as HL7, FHIR or CSV",

@@ -258,11 +258,16 @@ def _unit_before_range(range_: str) -> tuple[str, str]:
     return "", range_
 
 
+_ARROWS = frozenset("↑↓▲▼⬆⬇⇑⇓⇈⇊↗↘")  # no name of a test ends with one
+_DOTS = re.compile(r"[._…]{3,}$")
+
+
 def split_mark(text: str) -> tuple[str, str]:
-    """A name, and the flag behind the dots that lead from it to its value: `Gamma GT ........ *`."""
+    """A name, and the flag behind it: an arrow, or a sign behind dots that lead to the value, `Gamma GT ........ *`."""
     head, _, last = text.rpartition(" ")
     is_sign = is_flag(last) and not any(map(str.isalnum, last))
-    return (head, last) if is_sign and re.search(r"[._…]{3,}$", head) else (text, "")
+    is_arrow = set(last) <= _ARROWS
+    return (head, last) if head and is_sign and (is_arrow or _DOTS.search(head)) else (text, "")
 
 
 def without_leaders(text: str) -> str:

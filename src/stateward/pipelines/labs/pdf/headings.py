@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ CELL_END = "\t"  # between the texts of two cells of a line
 LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
 DATE = re.compile(
     r"(?<![\w.,/-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})"
-    r"|[0-9]{1,2}[-. ]{1,2}[A-Za-zäéûû]{3,9}\.?[- ,]{1,2}[0-9]{4}|[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4})(?![\w/-])"
+    r"|[0-9]{1,2}[-./ ]{1,2}[A-Za-zäéûû]{3,9}\.?[-/ ,]{1,2}[0-9]{4}|[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4})(?![\w/-])"
 )
 # Parts of words for the taking of a specimen, where no label that is known whole is printed.
 _TAKEN = re.compile(
@@ -40,7 +41,11 @@ _OTHER_DATE = re.compile(
     r"|receive|eingang|recib|receb|recu|ricev|przyj|ontvang|order|request|auftrag|anford|demand|solicit|richiest|zlec|aanvra|release|freigabe"
     r"|emit|emis|authori|approv|verif|sign|page|seite"
 )
-_TIME = r"(?:[ ,T\t]*(?:um |à |at )?[0-2]?[0-9][:h][0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
+_TIME = (
+    r"(?:[ ,T\t]*(?:um |à |at |kl\.? ?)?[0-2]?[0-9](?:[:h]|(?<=kl[. ]\d\d)\.|(?<=kl\. \d\d)\.)[0-5][0-9]"
+    r"(?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
+)
+_RECEIVED = re.compile(r"receive|eingang")
 _SIDES = {"low": "below", "normal": "in_range", "high": "above"}
 _VALUES = frozenset({"value", "in_range", "out_of_range", "date", *_SIDES.values()})
 UNKNOWN = "other"  # the role of a column whose heading is not known
@@ -252,8 +257,30 @@ def _is_beneath(word: PdfWord, heading: Heading) -> bool:
     return word.x0 < heading.x1 + 4 and word.x1 > heading.x0 - 4
 
 
+class CollectedAt(NamedTuple):
+    """A date of collection and where it is printed: it is that of the rows below it."""
+
+    page: int
+    base: float
+    date: str
+    is_received: bool  # the arrival of the specimen, which stands for its collection where nothing else is told
+
+
 def collected_date(pages: Sequence[Sequence[PdfLine]], order: str) -> str:
     """When the specimen was taken, as the first label that says so; "" if none does."""
+    if labelled := next(collected_dates(pages, order), None):
+        return labelled.date
+    taken = (
+        date
+        for label, date in _labelled_dates(pages)
+        if _TAKEN.search(label) and not _OTHER_DATE.search(label)
+    )
+    told, is_sure = iso_date(next(taken, ""), order)
+    return told if is_sure else ""
+
+
+def collected_dates(pages: Sequence[Sequence[PdfLine]], order: str) -> Iterator[CollectedAt]:
+    """Every date behind or below a label of collection, in reading order; "" where its order is unknown."""
     for page in pages:
         for number, line in enumerate(page):
             label = _label(line)
@@ -271,14 +298,9 @@ def collected_date(pages: Sequence[Sequence[PdfLine]], order: str) -> str:
                     and _OTHER_DATE.search(fold(between)) is None
                 ):
                     told, is_sure = iso_date(found[0].strip(), order)
-                    return told if is_sure else ""
-    taken = (
-        date
-        for label, date in _labelled_dates(pages)
-        if _TAKEN.search(label) and not _OTHER_DATE.search(label)
-    )
-    told, is_sure = iso_date(next(taken, ""), order)
-    return told if is_sure else ""
+                    is_received = _RECEIVED.search(fold(label[0].text + label[-1].text)) is not None
+                    yield CollectedAt(line.page, line.base, told if is_sure else "", is_received)
+                    break
 
 
 def has_unknown_date(pages: Sequence[Sequence[PdfLine]]) -> bool:

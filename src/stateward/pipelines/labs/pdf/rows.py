@@ -23,7 +23,7 @@ from stateward.pipelines.labs.pdf.cells import (
     without_leaders,
 )
 from stateward.pipelines.labs.pdf.headed import table_blocks
-from stateward.pipelines.labs.pdf.headings import UNKNOWN, Heading
+from stateward.pipelines.labs.pdf.headings import UNKNOWN, CollectedAt, Heading
 from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
 from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells
 from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
@@ -68,9 +68,14 @@ Lines = Sequence[PdfLine]
 
 
 def observations_of(
-    pages: Sequence[Lines], *, date_order: str, collected: str, patient: str
+    pages: Sequence[Lines],
+    *,
+    date_order: str,
+    collected: str,
+    later: Sequence[CollectedAt],
+    patient: str,
 ) -> list[Observation]:
-    """The results of all pages in reading order."""
+    """The results of all pages in reading order. `later` are dates of collection, each for the rows below it."""
     rows: list[Row] = []
     headings: list[Heading] = []
     section = ""
@@ -109,8 +114,19 @@ def observations_of(
             side=legend.get(each.flag.casefold(), ""),
         )
         for row in rows
-        for each in row_observations(row, date_order, collected)
+        for each in row_observations(row, date_order, _date_of_sample(row, rows, collected, later))
     ]
+
+
+def _date_of_sample(
+    row: Row, rows: Sequence[Row], collected: str, later: Sequence[CollectedAt]
+) -> str:
+    """The date of the sample that a row belongs to: one that is printed between the first row and this one, if any."""
+    first = min((each.page, each.start) for each in rows)
+    between = [
+        each.date for each in later if first < (each.page, each.base) < (row.page, row.start)
+    ]
+    return between[-1] if between else collected
 
 
 class _Table:
