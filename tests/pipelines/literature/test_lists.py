@@ -381,7 +381,7 @@ def test_documents_of_a_ledger_go_on_where_they_were_if_their_files_are_here(
         "doc-7": (to_validated[:4], {"path": "/a/corpus/named.txt"}),
         "pmid:99000002": (to_validated[:3], {"path": "../outside.txt"}),
         "pmid:99000003": (to_validated[:2], {}),
-        "pmid:99000004": (["legacy"], {}),
+        "pmid:99000004": (["legacy"], {"file": "no path, but a text" * 300}),
         "pmid:99000005": (["pending", "skipped"], {}),
     }
     with (
@@ -432,3 +432,25 @@ def test_documents_of_a_ledger_go_on_where_they_were_if_their_files_are_here(
     assert found == ()
     adopted = run(tmp_path / "data", "adopt", ids["pmid:99000004"])
     assert (adopted.exit_code, adopted.stdout) == (0, f"{ids['pmid:99000004']} is pending\n")
+
+
+def test_documents_are_adopted_once_over_http_too_and_none_that_a_person_must_see_begins_by_itself(
+    tmp_path: Path,
+) -> None:
+    files = tmp_path / "corpus"
+    files.mkdir()
+    (files / "pmid_99000001.xml").write_text(PMC)
+    (files / "pmid_99000002.txt").write_text(TEXT)
+    states = {"pmid:99000001": LedgerState.PENDING, "pmid:99000002": LedgerState.LEGACY}
+    with Ledger.open(tmp_path / "old") as ledger, ledger.importing(reason="a corpus") as importing:
+        importing.record_many([LedgerEntry(doc_id=name, state=own) for name, own in states.items()])
+    with serving(settings_at(tmp_path)) as api:
+        words = ["--server", api.url, "literature", "adopt", str(tmp_path / "old"), "--json"]
+        first = CliRunner().invoke(cli, [*words, "--files", str(files)])
+        again = [CliRunner().invoke(cli, [*words, *more]) for more in ([], ["--files", str(files)])]
+        begun = [api.app.records.history(each)[0].target for each in ids_of(first)]
+
+    assert begun == ["pending", "legacy"]
+    assert "adopt it by its ID" in first.stdout
+    counts = [json.loads(each.stdout)["counts"] for each in again]
+    assert counts == [{"skipped": 1, "known": 1}, {"known": 2}]

@@ -102,6 +102,11 @@ def _file_of(document: LedgerDocument, folder: Path, by_stem: Mapping[str, Path]
     stems = (name, name.replace(":", "_").replace("/", "_"), name.rpartition(":")[2])
     paths += [by_stem[each] for each in stems if each in by_stem]
     inside = folder.resolve()
-    return next(
-        (each for each in paths if each.is_file() and each.resolve().is_relative_to(inside)), None
-    )
+    return next((each for each in paths if _is_file_in(each, inside)), None)
+
+
+def _is_file_in(path: Path, folder: Path) -> bool:
+    try:
+        return path.is_file() and path.resolve().is_relative_to(folder)
+    except (OSError, ValueError):  # a text that is too long for a path, or one that may not be read
+        return False

@@ -406,7 +406,6 @@ def _adopt(
     from msgspec.structs import replace
 
     from stateward.pipelines.literature.adoption import unfinished_papers
-    from stateward.pipelines.literature.papers import AddedPaper
 
     for paper in unfinished_papers(folder, files):
         why = f"adopted from {folder.name}, where it was {paper.was}" + (
@@ -416,16 +415,7 @@ def _adopt(
         if paper.file is None:
             (made,) = service.add([paper.entry], reason=why, is_filtered=False)
         else:
-            id_, is_known, begins = service.adopt_file(
-                paper.entry, paper.file, reason=why, begins=begins
-            )
-            made = AddedPaper(
-                id=id_,
-                outcome="known" if is_known else "added",
-                line=0,
-                text=paper.entry.text,
-                reason=None,
-            )
+            made, begins = service.adopt_file(paper.entry, paper.file, reason=why, begins=begins)
         is_added = made.outcome == "added"
         yield replace(made, reason=paper.note(begins) or None) if is_added else made
 

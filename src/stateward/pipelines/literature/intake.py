@@ -82,7 +82,7 @@ def add_papers(
     count = 0
     iterator = iter(papers)
     while batch := list(islice(iterator, BATCH)):
-        known = known_papers(service, batch)
+        known = known_papers(service.find, batch)
         for entry in batch:
             yield _add(service, entry, known, filters, reason)
         count += len(batch)
@@ -119,7 +119,9 @@ def _add(
     return Added(entry=entry, outcome="added", record_id=made)
 
 
-def known_papers(service: Service, batch: Sequence[ListedPaper]) -> dict[str, str]:
+def known_papers(
+    find: Callable[[str], Iterable[KnownRecord]], batch: Sequence[ListedPaper]
+) -> dict[str, str]:
     """Identifiers of these entries that records have already, with the record; skipped records stand for nothing."""
     known: dict[str, str] = {}
     for scheme in SCHEMES:
@@ -132,7 +134,7 @@ def known_papers(service: Service, batch: Sequence[ListedPaper]) -> dict[str, st
         if not values:
             continue
         quoted = ",".join(f'"{value}"' for value in sorted(values) if '"' not in value)
-        for record in service.find(f"machine:{MACHINE} meta.{scheme}:{quoted}"):
+        for record in find(f"machine:{MACHINE} meta.{scheme}:{quoted}"):
             if record.status != "skipped":
                 known.setdefault(_key(scheme, str(record.labels.get(scheme, ""))), record.id)
     return known

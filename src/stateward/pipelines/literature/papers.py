@@ -147,7 +147,7 @@ class StoredPapers:
         self, paper: ListedPaper, file: Path, *, reason: str | None, entry: str | None
     ) -> tuple[str, bool]:
         """The record of a document whose file is here, and whether it, or one with its identifier, was there before."""
-        known = known_papers(self, [paper])
+        known = known_papers(self.find, [paper])
         if known:
             return next(iter(known.values())), True
         return self.submit(file, labels=known_labels(paper), reason=reason, entry=entry)
