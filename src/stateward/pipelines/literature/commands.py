@@ -365,7 +365,7 @@ _moving(
 )
 @click.argument("what", metavar="LEDGER|ID...", nargs=-1, required=True)
 @click.option(
-    "--files", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    "--files", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
     help="Where the documents of the ledger are kept.",
 )  # fmt: skip
 @click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
@@ -387,6 +387,8 @@ def adopt(
         raise click.UsageError("name ledgers or records, and not both")
     if files is not None and not folders:
         raise click.UsageError("--files is where the documents of a ledger are; name the ledger")
+    if files is not None and not files.is_dir():
+        raise click.UsageError(f"--files {files}: there is no such folder")
     if not folders:
         with context.app() as service:
             moved = _each(what, lambda id_: service.move("document.adopted", id_, reason=reason))
