@@ -14,6 +14,7 @@ from stateward.console import console
 from stateward.core.model import SECOND
 from stateward.server.auth import csrf_token
 from stateward.server.http_server import Server
+from stateward.storage.row_seals import sealed_change
 from tests.server.api_client import ApiClient, problem, settings_at
 from tests.server.contracts import waiting
 from tests.waiting import WAIT_S_MAX
@@ -74,7 +75,7 @@ def path_of(link: Mapping[str, str]) -> str:
 
 def apply_pending(app: App) -> None:
     """Have the pending decisions made now, as if their time to undo them were over."""
-    with app.database.transaction():
+    with sealed_change(app.database, "pending_decisions", at=0):
         app.database.run("UPDATE pending_decisions SET effective_at = 0")
     app.reviews.apply_due()
 
@@ -165,7 +166,7 @@ def test_a_link_that_was_opened_revoked_or_decided_or_has_expired_says_so(
     seen, revoked, expired, left = (link_to(rita, record.id, f"anna{n}") for n in range(4))
     first = opened(seen["url"])
     revoking = rita.http.delete(f"/reviews/{record.id}/links/{revoked['id']}")
-    with api.app.database.transaction():
+    with sealed_change(api.app.database, "review_links", at=0):
         api.app.database.run(
             "UPDATE review_links SET expires_at = :now WHERE id = :id",
             now=api.app.clock() - SECOND,
