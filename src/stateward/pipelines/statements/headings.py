@@ -7,8 +7,6 @@ from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.statements.heading_parts import (
@@ -117,6 +115,10 @@ def role_of(heading: str) -> str:
         return found
     if len(text) < NEAR_CHARS_MIN:
         return ""
+    # Here, because `detect` asks for words where the package of this extra need not be installed.
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
     wrong_max = len(text) // NEAR_CHARS + 1
     near = process.extractOne(text, table.keys(), scorer=OSA.distance, score_cutoff=wrong_max)
     return table[near[0]] if near else ""
