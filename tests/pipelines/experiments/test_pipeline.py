@@ -108,11 +108,12 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
 @pytest.mark.parametrize(
     ("data", "confidence"),
     [
-        (growth_package(), 90), (b"a,b\n1,2\n", 10), (b"{}", None),
+        (growth_package(), 90), (b"a,b\n1,2\n", 20), (b"{}", None),
+        (b"Dear Sir, dear Madam,\nwe write, once more, to you,\nand wait.\n", None),
         (b"species,bill_length_mm,Body Mass (g)\nAdelie,39.1,3750\n", 30),
-        (b"Datum;Betrag (EUR);Saldo (EUR);Zins (%)\n01.01.2026;1,00;2,00;0\n", 10),
-        (b"Auftragskonto;Buchungstag;Kundenreferenz (End-to-End);Betrag;BIC (SWIFT-Code)\n1;01.01.26;;2,00;\n", 10),
-        (b"ID,Datetime,Amount (total),Amount (fee)\n1,2026-01-01T13:00:00,+ $7.00,\n", 10),
+        (b"Datum;Betrag (EUR);Saldo (EUR);Zins (%)\n01.01.2026;1,00;2,00;0\n", 20),
+        (b"Auftragskonto;Buchungstag;Kundenreferenz (End-to-End);Betrag;BIC (SWIFT-Code)\n1;01.01.26;;2,00;\n", 20),
+        (b"ID,Datetime,Amount (total),Amount (fee)\n1,2026-01-01T13:00:00,+ $7.00,\n", 20),
         ("t (s),v [m s^-1],k (W·m⁻²·K⁻¹)\n0,1,2\n".encode(), 30),
         (b"<html>,</html>\n,", None), (b"%PDF-1.4\n,", None), (b"PK\x03\x04", None),
     ],
@@ -125,6 +126,23 @@ def test_a_package_is_known_and_a_table_is_only_suspected(
     found = detect(Content.of(tmp_path / "file"))
 
     assert (None if found is None else found.confidence) == confidence
+
+
+@pytest.mark.parametrize(
+    ("text", "machine"),
+    [
+        ("species,island,year\nAdelie,Biscoe,2007\n", "experiments"),
+        ("Date,Payee,Amount\n2026-01-02,Shop,-3.50\n", "upload"),
+    ],
+)
+def test_a_table_goes_to_research_data_unless_it_may_be_a_statement(
+    text: str, machine: str, tmp_path: Path
+) -> None:
+    (tmp_path / "table.csv").write_text(text)
+    with App.embedded(tmp_path / "data") as app:
+        first = app.plugins.candidates(tmp_path / "table.csv", name="table.csv")[0]
+
+    assert (first.machine, first.is_likely) == (machine, True)
 
 
 def test_the_evaluation_compares_rows_faults_missing_values_and_statistics(tmp_path: Path) -> None:

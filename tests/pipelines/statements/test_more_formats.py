@@ -200,13 +200,13 @@ def test_a_web_page_saved_as_a_spreadsheet_is_read(tmp_path: Path) -> None:
 def test_a_table_with_headings_and_without_dates_or_amounts_is_hardly_a_statement(
     text: str, *, is_likely: bool, tmp_path: Path
 ) -> None:
-    """Research data says 10 of any table, and is believed where a statement is not likely."""
+    """Research data says 20 of any table, and is believed where a statement is not likely."""
     path = tmp_path / "table.csv"
     path.write_text(text, "utf-8")
 
     found = detect(Content.of(path))
 
-    assert (found.confidence > 10) == is_likely
+    assert (found.confidence >= 20) == is_likely
 
 
 def test_a_web_page_without_transactions_is_refused(tmp_path: Path) -> None:

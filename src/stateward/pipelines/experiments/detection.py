@@ -1,14 +1,21 @@
 """Whether a file is research data: a ZIP with a data package, or a table of any kind."""
 
+import csv
 import re
 import zipfile
+from collections.abc import Sequence
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.experiments.schema import heading_unit
+from stateward.pipelines.kit.delimited import DELIMITERS
 from stateward.pipelines.kit.files import ZIP, is_binary
 
-# A table may be anything, so that pipelines that know it better are believed first; only measurements have units.
-PACKAGE, MEASUREMENTS, TABLE = 90, 30, 10
+# A table may be anything, so that pipelines that know it better are believed first, and so are statements if as sure.
+# Only measurements have units.
+PACKAGE, MEASUREMENTS, TABLE, ARCHIVE = 90, 30, 20, 10
+LINES_SEEN = 20
+# Of the rows that must be as wide as the first: prose has commas, but not as many in each line.
+EVEN = 0.8
 UNITS_MIN = 2
 NAMES_MAX = 10_000
 # What stands in brackets after a heading is a unit only if it is made of these: banks write "Amount (total)" and
@@ -27,19 +34,29 @@ def detect(content: Content) -> Detected | None:
     if content.head.startswith(ZIP):
         return _archive(content)
     text = content.head.decode("utf-8", "replace")
-    lines = [line for line in text.splitlines()[:20] if line.strip()]
-    is_table = len(lines) > 1 and any(sign in lines[0] for sign in ",;\t|") and not is_binary(text)
+    lines = [line for line in text.splitlines()[:LINES_SEEN] if line.strip()]
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
-    if not is_table or is_other:
+    if is_other or is_binary(text) or not (headings := _headings(lines)):
         return None
-    confidence = MEASUREMENTS if _units(lines[0]) >= UNITS_MIN else TABLE
+    confidence = MEASUREMENTS if _units(headings) >= UNITS_MIN else TABLE
     return Detected(source_type="dataset", format="table", confidence=confidence)
 
 
-def _units(line: str) -> int:
-    """How many headings of a first line name a unit of measurement; a currency is none."""
-    delimiter = max(",;\t|", key=line.count)
-    return sum(_is_unit(heading_unit(each.strip(' "'))[1]) for each in line.split(delimiter))
+def _headings(lines: Sequence[str]) -> list[str]:
+    """The first row of a table; none if the lines are none."""
+    delimiter = max(DELIMITERS, key=lines[0].count) if lines else ","
+    try:
+        rows = [*csv.reader(lines, delimiter=delimiter)]
+    except csv.Error:
+        return []
+    even = sum(len(row) == len(rows[0]) for row in rows[1:])
+    is_table = len(rows) > 1 and len(rows[0]) > 1 and even >= EVEN * (len(rows) - 1)
+    return rows[0] if is_table else []
+
+
+def _units(headings: Sequence[str]) -> int:
+    """How many headings name a unit of measurement; a currency is none."""
+    return sum(_is_unit(heading_unit(each.strip(' "'))[1]) for each in headings)
 
 
 def _is_unit(text: str) -> bool:
@@ -57,5 +74,5 @@ def _archive(content: Content) -> Detected | None:
         return Detected(source_type="dataset", format="package", confidence=PACKAGE)
     has_table = any(name.lower().endswith((".csv", ".tsv")) for name in names)
     return (
-        Detected(source_type="dataset", format="archive", confidence=TABLE) if has_table else None
+        Detected(source_type="dataset", format="archive", confidence=ARCHIVE) if has_table else None
     )
