@@ -418,3 +418,62 @@ def test_a_name_with_a_day_below_its_row_is_no_balance_of_that_day(tmp_path: Pat
 
     assert "BIKES" in read.canonicals[0]["description"]
     assert loud(read) == []
+
+
+@pytest.mark.parametrize("sum_row", [",Total,15.00,100.00", ",Opening balance,50.00,"])
+def test_a_total_without_a_sign_does_not_turn_the_debits_above_it(
+    tmp_path: Path, sum_row: str
+) -> None:
+    text = (
+        "Date,Description,Debit,Credit\n2024-01-02,TESCO,-12.00,\n2024-01-03,SALARY,,100.00\n"
+        f"2024-01-04,BOOTS,-3.00,\n{sum_row}\n"
+    )
+
+    assert read_bytes(tmp_path, text).amounts == ["-12.00", "100.00", "-3.00"]
+
+
+@pytest.mark.parametrize("kind", ["Payout", "Win"])
+def test_a_payout_on_a_card_does_not_make_it_the_account_of_a_seller(
+    tmp_path: Path, kind: str
+) -> None:
+    text = (
+        "Date,Description,Category,Amount\n2024-01-02,TESCO,Groceries,12.00\n"
+        "2024-01-03,PAYMENT RECEIVED - THANK YOU,Payment,-100.00\n2024-01-04,BOOTS PURCHASE,Shopping,3.00\n"
+        f"2024-01-05,BETFAIR,{kind},-9.00\n2024-01-06,REFUND AMAZON,Refund,-3.00\n"
+    )
+
+    assert read_bytes(tmp_path, text).amounts == ["-12.00", "100.00", "-3.00", "9.00", "3.00"]
+
+
+def test_a_page_that_names_the_next_one_does_not_hide_a_missing_page(tmp_path: Path) -> None:
+    paper = sheet(
+        [*PERIOD, (500.0, "Page 1 of 3")],
+        HEADING,
+        _row("02 Nov 2023", "IKEA", "10.00", "90.00"),
+        [(40.0, "continued on page 2")],
+    )
+    paper.page()
+    lines = [
+        [(500.0, "Page 2 of 3")],
+        HEADING,
+        _row("24 Nov 2023", "TESCO", "20.00", "70.00"),
+        [(40.0, "continued on page 3")],
+    ]
+    for at, cells in enumerate(lines):
+        put(paper, 100 + at * 14, cells)
+
+    assert "PAGE_MISSING" in loud(read_bytes(tmp_path, paper.pdf()))
+
+
+def test_a_row_in_another_currency_with_its_own_balance_is_a_row(tmp_path: Path) -> None:
+    heading: Cells = [(40.0, "Date"), (110.0, "Details"), (-400.0, "Amount"), (-520.0, "Balance")]
+    page = sheet(
+        PERIOD,
+        heading,
+        [(40.0, "02 Nov 2023"), (110.0, "TESCO"), (-400.0, "-£10.00"), (-520.0, "£90.00")],
+        [(110.0, "AMAZON US"), (-400.0, "-$25.00"), (-520.0, "$75.00")],
+        [(40.0, "03 Nov 2023"), (110.0, "LIDL"), (-400.0, "-£3.00"), (-520.0, "£87.00")],
+        [(40.0, "04 Nov 2023"), (110.0, "LIDL"), (-400.0, "-£7.00"), (-520.0, "£80.00")],
+    )
+
+    assert read_bytes(tmp_path, page.pdf()).amounts == ["-10.00", "-25.00", "-3.00", "-7.00"]

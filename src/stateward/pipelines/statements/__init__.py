@@ -145,7 +145,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 17},
+    readers={"upload.parse": 18},
     commands=(
         PluginCommand(
             name="rules",

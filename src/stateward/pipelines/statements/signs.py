@@ -41,6 +41,12 @@ CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a 
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
 NET_NAMES = frozenset({"net", "net amount", "netto", "net total"})
 PAYOUTS = frozenset({"payout", "payouts", "stripe payout", "payout to bank", "auszahlung an bank"})
+# What else a seller's account calls its rows, in the column that has its payouts.
+SELLERS_KINDS = PAYOUTS | {
+    "charge", "payment", "sale", "order", "refund", "payment refund", "refund failure", "payment failure refund",
+    "fee", "stripe fee", "application fee", "adjustment", "dispute", "chargeback", "transfer", "reserve",
+    "zahlung", "verkauf", "erstattung", "gebuhr",
+}  # fmt: skip
 OPPOSITE = {"printed": "flipped", "flipped": "printed"}
 
 
@@ -269,7 +275,12 @@ def _headed_columns(
 
 def _printed_columns(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms) -> SignRule:
     """The rule for two columns by the signs that are printed in them, also in rows that are not booked yet."""
-    fitting = [cells for cells in rows[:EVIDENCE_ROWS] if len(cells) == layout.width]
+    # A total or a balance below such a column has no date, and often another sign.
+    fitting = [
+        cells
+        for cells in rows[:EVIDENCE_ROWS]
+        if len(cells) == layout.width and (layout.date < 0 or cells[layout.date].strip())
+    ]
     out, come = (
         [v for cells in fitting if at >= 0 and (v := money.amount(cells[at], terms.decimal))]
         for at in (layout.debit, layout.credit)
@@ -321,16 +332,17 @@ def _one_column(
 def _is_sellers(layout: ColumnLayout, body: Sequence[SignedRow]) -> bool:
     """Whether the words of a table are those of who sells: a refund is money out there, a charge is money in.
 
-    Such a table has payouts as its own kind of row, or what is left of each amount after its fee.
+    Such a table has a column of kinds with payouts and only what sellers have beside them, or what is left of each
+    amount after its fee. A payout alone is also what an exchange or a bookmaker pays to the holder of any account.
     """
     names = {headings.simplify(name) for name in layout.headings}
     if layout.fee >= 0 and not names.isdisjoint(NET_NAMES):
         return True
-    return any(
-        headings.simplify(text) in PAYOUTS
-        for row, _ in body
-        for text in (row.description, row.category, *row.more.values())
-    )
+    kinds: dict[str, set[str]] = {}
+    for row, _ in body:
+        for name, text in (("", row.category), (" ", row.mark), *row.more.items()):
+            kinds.setdefault(name, set()).add(headings.simplify(text))
+    return any(said & PAYOUTS and said - {""} <= SELLERS_KINDS for said in kinds.values())
 
 
 def _flipped_by_balances(layout: ColumnLayout, count: int, votes: DirectionVotes) -> SignRule:

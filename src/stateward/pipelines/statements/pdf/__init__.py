@@ -645,16 +645,23 @@ def _below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
 def _missing_pages(pages: Sequence[PdfPage]) -> list[int]:
     """The pages of one statement that are counted (`Page 2 of 3`) and not there."""
     texts = [" ".join(word.text for word in page.words) for page in pages]
-    alone = [_PAGE_ALONE.findall(text) for text in texts]
-    if len(pages) > 1 and all(len(each) == 1 for each in alone):
-        counted = [int(each[0]) for each in alone]
-        if counted == sorted(set(counted)):
-            return sorted({*range(counted[0], counted[-1])} - {*counted})
     found = [(int(at), int(last)) for text in texts for at, last in _PAGE_OF.findall(text)]
+    if not found:
+        return _skipped_pages([_PAGE_ALONE.findall(text) for text in texts])
     numbers = {at for at, _ in found}
     if len(numbers) != len(found) or len({last for _, last in found}) != 1:
         return []  # several statements, or a number that means something else
     return sorted(set(range(1, min(found[0][1], PAGES_MAX) + 1)) - numbers)
+
+
+def _skipped_pages(printed: Sequence[Sequence[str]]) -> list[int]:
+    """The pages that are left out where each page prints its number alone, and nothing says how many there are."""
+    if len(printed) < 2 or any(len(each) != 1 for each in printed):
+        return []
+    counted = [int(each[0]) for each in printed]
+    if counted != sorted(set(counted)):
+        return []
+    return sorted({*range(counted[0], counted[-1])} - {*counted})
 
 
 def _below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:

@@ -508,7 +508,12 @@ class RowBuilder:
 
 
 def _is_foreign(entry: DraftRow, one: ParsedLine) -> bool:
-    """Whether a line below a row tells what it was in another currency: `Rate €1.00 = $1.08   $115.67`."""
+    """Whether a line below a row tells what it was in another currency: `Rate €1.00 = $1.08   $115.67`.
+
+    A line with a balance of its own is a row of an account in several currencies.
+    """
+    if vocab.BALANCE in one.money:
+        return False
     own, other = _currency_signs(entry.money), _currency_signs(one.money)
     return bool(own and other) and own.isdisjoint(other)
 
