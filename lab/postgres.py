@@ -213,6 +213,12 @@ class Cluster(Server):
                 lambda: not _value(connection, "SELECT pg_is_in_recovery()"), what="the recovery"
             )
 
+    def follow(self) -> None:
+        """Start it as a replica, which only reads: one whose primary sends nothing more."""
+        self._configure("restore_command = 'false'\n")
+        (self._data / "standby.signal").touch()
+        self.start()
+
     def _own_folder(self, name: str) -> Path:
         folder = self.folder / name
         folder.mkdir(mode=0o700)

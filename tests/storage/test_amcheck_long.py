@@ -1,4 +1,4 @@
-"""PostgreSQL's own amcheck, where the system's server has it, finds an index that was damaged on the disk."""
+"""What the system's PostgreSQL can do: its own amcheck finds a damaged index, and a replica can be verified."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +9,7 @@ import pytest
 from lab import postgres
 from lab.postgres import Cluster, MissingPostgres
 from stateward.app import App
+from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
 
 PAGE, HEADER, POINTER = 8192, 24, 4
@@ -49,6 +50,24 @@ def test_verify_names_an_index_that_is_out_of_order(server: Cluster, tmp_path: P
     with App(settings) as app:
         findings = [str(each) for each in app.admin.verify().findings]
     assert any("index records_status: item order invariant violated" in each for each in findings)
+
+
+def test_a_replica_can_be_verified(server: Cluster, tmp_path: Path) -> None:
+    dsn = server.dsn(server.create_database())
+    settings = Settings.load(environ={"STATEWARD_DATA": str(tmp_path), "STATEWARD_STORE_URL": dsn})
+    with App(settings) as app:
+        app.submit(b"a;b\n1;2\n", machine="upload", name="a.csv")
+        kept = read_checkpoint(app.admin.verify().checkpoint)
+    server.stop()
+
+    server.follow()
+
+    with psycopg.connect(dsn) as connection:
+        assert connection.execute("SELECT pg_is_in_recovery()").fetchall() == [(True,)]
+    with App(settings, is_read_only=True) as app:
+        found = app.admin.verify(kept=kept)
+        assert (found.findings, found.records) == ((), 1)
+        assert app.admin.verify_documents() == []
 
 
 def _swap_entries(index: Path) -> None:
