@@ -25,6 +25,17 @@ _NAMES = re.compile(
     r"blood[-_ ]?(?:test|work)s?|befundbericht|bilan[-_ ]?sanguin|anal[ií]tica|hemograma|oru)(?:[^a-z]|$)",
     re.IGNORECASE,
 )
+_DAY = re.compile(r"\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b")
+# Headings of statements and price lists, which also have descriptions, references, values and units.
+_MONEY = re.compile(
+    r"\b(?:balance|saldo|solde|kontostand|amount|betrag|montant|importe|importo|debit|credit|d[eé]bit|cr[eé]dit|soll|haben|"
+    r"price|prices|preis|einzelpreis|prix|precio|prezzo)\b",
+    re.IGNORECASE,
+)
+# Names of a column that are those of a test only beside a unit.
+_ANYTHING = frozenset(
+    {"description", "item", "bezeichnung", "libellé", "désignation", "descrizione", "leistung"}
+)
 # What speaks for a lab report: units in cells of their own (a paper has them in sentences), names of tests or ranges.
 CELLS_MIN, CELL_CHARS_MAX, TESTS_MIN = 3, 30, 3
 _UNITS = re.compile(
@@ -79,12 +90,10 @@ def _is_report(text: str) -> bool:
 
 
 def _is_table(head: bytes) -> bool:
-    """Whether one of the first lines names a test and two of its result, unit, range and code.
+    """Whether one of the first lines names a test and two of its result, unit, range and code, and no money.
 
     A table of several days has dates where others have the heading of the result.
     """
-    from stateward.pipelines.labs.words import column_of
-
     codec = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     for line in head.decode(codec, "replace").splitlines()[:LINES_MAX]:
         for delimiter in ";,\t|":
@@ -93,7 +102,19 @@ def _is_table(head: bytes) -> bool:
                 if line.count(delimiter) > 1
                 else []
             )
-            roles = {column_of(cell) for cell in cells}
-            if "test" in roles and len(roles & {"value", "unit", "range", "code"}) > 1:
+            if _are_headings(cells):
                 return True
     return False
+
+
+def _are_headings(cells: list[str]) -> bool:
+    from stateward.pipelines.labs.words import column_of
+
+    roles = {cell.strip().casefold(): column_of(cell) for cell in cells}
+    found = {*roles.values()}
+    tests = {name for name, role in roles.items() if role == "test"}
+    if "unit" not in found:
+        tests -= _ANYTHING
+    if not tests or len(found & {"value", "unit", "range", "code"}) < 2:
+        return False
+    return ("value" in found or any(map(_DAY.match, cells))) and not any(map(_MONEY.search, cells))

@@ -33,6 +33,8 @@ _DATE = re.compile(
     r"\d{1,4}\s?[./:\-年년]\s?\d{1,2}\s?[./:\-月월]|(?<![\d/])\d{1,2}/\d{1,2}(?!\d)|(?<!\d)(?:19|20)\d{6}(?!\d)"
 )
 _CENTS = re.compile(r"[^\w]*(?:[A-Za-z]{1,3}\s?)?[-+]?[\d.,' ]*\d[.,]\d\d\D{0,5}")
+# What is longer is no amount, and would keep the pattern above busy while an upload waits.
+AMOUNT_CHARS_MAX = 40
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -86,4 +88,8 @@ def _has_cents(rows: Sequence[Sequence[str]]) -> bool:
     """Whether a column has two decimals wherever it has anything."""
     columns = zip_longest(*rows, fillvalue="")
     filled = ([cell for cell in column if cell.strip()] for column in columns)
-    return any(cells and all(map(_CENTS.fullmatch, cells)) for cells in filled)
+    return any(cells and all(map(_is_of_cents, cells)) for cells in filled)
+
+
+def _is_of_cents(cell: str) -> bool:
+    return len(cell) <= AMOUNT_CHARS_MAX and _CENTS.fullmatch(cell) is not None
