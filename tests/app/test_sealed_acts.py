@@ -1,7 +1,9 @@
 """Administrative acts are in the audit log, and what they left in other tables is compared with it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+import pytest
 from msgspec.structs import replace
 
 from stateward.app import App, secrets
@@ -11,7 +13,10 @@ from stateward.engine.pending_decisions import PendingDecision, PendingDecisions
 from stateward.engine.row_check import check_acts, check_rows
 from stateward.storage.audit import AuditEntry
 from stateward.storage.review_links import STORED_AFTER_EXPIRY, ReviewLink, ReviewLinks
+from stateward.storage.row_seals import sealed_change
+from stateward.storage.store import PAUSES
 from tests.apps import Maker, on_each_store
+from tests.waiting import wait_until
 
 ANN = "person:ann"
 # A result that its stage itself calls doubtful: the day and the month could be either.
@@ -271,3 +276,27 @@ def test_who_paused_and_who_changed_whom_is_told_is_in_the_audit_log(make_app: M
         ("webhook_enabled", ANN, about, None),
         ("webhook_removed", "person:bob", about, None),
     ]
+
+
+@pytest.mark.parametrize(
+    "store_url", ["postgres"], indirect=True
+)  # SQLite has one writer at a time
+def test_of_two_acts_at_once_each_seals_what_it_did_itself(make_app: Maker) -> None:
+    app, other, onlooker = make_app(""), make_app(""), make_app("")
+
+    def is_waiting() -> bool:
+        return bool(
+            onlooker.database.rows(
+                "SELECT 1 FROM pg_stat_activity"
+                " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+        )
+
+    with ThreadPoolExecutor(1) as pool:
+        with sealed_change(app.database, PAUSES.name, ["upload"], at=1):
+            pausing = pool.submit(other.actions.pause, "upload", "parse", actor=ANN, reason=None)
+            wait_until(lambda: pausing.done() or is_waiting())
+            app.database.insert(PAUSES, [("upload", "normalize", 1, ANN, None)])
+        pausing.result()
+
+    assert list(check_rows(app.store, app.audit)) == []

@@ -11,7 +11,7 @@ from stateward.storage.database import Database, Row, Table
 from stateward.storage.mentions import ANSWERS, DEAD_LETTERS, rows_naming
 from stateward.storage.outputs import ANNOUNCED_FILES
 from stateward.storage.ranked import RankedIndex
-from stateward.storage.row_seals import digests_of, reseal
+from stateward.storage.row_seals import digests_of, lock_seals, reseal
 
 HOLDS = Table(
     "holds",
@@ -64,6 +64,7 @@ class Erasures:
 
     def delete(self, record_ids: Sequence[str], kinds: Collection[str], *, at: Micros) -> None:
         """Delete these kinds of what the records hold; inside the transaction that says so in their histories."""
+        lock_seals(self._database)
         sealed = digests_of(self._database, record_ids)
         if ITEMS in kinds or CONTENTS in kinds:
             self._forget_search(record_ids)

@@ -125,14 +125,20 @@ def sealed_change(
 ) -> Iterator[None]:
     """A transaction that changes rows of a standing table, and seals what it changed.
 
-    `among` are values of its first column: no other row is changed. The rows are locked first, so that who changes one
-    of them at the same time takes this change for what was there before.
+    `among` are values of its first column: no other row is changed. One such change is made at a time, so that of two
+    each takes for its own what it did itself.
     """
     with database.transaction():
+        lock_seals(database)
         before = _standing_digests(database, table, among)
         yield
         database.flush()
         _seal_difference(database, before, _standing_digests(database, table, among), at)
+
+
+def lock_seals(database: Database) -> None:
+    """Let no one else seal rows until the transaction ends."""
+    database.rows(f"SELECT count FROM audit_head WHERE id = 1{database.for_update}")
 
 
 def _standing_digests(
@@ -140,7 +146,6 @@ def _standing_digests(
 ) -> Counter[tuple[str, str]]:
     first = column or STANDING[table].values.partition(",")[0]
     condition, params = ("TRUE", {}) if among is None else database.among(first, list(among))
-    condition += f" ORDER BY 1{database.for_update}"
     return Counter((table, digest) for _, digest in _standing(database, table, condition, params))
 
 
@@ -196,7 +201,7 @@ def seal_former(database: Database, *, at: Micros) -> None:
     """Seal what a version has left that did not seal such rows, once: from now on it cannot change unseen."""
     if _unsealed_kinds(database):  # hardly ever: otherwise no other writer waits
         with database.transaction():
-            database.rows(f"SELECT count FROM audit_head WHERE id = 1{database.for_update}")
+            lock_seals(database)
             if kinds := _unsealed_kinds(database):
                 digests: dict[str, list[str]] = {}
                 for kind, _, digest in stored_digests(database):
