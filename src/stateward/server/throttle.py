@@ -6,6 +6,7 @@ guess: only an address that has itself been wrong too often waits before its key
 """
 
 import ipaddress
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -19,6 +20,8 @@ Kind = Literal["both", "address", "account"]
 LIMITS: dict[Kind, int] = {"both": 10, "address": 50, "account": 100}
 REMEMBERED_MAX = 20_000
 ACCOUNT_CHARS_MAX = 40
+# Some proxies append the port of their client as well; unread, all of their clients would count as one address.
+_WITH_PORT = re.compile(r"\[([0-9a-fA-F:.]+)\](?::[0-9]+)?|([0-9.]+):[0-9]+", re.ASCII)
 
 
 class Failures:
@@ -87,7 +90,9 @@ def address_of(connection: ASGIConnection[Any, Any, Any, Any], settings: ApiSett
     if not trusted or not _is_in(peer, trusted):
         return peer
     heard = ",".join(connection.headers.getall("x-forwarded-for", []))
-    for each in reversed([part.strip() for part in heard.split(",") if part.strip()]):
+    for part in reversed([part.strip() for part in heard.split(",") if part.strip()]):
+        with_port = _WITH_PORT.fullmatch(part)
+        each = (with_port[1] or with_port[2]) if with_port else part
         if not _is_address(each):
             return peer
         peer = each
