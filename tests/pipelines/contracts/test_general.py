@@ -68,6 +68,12 @@ PREAMBLES = [
         "2019-04-17",
     ),
     (
+        "This Credit Agreement is made as of July 22, 2014 by and between Den Danske Bank A/S, a Danish company"
+        ' ("Lender"), and Globex Corporation, a Delaware corporation ("Borrower").',
+        ["Den Danske Bank A/S", "Globex Corporation"],
+        "2014-07-22",
+    ),
+    (
         "Lizenzvertrag vom 20. März 2019\nLizenzgeber: Sensorwerk Jena GmbH, Jena\nLizenznehmer: Nordlicht Software AG",
         ["Sensorwerk Jena GmbH", "Nordlicht Software AG"],
         "2019-03-20",

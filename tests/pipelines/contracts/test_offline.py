@@ -155,9 +155,23 @@ def test_the_previous_supplier_the_network_and_the_broker_are_not_the_provider()
 
 
 @pytest.mark.parametrize(
+    ("line", "vertical"),
+    [
+        ("Anlage A1 gilt", "telco"),
+        ("Versichertes Mobiliar und Hausrat", "insurance"),
+        ("Verbund: Erdgas und Strom", "energy"),
+    ],
+)
+def test_a_noun_or_the_number_of_an_annex_is_no_provider(line: str, vertical: str) -> None:
+    found = extracted(f"Vertrag\n\n{line}\nBeginn: 01.03.2024\nMonatsbeitrag: 12,50 EUR", vertical)
+
+    assert "provider" not in found or found["provider"].value is None
+
+
+@pytest.mark.parametrize(
     ("head", "provider"),
     [
-        ("A1 Telekom Austria AG", "A1"),
+        ("A1 Telekom Austria AG", "A1 Telekom Austria"),
         ("Nordisk Telekom AG", "Nordisk Telekom AG"),
         ("Telekom Deutschland GmbH", "Deutsche Telekom"),
         ("Ihre Telekom", "Deutsche Telekom"),

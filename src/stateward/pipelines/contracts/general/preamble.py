@@ -60,7 +60,7 @@ _WITHIN_NAME = re.compile(
 )
 _QUOTED = re.compile(r"\"\s*([^\"]{1,60}?)[\s,.]*\"|(?<!\w)'\s*([^'\"]{1,60}?)[\s,.]*'(?!\w)")
 _LEAD = re.compile(
-    r"[\s,;:.\-]*(?:(?:and\s+between|and|und|der|dem|den|die|firma|or|by|with|to|in\s+favou?r\s+of|for\s+the\s+benefit\s+of|on\s+the\s+one\s+(?:hand|part)|"
+    r"[\s,;:.\-]*(?:(?:and\s+between|and|und|(?-i:der|dem|den|die|Firma)|or|by|with|to|in\s+favou?r\s+of|for\s+the\s+benefit\s+of|on\s+the\s+one\s+(?:hand|part)|"
     r"on\s+the\s+other\s+(?:hand|part)|of\s+the\s+(?:one|other|first|second|third)\s+part|each\s+of|both|the\s+following|its\s+subsidiar\w+|"
     r"including|but\s+not\s+limited\s+to|\(?(?:[ivx]{1,4}|[a-d]|\d)\)|\d\.)(?=[\s,;:.])[\s,;:.]*)*",
     re.IGNORECASE,
