@@ -1,6 +1,7 @@
 """A decision that can be undone: stored at once, made when its time has come, and exactly once."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from stateward.core.errors import (
 from stateward.core.model import SECOND, Record
 from stateward.engine.answers import DecisionRequest
 from stateward.engine.review_tasks import Task
+from stateward.storage.row_seals import lock_seals
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from tests.engine.contract_reviews import ADA, BOB, SUBMITTER, ReviewEngine
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -266,3 +269,32 @@ def test_a_bulk_decision_that_is_only_checked_stores_nothing(engine: ReviewEngin
     assert isinstance(stale, ConcurrentModification)
     assert isinstance(fine, Task)
     assert after(engine, 60) == 0
+
+
+def test_a_bulk_decision_and_one_about_its_last_record_do_not_wait_for_each_other(
+    postgres_url: str,
+) -> None:
+    from stateward.storage.postgres import PostgresDatabase
+
+    databases = [PostgresDatabase(postgres_url) for _ in range(3)]
+    engine, bulk = ReviewEngine(databases[0]), ReviewEngine(databases[1])
+    records = sorted((engine.contract() for _ in range(2)), key=lambda each: each.id)
+
+    def is_waiting() -> bool:
+        return bool(
+            databases[2].rows(
+                "SELECT 1 FROM pg_stat_activity"
+                " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+        )
+
+    with ThreadPoolExecutor(1) as pool:
+        with databases[0].transaction():  # as a decision about one record does
+            engine.rig.store.load([records[1].id], lock=True)
+            holding = pool.submit(many, bulk, records)
+            wait_until(lambda: holding.done() or is_waiting())
+            lock_seals(databases[0])
+        assert all(isinstance(each, Task) for each in holding.result())
+
+    for each in databases:
+        each.close()

@@ -237,10 +237,12 @@ class Reviews(ReviewTasks):
     ) -> list[Task | StatewardError]:
         """Store decisions, each checked for itself and all in one transaction; for each its task, or why not.
 
-        Records are locked in the order of their ids, so that two bulk decisions cannot wait for each other.
+        Records are locked in the order of their ids, so that two bulk decisions cannot wait for each other, and all of
+        them before the first is sealed: who decides about one of them waits for that while it is locked.
         """
         answers: dict[int, Task | StatewardError] = {}
         with self._store.transaction():
+            self._store.load([each.record_id for each in decisions], lock=not is_dry_run)
             places = sorted(range(len(decisions)), key=lambda at: decisions[at].record_id)
             for at in places:
                 try:
