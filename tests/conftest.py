@@ -59,7 +59,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if is_left_out else None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of such a file are long, whether each says so or not: else no command would run them."""
+    for item in items:
+        if item.path.stem.endswith("_long"):
+            item.add_marker("long")
     name_apart(items)
     longest_first(items)
 
