@@ -135,6 +135,15 @@ def test_what_is_commented_out_of_ofx_is_not_read(tmp_path: Path) -> None:
     assert loud(read) == []
 
 
+@pytest.mark.parametrize("opening", ["<!--", "<![CDATA["])
+def test_many_openings_that_nothing_closes_are_read_once(tmp_path: Path, opening: str) -> None:
+    hidden = f"<!-- -->{opening * 60_000}\n"  # by the square of their number, this takes more than the limit of a test
+
+    read = read_bytes(tmp_path, OFX.format(hidden) + OFX_END)
+
+    assert read.amounts == ["-80.00"]
+
+
 def test_ofx_without_its_end_is_cut_off(tmp_path: Path) -> None:
     assert loud(read_bytes(tmp_path, OFX.format("") + OFX_END)) == []
     assert "FILE_CUT" in loud(read_bytes(tmp_path, OFX.format("<STM")))

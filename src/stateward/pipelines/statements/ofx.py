@@ -6,7 +6,7 @@ resolved, never declared ones.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape, unescape
 from typing import NamedTuple
 
@@ -69,9 +69,9 @@ def read(source: Source) -> StatementReading:
             "the file declares XML entities, which statements never do; it is not read",
             code="XML_ENTITY",
         )
-    text = _CDATA.sub(lambda found: escape(found[1]), text)
+    text = _replace(_CDATA, "]]>", lambda found: escape(found[1]), text)
     # What is commented out is no content; its lines are counted all the same.
-    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    text = _replace(_COMMENT, "-->", lambda found: "\n" * found[0].count("\n"), text)
     problems: list[StatementProblem] = []
     if "</OFX>" not in text[-TAIL_CHARS:].upper():
         message = "the file has no end (</OFX>): it may be incomplete; download it again"
@@ -85,6 +85,14 @@ def read(source: Source) -> StatementReading:
         )
     decisions = [*source.decisions, f"OFX with {len(sections)} statements"]
     return StatementReading(format="ofx", sections=sections, problems=problems, decisions=decisions)
+
+
+def _replace(
+    pattern: re.Pattern[str], end: str, make: Callable[[re.Match[str]], str], text: str
+) -> str:
+    """Replace up to the last end: each of many beginnings behind it would be looked for to the end of the file."""
+    last = text.rfind(end) + len(end) if end in text else 0
+    return pattern.sub(make, text[:last]) + text[last:]
 
 
 def _decode(source: Source) -> str:
