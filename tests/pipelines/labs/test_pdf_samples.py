@@ -81,3 +81,15 @@ def test_dates_of_collection_in_further_forms(tmp_path: Path, printed: str, iso:
     (found,) = results(tmp_path, pdf)
 
     assert found["collected"] == iso
+
+
+@pytest.mark.parametrize(
+    "remark", ["Previous sample collected: 2025-01-02", "Vorbefund, Entnahme: 02.01.2025"]
+)
+def test_the_date_of_an_earlier_sample_is_not_that_of_the_rows_below(
+    tmp_path: Path, remark: str
+) -> None:
+    sodium = ("Sodium", "140", "mmol/L", "136 - 145")
+    found = results(tmp_path, a_table(sodium, (remark,), ("Glucose", "90", "mg/dL", "70 - 99")))
+
+    assert {each["collected"] for each in found} == {"2026-03-09"}

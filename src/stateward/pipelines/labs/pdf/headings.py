@@ -46,6 +46,10 @@ _TIME = (
     r"(?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
 )
 _RECEIVED = re.compile(r"receive|eingang")
+# Of a sample before this one, to which a remark between two rows compares.
+_EARLIER = re.compile(
+    r"\b(?:previous|prior|last|earlier|former|vorbefund|vorwert|vorherig|letzte|vorige|precedent|anterior|anteced|poprzedn)"
+)
 _SIDES = {"low": "below", "normal": "in_range", "high": "above"}
 _VALUES = frozenset({"value", "in_range", "out_of_range", "date", *_SIDES.values()})
 UNKNOWN = "other"  # the role of a column whose heading is not known
@@ -285,6 +289,9 @@ def collected_dates(pages: Sequence[Sequence[PdfLine]], order: str) -> Iterator[
         for number, line in enumerate(page):
             label = _label(line)
             if not label:
+                continue
+            before = " ".join(word.text for word in line.words if word.x0 < label[-1].x1)
+            if _EARLIER.search(fold(before)):
                 continue
             after = " ".join(word.text for word in line.words if word.x0 > label[-1].x1 - 1)
             below = _below(label, page[number + 1]) if number + 1 < len(page) else ""
