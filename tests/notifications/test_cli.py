@@ -118,7 +118,7 @@ def test_what_is_asked_for_wrongly_is_refused(shell: Own) -> None:
 def test_the_dead_are_listed_and_replayed(shell: Own) -> None:
     with receiving(500, 500) as receiver:
         shell("webhook", "add", receiver.url, "--event", "upload.queued_for_parse")
-        shell("submit", "-", stdin=b"a;b\n1;2\n")
+        shell("submit", "-", stdin=b"date;amount\n2026-01-02;2.00\n")
         shell("up", "--until-idle")
         (dead,) = shell.json("webhook", "dead")
         assert dead["error"] == "it answered 500"
