@@ -19,6 +19,7 @@ from litestar.connection import ASGIConnection
 from litestar.datastructures import Headers
 
 from stateward.engine.system import raise_open_files
+from stateward.server import throttle
 from stateward.server.auth import check_origin, session_cookie
 from stateward.server.connections import (
     FULL,
@@ -633,6 +634,21 @@ def test_failures_count_by_address_account_and_both() -> None:
     assert waits[-1] == WINDOW_S
     now = WINDOW_S
     assert failures.wait_s("1.1.1.1", key) == 0.0
+
+
+def test_who_guesses_now_is_counted_however_many_others_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(throttle, "REMEMBERED_MAX", 30)
+    failures = Failures(ticks=lambda: 0.0)
+    for number in range(100):
+        failures.add(f"1.1.1.{number}", f"sw_k{number}_secret")
+
+    for _ in range(LIMITS["both"]):
+        failures.add("2.2.2.2", "sw_abc_secret")
+
+    assert failures.wait_s("2.2.2.2", "sw_abc_secret") == WINDOW_S
+    assert len(failures._counts) == 30
 
 
 def test_who_has_a_network_of_addresses_is_held_up_as_one() -> None:

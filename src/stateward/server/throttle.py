@@ -61,14 +61,22 @@ class Failures:
         now = self._ticks()
         count, since = self._counts.get((kind, name), (0, now))
         if now - since >= WINDOW_S:
+            del self._counts[
+                kind, name
+            ]  # to stand last again: all are in the order of their minutes
             count, since = 0, now
-        if len(self._counts) >= REMEMBERED_MAX:
-            self._counts = {
-                key: each for key, each in self._counts.items() if now - each[1] < WINDOW_S
-            }
-        if len(self._counts) < REMEMBERED_MAX:
-            self._counts[kind, name] = (count + 1, since)
+        self._counts[kind, name] = (count + 1, since)
+        self._forget(now)
         return count + 1
+
+    def _forget(self, now: float) -> None:
+        """Drop whose minute is over, and the oldest where there are too many: who guesses now is always counted."""
+        while self._counts:
+            oldest = next(iter(self._counts))
+            is_over = now - self._counts[oldest][1] >= WINDOW_S
+            if not is_over and len(self._counts) <= REMEMBERED_MAX:
+                return
+            del self._counts[oldest]
 
 
 def account_of(shown: str) -> str:
