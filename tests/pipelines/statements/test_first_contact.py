@@ -115,8 +115,10 @@ def test_a_heading_that_is_repeated_is_no_status(tmp_path: Path) -> None:
 def test_a_file_that_ends_inside_a_quote_is_cut_off(tmp_path: Path) -> None:
     text = 'Date, Amount, Balance, Description\n2025/06/13, -5.83, 142.79, "GREGGS"\n2025/06/12, -3.52, 148.62, "TE'
 
-    assert "BROKEN_QUOTES" in loud(read_bytes(tmp_path, text))
-    assert "BROKEN_QUOTES" not in loud(read_bytes(tmp_path, text + '"'))
+    for end in ("", ", Lon", ' ""Met'):
+        assert "BROKEN_QUOTES" in loud(read_bytes(tmp_path, text + end))
+    for end in ('"', ', Lon"', ' ""Met"""', ', ""Met"""'):
+        assert "BROKEN_QUOTES" not in loud(read_bytes(tmp_path, text + end))
 
 
 OFX = (

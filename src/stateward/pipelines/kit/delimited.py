@@ -105,8 +105,11 @@ def _is_cut(taken: Sequence[str], delimiter: str) -> bool:
     """Whether a file ends inside the quotes of its last cell."""
     if len(taken) != 1 or taken[0].endswith(("\n", "\r")):
         return False
-    last = taken[0].rpartition(delimiter)[2].strip()
-    return last.startswith('"') and last.count('"') % 2 == 1
+    if taken[0].count('"') % 2 == 0:
+        return False
+    before = taken[0].rpartition('"')[0].strip(" ")
+    is_opened = not before or before.endswith(delimiter)
+    return is_opened or taken[0].rpartition(delimiter)[2].strip().startswith('"')
 
 
 def _open(content: Path | bytes, encoding: str) -> io.TextIOWrapper:
