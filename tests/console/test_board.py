@@ -92,7 +92,7 @@ def test_what_cannot_be_a_statement_is_refused_with_a_sentence(scene: Scene, pag
         assert sent.status == 415, sent.text()
     page.set_viewport_size({"width": 360, "height": 700})
     page.reload()
-    expect(page.locator("#refused li")).to_have_count(12)
+    expect(page.locator("#refused li", has_text="longlong")).to_have_count(12)
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     box = page.locator("#refused").bounding_box()
     assert box is not None
