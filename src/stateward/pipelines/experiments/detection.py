@@ -1,13 +1,12 @@
 """Whether a file is research data: a ZIP with a data package, or a table of any kind."""
 
-import csv
 import re
 import zipfile
 from collections.abc import Sequence
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.experiments.schema import heading_unit
-from stateward.pipelines.kit.delimited import DELIMITERS
+from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.files import ZIP, is_binary
 
 # A table may be anything, so that pipelines that know it better are believed first, and so are statements if as sure.
@@ -44,11 +43,7 @@ def detect(content: Content) -> Detected | None:
 
 def _headings(lines: Sequence[str]) -> list[str]:
     """The first row of a table; none if the lines are none."""
-    delimiter = max(DELIMITERS, key=lines[0].count) if lines else ","
-    try:
-        rows = [*csv.reader(lines, delimiter=delimiter)]
-    except csv.Error:
-        return []
+    rows = first_rows(lines)
     even = sum(len(row) == len(rows[0]) for row in rows[1:])
     is_table = len(rows) > 1 and len(rows[0]) > 1 and even >= EVEN * (len(rows) - 1)
     return rows[0] if is_table else []

@@ -101,6 +101,16 @@ def read_records(
             taken.clear()
 
 
+def first_rows(lines: Sequence[str]) -> list[list[str]]:
+    """The first lines of a text as rows of a table, by the most frequent sign of the first; none if they are none."""
+    if not lines:
+        return []
+    try:
+        return [*csv.reader(lines, delimiter=max(DELIMITERS, key=lines[0].count))]
+    except csv.Error:
+        return []
+
+
 def _is_cut(taken: Sequence[str], delimiter: str) -> bool:
     """Whether a file ends inside the quotes of its last cell."""
     if len(taken) != 1 or taken[0].endswith(("\n", "\r")):

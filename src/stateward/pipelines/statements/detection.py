@@ -1,13 +1,12 @@
 """Which format a file has, by its content, before it is accepted. It never inflates or parses anything."""
 
-import csv
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.dates import MONTHS, fold
-from stateward.pipelines.kit.delimited import DELIMITERS
+from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.statements.headings import simplify, words
 from stateward.pipelines.statements.sniff import sniff
 from stateward.pipelines.statements.source import Bounds, Hints, Source
@@ -58,13 +57,8 @@ def _is_unlikely(source: Source) -> bool:
     """Whether a table begins with headings, and its first lines show no date, or no amounts."""
     text = source.head.decode(source.encoding, "ignore").lstrip("\ufeff")
     lines = [line for line in text.splitlines() if line.strip()][:LINES_SEEN]
-    first = lines[0] if lines else ""
-    delimiter = max(DELIMITERS, key=first.count)
-    try:
-        rows = [*csv.reader(lines, delimiter=delimiter)]
-    except csv.Error:
-        return False
-    if len(rows) < 1 or len(rows[0]) < 2 or any(cell[:1].isdigit() for cell in rows[0]):
+    rows = first_rows(lines)
+    if not rows or len(rows[0]) < 2 or any(cell[:1].isdigit() for cell in rows[0]):
         return False
     is_dated = any(map(_DATE.search, lines)) or _has_month(lines[1:])
     if is_dated and _has_cents(rows[1:]):
