@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
+from stateward.app.views import error_group_views
 from stateward.core.errors import UnknownName
 from stateward.core.model import SECOND
 from stateward.monitoring.dashboard import p95
@@ -79,11 +80,27 @@ def test_causes_say_how_many_and_since_when(app: App) -> None:
     app.database.run("UPDATE records SET error_code = 'BROKEN' WHERE id <> :id", id=third)
 
     (cause,) = app.dashboard.causes()
-    (group,) = app.records.errors()
 
     assert (cause.error_code, cause.count) == ("BROKEN", 2), "a cancelled record is no error"
-    assert (group.error_code, group.count) == ("BROKEN", 2)
     assert cause.first_at <= cause.last_at
+
+
+def test_errors_that_differ_in_a_number_alone_are_one_line(app: App) -> None:
+    ids = opened(app, b"1", b"2", b"3", b"4")
+    messages = ["no table on the 2 pages", "no table on the 7 pages", "not a table", "not a table"]
+    for record_id, message in zip(ids, messages, strict=True):
+        app.database.run(
+            "UPDATE records SET error_code = 'NO_TABLE', error_message = :message WHERE id = :id",
+            id=record_id,
+            message=message,
+        )
+
+    found = error_group_views(app.dashboard.causes())
+
+    assert {(each.error_message, each.count) for each in found} == {
+        ("no table on the # pages", 2),
+        ("not a table", 2),
+    }
 
 
 def test_what_moved_last_comes_first(app: App) -> None:

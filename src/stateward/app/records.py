@@ -28,7 +28,7 @@ from stateward.engine.system import is_alive
 from stateward.storage.database import Wakeup
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Outputs
 from stateward.storage.search import NEWEST, Order
-from stateward.storage.store import ErrorGroup, Store
+from stateward.storage.store import Store
 from stateward.transport import Bus
 
 if TYPE_CHECKING:
@@ -229,10 +229,6 @@ class Records:
             return machine, order.get(status, len(order)), status  # of an older version: last
 
         return {pair: found[pair] for pair in sorted(found, key=place)}
-
-    def errors(self) -> list[ErrorGroup]:
-        """Records that rest with an error, by cause, the most frequent first."""
-        return self._store.errors()
 
     # Why a record waits
 

@@ -34,7 +34,7 @@ from stateward.core.model import (
 )
 from stateward.core.view import Explanation, flag_codes, is_at_rest, running_times, sentence
 from stateward.storage.outputs import AttemptResult
-from stateward.storage.store import ErrorGroup, Store
+from stateward.storage.store import Store
 
 if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait for
     from stateward.app.doctor import Check
@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait
     from stateward.engine.review_statistics import Statistics
     from stateward.engine.review_tasks import Task
     from stateward.engine.reviews import Reviews
+    from stateward.monitoring.dashboard import ErrorCause
     from stateward.storage.audit import AuditEntry
     from stateward.storage.erasure import Hold
     from stateward.storage.store import DeadLetter
@@ -183,14 +184,17 @@ def why_view(record: Record, why: Explanation) -> schemas.Why:
     )
 
 
-def error_group_view(group: ErrorGroup) -> schemas.ErrorGroup:
-    """Records that rest with the same error."""
-    return schemas.ErrorGroup(
-        machine=group.machine,
-        error_code=group.error_code,
-        error_message=group.error_message,
-        count=group.count,
-    )
+def error_group_views(causes: Iterable[ErrorCause]) -> list[schemas.ErrorGroup]:
+    """Records that rest with the same error, the most frequent first."""
+    return [
+        schemas.ErrorGroup(
+            machine=each.machine,
+            error_code=each.error_code,
+            error_message=(each.message if len(each.messages) == 1 else each.cause) or None,
+            count=each.count,
+        )
+        for each in sorted(causes, key=lambda each: (-each.count, each.machine, each.error_code))
+    ]
 
 
 def status_counts(found: dict[tuple[str, str], int]) -> list[schemas.StatusCount]:

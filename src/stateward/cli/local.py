@@ -13,7 +13,7 @@ from stateward import schemas
 from stateward.app.views import (
     attempt_view,
     diagnosis_view,
-    error_group_view,
+    error_group_views,
     file_view,
     review_view,
     statistics_view,
@@ -235,7 +235,7 @@ class LocalApp(AppProtocol):
 
     def errors(self) -> list[schemas.ErrorGroup]:
         """Records that rest with an error, by cause."""
-        return [error_group_view(each) for each in self._app.records.errors()]
+        return error_group_views(self._app.dashboard.causes())
 
     def counts(self, query: str) -> list[schemas.StatusCount]:
         """How many records match."""

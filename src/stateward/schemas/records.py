@@ -303,11 +303,14 @@ class Counts(Document, frozen=True, kw_only=True):
 
 
 class ErrorGroup(Document, frozen=True, kw_only=True):
-    """Records that rest with the same error."""
+    """Records that rest with the same error: messages that differ in numbers and quoted names are one."""
 
     machine: str
     error_code: str
-    error_message: str | None
+    error_message: Annotated[
+        str | None,
+        Meta(description="Where they differ, `#` stands for numbers and `…` for quoted names."),
+    ]
     count: Count
 
 

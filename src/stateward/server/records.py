@@ -8,7 +8,7 @@ from litestar.params import Body, FromPath, JSONBody, QueryParameter
 from stateward import schemas
 from stateward.app import App
 from stateward.app.provenance import provenance as make_provenance
-from stateward.app.views import error_group_view, status_counts, why_view
+from stateward.app.views import error_group_views, status_counts, why_view
 from stateward.core.model import Record
 from stateward.engine.coordinator import Submitted
 from stateward.server import operations, views
@@ -256,12 +256,8 @@ async def errors(request: Asked) -> Response[schemas.Errors]:
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        items = [
-            error_group_view(group)
-            for group in app.records.errors()
-            if caller.covers(group.machine)
-        ]
-        return views.json_answer(schemas.Errors(items=items))
+        found = [each for each in app.dashboard.causes() if caller.covers(each.machine)]
+        return views.json_answer(schemas.Errors(items=error_group_views(found)))
 
     return reply(await service_of(request).broad.ask(look))
 

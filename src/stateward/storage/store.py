@@ -22,7 +22,6 @@ from stateward.core.failpoints import Point, point
 from stateward.core.lanes import FORMER, Lane, LogEntry, lane_of
 from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
-    CANCELLED,
     COORDINATOR,
     Change,
     Disposition,
@@ -149,15 +148,6 @@ class QueryNames(msgspec.Struct, frozen=True, kw_only=True):
 
     kinds: dict[str, dict[str, str]]
     running: dict[str, dict[str, str]]
-
-
-class ErrorGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """How many records have the same error."""
-
-    machine: str
-    error_code: str
-    error_message: str | None
-    count: int
 
 
 class Store:
@@ -540,25 +530,6 @@ class Store:
             **params,
         )
         return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
-
-    def errors(self) -> list[ErrorGroup]:
-        """Records that failed, grouped by code and message, largest group first."""
-        found = self._database.rows(
-            "SELECT machine, error_code, error_message, count(*) FROM records"
-            " WHERE error_code IS NOT NULL AND error_code <> :cancelled"
-            " GROUP BY machine, error_code, error_message"
-            " ORDER BY count(*) DESC, machine, error_code LIMIT 1000",
-            cancelled=CANCELLED,
-        )
-        return [
-            ErrorGroup(
-                machine=str(machine),
-                error_code=str(code),
-                error_message=None if message is None else str(message),
-                count=int(n or 0),
-            )
-            for machine, code, message, n in found
-        ]
 
     def history(self, record_id: str) -> list[Transition]:
         """All transitions of a record, oldest first."""

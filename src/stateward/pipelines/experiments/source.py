@@ -261,7 +261,7 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
     if plan.schema is None:
         records = _without_preamble(records, plan.name, notes)
     if not records:
-        raise FatalFailure(f"{plan.name} has no rows", code=NO_TABLE)
+        raise FatalFailure(f"{plan.name!r} has no rows", code=NO_TABLE)
     first = records[0][1]
     has_header = plan.dialect.get("header") is not False
     if has_header and plan.schema is None and _is_data(first):
