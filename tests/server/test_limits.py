@@ -345,17 +345,44 @@ def test_a_whole_address_of_the_host_that_is_named_is_taken(shared: ApiClient) -
     assert said.startswith(b"HTTP/1.1 200 ")
 
 
-def test_an_answer_to_what_came_before_is_never_that_of_what_follows() -> None:
-    # The first request is whole and under way: to say 400 of it would be a lie about what it did.
+WHOLE = b"GET /first HTTP/1.1\r\nHost: x\r\n\r\n"
+HALF = b"POST /half HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n"
+
+
+@pytest.mark.parametrize("bad", [b"GARBAGE\r\n\r\n", HALF])
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_what_is_no_request_costs_those_before_it_no_answer(bad: bytes, ahead: int) -> None:
+    # To say 400 of a request that is whole and under way would be a lie about what it did.
+    begun: list[str] = []
+
     async def play() -> bytes:
-        protocol, transport = made(Connections(ApiSettings()))
-        protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        may_answer = asyncio.Event()
+
+        async def answering(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+            begun.append(scope["path"])
+            await may_answer.wait()
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        protocol, transport = made(Connections(ApiSettings()), answering)
+        protocol.data_received(WHOLE * ahead + bad)
+        protocol.data_received(WHOLE)
         await asyncio.sleep(0)
-        protocol.data_received(b"GARBAGE\r\n\r\n")
+        assert (transport.written, transport.is_aborted) == (b"", False)
+        may_answer.set()
+        async with asyncio.timeout(5):
+            while protocol.tasks:
+                await asyncio.gather(*protocol.tasks)
         assert transport.is_aborted
         return bytes(transport.written)
 
-    assert asyncio.run(play()) == b""
+    said = asyncio.run(play())
+
+    assert [line[:12] for line in said.split(b"\r\n") if line.startswith(b"HTTP/")] == [
+        *[b"HTTP/1.1 204"] * ahead,
+        b"HTTP/1.1 400",
+    ]
+    assert begun == ["/first"] * ahead
 
 
 def test_what_is_no_http_is_logged_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,6 +186,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._host = b""
         self._cycles: deque[RequestResponseCycle] = deque()
         """Requests that are not answered yet: the one under way and those sent ahead."""
+        self._last_words = b""
+        """What ends it once these are answered: the refusal of what came after them."""
 
     @property
     def is_busy(self) -> bool:
@@ -229,7 +231,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Let the time of a head run from its first byte, that of a body from the end of the head."""
-        if not self._is_admitted:
+        if not self._is_admitted or self._last_words:
             return
         was_busy = self.is_busy
         if was_busy:
@@ -240,7 +242,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._fruitless += len(data)
         self._unset_keepalive_if_required()
         self._parse(data)
-        if self._fruitless > HEAD_BYTES_MAX or len(self.pipeline) > PIPELINED_MAX:
+        if len(self.pipeline) > PIPELINED_MAX:
+            self.drop()
+        elif self._fruitless > HEAD_BYTES_MAX:
             self._refuse(HEAD_TOO_LARGE)
         if self.is_busy and not was_busy:
             self._begin()
@@ -276,21 +280,22 @@ class BoundedProtocol(HttpToolsProtocol):
         return b"\r\n".join((*lines, b"", b""))
 
     def _refuse(self, answer: bytes) -> None:
-        """End it with an answer, unless that of a request before it is under way."""
-        if self.is_busy and not self._is_half_read:
-            self.drop()
+        """End it with an answer, after those to the requests before."""
+        whole = [each for each in self._cycles if not (each.response_complete or each.more_body)]
+        half_read = [each for each in self._cycles if each.more_body and not each.response_complete]
+        if any(each.response_started for each in half_read):
+            self.drop()  # half of another answer is on its way
+            return
+        for cycle in half_read:
+            cycle.disconnected = True  # what it would say comes too late
+        if whole:
+            # Of those sent ahead, the one whose body is not whole is not begun.
+            self.pipeline = deque(each for each in self.pipeline if each[0] not in half_read)
+            self._cycles = deque(whole)
+            self._last_words = answer
         else:
-            for cycle in self._cycles:
-                cycle.disconnected = True  # what it would say comes too late
             self.transport.write(answer)
             self.transport.close()
-
-    @property
-    def _is_half_read(self) -> bool:
-        """Whether the only request that is not answered is one whose body is not whole, so that nothing was done."""
-        cycle = self.cycle
-        is_alone = [each for each in self._cycles if not each.response_complete] == [cycle]
-        return is_alone and cycle.more_body and not cycle.response_started
 
     # Called by the parser
 
@@ -366,7 +371,11 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if self.transport.is_closing():
             return
-        if self.is_busy:
+        if self._last_words:
+            if all(each.response_complete for each in self._cycles):
+                self.transport.write(self._last_words)
+                self.transport.close()
+        elif self.is_busy:
             self._begin()
         else:
             self._since, self._is_begun = self.loop.time(), False
