@@ -118,3 +118,14 @@ def test_reads_are_noted_in_the_enterprise_profile(profile: str, expected: bool)
     settings = Settings.load(profile=profile, environ={})
 
     assert settings.api.audit_reads is expected
+
+
+def test_who_asks_for_the_head_of_an_export_has_exported_nothing(api: ApiClient) -> None:
+    root = api.with_key(name="root", role="admin")
+
+    for path in ("/history/export", "/reviews/gold"):
+        assert root.http.head(path).status_code == 200
+    assert root.get("/audit", params={"verb": "exported"}).json()["items"] == []
+
+    root.get("/history/export")
+    assert verbs(root.get("/audit", params={"verb": "exported"}).json()) == ["exported"]

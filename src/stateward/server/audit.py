@@ -1,7 +1,7 @@
 """`/audit`: who did what that made no transition, and who read what. For administrators.
 
 What is read is noted before the first byte of it is sent: an entry may stand for an answer that broke off, and no
-answer goes without its entry.
+answer goes without its entry. Who asks for a head alone has read nothing.
 """
 
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from stateward.server import views
 from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.paging import Cursor, link, list_name, read_cursor, write_cursor
 from stateward.server.parameters import ROWS_DEFAULT, CursorText, Limit
+from stateward.server.strict import HEAD_ONLY
 from stateward.storage.audit import AuditEntry, AuditQuery
 from stateward.storage.idempotency import Answer
 
@@ -111,7 +112,9 @@ def _moment(name: str, text: str | None) -> Micros | None:
 
 
 async def note(request: Asked, verb: str, *, record_id: str = "", **detail: str) -> None:
-    """Write an entry in the name of the caller, durably."""
+    """Write an entry about what is read in the name of the caller, durably."""
+    if HEAD_ONLY in request.scope:
+        return
     actor = caller_of(request).actor
     told: Fields = {name: value for name, value in detail.items() if value}
 

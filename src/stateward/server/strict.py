@@ -31,6 +31,8 @@ DEPTH_MAX = 64
 INTEGER_END = 2.0**63
 SHOWN_CHARS_MAX = 80
 YEAR_S = 31_536_000
+HEAD_ONLY = "stateward.head"
+"""In the scope of a request: its client asked for the head alone, and gets nothing of what it describes."""
 
 
 def strict_json(body: bytes) -> Any:  # noqa: ANN401 - it is JSON
@@ -255,7 +257,7 @@ def around(app: ASGIApp, settings: ApiSettings) -> ASGIApp:
             return {"type": "http.disconnect"} if is_head and is_begun else await receive()
 
         # uvicorn knows that it was HEAD, and sends no body.
-        inner: Any = {**scope, "method": "GET"} if is_head else scope
+        inner: Any = {**scope, "method": "GET", HEAD_ONLY: True} if is_head else scope
         await app(inner, heard, with_headers)
         if is_head and is_begun and not is_ended:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
