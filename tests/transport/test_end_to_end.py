@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from stateward.app import App
 from stateward.app.artifacts import SWEEP_AGE_S, sweep_artifacts
 from stateward.app.doctor import checks
 from stateward.core.errors import DeclarationError
+from stateward.storage.store import Store
 from stateward.transport.messages import (
     RESULT,
     SAVED,
@@ -99,6 +100,28 @@ def test_a_document_is_processed_by_a_worker_without_a_store(scene: Scene) -> No
     assert len(list(scene.app.items(record.id))) == 1
     workers = {each.worker for each in scene.app.outputs.attempts(record.id)}
     assert all(not each.startswith("relay-") for each in workers)
+
+
+def test_who_submitted_a_record_is_not_asked_when_its_next_stage_is_sent(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.add_worker()
+    scene.finish(scene.app.submit(STATEMENT).record.id)
+    asked: list[str] = []
+
+    def submitters(_: Store, record_ids: Sequence[str]) -> dict[str, str]:
+        asked.extend(record_ids)
+        return {}
+
+    monkeypatch.setattr(Store, "submitters", submitters)
+
+    with App(
+        scene.app.settings
+    ) as other:  # it assigns the first stage, and the coordinator the next
+        record = other.submit(STATEMENT + b"2026-01-06;b;-2,00\n").record
+    status = scene.finish(record.id)
+
+    assert (status, asked) == ("normalized", [])
 
 
 @pytest.mark.parametrize("name", ["nats", "kafka"])

@@ -395,9 +395,8 @@ class Node:
             finishing = [record_id for each in settling for record_id in each.finishing]
             # Without news the turn handles these results alone.
             locked = coordinator.lock(finishing, is_alone=not any(news))
-            if worker is not None:
-                coordinator.learn_owners(worker.owners)
             for each in settling:
+                coordinator.learn_owners(each.owners)
                 is_busy |= each.settle(tell=told.extend)
             if news.is_round:
                 self._look_around(coordinator)

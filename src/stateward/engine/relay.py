@@ -265,6 +265,13 @@ class Relay:
         return [record_id for record_id, _ in self._intake.results]
 
     @property
+    def owners(self) -> dict[str, str]:
+        """Who submitted the records whose attempts `settle` will write, as the store says it."""
+        return {
+            work.record_id: work.owner for work, _ in self._intake.results.values() if work.owner
+        }
+
+    @property
     def in_flight(self) -> int:
         """How many attempts are under way."""
         return len(self._sent)
