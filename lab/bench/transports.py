@@ -1,13 +1,12 @@
-"""Stateward with a coordinator here and two worker processes beside it, over the database or over an engine.
+"""Stateward with a coordinator and two workers in processes of their own, over the database or over an engine.
 
-The workers are `stateward worker` processes; over an engine they have no database. They and the engine are
-children of the process that measures, so that their CPU time counts.
+They are `stateward coordinator` and `stateward worker`; over an engine the workers have no database. They and the
+engine are children of the process that measures, which only submits and waits, so that their CPU time counts.
 """
 
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -27,9 +26,11 @@ from stateward.testing.bench.product import (
     submit_and_wait,
     submit_records,
 )
+from stateward.transport import VIA_TRANSPORT
 
 WORKERS = 2
 READY_S = 120.0
+LOG = "processes.log"
 DONE_S = 600.0
 LOOK_S = 0.1  # each look is a query that is charged to the system
 RECORDS_MAX = 2_000
@@ -62,11 +63,9 @@ def measure(job: Job) -> Reading:
         broker = stack.enter_context(make() if make is not None else nullcontext())
         transport = "database:" if broker is None else broker.url
         settings = _settings(job, transport)
-        app = stack.enter_context(App(settings))
-        stack.enter_context(_running_coordinator(app))
-        stack.enter_context(_workers(job, transport))
-        client = stack.enter_context(App(settings))
-        _warm_up(client, job)
+        client = stack.enter_context(App(settings))  # first: it makes the tables
+        stack.enter_context(_processes(job, transport))
+        _warm_up(client, job, via="" if broker is None else VIA_TRANSPORT)
         if job.mode == "burst":
             meter = Meter(job.server)
             ids = submit_records(client, job.records, isolation=job.isolation)
@@ -95,43 +94,32 @@ def _settings(job: Job, transport: str) -> Settings:
 
 
 @contextmanager
-def _running_coordinator(app: App) -> Iterator[None]:
-    with app.node(is_worker=False) as node:
-        thread = threading.Thread(target=node.run, name="coordinator")
-        thread.start()
-        try:
-            yield
-        finally:
-            node.stop()
-            thread.join()
-
-
-@contextmanager
-def _workers(job: Job, transport: str) -> Iterator[None]:
+def _processes(job: Job, transport: str) -> Iterator[None]:
     config = Path(job.folder) / "stateward.yaml"
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "stateward", "--config", str(config), "worker"]
+    stateward = [sys.executable, "-m", "stateward", "--config", str(config)]
+    worker = [*stateward, "worker"]
     if transport != "database:":
-        command += ["--transport", transport, "--blobs", f"{job.folder}/data/artifacts"]
-    with (Path(job.folder) / "workers.log").open("w") as log:
+        worker += ["--transport", transport, "--blobs", f"{job.folder}/data/artifacts"]
+    with (Path(job.folder) / LOG).open("w") as log:
         started = [
-            subprocess.Popen(command, env=variables, stdout=log, stderr=log) for _ in range(WORKERS)
+            subprocess.Popen(command, env=variables, stdout=log, stderr=log)
+            for command in ([*stateward, "coordinator"], *[worker] * WORKERS)
         ]
     try:
         yield
     finally:
-        for each in started:
+        for each in reversed(started):  # the coordinator last: it hears that the workers leave
             each.terminate()
-        for each in started:
             each.wait(READY_S)
 
 
-def _warm_up(client: App, job: Job) -> None:
+def _warm_up(client: App, job: Job, *, via: str) -> None:
     """Until both are there, and have run something: their children start, which is not what a record costs."""
     until = time.monotonic() + READY_S
-    while len(client.bus.workers()) < WORKERS:
+    while sum(each.via == via for each in client.bus.workers()) < WORKERS:
         if time.monotonic() > until:
-            log = (Path(job.folder) / "workers.log").read_text(errors="replace")
+            log = (Path(job.folder) / LOG).read_text(errors="replace")
             raise RuntimeError(f"the workers did not come: {log[-300:]}")
         time.sleep(LOOK_S)
     submit_records(client, WARM_UP * WORKERS, isolation=job.isolation)

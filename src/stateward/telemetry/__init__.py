@@ -123,6 +123,8 @@ def _sentence(_: "WrappedLogger", __: str, line: "EventDict") -> str:
     if trouble is not None:
         text += f" | {trouble}"
     # KeyValueRenderer and JSONRenderer escape; here nothing else would.
+    if text.isprintable():
+        return text
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
         for char in text
