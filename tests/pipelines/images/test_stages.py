@@ -248,6 +248,27 @@ def test_a_truncated_picture_fails_first_and_is_read_with_a_note_on_the_next_att
     assert len(files) == 1
 
 
+def with_broken_pixels() -> bytes:
+    """A PNG whose compressed pixels break off in nonsense, in a chunk that is sound by length and checksum."""
+    whole = saved(noise(200, 200), "PNG")
+    start = whole.index(b"IDAT")
+    size = int.from_bytes(whole[start - 4 : start])
+    pixels = whole[start + 4 : start + 4 + size // 2] + b"\xff" * (size - size // 2)
+    chunk = b"IDAT" + pixels
+    return whole[:start] + chunk + crc32(chunk).to_bytes(4) + whole[start + 8 + size :]
+
+
+def test_an_error_in_the_pixels_of_a_png_is_not_taken_for_one_in_its_metadata() -> None:
+    data = with_broken_pixels()
+
+    with pytest.raises(StageFailure) as failure:
+        run(data)
+    outcome, _ = run(data, retry_count=1)
+
+    assert failure.value.code == "IMAGE_CORRUPT"
+    assert codes(outcome) == ["IMAGE_TRUNCATED"]
+
+
 def test_a_whole_picture_is_not_flagged_on_a_later_attempt() -> None:
     outcome, _ = run(turned(1), retry_count=2)
 

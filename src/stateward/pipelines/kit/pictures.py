@@ -123,10 +123,13 @@ def read_picture(
             _scale_while_decoding(image, wanted)
         image, is_partial = _load(image, file, is_lenient=is_lenient)
         orientation = _orientation(image)  # after loading: a TIFF is turned while it is read
+        has_place, is_metadata_kinds = _metadata_kinds(image)
         facts = replace(
             facts,
             orientation=orientation,
             shown=facts.shown[::-1] if orientation in SIDEWAYS else facts.shown,
+            has_place=has_place,
+            has_metadata=facts.has_metadata or is_metadata_kinds,
             is_partial=is_partial,
         )
         image, color_notes = _true_colors(image)
@@ -212,11 +215,6 @@ def _open_error(head: bytes, size: int) -> FatalFailure:
 
 
 def _facts(image: "Image") -> PictureFacts:
-    try:
-        exif = image.getexif()
-        has_place, is_described = GPS_IFD in exif, not DESCRIBING_TAGS.isdisjoint(exif)
-    except Exception:  # noqa: BLE001 - damaged metadata, which is dropped in any case
-        has_place, is_described = False, True
     width, height = image.size
     return PictureFacts(
         format=(image.format or "").lower(),
@@ -227,10 +225,23 @@ def _facts(image: "Image") -> PictureFacts:
         frames=_frames(image),
         orientation=UPRIGHT,
         color_profile=_profile_name(image.info.get("icc_profile")),
-        has_place=has_place,
-        has_metadata=is_described or not image.info.keys().isdisjoint(("xmp", "comment")),
+        has_place=False,
+        has_metadata=not image.info.keys().isdisjoint(("xmp", "comment")),
         is_partial=False,
     )
+
+
+def _metadata_kinds(image: "Image") -> tuple[bool, bool]:
+    """Whether EXIF data say where a picture was taken, and more than a decoder needs.
+
+    Only after loading: the EXIF data of a PNG may stand behind its pixels, so Pillow decodes those first. An error in
+    them would be taken for one in the metadata, and the second time the pixels are asked for they come without it.
+    """
+    try:
+        exif = image.getexif()
+        return GPS_IFD in exif, not DESCRIBING_TAGS.isdisjoint(exif)
+    except Exception:  # noqa: BLE001 - damaged metadata, which is dropped in any case
+        return False, True
 
 
 def _frames(image: "Image") -> int:
