@@ -595,7 +595,7 @@ def exported(
     lanes = store.lanes()
     log = [store.log(limit=LOG_MAX)]
     files: dict[str, list[Any]] = {
-        "transitions": list(lane_lines(lanes, log)),
+        "transitions": [msgspec.to_builtins(each) for each in lane_lines(lanes, log)],
         "records": [record_line(each) for each in store.walk()],
         "dispositions": [
             {**msgspec.to_builtins(each), "at": to_iso(each.at)}

@@ -6,7 +6,6 @@ from hashlib import sha256
 from typing import Any
 from zlib import crc32
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -27,7 +26,8 @@ from stateward.core.verify import (
     by_record,
     check_record,
 )
-from stateward.engine.history import record_line, transition_line
+from stateward.engine.history import record_line
+from stateward.ledger.history_file import TransitionLine, encode_line
 from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import (
@@ -75,8 +75,8 @@ def hash_by_hand(line: str, keys: list[str]) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def exported(line: Fields) -> str:
-    return msgspec.json.encode(line, order="deterministic").decode()
+def exported(line: Fields | TransitionLine) -> str:
+    return encode_line(line).decode()
 
 
 # The hash
@@ -86,13 +86,13 @@ def test_the_hash_of_an_exported_line_can_be_computed_by_hand() -> None:
     story = a_contract("completed")
 
     for transition in story.history:
-        line = exported(transition_line(transition))
+        line = exported(TransitionLine.of(transition))
         assert hash_by_hand(line, SEALED) == transition.hash
 
 
 def test_the_chain_of_an_exported_history_can_be_followed_by_hand() -> None:
     lines = [
-        json.loads(exported(transition_line(each))) for each in an_upload("normalized").history
+        json.loads(exported(TransitionLine.of(each))) for each in an_upload("normalized").history
     ]
 
     assert [each["record_prev"] for each in lines] == [
@@ -119,7 +119,7 @@ def test_the_hash_can_be_computed_by_hand_whatever_the_facts_are(facts: Fields) 
 
     sealed, kept = seal(a_transition(record, metadata=facts), record, epoch=1)
 
-    assert hash_by_hand(exported(transition_line(sealed)), SEALED) == sealed.hash
+    assert hash_by_hand(exported(TransitionLine.of(sealed)), SEALED) == sealed.hash
     assert hash_by_hand(exported(record_line(kept)), RECORD_SEALED) == sealed.record_hash
 
 

@@ -19,6 +19,7 @@ from stateward.core.lanes import FORMER, Lane, LaneRouter, LogEntry, extend
 from stateward.core.machine import Machine
 from stateward.core.model import (
     Fields,
+    Json,
     Record,
     Transition,
     to_iso,
@@ -38,6 +39,7 @@ from stateward.ledger.history_checkpoint import (
     lanes_root,
     make_checkpoint,
 )
+from stateward.ledger.history_file import LaneLine, encode_line
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, AuditLog
 from stateward.storage.outputs import stored_files
 from stateward.storage.store import Store
@@ -46,9 +48,6 @@ CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open be
 FINDINGS_MAX = 1000  # damage may give a finding for every record; the first ones show what happened
 
 Progress = Callable[[str, int], None]
-
-# Sorted keys: two exports of one history are the same bytes, and can be compared by their hashes.
-_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,7 +244,7 @@ def export(
     if signer is not None and audit is not None:
         text = checkpoint_of(store, audit, signer=signer, is_stored=False, lanes=lanes)
         checkpoints = [{"checkpoint": text}]
-    files: dict[str, Iterator[Fields]] = {
+    files: dict[str, Iterator[Mapping[str, Json] | LaneLine]] = {
         "transitions.jsonl": lane_lines(lanes, _log(store, until=store.last_seq())),
         "records.jsonl": (record_line(each) for each in store.walk()),
         "dispositions.jsonl": _dispositions(store),
@@ -257,7 +256,7 @@ def export(
         "checkpoints.jsonl": iter(checkpoints),
     }
     counts = {name: _write(folder / name, lines, progress) for name, lines in files.items()}
-    (folder / "anchor.json").write_bytes(_encode(anchor_line(lanes)) + b"\n")
+    (folder / "anchor.json").write_bytes(encode_line(anchor_line(lanes)) + b"\n")
     return counts
 
 
@@ -275,7 +274,7 @@ def anchor_line(lanes: Sequence[Lane]) -> Fields:
     }
 
 
-def lane_lines(lanes: Sequence[Lane], log: Iterable[Sequence[Transition]]) -> Iterator[Fields]:
+def lane_lines(lanes: Sequence[Lane], log: Iterable[Sequence[Transition]]) -> Iterator[LaneLine]:
     """The log in the form of the export: each transition with its place in its lane and its value in the chain.
 
     Transitions that were added after the lanes were read are left out.
@@ -290,43 +289,9 @@ def lane_lines(lanes: Sequence[Lane], log: Iterable[Sequence[Transition]]) -> It
             if count >= counts.get(lane, 0):
                 continue
             ends[lane] = count + 1, extend(value, (each.hash,))
-            yield {
-                **transition_line(each),
-                "lane": lane,
-                "lane_seq": count + 1,
-                "lane_prev": value,
-                "lane_hash": ends[lane][1],
-            }
-
-
-def transition_line(t: Transition) -> Fields:
-    """A transition in the form of the export: all that its hash covers, so that it can be computed from the file.
-
-    `from` and `to` are the names of the format; times are RFC 3339, the text that is hashed (docs/decisions/0009). Its
-    hash is called `seal` here, and that of its record's transition before it `record_prev`; no field is called `hash`,
-    as older exports had the value of the lane under that name.
-    """
-    return {
-        "record_id": t.record_id,
-        "machine": t.machine,
-        "machine_version": t.machine_version,
-        "from": t.source,
-        "to": t.target,
-        "version": t.version,
-        "event_id": t.event_id,
-        "at": to_iso(t.at),
-        "actor": t.actor,
-        "authority": t.authority,
-        "epoch": t.epoch,
-        "attempt": t.attempt,
-        "trigger": t.trigger,
-        "seq": t.seq,
-        "metadata": t.metadata,
-        "record_hash": t.record_hash,
-        "record_prev": t.prev_hash,
-        "seal": t.hash,
-        **({} if t.salt is None else {"salt": t.salt}),
-    }
+            yield LaneLine.of(
+                each, lane=lane, lane_seq=count + 1, lane_prev=value, lane_hash=ends[lane][1]
+            )
 
 
 def record_line(r: Record) -> Fields:
@@ -339,11 +304,11 @@ def record_line(r: Record) -> Fields:
     return line
 
 
-def _write(path: Path, lines: Iterator[Fields], progress: Progress) -> int:
+def _write(path: Path, lines: Iterator[Mapping[str, Json] | LaneLine], progress: Progress) -> int:
     count = 0
     with path.open("wb") as file:
         for count, line in enumerate(lines, 1):
-            file.write(_encode(line) + b"\n")
+            file.write(encode_line(line) + b"\n")
             if count % CHUNK == 0:
                 progress(path.name, count)
     progress(path.name, count)

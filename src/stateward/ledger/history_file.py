@@ -1,13 +1,14 @@
-"""Checks the history that `stateward export history` writes: `transitions.jsonl`, with `anchor.json` beside it.
+"""The history as `stateward export history` writes it: a line of `transitions.jsonl`, and the check of the whole file.
 
 Each line is a transition as `core.chain` seals it: its seal is computed again, it must follow the transition before
 it of the same record, and be the next one of its lane (`core.lanes`). `anchor.json` says how long each lane is and how
 it ends; without it a cut of the file cannot be noticed, and that is a finding. A line must be, byte for byte, what the
-exporter writes for its values: then no change goes unnoticed, not even one of blanks. Reads only.
+exporter writes for its values: then no change goes unnoticed, not even one of blanks. The check reads only.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -18,7 +19,9 @@ from stateward.core.lanes import Lane, LaneRouter, extend
 from stateward.core.model import Fields, Transition, from_iso, to_iso
 from stateward.core.verify import LogCheck, check_link
 from stateward.ledger.history_checkpoint import lanes_root
-from stateward.ledger.view import Progress
+
+if TYPE_CHECKING:
+    from stateward.ledger.view import Progress
 
 ANCHOR_FILE = "anchor.json"
 LINE_BYTES_MAX = 128 << 20
@@ -29,11 +32,17 @@ FINDINGS_MAX = 1000
 FIRST_KEYS = (b'{"actor":', b'{"at":')
 """Keys are sorted: how a line begins, in this version and in an older one that had no actor."""
 
-_encode = msgspec.json.Encoder(order="deterministic").encode
+encode_line = msgspec.json.Encoder(order="sorted").encode
+"""Sorted keys: two exports of one history are the same bytes, and can be compared by their hashes."""
 
 
-class _TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A transition as the export writes it, with its seal and its place in its lane."""
+class TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A transition in the form of the export: all that its hash covers, so that it can be computed from the file.
+
+    `from` and `to` are the names of the format; times are RFC 3339, the text that is hashed (docs/decisions/0009). Its
+    hash is called `seal` here, and that of its record's transition before it `record_prev`; no field is called `hash`,
+    as older exports had the value of the lane under that name.
+    """
 
     record_id: str
     machine: str
@@ -53,21 +62,34 @@ class _TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     record_hash: str
     record_prev: str
     seal: str
+    salt: str | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, t: Transition, **place: int | str) -> Self:
+        """The line of a transition; `place` are the further fields of a subclass."""
+        fields: dict[str, Any] = {name: getattr(t, name) for name in _SAME}
+        salt = UNSET if t.salt is None else t.salt
+        fields |= {"at": to_iso(t.at), "record_prev": t.prev_hash, "seal": t.hash, "salt": salt}
+        return cls(**{**fields, **place})
+
+    def transition(self) -> Transition:
+        """The transition itself."""
+        fields: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
+        salt = None if self.salt is UNSET else self.salt
+        fields |= {"at": from_iso(self.at), "prev_hash": self.record_prev, "hash": self.seal}
+        return Transition(**fields, salt=salt)
+
+
+class LaneLine(TransitionLine, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The same with its place in its lane, and the values of the lane before and after it."""
+
     lane: int
     lane_seq: int
     lane_prev: str
     lane_hash: str
-    salt: str | UnsetType = UNSET
-
-    def transition(self) -> Transition:
-        """The transition itself."""
-        fields = {name: getattr(self, name) for name in _SAME}
-        own = {"at": from_iso(self.at), "prev_hash": self.record_prev, "hash": self.seal}
-        salt = None if self.salt is UNSET else self.salt
-        return Transition(**{**fields, **own, "salt": salt})
 
 
-class _OldTransitionLine(_TransitionLine, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _OldLaneLine(LaneLine, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The same as older versions wrote it, where `hash` was not that of the transition."""
 
     lane_prev: str = msgspec.field(name="prev_hash")
@@ -76,9 +98,8 @@ class _OldTransitionLine(_TransitionLine, frozen=True, kw_only=True, forbid_unkn
 
 _SAME = tuple(
     name
-    for name in _TransitionLine.__struct_fields__
-    if name
-    not in {"at", "record_prev", "seal", "lane", "lane_seq", "lane_prev", "lane_hash", "salt"}
+    for name in TransitionLine.__struct_fields__
+    if name not in {"at", "record_prev", "seal", "salt"}
 )
 
 
@@ -93,8 +114,8 @@ class _AnchorFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     root: str
 
 
-_decode = msgspec.json.Decoder(_TransitionLine).decode
-_decode_old = msgspec.json.Decoder(_OldTransitionLine).decode
+_decode = msgspec.json.Decoder(LaneLine).decode
+_decode_old = msgspec.json.Decoder(_OldLaneLine).decode
 
 
 def is_history(path: Path) -> bool:
@@ -108,7 +129,7 @@ def is_history(path: Path) -> bool:
 class HistoryFileCheck:
     """One pass over an exported history; `states` is where each record is at its end."""
 
-    def __init__(self, path: Path, progress: Progress) -> None:
+    def __init__(self, path: Path, progress: "Progress") -> None:
         self._path, self._progress = path, progress
         self.findings: list[Damage] = []
         self.root = ""
@@ -141,14 +162,14 @@ class HistoryFileCheck:
             sentence = f"{finding.where}: {finding.sentence}"
             self._report(f"the file and {ANCHOR_FILE} do not fit: {sentence}")
 
-    def _lines(self) -> Iterator[tuple[_TransitionLine, Transition]]:
+    def _lines(self) -> Iterator[tuple[LaneLine, Transition]]:
         """Each line with its transition, once it is certain that encoding the values gives these very bytes.
 
         The seal covers values, not their spelling: `1.0` for `1`, another order of keys or a second key of the same
         name would leave every hash as it is, and mean something else to another reader.
         """
         at = 0
-        decode: Callable[[bytes], _TransitionLine] = _decode
+        decode: Callable[[bytes], LaneLine] = _decode
         with self._path.open("rb") as file:
             while text := file.readline(LINE_BYTES_MAX):
                 if not at and b'"lane_hash":' not in text:
@@ -156,7 +177,7 @@ class HistoryFileCheck:
                 try:
                     line = decode(text)
                     found = line.transition()
-                    written = _encode(msgspec.to_builtins(line)) + b"\n", to_iso(found.at)
+                    written = encode_line(line) + b"\n", to_iso(found.at)
                 except (
                     msgspec.DecodeError, ValueError, OverflowError, OSError, RecursionError,
                 ) as error:  # fmt: skip
@@ -183,7 +204,7 @@ class HistoryFileCheck:
         except (msgspec.DecodeError, ValueError) as error:
             self._report(f"it cannot be read: {error}", file=ANCHOR_FILE)
             return None
-        if _encode(msgspec.to_builtins(found)) + b"\n" != text:
+        if encode_line(found) + b"\n" != text:
             self._report("it is not as the export wrote it", file=ANCHOR_FILE)
         lanes = [Lane(lane=each.lane, count=each.count, head=each.head) for each in found.lanes]
         self.root = lanes_root(lanes).hex()
@@ -203,7 +224,7 @@ class _Places:
         self._router = None if lanes is None else LaneRouter(lanes)
         self._ends: dict[int, tuple[int, str]] = {}
 
-    def is_next(self, line: _TransitionLine) -> bool:
+    def is_next(self, line: LaneLine) -> bool:
         """Whether the line follows the one before it in its lane."""
         count, value = self._ends.get(line.lane, (0, GENESIS))
         expected = count + 1, value, extend(value, (line.seal,))

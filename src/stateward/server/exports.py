@@ -13,7 +13,7 @@ from litestar.response import Stream
 
 from stateward.app import App
 from stateward.core.model import Transition
-from stateward.engine.history import transition_line
+from stateward.ledger.history_file import TransitionLine
 from stateward.server.audit import note
 from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.server.service import Service
@@ -62,7 +62,7 @@ async def history_lines(
     while True:
         found = await service.broad.ask(partial(_transitions, after=after, record_id=record_id))
         shown = [each for each in found if caller.covers(each.machine)]
-        yield b"".join(msgspec.json.encode(transition_line(each)) + b"\n" for each in shown)
+        yield b"".join(msgspec.json.encode(TransitionLine.of(each)) + b"\n" for each in shown)
         if record_id or len(found) < PAGE_MAX:
             return
         after = found[-1].seq

@@ -19,6 +19,7 @@ from stateward.core.lanes import Lane, extend, lane_of
 from stateward.core.model import SECOND, Transition
 from stateward.engine.history import anchor_line, lane_lines
 from stateward.ledger import Ledger, LedgerState
+from stateward.ledger.history_file import encode_line
 from stateward.testing.builders import ADA, NOW, a_record
 from tests.ledger.builders import DAY_S, Clock, QuickDisk, in_layers, moves
 
@@ -161,7 +162,7 @@ def a_history(folder: Path) -> Path:
         Lane(lane=number, count=len(own), head=extend(GENESIS, own))
         for number, own in enumerate(hashes)
     ]
-    lines = [as_json(line) + b"\n" for line in lane_lines(lanes, [log])]
+    lines = [encode_line(line) + b"\n" for line in lane_lines(lanes, [log])]
     history = folder / "history" / "transitions.jsonl"
     history.parent.mkdir(parents=True)
     history.write_bytes(b"".join(lines))
