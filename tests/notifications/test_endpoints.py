@@ -1,5 +1,7 @@
 """Endpoints: what each chose, how they come, go and are disabled, and what is refused."""
 
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
@@ -7,10 +9,13 @@ import pytest
 
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.notifications.endpoints import Endpoints
+from stateward.notifications.outbox import Outbox
 from tests.apps import Maker, on_each_store
 from tests.notifications.conftest import LOOPBACK, ManualClock, deliver
 from tests.notifications.deliveries import SLOWLY, opened
 from tests.notifications.receivers import Answer, receiving
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize(
@@ -195,3 +200,52 @@ def test_an_endpoint_that_is_removed_meanwhile_is_no_trouble(app: App) -> None:
             node.run(until_idle=True)
 
     assert app.notifications.deliveries() == []
+
+
+def remove(app: App, webhook_id: str) -> None:
+    app.notifications.remove(webhook_id, actor="person:ann")
+
+
+def add(app: App, webhook_id: str) -> None:
+    url = app.notifications.webhook(webhook_id).url
+    app.notifications.add(f"{url}other", events=["*"], actor="person:ann")
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+@pytest.mark.parametrize(
+    ("act", "where"), [(remove, (Endpoints, "disable")), (add, (Outbox, "mark_dead"))]
+)
+def test_who_changes_endpoints_while_one_is_found_gone_waits_and_goes_on(
+    make_app: Maker,
+    monkeypatch: pytest.MonkeyPatch,
+    act: Callable[[App, str], None],
+    where: tuple[type, str],
+) -> None:
+    # Each holds what the other wants next, unless both begin with the same lock.
+    app, other, watching = make_app(), make_app(), make_app()
+    acting: list[Future[None]] = []
+    original = getattr(*where)
+
+    def is_held_up() -> bool:
+        ((count,),) = watching.database.rows(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            " AND datname = current_database()"
+        )
+        return bool(count) or acting[0].done()
+
+    def interrupted(own: object, webhook_id: str, *rest: object, **named: object) -> object:
+        acting.append(pool.submit(act, other, webhook_id))
+        wait_until(is_held_up)
+        return original(own, webhook_id, *rest, **named)
+
+    with ThreadPoolExecutor(1) as pool, receiving(410) as receiver:
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        opened(app, 3)
+        monkeypatch.setattr(*where, interrupted)
+
+        deliver(app)
+
+        acting[0].result(120)
+    left = {each.id: each.is_enabled for each in app.notifications.webhooks()}
+    assert left.get(webhook.id) is (None if act is remove else False)
+    assert app.admin.verify().is_sound

@@ -2,6 +2,9 @@
 
 An endpoint receives what happens after it was added. Its secret is stored sealed, and opened for each attempt that it
 signs; only the operations that make one return it. This module decides nothing about deliveries.
+
+Locks are taken in one order: the cursor of the notifier, the seals (`storage.row_seals`), deliveries, endpoints. Who
+changes several of these at once begins with the cursor, which the notifier holds while it settles and sends.
 """
 
 from base64 import b32hexencode
@@ -100,6 +103,14 @@ def last_sequence(database: Database) -> int:
     return log_end(database)
 
 
+def lock_cursor(database: Database) -> int:
+    """The last transition that was processed; no one else moves it, or comes to deliveries, in this transaction."""
+    ((seq,),) = database.rows(
+        f"SELECT seq FROM followers WHERE name = :name{database.for_update}", name=FOLLOWER
+    )
+    return int(seq or 0)
+
+
 class Endpoints:
     """The table of endpoints."""
 
@@ -178,12 +189,8 @@ class Endpoints:
                 f"name 1 to {EVENTS_MAX} events, such as invoices.completed or invoices.*"
             )
         with self._database.transaction():
-            # The notifier locks the same row while it reads transitions, so that it cannot pass `since` before
-            # this endpoint is committed and visible to it.
-            self._database.rows(
-                f"SELECT seq FROM followers WHERE name = :name{self._database.for_update}",
-                name=FOLLOWER,
-            )
+            # So that the notifier cannot pass `since` before this endpoint is committed and visible to it.
+            lock_cursor(self._database)
             if len(self.all()) >= WEBHOOKS_MAX:
                 raise InvalidRequest(f"there are {WEBHOOKS_MAX} webhooks already; remove some")
             webhook = Webhook(
@@ -210,11 +217,13 @@ class Endpoints:
 
     def remove(self, webhook_id: str, *, now: Micros) -> None:
         """Delete an endpoint with its deliveries."""
-        with self._seal_change(webhook_id, now=now):
-            self.get(webhook_id)
-            for table in ("delivery_attempts", "deliveries"):
-                self._database.run(f"DELETE FROM {table} WHERE webhook_id = :id", id=webhook_id)
-            self._database.run("DELETE FROM webhooks WHERE id = :id", id=webhook_id)
+        with self._database.transaction():
+            lock_cursor(self._database)
+            with self._seal_change(webhook_id, now=now):
+                self.get(webhook_id)
+                for table in ("delivery_attempts", "deliveries"):
+                    self._database.run(f"DELETE FROM {table} WHERE webhook_id = :id", id=webhook_id)
+                self._database.run("DELETE FROM webhooks WHERE id = :id", id=webhook_id)
 
     def rotate(self, webhook_id: str, *, secret: str, old_until: Micros, now: Micros) -> Webhook:
         """Give an endpoint a new secret; until `old_until` the previous one signs as well."""
@@ -270,6 +279,7 @@ class Endpoints:
         """Apply the endpoints of the settings; those that they no longer name are disabled."""
         wanted = {each.id: each for each in configured}
         with self._database.transaction():
+            lock_cursor(self._database)
             known = {each.id: each for each in self.all() if each.origin == FROM_SETTINGS}
             for webhook_id, each in wanted.items():
                 if webhook_id in known:

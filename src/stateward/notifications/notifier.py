@@ -30,6 +30,7 @@ from stateward.storage.counters import (
     Counters,
 )
 from stateward.storage.database import Database
+from stateward.storage.row_seals import lock_seals
 from stateward.telemetry import Log
 from stateward.telemetry.tracing import Spans, TracedAttempt
 
@@ -232,6 +233,12 @@ class Notifier:
         deliveries: list[tuple[Delivery, Webhook]] = []
         emails: list[Sequence[Alert]] = []
         with self._database.transaction():
+            # First, and then the seals, as in every change of an endpoint: see `notifications.endpoints`.
+            self._outbox.cursor()
+            if any(
+                isinstance(each, FinishedAttempt) and each.response.is_gone for each in finished
+            ):
+                lock_seals(self._database)
             self._settle(finished, now=now)
             count, traced = self._read_history(now=now)
             if not self._is_draining:

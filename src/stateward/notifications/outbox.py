@@ -29,7 +29,7 @@ from stateward.notifications.deliveries import (
     delivery_of,
     delivery_row,
 )
-from stateward.notifications.endpoints import FOLLOWER, Webhook
+from stateward.notifications.endpoints import FOLLOWER, Webhook, lock_cursor
 from stateward.notifications.messages import (
     ERASED,
     FLAGGED,
@@ -75,12 +75,8 @@ class Outbox:
     # From the history to deliveries
 
     def cursor(self) -> int:
-        """The last transition that was processed; inside a transaction it is locked for other notifiers."""
-        ((seq,),) = self._database.rows(
-            f"SELECT seq FROM followers WHERE name = :name{self._database.for_update}",
-            name=FOLLOWER,
-        )
-        return int(seq or 0)
+        """The last transition that was processed; inside a transaction it is locked for others."""
+        return lock_cursor(self._database)
 
     def move_cursor(self, seq: int) -> None:
         """All transitions up to this one have been processed."""
@@ -343,13 +339,15 @@ class Outbox:
             " AND due_at IS NULL AND webhook_id IN (SELECT id FROM webhooks WHERE is_enabled = :yes)"
             f" ORDER BY created_at LIMIT {REPLAY_MAX}"
         )
-        return self._database.run(
-            "UPDATE deliveries SET state = 'pending', due_at = :now, tries = 0, ended_at = NULL"
-            f" WHERE (webhook_id, message_id) IN ({chosen})",
-            **params,
-            now=now,
-            yes=True,
-        )
+        with self._database.transaction():
+            self.cursor()
+            return self._database.run(
+                "UPDATE deliveries SET state = 'pending', due_at = :now, tries = 0, ended_at = NULL"
+                f" WHERE (webhook_id, message_id) IN ({chosen})",
+                **params,
+                now=now,
+                yes=True,
+            )
 
     def prune(self, *, before: Micros, limit: int = PRUNE_MAX) -> int:
         """Delete deliveries that ended before then; how many."""

@@ -189,6 +189,7 @@ class NotificationService:
     def disable(self, webhook_id: str, *, actor: str, reason: str) -> Webhook:
         """Send nothing to an endpoint for now; what is pending becomes dead letters, which can be replayed."""
         with self._database.transaction():
+            self._outbox.cursor()
             self._endpoints.get(webhook_id)
             self._endpoints.disable(webhook_id, reason, now=self._clock())
             self._outbox.mark_dead(webhook_id, reason, now=self._clock())
