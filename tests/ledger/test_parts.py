@@ -96,6 +96,10 @@ def test_every_line_can_be_proved_and_no_other(tmp_path: Path) -> None:
             assert not verify_proof(proof, late)
             assert not verify_proof(msgspec.structs.replace(proof, line=proof.line + " "), early)
             assert not verify_proof(msgspec.structs.replace(proof, seq=proof.seq % 18 + 1), early)
+            assert not verify_proof(msgspec.structs.replace(proof, line="\ud800"), early)
+            for text in ("x", "é", "", proof.path[0] + "\n"):
+                path = (text, *proof.path[1:])
+                assert not verify_proof(msgspec.structs.replace(proof, path=path), early)
         assert verify_proof(ledger.prove(19), late)
         assert ledger.verify(checkpoint=early).is_sound
         with pytest.raises(InvalidRequest):

@@ -279,11 +279,14 @@ def proof_root(proof: InclusionProof) -> bytes | None:
     if not 1 <= proof.seq <= proof.size:
         return None
     stretches = _siblings(proof.seq - 1, proof.size)
-    if len(stretches) != len(proof.path):
+    try:
+        others = [base64.b64decode(text, validate=True) for text in proof.path]
+        hashed = leaf_hash(proof.line.encode())
+    except ValueError:
         return None
-    hashed = leaf_hash(proof.line.encode())
-    for (start, _), text in zip(stretches, proof.path, strict=True):
-        other = base64.b64decode(text)
+    if len(stretches) != len(others) or any(len(other) != HASH_BYTES for other in others):
+        return None
+    for (start, _), other in zip(stretches, others, strict=True):
         is_left = start <= proof.seq - 1
         hashed = node_hash(other, hashed) if is_left else node_hash(hashed, other)
     return hashed
