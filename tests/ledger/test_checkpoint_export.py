@@ -93,6 +93,7 @@ def test_posts_are_signed_as_standard_webhooks_says(tmp_path: Path) -> None:
         ("http://", "is no address"),
         ("https://user:secret@example.org/", "without credentials"),
         ("http://example.org:99999999/", "is no address"),
+        ("http://example.org:0/", "is no address"),
         ("ftp://example.org/x", "name a folder, or an http"),
         ("", "name a folder"),
         ("{ledger}/inside", "is inside the ledger"),

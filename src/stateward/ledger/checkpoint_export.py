@@ -12,11 +12,11 @@ from collections.abc import Callable
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from stateward import http_client
 from stateward.core.errors import InvalidRequest
 from stateward.core.webhook_signing import signed_headers
+from stateward.definition.section import PLAIN_ADDRESS, is_plain_address
 from stateward.ledger.checkpoints import parse_checkpoint
 from stateward.ledger.disk import Disk, wall_clock, write_atomically
 
@@ -81,15 +81,9 @@ def is_address(destination: str) -> bool:
 def check_destination(destination: str, ledger: Path) -> None:
     """Refuse what cannot be a destination, or proves nothing because it is the ledger itself."""
     if is_address(destination):
-        try:
-            parts = urlsplit(destination)
-            is_valid = bool(parts.hostname) and (parts.port or 1) > 0 and "@" not in parts.netloc
-        except ValueError:
-            is_valid = False
-        if not is_valid:
+        if not is_plain_address(destination):
             raise InvalidRequest(
-                f"{destination!r:.200} is no address to post to: it is http or https, with a host and without "
-                "credentials"
+                f"{destination!r:.200} is no address to post to: it is {PLAIN_ADDRESS}"
             )
     elif not destination or "://" in destination or "\x00" in destination:
         raise InvalidRequest(
