@@ -142,7 +142,7 @@ def opened_s(path: Path) -> float:
         start = time.process_time()
         snapshot = Snapshot(path)
         taken.append(time.process_time() - start)
-        snapshot.close()
+        del snapshot
     return median(taken)
 
 
@@ -156,7 +156,7 @@ def cold_answer_s(path: Path, documents: int) -> float:
         snapshot = Snapshot(path)
         snapshot.get(key)
         taken.append(time.perf_counter() - start)
-        snapshot.close()
+        del snapshot
     return median(taken)
 
 
@@ -213,7 +213,6 @@ def verify_bytes_per_s(path: Path) -> float:
     """Reading a snapshot against its root."""
     snapshot = Snapshot(path)
     taken = cpu_s(snapshot.verify, 3)
-    snapshot.close()
     return path.stat().st_size / taken
 
 

@@ -118,12 +118,6 @@ class Layers:
             if layer is not None and not layer.has_index:
                 layer.write_index(disk)
 
-    def close(self) -> None:
-        """Release the memory maps."""
-        for layer in (self.top, self.below):
-            if layer is not None:
-                layer.close()
-
 
 def overlaid(lower: SnapshotLines, upper: SnapshotLines) -> SnapshotLines:
     """Both, in the order of their ids; of a document that both have, the upper line."""

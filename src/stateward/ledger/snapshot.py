@@ -437,13 +437,6 @@ class Snapshot:
         write_atomically(disk, path, bytes(self._index), durable=False)
         self.has_index = True
 
-    def close(self) -> None:
-        """Release the memory maps."""
-        self._nodes.clear()
-        self._text.close()
-        if isinstance(self._index, mmap.mmap):
-            self._index.close()
-
 
 class SnapshotIndexBuilder:
     """Gathers, block by block, what the index of a snapshot holds."""
