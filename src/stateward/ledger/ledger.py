@@ -237,8 +237,7 @@ class Ledger(LedgerQueries):
             )
         writer = self._require_writer()
         last = writer.append(entries)
-        if self._view.active.end >= self._delta_bytes_max:
-            compaction.rotate(writer)
+        self._rotate_if_large(writer)
         return last
 
     def _rotate_if_large(self, writer: LedgerWriter) -> None:
