@@ -31,12 +31,11 @@ from stateward.engine.registry import register
 from stateward.engine.relay import Relay, RelayConfig
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.scheduler import Scheduler
-from stateward.engine.sent_work import RELAY
 from stateward.storage.outputs import Outputs
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store
 from stateward.telemetry import Log
-from stateward.transport import Bus, WorkerInfo
+from stateward.transport import RELAY, Bus, WorkerInfo
 from stateward.transport.channel import Channel, Received
 from stateward.transport.engine import Delivery, Parcel
 from stateward.transport.memory import MemoryBroker, MemoryEngine

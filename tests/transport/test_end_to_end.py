@@ -1,6 +1,7 @@
 """Documents end over a transport where they end over the database, whatever happens to workers and streams."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from stateward.app import App
 from stateward.app.artifacts import SWEEP_AGE_S, sweep_artifacts
 from stateward.app.doctor import checks
 from stateward.core.errors import DeclarationError
+from stateward.server.health import _checks as ready_checks
 from stateward.storage.store import Store
 from stateward.transport.messages import (
     RESULT,
@@ -404,8 +406,29 @@ def test_doctor_says_what_is_behind_the_transport(scene: Scene, impostor: Impost
     (check,) = [each for each in checks(scene.app) if each.name == "transport"]
 
     assert not check.is_well
-    assert "1 workers behind it" in check.sentence
-    assert "1 dead letters" in check.sentence
+    assert "workers behind it: 1, " in check.sentence
+    assert "dead letters: 1: Expected `str`" in check.sentence
+
+
+def test_a_coordinator_without_workers_behind_the_transport_counts_as_no_worker(
+    scene: Scene, impostor: Impostor
+) -> None:
+    app = scene.app
+    app.submit(STATEMENT)
+    scene.until(lambda: any(each.is_relay for each in app.bus.workers()))
+
+    def said() -> list[object]:
+        (doctor,) = [each for each in checks(app) if each.name == "workers"]
+        (ready,) = [each for each in ready_checks(app) if each.name == "workers"]
+        (gauge,) = re.findall(r"^stateward_workers (\d+)", app.monitor.text(), re.MULTILINE)
+        return [doctor.sentence, doctor.is_well, ready.is_well, gauge, app.records.has_worker()]
+
+    alone = said()
+    impostor.announce()
+    scene.until(lambda: any(each.via for each in app.bus.workers()))
+
+    assert alone == ["0 alive", False, False, "0", False]
+    assert said() == ["1 alive", True, True, "1", True]
 
 
 def test_doctor_says_that_the_broker_does_not_answer(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def _artifacts_check(app: App) -> Check:
 
 def _worker_check(app: App) -> Check:
     """A person's own installation may be idle: commands do the work themselves. A service must have a worker."""
-    workers = app.bus.workers()
+    workers = [worker for worker in app.bus.workers() if not worker.is_relay]
     alive = [worker for worker in workers if is_alive(worker)]
     is_idle = app.settings.profile == "personal" and not _has_work(app)
     lost = f", {len(workers) - len(alive)} lost" if len(alive) < len(workers) else ""
@@ -265,7 +265,7 @@ def _transport_check(app: App) -> Check:
     return Check(
         name="transport",
         is_well=not dead,
-        sentence=f"{place}: {workers} workers behind it, {waiting} results wait, {len(dead)} dead letters"
+        sentence=f"{place}: workers behind it: {workers}, results that wait: {waiting}, dead letters: {len(dead)}"
         + (f": {newest}" if newest else ""),
         advice="a worker sent what could not be used: see its version and its settings"
         if dead

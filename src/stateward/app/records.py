@@ -303,7 +303,10 @@ class Records:
 
     def has_worker(self) -> bool:
         """Whether a worker is alive that accepts work, here or on another machine."""
-        return any(is_alive(each) and not each.is_draining for each in self._bus.workers())
+        return any(
+            is_alive(each) and not (each.is_draining or each.is_relay)
+            for each in self._bus.workers()
+        )
 
 
 def unknown_record(record_id: str) -> UnknownName:

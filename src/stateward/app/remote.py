@@ -57,8 +57,8 @@ def build_relay(
     from stateward.engine.admission import Admission
     from stateward.engine.relay import Relay, RelayConfig
     from stateward.engine.remote_results import ResultChecker
-    from stateward.engine.sent_work import RELAY
     from stateward.storage.audit import AuditLog
+    from stateward.transport import RELAY
 
     own, log = settings.transport, telemetry.log("transport")
     pid = os.getpid()

@@ -135,7 +135,7 @@ def look(app: App, caller: Caller) -> Board:
         newest=[row_of(app, found[each]) for each in ids if each in found],
         now=app.clock(),
         activity_since=since,
-        workers=sum(not each.is_draining for each in app.bus.workers()),
+        workers=sum(not (each.is_draining or each.is_relay) for each in app.bus.workers()),
     )
 
 

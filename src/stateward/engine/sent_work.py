@@ -11,8 +11,6 @@ import msgspec
 from stateward.core.model import Work
 from stateward.transport import VIA_TRANSPORT, WorkerInfo
 
-RELAY = "relay-"
-
 Attempt = tuple[str, int]
 
 
@@ -74,7 +72,7 @@ def window(workers: Sequence[WorkerInfo]) -> tuple[int, int]:
     It is what the workers behind the transport announce, shared among all relays; where jobs are quick they announce
     more than they can run at once. No more than that is sent: the timeout of a stage counts while its work waits.
     """
-    relays = max(1, sum(each.id.startswith(RELAY) for each in workers))
+    relays = max(1, sum(each.is_relay for each in workers))
     able = [each for each in workers if each.via == VIA_TRANSPORT and not each.is_draining]
     slots = sum(each.slots for each in able)
     inline = sum(each.inline_slots for each in able)

@@ -30,6 +30,7 @@ from stateward.storage.last_backup import last_backup
 from stateward.storage.search import FLAGGED
 from stateward.telemetry import metrics
 from stateward.telemetry.metrics import Family, Histogram, Metric
+from stateward.transport import RELAY
 
 FEED = "feed"  # the name of its cursor, as `notifications.feed` writes it
 STUCK_MAX = 1_000_000  # that are counted: an alert needs no more
@@ -171,7 +172,7 @@ class Monitor:
 
     def _of_service(self) -> Iterator[Family]:
         for metric, table in (
-            (metrics.WORKERS, "workers"),
+            (metrics.WORKERS, f"workers WHERE id NOT LIKE '{RELAY}%'"),
             (metrics.WORK_RUNNING, "work"),
             (metrics.EVENTS, "events"),
         ):

@@ -33,6 +33,7 @@ RETURNED = "-"
 NO_WORKER = (UNASSIGNED, RETURNED)
 # Of workers that have no database: a relay gives them work, not the coordinator.
 VIA_TRANSPORT = "transport"
+RELAY = "relay-"  # how the names of relays begin
 # All of them are read for each dispatch; heartbeats as rows are not meant for more.
 WORKERS_MAX = 10_000
 
@@ -104,6 +105,11 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     seen_at: Micros
     is_draining: bool = False
     via: str = ""
+
+    @property
+    def is_relay(self) -> bool:
+        """Whether it runs nothing itself: it stands for the workers behind a transport, whose rows are beside it."""
+        return self.id.startswith(RELAY)
 
 
 class InboxEvent(msgspec.Struct, frozen=True, kw_only=True):
