@@ -5,11 +5,13 @@ import json
 import re
 import socket
 import ssl
+import time
 from binascii import crc_hqx
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -32,6 +34,8 @@ from stateward.transport.nats_wire import NatsWire
 from tests.notifications.certificates import Authority
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "workers-without-a-database.md"
+PATIENCE_S = 60.0
+T = TypeVar("T")
 OPERATOR, ACCOUNT, USER = 14 << 3, 0, 20 << 3  # the letters O, A and U
 UNLIMITED = {
     "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": True, "conn": -1, "leaf": -1,
@@ -294,3 +298,54 @@ def test_tls_is_asked_for_by_a_file_or_a_flag_that_is_set() -> None:
 
 def test_every_option_of_a_nats_url_says_what_to_write() -> None:
     assert tuple(FORMS) == NatsUrl.__struct_fields__[4:]
+
+
+@pytest.mark.long  # three servers elect who leads, twice
+def test_a_cluster_over_tls_goes_on_with_two_of_three_servers(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    chain, secret = authority.certify("localhost")
+    tls = f'tls {{ cert_file: "{chain}", key_file: "{secret}", ca_file: "{authority.file}" }}'
+    routes = [free_port() for _ in range(3)]
+    known = ", ".join(f"nats://localhost:{each}" for each in routes)
+
+    def config(number: int) -> str:
+        return (
+            f"server_name: s{number}\nhost: 127.0.0.1\njetstream: enabled\n{tls}\n"
+            f"cluster {{ name: c, listen: 127.0.0.1:{routes[number]}, routes: [{known}], {tls} }}"
+        )
+
+    with ExitStack() as stack:
+        brokers = [stack.enter_context(server(tmp_path, config(number))) for number in range(3)]
+        # The first alone is named: of the others the cluster tells.
+        url = f"tls://localhost:{brokers[0].port}?tlsca={authority.file}&replicas=3"
+        engine = connect(url, consumer="one", lease_s=15.0)
+        stack.callback(engine.close)
+        patiently(lambda: engine.publish("p.test.s", [Parcel("", b"before")]))
+        first = patiently(lambda: engine.receive(["p.test.s"], limit=1, wait_s=0.5))
+        engine.ack(first)
+        patiently(lambda: engine.publish("p.test.s", [Parcel("", b"kept")]))
+
+        brokers[0].kill()
+        patiently(lambda: engine.publish("p.test.s", [Parcel("", b"after")]))
+        bodies: set[bytes] = set()
+        while bodies != {b"kept", b"after"}:
+            found = patiently(lambda: engine.receive(["p.test.s"], limit=2, wait_s=0.5))
+            engine.ack(found)
+            bodies |= {each.body for each in found}
+
+    assert [each.body for each in first] == [b"before"]
+
+
+def patiently(ask: Callable[[], T]) -> T:
+    """Ask until there is an answer, as all who use an engine do; not for ever."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            found = ask()
+        except TransportUnreachable:
+            if time.monotonic() > until:
+                raise
+        else:
+            if found != [] or time.monotonic() > until:
+                return found
+        time.sleep(0.05)
