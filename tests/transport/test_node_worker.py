@@ -27,6 +27,10 @@ def test_a_worker_in_another_language_does_a_stage_and_signs_with_a_credential(
         try:
             with running(url, "node"):
                 assert counted(scene, b"three small words") == (3, "node-")
+                large = scene.app.submit(b"word " * 1000, machine="letters").record
+                assert scene.finish(large.id) == "error"  # and not: no words
+                (attempt,) = scene.app.outputs.attempts(large.id)
+                assert attempt.error_code == "DOCUMENT_NOT_SENT"
             _, credential = scene.app.admin.new_worker_key("abroad", stages=["letters.count"])
             file = tmp_path / "credential.json"
             file.write_bytes(msgspec.json.encode(credential))
@@ -34,6 +38,10 @@ def test_a_worker_in_another_language_does_a_stage_and_signs_with_a_credential(
                 assert counted(scene, "zwei W\u00f6rter".encode()) == (2, "abroad/node-")
         finally:
             scene.close()
+
+
+def test_the_worker_in_another_language_has_no_more_than_sixty_lines() -> None:
+    assert len((EXAMPLE / "worker.mjs").read_text("utf-8").splitlines()) <= 60
 
 
 @contextmanager
