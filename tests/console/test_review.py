@@ -2,16 +2,20 @@
 
 import re
 from itertools import count
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
+from stateward.console import console
 from stateward.console.review import fields_of, flat, marks_of, row_marks
 from stateward.core.model import Fields
 from stateward.definition.display import ItemView
 from stateward.engine.answers import DecisionRequest
 from tests.console.conftest import UNDO_S
 from tests.console.scene import Scene, contract_pdf, contract_text
+from tests.server.api_client import serving, settings_at
 from tests.waiting import wait_until
 
 POOR = b"Stromliefervertrag\n\nAnbieter: Stadtwerke Musterhausen AG\nVertragsbeginn: 01.04.2026\nKunde: "
@@ -143,6 +147,27 @@ def test_a_decision_can_be_undone_after_the_page_was_loaded_again(
 
     expect(page.locator("article")).to_have_attribute("data-record", record_id)
     assert service.app.reviews.task(record_id).pending is None
+
+
+@pytest.mark.parametrize(("claim_s", "renew_ms"), [(900.0, "60000"), (30.0, "10000")])
+def test_a_claim_is_renewed_before_it_ends(tmp_path: Path, claim_s: float, renew_ms: str) -> None:
+    settings = settings_at(tmp_path)
+    settings = replace(settings, reviews=replace(settings.reviews, claim_seconds=claim_s))
+    with serving(settings, extra_routes=console()) as api:
+        text = api.get("/console/review").text
+
+    assert re.findall(r'data-renew-ms="(\d+)"', text) == [renew_ms]
+
+
+@pytest.mark.long
+def test_a_claim_is_renewed_while_its_page_is_open(service: Scene, page: Page) -> None:
+    page.clock.install()
+    (record_id,) = waiting(service, "renewed.txt")
+    page.goto(service.page("/review"))
+    expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
+
+    with page.expect_request(lambda asked: asked.url.endswith(f"/reviews/{record_id}/claim")):
+        page.clock.run_for(60_000)
 
 
 @pytest.mark.long

@@ -31,6 +31,9 @@ from stateward.server.auth import (
 from stateward.server.parameters import DAYS_DEFAULT
 from stateward.server.reviews import statistics_for
 
+# A claim is renewed while its page is looked at: often enough that one renewal may fail.
+CLAIM_RENEWALS = 3
+RENEW_S_MAX = 60.0
 QUEUE_MAX = 100
 ROWS_MAX = 500
 STATISTICS_DAYS = ("7", "30", "90", "365")
@@ -127,6 +130,7 @@ async def _page(
         "groups": sorted(own.groups),
         "codes": codes,
         "link_hours": f"{own.link_hours:g}",
+        "renew_ms": round(min(RENEW_S_MAX, own.claim_seconds / CLAIM_RENEWALS) * 1000),
     }
     return await page(request, "review.html", facts, here="review")
 

@@ -5,7 +5,6 @@ import { open, point as pointAt } from "./viewer.mjs";
 
 const { base, csrf, toast, tellAll, shortcut, labelKeys } = window.stateward;
 const SETTLE_MS = 1_000;
-const RENEW_MS = 60_000;
 const work = document.getElementById("work");
 const isAllowed = work.dataset.may === "yes";
 const isAlone = work.dataset.alone === "yes"; // opened by a link: there is this review and no other
@@ -68,7 +67,7 @@ async function claim(id) {
   work.dataset.claimed = id;
   return id;
 }
-setInterval(() => { if (!document.hidden && present && !skipped.has(present.id) && isClaimed()) claiming = claim(present.id); }, RENEW_MS);
+setInterval(() => { if (!document.hidden && present && !skipped.has(present.id) && isClaimed()) claiming = claim(present.id); }, Number(work.dataset.renewMs));
 
 async function go(id, { isBack = false } = {}) {
   const left = present?.id;
