@@ -5,7 +5,9 @@ import zipfile
 import zlib
 from base64 import a85encode
 from collections.abc import Callable, Iterable
+from html import escape
 from pathlib import Path
+from quopri import encodestring
 from typing import TypeAlias
 
 import pytest
@@ -44,6 +46,33 @@ PAPER: list[Block] = [
     Heading("On contracts"),
     Lines(["Abstract", "We study this agreement and its effective date."]),
 ]
+
+
+def an_rtf(blocks: Iterable[Block]) -> bytes:
+    text = "".join(
+        letter if letter.isascii() else f"\\'{letter.encode('cp1252').hex()}"
+        for letter in plain(blocks).decode()
+    )
+    return (
+        b"{\\rtf1\\ansi{\\fonttbl{\\f0 Arial;}}\\f0 "
+        + text.replace("\n", "\\par\n").encode()
+        + b"}"
+    )
+
+
+def an_odt(blocks: Iterable[Block]) -> bytes:
+    made = io.BytesIO()
+    lines = escape(plain(blocks).decode()).split("\n")
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("content.xml", "".join(f"<text:p>{line}</text:p>" for line in lines))
+    return made.getvalue()
+
+
+def a_mail(blocks: Iterable[Block]) -> bytes:
+    return b"MIME-Version: 1.0\nContent-Transfer-Encoding: quoted-printable\n\n" + encodestring(
+        plain(blocks)
+    )
 
 
 def seen(path: Path, data: bytes) -> Detected | None:
@@ -88,6 +117,87 @@ def test_what_names_contracts_in_passing_is_none(
 )
 def test_what_cannot_be_read_is_none(tmp_path: Path, data: bytes) -> None:
     assert seen(tmp_path / "a", data) is None
+
+
+# As they are written, of every kind and in both languages; none has the words of the templates above.
+CONTRACTS = {
+    "employment": "Dienstvertrag\n"
+    "Zwischen\n"
+    "Nordlicht gGmbH, Kiel (Auftraggeberin)\n"
+    "und\n"
+    "Jonas Wiegand, Kiel (Auftragnehmer)\n"
+    "§ 3 Vertragsdauer\n"
+    "Der Vertrag beginnt am 01.01.2025 und wird für die Dauer von 24 Monaten geschlossen.",
+    "lease": "Mietvertrag über Gewerberäume\n"
+    "Vermieter: Hanse Grund GmbH\n"
+    "Mieter: Alsterwerk GmbH\n"
+    "Es gilt deutsches Recht.",
+    "policy": "Frau Annika Lorenz\n"
+    "Hausratversicherung\n"
+    "Beginn 01.05.2025 Ablauf 30.04.2026\n"
+    "Summe 70.000 EUR Selbstbehalt 300 EUR\n"
+    "Beitrag/Monat 9,84 EUR",
+    "mobile": "Vertragsübersicht\n"
+    "Tarif Flat M\n"
+    "Laufzeit 01.02.2025 - 31.01.2027 (24 Monate)\n"
+    "Inklusivvolumen 10 GB/Monat\n"
+    "Preis 26,99 EUR/Monat\n"
+    "Kündigungsfrist 1 Monat",
+    "deed": "Confidentiality Deed\n"
+    "Date: 6 February 2023\n"
+    "Parties\n"
+    "Wattle Pty Ltd (Discloser)\n"
+    "This deed is governed by the laws of Western Australia.\n"
+    "SIGNED for and on behalf of Wattle Pty Ltd",
+    "letter": "Thank you for choosing British Gas. "
+    "Your electricity will be supplied on the Fix tariff from 1 October 2025 until 30 September 2026. "
+    "Your monthly payment by Direct Debit is 113.00. "
+    "To end the contract please give us 28 days' notice.",
+    "order": "Verizon Wireless - Customer Agreement Summary\n"
+    "Plan name: Welcome\n"
+    "Monthly charge: $20.99\n"
+    "Agreement start: January 1, 2026\n"
+    "Agreement end: December 31, 2027\n"
+    "Cancellation notice: 30 days",
+    "motor": "Motor Insurance Certificate and Schedule\n"
+    "Policy type: Car insurance\n"
+    "Expiry date: 31 July 2026\n"
+    "Total excess: 350\n"
+    "Monthly instalment: 43.99",
+}
+OTHERS = {
+    "pay slip": "Pay slip\n"
+    "Employer: Acme\n"
+    "Employee: Jo\n"
+    "Start date 01.01.2025 End date 31.01.2025\n"
+    "Policy number 1, contract term",
+    "bookings": "Buchungstag;Text;Betrag\n"
+    "01.02.2025;Hausratversicherung Beitrag 9,84 Vertragsnummer 12 Laufzeit 12 Monate;-9,84",
+    "laboratory": "Insurance policy number 4, contract term, written notice\n"
+    "Haemoglobin 14 g/dl, reference interval 12-16",
+    "advice": "Before you sign a contract, read it. A tenancy agreement should be short.",
+}
+
+
+@pytest.mark.parametrize("text", CONTRACTS.values(), ids=CONTRACTS)
+@pytest.mark.parametrize(
+    "write", [pdf, docx, plain, an_rtf, an_odt, a_mail], ids=lambda each: each.__name__
+)
+def test_a_contract_in_words_of_its_own_is_detected_in_every_format(
+    tmp_path: Path, text: str, write: Write
+) -> None:
+    found = seen(tmp_path / "a", write([Lines(text.split("\n"))]))
+
+    assert found is not None
+    assert found.confidence > 70
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("write", [pdf, plain, an_rtf], ids=lambda each: each.__name__)
+def test_another_document_with_words_of_contracts_is_none(
+    tmp_path: Path, text: str, write: Write
+) -> None:
+    assert seen(tmp_path / "a", write([Lines(text.split("\n"))])) is None
 
 
 def test_only_the_start_of_an_entry_is_inflated(tmp_path: Path) -> None:

@@ -59,6 +59,12 @@ REFUSED = {
     "a torn zip": (xlsx(story(1))[:800], "SHEET_CORRUPT"),
     "a flipped sheet": (damaged(xlsx(story(1))), "SHEET_CORRUPT"),
     "not a sheet": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504), "SHEET_CORRUPT"),
+    "a text document": (
+        zipped(
+            {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "<text>hello</text>"}
+        ),
+        "UNKNOWN_FORMAT",
+    ),
     "a sheet of words": (zipped({"xl/workbook.xml": "<nonsense/>"}), "SHEET_CORRUPT"),
     "a torn pdf": (b"%PDF-1.4\n1 0 obj\n<<", "PDF_CORRUPT"),
     "laughs": (

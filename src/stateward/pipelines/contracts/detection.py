@@ -4,8 +4,10 @@ Nothing is parsed: of an archive only the bounded start of its text is inflated,
 a contract that shows no words there (a scan, a damaged file) is not detected, and its sender says what it is.
 """
 
+import quopri
 import re
 import zipfile
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from functools import cache
 from html import unescape
@@ -17,15 +19,22 @@ import msgspec
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.contracts import SOURCE_TYPE
 from stateward.pipelines.kit.files import ZIP, is_pdf
+from stateward.pipelines.kit.mail import is_mail
 from stateward.pipelines.kit.pdf.peek import peeked_texts
 
 TEXT_BYTES_MAX = 128 * 1024
+TEXT_CHARS_MAX = 16_000  # what a contract is shows on its first pages
+WORDS_CHARS_MAX = 60  # of a sign, as evidence
 SIGNS_MIN = 3
 # More than what is said of any DOCX (70), and less than what a format says that is unmistakable.
 CONFIDENCES = {3: 72, 4: 78, 5: 84}
 CONFIDENCE_MAX = 88
 _BODIES = {"word/document.xml": "docx", "content.xml": "odt"}
 _TAG = re.compile(r"<[^>]{0,2000}>")
+_ESCAPED = re.compile(r"\\u(\d{1,5}) ?\??")
+_BYTE = re.compile(r"\\'([0-9a-fA-F]{2})")
+_BASE64 = re.compile(rb"\n\n((?:[A-Za-z0-9+/]{60,80}\n){2,1200}[A-Za-z0-9+/=]{0,80})")
+PARTS_MAX = 8
 _CONTROL = re.compile(r"\{\\rtf|\\[a-z]+-?\d* ?|[{}]")
 
 
@@ -34,6 +43,7 @@ class Signs(NamedTuple):
 
     patterns: Mapping[str, re.Pattern[str]]
     others: re.Pattern[str]
+    stems: tuple[str, ...]
 
 
 @cache
@@ -43,17 +53,18 @@ def signs() -> Signs:
         (files("stateward.pipelines.contracts") / "signs.yaml").read_text("utf-8")
     )
     patterns = {name: _any(words) for name, words in read["signs"].items()}
-    return Signs(patterns, _any(read["others"]))
+    return Signs(patterns, _any(read["others"]), tuple(read["stems"]))
 
 
 def _any(words: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(words)})\w*", re.IGNORECASE)
+    # Small letters on both sides: without regard to case a pattern of so many words is tried at every letter.
+    return re.compile(rf"\b(?:{'|'.join(words)})\w*")
 
 
 def detect(content: Content) -> Detected | None:
     """A contract with its evidence, or None."""
     form, texts = _read(content)
-    best = max((_signs(text) for text in texts), key=len, default=[])
+    best = _signs(texts)
     if len(best) < SIGNS_MIN:
         return None
     return Detected(
@@ -64,14 +75,21 @@ def detect(content: Content) -> Detected | None:
     )
 
 
-def _signs(text: str) -> list[str]:
-    """The signs of a text, each with the words that were found."""
-    plain = " ".join(text.split())
+def _signs(texts: Iterable[str]) -> list[str]:
+    """The signs of texts that are one document, each with the first words that were found."""
     known = signs()
-    if known.others.search(plain):
-        return []
-    met = ((name, pattern.search(plain)) for name, pattern in known.patterns.items())
-    return [f"{name}: {found[0]}" for name, found in met if found]
+    found: dict[str, str] = {}
+    for text in texts:
+        plain = " ".join(text.split())[:TEXT_CHARS_MAX]
+        small = plain.lower()
+        if not any(stem in small for stem in known.stems):
+            continue
+        if known.others.search(small):
+            return []
+        for name, pattern in known.patterns.items():
+            if name not in found and (match := pattern.search(small)):
+                found[name] = plain[match.start() : match.end()][:WORDS_CHARS_MAX]
+    return [f"{name}: {found[name]}" for name in known.patterns if name in found]
 
 
 def _read(content: Content) -> tuple[str, list[str]]:
@@ -81,11 +99,46 @@ def _read(content: Content) -> tuple[str, list[str]]:
     if head.startswith(ZIP):
         return _archive_text(content)
     if head.startswith(b"{\\rtf"):
-        return "rtf", [_CONTROL.sub("", head.decode("cp1252", "replace"))]
-    text = head.decode("utf-8", "replace")
+        return "rtf", [_rtf_text(head)]
+    text = _as_text(_mail_text(head))
     if "\x00" in text or text.lstrip()[:1] in ("<", "{", "["):
         return "", []
     return "text", [text]
+
+
+def _rtf_text(head: bytes) -> str:
+    """The words of an RTF, by what its control words leave; an escaped byte is a letter."""
+    text = _ESCAPED.sub(lambda found: chr(int(found[1]) & 0xFFFF), head.decode("cp1252", "replace"))
+    return _CONTROL.sub(
+        " ", _BYTE.sub(lambda found: bytes([int(found[1], 16)]).decode("cp1252", "replace"), text)
+    )
+
+
+def _mail_text(head: bytes) -> bytes:
+    """What a mail says that is written quoted-printable or in base64; anything else stays."""
+    if not is_mail(head):
+        return head
+    own, _, body = head.replace(b"\r\n", b"\n").partition(b"\n\n")
+    if b"quoted-printable" in head:
+        return own + b"\n\n" + quopri.decodestring(body)
+    decoded = [_base64(found) for found in _BASE64.findall(body)[:PARTS_MAX]]
+    return b"\n".join((head, *decoded))
+
+
+def _base64(text: bytes) -> bytes:
+    try:
+        return b64decode(text.translate(None, b"\n"))
+    except ValueError:
+        return b""
+
+
+def _as_text(head: bytes) -> str:
+    try:
+        return head[: len(head) - 4].decode("utf-8") + head[len(head) - 4 :].decode(
+            "utf-8", "replace"
+        )
+    except UnicodeDecodeError:
+        return head.decode("cp1252", "replace")
 
 
 def _archive_text(content: Content) -> tuple[str, list[str]]:

@@ -12,6 +12,7 @@ from stateward.pipelines.kit.archives import (
     check_inflated,
     check_sizes,
     check_unencrypted,
+    named_type,
     open_archive,
 )
 from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, HOSTILE_FILE, recode
@@ -30,6 +31,7 @@ from stateward.pipelines.statements.source import Source
 INFLATED_SETTING = "statements.inflated_bytes_max"
 # The entries by which the directory of an XLSX, XLSB or ODS is recognised.
 WORKBOOKS = ({"xl/workbook.xml"}, {"xl/workbook.bin"}, {"content.xml", "mimetype"})
+TEXT_DOCUMENT = "application/vnd.oasis.opendocument.text"
 SHEET_CODES = {
     CORRUPT_FILE: "SHEET_CORRUPT",
     ENCRYPTED: "SHEET_ENCRYPTED",
@@ -105,6 +107,8 @@ def _zip_format(source: Source, *, is_inflating: bool) -> str:
         if is_inflating:
             check_sizes(entries, bytes_max=bytes_max, setting=INFLATED_SETTING)
         names = {entry.filename for entry in entries}
+        if "mimetype" in names and named_type(source.path).startswith(TEXT_DOCUMENT):
+            raise _unknown("the file is a text document (ODT); save it as PDF and submit that")
         if len(entries) <= ENTRIES_MAX and any(wanted <= names for wanted in WORKBOOKS):
             if is_inflating:
                 check_unencrypted(entries)
