@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.app.views import error_group_views
@@ -11,7 +12,7 @@ from stateward.core.errors import UnknownName
 from stateward.core.model import SECOND
 from stateward.monitoring.dashboard import p95
 from stateward.settings import Settings
-from stateward.storage.audit import Acknowledgement
+from stateward.storage.acknowledgements import Acknowledgement
 
 ANNA = "person:anna"
 
@@ -190,16 +191,19 @@ def test_a_link_is_taken_once(app: App) -> None:
 
 
 def test_an_acknowledgement_can_be_renewed_and_taken_back(app: App) -> None:
-    for at in (1, 2):
-        app.audit.acknowledge(
-            Acknowledgement(machine="upload", cause="X", at=at, actor=ANNA, reason=None)
-        )
-    seen = app.audit.acknowledgements()
+    given = Acknowledgement(machine="upload", cause="X", at=1, actor=ANNA, reason=None)
+    app.acknowledgements.add(given)
+    app.acknowledgements.add(replace(given, at=2))
+    seen = app.acknowledgements.every()
+    assert app.admin.verify().findings == ()  # the act itself sealed its row
 
-    app.audit.unacknowledge("upload", "X")
+    app.acknowledgements.remove(replace(given, at=3, reason="it is back"))
 
     assert seen["upload", "X"].at == 2
-    assert app.audit.acknowledgements() == {}
+    assert app.acknowledgements.every() == {}
+    assert app.admin.verify().findings == ()
+    verbs = [each.verb for each in app.audit.entries(actor=ANNA)]
+    assert verbs == ["unacknowledge", "acknowledge", "acknowledge"]
 
 
 def test_what_is_not_there_gets_no_priority(app: App) -> None:

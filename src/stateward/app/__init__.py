@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from stateward.monitoring.gauges import Monitor
     from stateward.notifications import NotificationService, Notifier
     from stateward.notifications.messages import MessageNames
+    from stateward.storage.acknowledgements import Acknowledgements
     from stateward.storage.database import Database
     from stateward.storage.idempotency import IdempotencyKeys
     from stateward.storage.keys import Keys
@@ -598,6 +599,13 @@ class App:
         from stateward.storage.sessions import Sessions
 
         return Sessions(self.database)
+
+    @cached_property
+    def acknowledgements(self) -> Acknowledgements:
+        """Causes of errors that people acknowledged."""
+        from stateward.storage.acknowledgements import Acknowledgements
+
+        return Acknowledgements(self.database, self.audit)
 
     @cached_property
     def saved_views(self) -> SavedViews:

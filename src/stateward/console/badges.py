@@ -5,7 +5,7 @@ import msgspec
 from stateward.app import App
 from stateward.monitoring.dashboard import ErrorCause
 from stateward.server.auth import Caller
-from stateward.storage.audit import Acknowledgement
+from stateward.storage.acknowledgements import Acknowledgement
 
 
 class Badges(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ def key_of(cause: ErrorCause) -> str:
 
 def open_causes(app: App, caller: Caller) -> list[ErrorCause]:
     """Causes that are not acknowledged, or that struck again since."""
-    seen = app.audit.acknowledgements()
+    seen = app.acknowledgements.every()
     return [
         cause
         for cause in app.dashboard.causes()

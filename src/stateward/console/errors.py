@@ -24,8 +24,7 @@ from stateward.server.auth import (
     caller_of,
     service_of,
 )
-from stateward.storage.audit import ACKNOWLEDGED, Acknowledgement, AuditEntry
-from stateward.storage.row_seals import sealed_change
+from stateward.storage.acknowledgements import Acknowledgement
 
 EXAMPLES = 3
 SHOWN_MAX = 100
@@ -68,27 +67,13 @@ async def acknowledge(request: Asked) -> Response[bytes]:
         raise InvalidRequest("there is no such cause")
 
     def act(app: App) -> None:
-        now = app.clock()
-        with sealed_change(app.database, ACKNOWLEDGED.name, [machine], at=now):
-            if is_taken_back:
-                app.audit.unacknowledge(machine, cause)
-            else:
-                app.audit.acknowledge(
-                    Acknowledgement(
-                        machine=machine, cause=cause, at=now, actor=caller.actor, reason=reason
-                    )
-                )
-            app.audit.add(
-                [
-                    AuditEntry(
-                        at=now,
-                        actor=caller.actor,
-                        verb="unacknowledge" if is_taken_back else "acknowledge",
-                        detail={"machine": machine, "cause": cause},
-                        reason=reason,
-                    )
-                ]
-            )
+        said = Acknowledgement(
+            machine=machine, cause=cause, at=app.clock(), actor=caller.actor, reason=reason
+        )
+        if is_taken_back:
+            app.acknowledgements.remove(said)
+        else:
+            app.acknowledgements.add(said)
 
     await service.writer.ask(act)
     console_of(request).forget_badges()
@@ -102,7 +87,7 @@ async def _look_up(request: Asked) -> list[Shown]:
 
 def look(app: App, caller: Caller) -> list[Shown]:
     """Every cause, those that are open first, the newest first."""
-    seen = app.audit.acknowledgements()
+    seen = app.acknowledgements.every()
     causes = [each for each in app.dashboard.causes() if caller.covers(each.machine)]
     shown = [
         _error_row(app, cause, seen.get((cause.machine, key_of(cause))))

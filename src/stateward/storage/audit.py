@@ -1,4 +1,4 @@
-"""The audit log: what people did that made no transition, and which causes of errors they acknowledged.
+"""The audit log: what people did that made no transition.
 
 Transitions have their own, hash-chained history. This log holds the rest of what an auditor asks for: who signed in or
 failed to, keys that were created, used, revoked or refused, documents that were read, exports, other settings, that a
@@ -17,11 +17,6 @@ from stateward.storage.database import Cell, Database, Table
 
 ENTRIES_MAX = 1000
 
-ACKNOWLEDGED = Table(
-    "acknowledged",
-    {"machine": "text", "cause": "text", "at": "bigint", "actor": "text", "reason": "text"},
-    key=("machine", "cause"),
-)
 AUDIT_LOG = Table(
     "audit_log",
     {
@@ -75,16 +70,6 @@ def entry_hash(before: str, seq: int, said: Sequence[object]) -> str:
     return sha256(msgspec.json.encode([before, seq, *said])).hexdigest()
 
 
-class Acknowledgement(msgspec.Struct, frozen=True, kw_only=True):
-    """Who acknowledged a cause of errors, and when. Records that fail later of the same cause count as new again."""
-
-    machine: str
-    cause: str
-    at: Micros
-    actor: str
-    reason: str | None
-
-
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One action of a person; `record_id` is '' where it concerns no single record."""
 
@@ -119,7 +104,7 @@ class AuditHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditLog:
-    """Audit entries and acknowledgements, in one database."""
+    """Audit entries, in one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -279,26 +264,6 @@ class AuditLog:
         if kept is not None and kept.count > count:
             found.append(f"it has {count} entries, and had {kept.count} when its head was kept")
         return found
-
-    def acknowledge(self, given: Acknowledgement) -> None:
-        """Acknowledge a cause of errors; a newer acknowledgement replaces the older one."""
-        with self._database.transaction():
-            self._database.delete(ACKNOWLEDGED, [(given.machine, given.cause)])
-            row = (given.machine, given.cause, given.at, given.actor, given.reason)
-            self._database.insert(ACKNOWLEDGED, [row])
-
-    def unacknowledge(self, machine: str, cause: str) -> None:
-        """Remove an acknowledgement."""
-        self._database.delete(ACKNOWLEDGED, [(machine, cause)])
-
-    def acknowledgements(self) -> dict[tuple[str, str], Acknowledgement]:
-        """Every acknowledgement, by machine and cause."""
-        found = self._database.rows("SELECT machine, cause, at, actor, reason FROM acknowledged")
-        given = [
-            Acknowledgement(**dict(zip(ACKNOWLEDGED.columns, row, strict=True)))  # type: ignore[arg-type]
-            for row in found
-        ]
-        return {(each.machine, each.cause): each for each in given}
 
 
 def _entry(row: Sequence[Cell]) -> AuditEntry:
