@@ -138,6 +138,29 @@ def test_a_document_that_another_record_has_stays(make_app: Maker) -> None:
     assert app.artifacts.holds(other.record.artifact or "")
 
 
+@on_each_store
+@pytest.mark.parametrize("kinds", [KINDS, ("items",)])
+def test_what_was_erased_cannot_be_planted_again(make_app: Maker, kinds: tuple[str, ...]) -> None:
+    """The digest of what was there is gone, or does not fit what is left, so nothing else would say no."""
+    app = make_app("")
+    record = submitted(app)
+    version = record.outputs["parse"]
+    app.eraser.erase([record.id], actor=ANNA, reason="request 17", kinds=kinds)
+    assert app.admin.verify().findings == ()
+
+    if kinds == KINDS:
+        result = AttemptResult(
+            record_id=record.id, version=version, stage="parse", worker="w", at=1, count=1
+        )
+        app.outputs.write([Output(result)])
+    else:
+        sql = "INSERT INTO item_chunks VALUES (:id, :version, 0, 1, '[{}]')"
+        app.database.run(sql, id=record.id, version=version)
+
+    (found,) = app.admin.verify().findings
+    assert (found.check, found.sentence) == ("output", "it was invented: what was here is erased")
+
+
 def test_what_is_under_way_held_or_unknown_is_refused(own: App) -> None:
     held = submitted(own).id
     running = own.submit(b"a;b\n1;2\n", machine="upload").record.id

@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 
 ANN = "person:ann"
 # A result that its stage itself calls doubtful: the day and the month could be either.
-NO_ACTS = ("machines_stored", "sealed", "sealing_began")
+NO_ACTS = ("machines_stored", "sealed", "sealing_began", "coordinator_started")
 FLAGGED = b"Date;Text;Amount\n01/02/2026;Bakery;-1,00\n03/04/2026;Shop;-2,00\n"
 
 EDITS = {

@@ -8,13 +8,19 @@ from msgspec.structs import replace
 from stateward.core.chain import GENESIS, record_hash, transition_hash
 from stateward.core.lanes import Lane, extend, lane_of
 from stateward.core.model import Record, Transition
-from stateward.storage.audit import SEALED, SEALING_BEGAN, AuditEntry, AuditLog
+from stateward.storage.audit import (
+    COORDINATOR_STARTED,
+    SEALED,
+    SEALING_BEGAN,
+    AuditEntry,
+    AuditLog,
+)
 from stateward.storage.lanes import LANES
 from stateward.storage.record_rows import APPENDED, RECORDS, record_row, transition_row
 from stateward.storage.store import Store
 from stateward.testing.rig import Rig
 
-SEALS = (SEALED, SEALING_BEGAN)
+SEALS = (SEALED, SEALING_BEGAN, COORDINATOR_STARTED)
 
 
 class Forger:
@@ -26,6 +32,7 @@ class Forger:
         self.records: dict[str, Record] = {each.id: each for each in rig.store.walk()}
         self.lanes = rig.store.lanes()
         self._statements: list[str] = []
+        self._later: list[str] = []
         self._is_resealed = False
 
     # What is changed
@@ -42,6 +49,10 @@ class Forger:
     def run(self, statement: str) -> None:
         """Change another table, when the history is written."""
         self._statements.append(statement)
+
+    def later(self, statement: str) -> None:
+        """Change the history itself, after it is written."""
+        self._later.append(statement)
 
     def output_digest(self, record_id: str, version: int, *, count: int, data: str) -> str:
         """Give an output other items, of one chunk; its new digest."""
@@ -98,14 +109,22 @@ class Forger:
         }
 
     def seal_all(self, *, lanes: int | None = None) -> None:
-        """The whole database: also every lane ends with the head that its transitions give."""
+        """The whole database: also every lane ends with the head that its transitions give, and the audit log fits."""
         self.seal_records()
+        self.reseal_rows()
         count = lanes or len(self.lanes)
         own: list[list[str]] = [[] for _ in range(count)]
         for each in self.log:
             own[lane_of(each.record_id, count)].append(each.hash)
+        epoch = self.lanes[0].epoch
         self.lanes = [
-            Lane(lane=number, count=len(hashes), head=extend(GENESIS, hashes), epoch=1, since=1)
+            Lane(
+                lane=number,
+                count=len(hashes),
+                head=extend(GENESIS, hashes),
+                epoch=epoch,
+                since=1,
+            )
             for number, hashes in enumerate(own)
         ]
 
@@ -123,6 +142,8 @@ class Forger:
             database.insert(RECORDS, [record_row(each) for each in self.records.values()])
             database.insert(APPENDED, [transition_row(each) for each in self.log])
             database.insert(LANES, [msgspec.structs.astuple(each) for each in self.lanes])
+            for statement in self._later:
+                database.run(statement)
         self._rig.store = Store(database)
         if self._is_resealed:
             acts = [each for each in AuditLog(database).walk() if each.verb not in SEALS]

@@ -86,7 +86,7 @@ class Written:
 
     def computed(self) -> TreeCheck:
         """The trees from the whole log, as `verify` computes them."""
-        check = TreeCheck(self.store, self.store.lanes(), self.audit.head())
+        check = TreeCheck(self.store.tree.every(), self.store.lanes(), self.audit.head())
         check.feed(self.store.log(limit=100_000))
         check.feed_acts(self.audit.hashes(0, self.audit.head().count))
         return check

@@ -88,9 +88,9 @@ def test_a_lane_counts_every_transition_and_its_head_binds_them(rig: Rig) -> Non
 
 
 def test_epochs_only_rise(rig: Rig) -> None:
-    first = rig.store.begin_epoch()
+    first = rig.store.begin_epoch(now=START)
     a_new_record(rig.store, "UL_1")
-    second = rig.store.begin_epoch()
+    second = rig.store.begin_epoch(now=START)
     a_new_record(rig.store, "UL_2")
 
     assert second == first + 1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from stateward.core.chain import GENESIS
+from stateward.core.chain import GENESIS, commitment
 from stateward.core.output_seal import OUTPUT_DIGEST
 from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.pipelines.contracts.machine import CONTRACT
@@ -114,7 +114,6 @@ def field(forger: Forger) -> None:
 
 def one_lane(forger: Forger) -> None:
     forger.seal_all(lanes=1)
-    forger.reseal_rows()
 
 
 def head(forger: Forger) -> None:
@@ -280,11 +279,6 @@ def pause_gone(forger: Forger) -> None:
     forger.run("DELETE FROM pauses")
 
 
-def pause_sealed(forger: Forger) -> None:
-    forger.run("DELETE FROM pauses")
-    forger.reseal_rows()
-
-
 def webhook_invented(forger: Forger) -> None:
     forger.run(
         "INSERT INTO webhooks VALUES"
@@ -311,6 +305,148 @@ def link_invented(forger: Forger) -> None:
 
 def acknowledged(forger: Forger) -> None:
     forger.run("INSERT INTO acknowledged VALUES ('upload', 'x', 9, 'person:ann', NULL)")
+
+
+def items_of_nothing(forger: Forger) -> None:
+    forger.run("INSERT INTO item_chunks VALUES ('UL_000001', 99, 0, 1, '[{\"n\":7}]')")
+
+
+def items_moved(forger: Forger) -> None:
+    """To numbers with a gap before them: a reader of many chunks, who asks by number, would get some of them twice."""
+    forger.run(f"UPDATE item_chunks SET chunk = chunk + 5 {_FIRST}")
+
+
+def file_of_nothing(forger: Forger) -> None:
+    forger.run(
+        "INSERT INTO derived_files VALUES ('UL_000001', 99, 'a.txt', 0, 'parse', 'text/plain', 1, 'f')"
+    )
+
+
+def result_beyond(forger: Forger) -> None:
+    """A record that has ended gets one more."""
+    _copy_output(forger, "99")
+
+
+def result_at_end(forger: Forger) -> None:
+    _copy_output(forger, "(SELECT version FROM records r WHERE r.id = outputs.record_id)")
+
+
+def result_of_loss(forger: Forger) -> None:
+    """Of the attempt that was cancelled: it ran, and no runner told of its end."""
+    _copy_output(forger, "1", to="(SELECT id FROM records WHERE status = 'error')")
+
+
+def _copy_output(forger: Forger, version: str, *, to: str = "record_id") -> None:
+    columns = (
+        "stage, outcome, count, facts, error_code, error_message, is_retryable, worker, at, log"
+    )
+    forger.later(
+        f"INSERT INTO outputs (record_id, version, {columns}) SELECT {to}, {version}, {columns} FROM outputs"
+        f" {_FIRST} LIMIT 1"
+    )
+
+
+def numbers(forger: Forger) -> None:
+    """All by the same distance; negative first, because they are unique at each step."""
+    forger.later("UPDATE transitions SET seq = -seq - 7")
+    forger.later("UPDATE transitions SET seq = -seq")
+
+
+def number_of_last(forger: Forger) -> None:
+    forger.later(
+        "UPDATE transitions SET seq = seq + 1 WHERE seq = (SELECT max(seq) FROM transitions)"
+    )
+
+
+def tree_planted(forger: Forger) -> None:
+    """Behind the end of the log: it would be believed when the log has grown that far."""
+    forger.run(f"INSERT INTO history_tree VALUES (0, 8, 0, 256, '{'f' * 64}')")
+
+
+def tree_of_nothing(forger: Forger) -> None:
+    forger.run(f"INSERT INTO history_tree VALUES (77, 8, 0, 256, '{'f' * 64}')")
+
+
+def epoch_risen(forger: Forger) -> None:
+    forger.lanes = [replace(each, epoch=each.epoch + 1) for each in forger.lanes]
+
+
+def epoch_fallen(forger: Forger) -> None:
+    forger.lanes = [replace(each, epoch=each.epoch - 1) for each in forger.lanes]
+
+
+def epoch_of_one(forger: Forger) -> None:
+    forger.lanes[0] = replace(forger.lanes[0], epoch=forger.lanes[0].epoch + 1)
+
+
+def act_behind_head(forger: Forger) -> None:
+    """With a place in the chain that the head does not count yet: as if it had just been added."""
+    forger.run(
+        "INSERT INTO audit_log (at, actor, verb, record_id, detail, reason, seq, hash)"
+        " SELECT at, 'person:eve', 'exported', '', '{}', NULL, (SELECT max(seq) + 1 FROM audit_log), hash"
+        " FROM audit_log WHERE seq = 1"
+    )
+
+
+def acts_swapped(forger: Forger) -> None:
+    """Their numbers only, which are in no hash: of two acts that contradict each other the later one counts."""
+    forger.run("UPDATE audit_log SET id = -1 WHERE seq = 1")
+    forger.run(
+        "UPDATE audit_log SET id = (SELECT id FROM audit_log b WHERE b.seq = 2) - 1000000 WHERE seq = 3"
+    )
+
+
+def act_cut(forger: Forger) -> None:
+    forger.run("DELETE FROM audit_log WHERE seq = (SELECT max(seq) FROM audit_log)")
+
+
+def act_cut_with_head(forger: Forger) -> None:
+    """The last act and its count: the head is that of the entry before."""
+    forger.run("DELETE FROM audit_log WHERE seq = (SELECT max(seq) FROM audit_log)")
+    forger.run(
+        "UPDATE audit_head SET count = count - 1,"
+        " hash = (SELECT hash FROM audit_log WHERE seq = (SELECT max(seq) FROM audit_log))"
+    )
+
+
+def salt_of_transition(forger: Forger) -> None:
+    forger.move(0, salt="0" * 32)
+
+
+def salt_of_event(forger: Forger) -> None:
+    forger.run("UPDATE dispositions SET salt = '0'")
+
+
+def erased_words(forger: Forger) -> None:
+    """As if a person had asked for it: the commitment stays, and no transition says who erased it."""
+    each = forger.log[-1]
+    forger.move(-1, metadata={"erased": commitment(each.metadata, each.salt)}, salt=None)
+
+
+def retries(forger: Forger) -> None:
+    forger.record(retry_count=2)
+
+
+def machine_of_record(forger: Forger) -> None:
+    forger.record(machine_version=9)
+
+
+def output_of_record(forger: Forger) -> None:
+    """Which attempt counts."""
+    forger.record(outputs={})
+
+
+def status(forger: Forger) -> None:
+    forger.record(status="error")
+
+
+def pause_of_another(forger: Forger) -> None:
+    forger.run("UPDATE pauses SET actor = 'person:eve'")
+
+
+def hash_as_text(forger: Forger) -> None:
+    """The same number in other letters."""
+    forger.move(0, hash=forger.log[0].hash.upper())
 
 
 def priority(forger: Forger) -> None:
@@ -387,13 +523,47 @@ REWRITINGS = [
     Rewriting("a key of the API is invented", key_invented, UNSEALED, ALONE, {"act"}),
     Rewriting("the priority of a record", priority, UNSEALED, ALONE, {"act"}),
     Rewriting("a pause is deleted", pause_gone, UNSEALED, ALONE, {"sealed"}),
-    Rewriting("a pause is deleted", pause_sealed, ALL, CHECKPOINT, {"audit"}),
+    Rewriting("a pause is deleted", pause_gone, ALL, CHECKPOINT, {"audit"}),
     Rewriting("a webhook is invented", webhook_invented, UNSEALED, ALONE, {"sealed"}),
     Rewriting("a credential of a worker is invented", worker_invented, UNSEALED, ALONE, {"sealed"}),
     Rewriting("a pending decision is invented", pending_invented, UNSEALED, ALONE, {"sealed"}),
     Rewriting("an approver link is invented", link_invented, UNSEALED, ALONE, {"sealed"}),
     Rewriting("an acknowledgement is invented", acknowledged, UNSEALED, ALONE, {"sealed"}),
     Rewriting("from when on there are lanes", since, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("items of no output are planted", items_of_nothing, UNSEALED, ALONE, {"output"}),
+    Rewriting("the numbers of chunks", items_moved, UNSEALED, ALONE, {"output"}),
+    Rewriting("a file of no output is planted", file_of_nothing, UNSEALED, ALONE, {"output"}),
+    Rewriting(
+        "a result beyond the record's version is planted",
+        result_beyond,
+        UNSEALED,
+        ALONE,
+        {"output"},
+    ),
+    Rewriting("a result of an ended record is planted", result_at_end, UNSEALED, ALONE, {"output"}),
+    Rewriting(
+        "a result of a cancelled attempt is planted", result_of_loss, UNSEALED, ALONE, {"output"}
+    ),
+    Rewriting("the numbers of the log, by one distance", numbers, UNSEALED, ALONE, {"order"}),
+    Rewriting("the number of the last transition", number_of_last, UNSEALED, ALONE, {"order"}),
+    Rewriting("a hash of a tree is planted", tree_planted, UNSEALED, ALONE, {"tree"}),
+    Rewriting("a hash of no tree is planted", tree_of_nothing, UNSEALED, ALONE, {"tree"}),
+    Rewriting("the epoch of all lanes rises", epoch_risen, UNSEALED, ALONE, {"epoch"}),
+    Rewriting("the epoch of all lanes falls", epoch_fallen, UNSEALED, ALONE, {"epoch"}),
+    Rewriting("the epoch of one lane", epoch_of_one, UNSEALED, ALONE, {"epoch"}),
+    Rewriting("an act is planted behind the head", act_behind_head, UNSEALED, ALONE, {"audit"}),
+    Rewriting("the order of two acts", acts_swapped, UNSEALED, ALONE, {"audit"}),
+    Rewriting("the last act is cut off", act_cut, UNSEALED, ALONE, {"audit"}),
+    Rewriting("the last act is cut off", act_cut_with_head, ALL, CHECKPOINT, {"audit"}),
+    Rewriting("the salt of a transition", salt_of_transition, UNSEALED, ALONE, {"hash"}),
+    Rewriting("the salt of an event", salt_of_event, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("words are erased by no one", erased_words, UNSEALED, ALONE, {"erased"}),
+    Rewriting("how often a record was retried", retries, UNSEALED, ALONE, {"record"}),
+    Rewriting("which machine a record follows", machine_of_record, UNSEALED, ALONE, {"record"}),
+    Rewriting("which attempts of a record count", output_of_record, UNSEALED, ALONE, {"record"}),
+    Rewriting("the status of a record", status, UNSEALED, ALONE, {"record", "status"}),
+    Rewriting("who paused a stage", pause_of_another, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("the letters of a hash", hash_as_text, UNSEALED, ALONE, {"hash"}),
 ]
 
 
@@ -403,12 +573,17 @@ def rig() -> Iterator[Rig]:
     made = Rig(database, [UPLOAD, CONTRACT])
     made.store.make_lanes(3, now=1)
     made.store.seal_former_rows(now=1)
+    made.store.begin_epoch(now=1)
     made.worker()
     opened = [
         made.open(labels={"number": number}, artifact=f"{number}" * 64) for number in range(6)
     ]
     last = opened[-1]
     made.run()
+    made.store.begin_epoch(now=2)
+    cancelled = made.open(labels={"number": 6}, artifact="6" * 64)
+    made.settle()
+    made.ask("cancel.requested", cancelled)
     made.ask("retry.requested", last)  # nothing failed, so it changes nothing
     made.store.add_dead_letters([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
     result = AttemptResult(record_id=last.id, version=-1, stage="parse", worker="w", at=8, count=1)

@@ -2,8 +2,15 @@
 
 import pytest
 
+from stateward.core.chain import GENESIS
+from stateward.core.errors import StoreMismatch
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.database import Database
-from stateward.testing.rig import Rig
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.store import DeadLetter
+from stateward.testing.rig import START, Rig
+
+# ruff: noqa: S608 - the statements are made of constants
 
 
 def _planted(database: Database, sql: str) -> None:
@@ -69,3 +76,74 @@ def test_verify_finds_a_planted_change(rig: Rig, change: str) -> None:
     _planted(rig.database, change)
 
     assert not rig.verify().is_sound
+
+
+def test_transitions_that_were_renumbered_are_found_on_every_database(rig: Rig) -> None:
+    """Numbers of PostgreSQL may have gaps; what a coordinator saw when it started binds them there."""
+    rig.store.seal_former_rows(now=START)
+    rig.worker()
+    rig.open()
+    rig.run()
+    rig.store.begin_epoch(now=START)
+    rig.open()
+    assert rig.verify().is_sound
+
+    _planted(rig.database, "UPDATE transitions SET seq = seq + 1000")
+
+    assert {each.check for each in rig.verify().findings} == {"order"}
+
+
+def test_a_result_that_a_cancellation_overtook_is_no_forgery(rig: Rig) -> None:
+    rig.store.seal_former_rows(now=START)
+    rig.worker()
+    record = rig.open()
+    rig.settle()
+    (work,) = rig.work()
+    rig.complete(work)
+    rig.ask("cancel.requested", record)
+    assert rig.verify().is_sound  # the event of the result still waits
+
+    rig.settle()
+
+    assert rig.verify().is_sound
+    _planted(rig.database, "DELETE FROM dispositions")
+    assert {each.check for each in rig.verify().findings} == {"sealed", "output"}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("UPDATE transitions SET metadata = 'zz' WHERE seq = 2", "entry 2 of the history"),
+        ("UPDATE records SET labels = '[1'", "record UL_000001"),
+        ("UPDATE audit_log SET detail = 'zz' WHERE seq = 1", "entry 1 of the audit log"),
+        ("UPDATE machines SET document = '{}'", "version 1 of the machine"),
+    ],
+)
+def test_a_cell_that_cannot_be_read_is_named(change: str, named: str) -> None:
+    """On SQLite, whose columns of JSON take any text."""
+    rig = Rig(SqliteDatabase(MEMORY), [UPLOAD])
+    rig.open()
+    rig.settle()
+    rig.worker()
+    rig.settle()
+    _planted(rig.database, change)
+
+    with pytest.raises(StoreMismatch, match=named):
+        rig.verify()
+
+
+def test_rows_of_a_former_version_get_their_salts_before_they_are_sealed(rig: Rig) -> None:
+    """Else a disposition that is erased later could be guessed from its digest."""
+    rig.worker()
+    rig.ask("retry.requested", rig.open())
+    rig.store.add_dead_letters([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
+    for table in ("dispositions", "dead_letters"):
+        _planted(rig.database, f"UPDATE {table} SET salt = NULL")
+    rig.database.run("DELETE FROM audit_log")
+    rig.database.run("UPDATE audit_head SET count = 0, hash = :none", none=GENESIS)
+
+    rig.store.seal_former_rows(now=START)
+
+    for table in ("dispositions", "dead_letters"):
+        assert rig.database.rows(f"SELECT count(*) FROM {table} WHERE salt IS NULL") == [(0,)]
+    assert rig.verify().is_sound

@@ -688,7 +688,7 @@ class App:
         self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
         worker = mirror = relay = remote = None
         if is_coordinator:
-            self.store.begin_epoch()
+            self.store.begin_epoch(now=self.clock())
             if settings.ledger.mirror is not None:
                 mirror = build_mirror(settings.ledger, self.store, self.clock)
             if not settings.transport.is_database:

@@ -24,10 +24,14 @@ FileFacts = tuple[str, str, int, str]
 
 
 class OutputSeal(msgspec.Struct, frozen=True, gc=False):
-    """The digests of what an attempt left; `log` is None where it left no log."""
+    """The digests of what an attempt left; `log` is None where it left no log.
+
+    `is_bare`: nothing is stored with it that an erasure of items deletes.
+    """
 
     output: str
     log: str | None = None
+    is_bare: bool = False
 
 
 def chunk_digest(count: int, data: str) -> ChunkDigest:

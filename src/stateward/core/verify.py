@@ -54,9 +54,20 @@ class LogCheck:
 
     `lanes` are the lanes as they were before the log was read. Entries that were added since then are counted but not
     checked. `kept` are the lanes of a checkpoint that was kept elsewhere: the log must have come past each of them.
+
+    Hashes do not cover the number of an entry, which the database gives it. `marks` are the hashes that entries with
+    some numbers had; where the database `is_gapless`, the numbers are 1, 2, 3, …
     """
 
-    def __init__(self, lanes: Sequence[Lane], *, kept: Sequence[Lane] = ()) -> None:
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        *,
+        kept: Sequence[Lane] = (),
+        marks: Mapping[int, str] | None = None,
+        is_gapless: bool = False,
+    ) -> None:
+        self._marks, self._is_gapless = dict(marks or {}), is_gapless
         self._router = LaneRouter(lanes)
         self._lanes = {each.lane: each for each in lanes}
         self._kept = {each.lane: each for each in kept}
@@ -68,7 +79,11 @@ class LogCheck:
         for each in transitions:
             if each.seq <= self._seq:
                 yield _finding("order", f"entry {each.seq}", f"stands after entry {self._seq}")
+            elif self._is_gapless and each.seq != self._seq + 1:
+                yield _finding("order", f"entry {each.seq}", f"was entry {self._seq + 1}")
             self._seq = each.seq
+            if self._marks.pop(each.seq, each.hash) != each.hash:
+                yield _finding("order", f"entry {each.seq}", "another one had this number")
             number = self._router.lane(each.record_id, each.seq)
             running = self._running.setdefault(number, _Running())
             running.count += 1
@@ -83,6 +98,11 @@ class LogCheck:
             running.head = extend(running.head, (each.hash,))
             yield from self._compare_kept(number, running)
 
+    @property
+    def epoch(self) -> int:
+        """The newest epoch of what was fed."""
+        return max((each.epoch for each in self._running.values()), default=0)
+
     def _compare_kept(self, number: int, running: "_Running") -> Iterator[Finding]:
         kept = self._kept.get(number)
         if kept is not None and running.count == kept.count and running.head != kept.head:
@@ -95,6 +115,8 @@ class LogCheck:
     def end(self, lanes: Sequence[Lane]) -> Iterator[Finding]:
         """Compare what was fed with the lanes; `lanes` are those after the log was read."""
         now = {each.lane: each for each in lanes}
+        for seq in sorted(self._marks):
+            yield _finding("order", f"entry {seq}", "no entry has this number any more")
         for number, running in sorted(self._running.items()):
             lane = self._lanes.get(number)
             if lane is not None and (running.count < lane.count or running.head != lane.head):
@@ -271,11 +293,13 @@ class OutputCheck:
     """Compares what attempts left with the digests in the transitions that ended them.
 
     `stored` are the seals of all outputs as they are now, by record and version. Histories must be fed in the order of
-    record ids.
+    record ids. `sealed_after` is the number of the last transition before each output had to have a digest.
     """
 
-    def __init__(self, stored: Iterator[tuple[tuple[str, int], OutputSeal]]) -> None:
-        self._stored = stored
+    def __init__(
+        self, stored: Iterator[tuple[tuple[str, int], OutputSeal]], *, sealed_after: int
+    ) -> None:
+        self._stored, self._sealed_after = stored, sealed_after
         self._next = next(stored, None)
         self.erased = 0
         """Transitions whose metadata was erased."""
@@ -283,14 +307,20 @@ class OutputCheck:
         """Outputs that ended an attempt whose transition has no digest: those of a former version."""
         self.since: Micros | None = None
         """When the first transition with a digest was made."""
+        self.untold: list[tuple[int, bool]] = []
+        """Versions of outputs of the record checked last that no transition tells of, and whether an attempt ran then.
+
+        Such a result may be about to be told, or was overtaken by a cancellation: the caller knows what waits.
+        """
 
     def check(self, history: Sequence[Transition]) -> Iterator[Finding]:
         """One record's outputs against its transitions."""
         if not history:
             return
         stored = self._of(history[0].record_id)
-        yield from _check_invented(history, stored)
         gone = {kind: t.version for t in history for kind in erased_kinds(t)}
+        self.untold = list(self._find_untold(history, stored))
+        yield from _check_left(history[0].record_id, stored, gone)
         for each in history:
             self.erased += is_erased(each)
             found = stored.get(each.version - 1)
@@ -304,6 +334,26 @@ class OutputCheck:
             is_without_log = each.version < gone.get(LOGS, 0)
             yield from _check_output(each, found, wanted, is_without_log=is_without_log)
 
+    def _find_untold(
+        self, history: Sequence[Transition], stored: Mapping[int, OutputSeal]
+    ) -> Iterator[tuple[int, bool]]:
+        """An attempt is of the version that its start made, and what a person corrects has its digest at once."""
+        started = {each.version for each in history if each.trigger.endswith(STARTED)}
+        ended = {each.version - 1: each for each in history}
+        for version in sorted(stored):
+            end = ended.get(version)
+            if end is None:
+                if version not in started:
+                    yield version, False
+            elif end.trigger.endswith(STARTED):  # it still waited for a stage
+                yield version, False
+            elif (
+                end.seq > self._sealed_after
+                and OUTPUT_DIGEST not in end.metadata
+                and not is_erased(end)
+            ):
+                yield version, version in started
+
     def _of(self, record_id: str) -> dict[int, OutputSeal]:
         found: dict[int, OutputSeal] = {}
         while self._next is not None and self._next[0][0] <= record_id:
@@ -314,15 +364,15 @@ class OutputCheck:
         return found
 
 
-def _check_invented(
-    history: Sequence[Transition], stored: Mapping[int, OutputSeal]
+def _check_left(
+    record_id: str, stored: Mapping[int, OutputSeal], gone: Mapping[str, int]
 ) -> Iterator[Finding]:
-    """An attempt is of the version that it began at, and a record that still waits for a stage has none."""
-    waited = {each.version - 1 for each in history if each.trigger.endswith(STARTED)}
-    for version in sorted(stored):
-        if version in waited:
-            where = f"{history[0].record_id} version {version}"
-            yield _finding("output", where, "it was invented: no attempt ran then")
+    """What an erasure deleted must not be there again: its digests are gone with it, or do not fit any more."""
+    for version, seal in sorted(stored.items()):
+        is_whole = version < gone.get(CONTENTS, 0)
+        if is_whole or (version < gone.get(ITEMS, 0) and not seal.is_bare):
+            where = f"{record_id} version {version}"
+            yield _finding("output", where, "it was invented: what was here is erased")
 
 
 def _check_output(

@@ -32,7 +32,15 @@ from stateward.core.verify import (
     check_record,
 )
 from stateward.engine.history_tree import HistoryTree, TreeCheck
-from stateward.engine.row_check import PriorityCheck, check_acts, check_rows, former_until
+from stateward.engine.row_check import (
+    PriorityCheck,
+    began_after,
+    check_acts,
+    check_epochs,
+    check_rows,
+    former_until,
+    log_marks,
+)
 from stateward.ledger.checkpoints import CheckpointSigner
 from stateward.ledger.history_checkpoint import (
     HistoryCheckpoint,
@@ -42,6 +50,7 @@ from stateward.ledger.history_checkpoint import (
 from stateward.ledger.history_file import LaneLine, encode_line
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, AuditLog
 from stateward.storage.outputs import stored_files
+from stateward.storage.row_seals import OUTPUTS
 from stateward.storage.store import Store
 
 CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open beside the writers
@@ -93,6 +102,7 @@ def verify(
     the order of commits, then each record with its own transitions. With `kept`, a checkpoint that was made earlier and
     kept elsewhere, the history must be that one, grown.
     """
+    stored_tree = store.tree.every()
     lanes = store.lanes()
     acts = None if audit is None else audit.head()
     complete, until = store.log_end(), store.last_seq()
@@ -105,23 +115,32 @@ def verify(
         findings += check_rows(store, audit)
         findings += check_acts(store, audit)
     count = 0
-    check = LogCheck(lanes, kept=() if kept is None else kept.lanes)
-    trees = TreeCheck(store, lanes, acts)
+    check = LogCheck(
+        lanes,
+        kept=() if kept is None else kept.lanes,
+        marks=None if audit is None or acts is None else log_marks(audit, until=acts.count),
+        is_gapless=store.database.is_gapless,
+    )
+    trees = TreeCheck(stored_tree, lanes, acts)
     for chunk in _entries(store, until=until):
         findings += check.feed(chunk)
         trees.feed(chunk)
         count += len(chunk)
         progress("log", count)
     findings += check.end(store.lanes())
+    if audit is not None:
+        findings += check_epochs(store, audit, newest=check.epoch)
     if audit is not None and acts is not None:
         trees.feed_acts(audit.hashes(0, acts.count))
     findings += trees.findings()
     records = 0
     priorities = None if audit is None else PriorityCheck(store, audit)
-    outputs = OutputCheck(store.output_seals())
+    outputs = OutputCheck(store.output_seals(), sealed_after=began_after(audit, OUTPUTS))
+    findings += _check_strays(store)
     for record, history in _pairs(store, until=complete):
         findings += check_record(record, history, machines)
         findings += outputs.check(history)
+        findings += _check_untold(store, history, outputs.untold)
         if priorities is not None:
             findings += priorities.check(record, history)
         records += 1
@@ -193,6 +212,29 @@ def check_audit(
                     if found is None
                     else "its document was changed after it came into force",
                 )
+
+
+def _check_strays(store: Store) -> Iterator[Finding]:
+    for (record_id, version), what in store.output_strays():
+        sentence = f"{what} of no output: they were invented, or their output was deleted"
+        yield Finding(check="output", where=f"{record_id} version {version}", sentence=sentence)
+
+
+def _check_untold(
+    store: Store, history: Sequence[Transition], untold: Sequence[tuple[int, bool]]
+) -> Iterator[Finding]:
+    """Outputs that no transition tells of; the history was read before them, and may have grown in between."""
+    if not untold or store.history(history[0].record_id)[-1].seq > history[-1].seq:
+        return
+    for version, was_attempt in untold:
+        where = f"{history[0].record_id} version {version}"
+        if not was_attempt:
+            yield Finding(
+                check="output", where=where, sentence="it was invented: no attempt ran then"
+            )
+        elif not store.is_told(history[0].record_id, version):
+            sentence = "it was invented, or changed: nothing tells that the attempt ended so"
+            yield Finding(check="output", where=where, sentence=sentence)
 
 
 def _sealed_machines(entry: AuditEntry) -> list[tuple[str, int, str]]:

@@ -209,10 +209,15 @@ class _Stored:
 
 
 class TreeCheck:
-    """Compares the stored hashes of the trees with those that the log gives, which is fed whole and in order."""
+    """Compares the stored hashes of the trees with those that the log gives, which is fed whole and in order.
 
-    def __init__(self, store: Store, lanes: Sequence[Lane], acts: AuditHead | None) -> None:
-        self._rows, self._router = store.tree, LaneRouter(lanes)
+    `stored` were read before `lanes` and `acts`, so none of them can be of what was added since.
+    """
+
+    def __init__(
+        self, stored: Sequence[TreeRow], lanes: Sequence[Lane], acts: AuditHead | None
+    ) -> None:
+        self._stored, self._router = stored, LaneRouter(lanes)
         sizes = {each.lane: each.count for each in lanes}
         if acts is not None:
             sizes[AUDIT] = acts.count
@@ -239,13 +244,11 @@ class TreeCheck:
         computed = {row[:3]: row for tree in self._trees.values() for row in tree.rows}
         next_places: dict[tuple[int, int], int] = {}
         wrong: set[int] = set()
-        for row in self._rows.every():
+        for row in self._stored:
             log, level, place = row[:3]
             is_next = place == next_places.get((log, level), 0)
             next_places[log, level] = place + 1
-            tree = self._trees.get(log)
-            is_newer = tree is not None and place >= tree.end >> level
-            if not is_next or not (is_newer or computed.get((log, level, place)) == row):
+            if not is_next or computed.get((log, level, place)) != row:
                 wrong.add(log)
         for log in sorted(wrong):
             yield Finding(check="tree", where=f"tree {log_name(log)}", sentence=TREE_DAMAGED)

@@ -11,9 +11,10 @@ from typing import get_args
 
 from stateward.core.chain import is_erased
 from stateward.core.model import PRIORITY, PRIORITY_NORMAL, Json, Micros, Record, Transition
-from stateward.core.verify import Finding
+from stateward.core.verify import Finding, lane_name
 from stateward.engine.flags import FlagAction, FlagDecision, stored_decisions
 from stateward.storage.audit import (
+    COORDINATOR_STARTED,
     FLAG_DECIDED,
     HELD,
     HOLD_RELEASED,
@@ -22,6 +23,7 @@ from stateward.storage.audit import (
     KEY_SEAL,
     PRIORITY_SET,
     SEALED,
+    SEALING_BEGAN,
     AuditEntry,
     AuditLog,
 )
@@ -32,6 +34,7 @@ from stateward.storage.row_seals import (
     DEAD_LETTERS,
     DISPOSITIONS,
     EDITIONS,
+    EPOCHS,
     ERASED,
     KINDS_OF_ROWS,
     PRIORITIES,
@@ -91,6 +94,49 @@ def check_rows(store: Store, audit: AuditLog) -> Iterator[Finding]:
             yield Finding(check="sealed", where=name, sentence=f"{count} were changed or deleted")
 
 
+def began_after(audit: AuditLog | None, kind: str) -> int:
+    """The number of the last transition before rows of this kind were sealed; none has a higher one where none are."""
+    entry = None if audit is None else sealing_began(audit).get(kind)
+    return NUMBER_MAX if entry is None else _number(entry, "log", NUMBER_MAX)
+
+
+def log_marks(audit: AuditLog, *, until: int) -> dict[int, str]:
+    """Hashes that transitions had, by their numbers, as entries of the audit log up to this one say."""
+    found: dict[int, str] = {}
+    for verb in (SEALING_BEGAN, COORDINATOR_STARTED):
+        for entry in audit.walk(verb=verb):
+            if "hash" in entry.detail and (entry.seq or 0) <= until:
+                found[_number(entry, "log", 0)] = str(entry.detail["hash"])
+    return found
+
+
+def check_epochs(store: Store, audit: AuditLog, *, newest: int) -> Iterator[Finding]:
+    """Each start of a coordinator is announced before it is counted, so there are no more than announcements.
+
+    One that died in between is announced and not counted. `newest` is the highest epoch of a transition. Another may
+    start meanwhile: the lanes are read before the last announcements, and after those that they must have counted.
+    """
+    began = sealing_began(audit).get(EPOCHS)
+    if began is None:
+        return
+    head, lanes = audit.head().count, store.lanes()
+    starts = list(audit.walk(verb=COORDINATOR_STARTED, after=began.seq or 0))
+    before = [each for each in starts if (each.seq or 0) <= head]
+    least = max(newest, *(_number(each, "epoch", 0) for each in (began, *before)))
+    most = _number(began, "epoch", 0) + len(starts)
+    for lane in lanes:
+        if not least <= lane.epoch <= most or lane.epoch != lanes[0].epoch:
+            sentence = f"it counts {lane.epoch} starts of coordinators, the audit log {most}"
+            yield Finding(check="epoch", where=lane_name(lane.lane), sentence=sentence)
+
+
+def _number(entry: AuditEntry, name: str, default: int) -> int:
+    found = entry.detail.get(name, default)
+    return (
+        found if isinstance(found, int) else default
+    )  # else it was changed, which the chain shows
+
+
 class PriorityCheck:
     """Compares the priorities of records with the first transition of each, and with the acts that changed them since.
 
@@ -99,8 +145,7 @@ class PriorityCheck:
 
     def __init__(self, store: Store, audit: AuditLog) -> None:
         self._store, self._audit = store, audit
-        entry = sealing_began(audit).get(PRIORITIES)
-        self._since = NUMBER_MAX if entry is None else int(str(entry.detail.get("log", NUMBER_MAX)))
+        self._since = began_after(audit, PRIORITIES)
 
     def check(self, record: Record | None, history: Sequence[Transition]) -> Iterator[Finding]:
         """A record that has another priority than it began with must have got it by an act."""

@@ -4,7 +4,7 @@ import msgspec
 
 from stateward.core.model import Micros
 from stateward.storage.audit import AuditEntry, AuditLog
-from stateward.storage.database import Database, Table
+from stateward.storage.database import Database, Row, Table
 from stateward.storage.row_seals import sealed_change
 
 ACKNOWLEDGED = Table(
@@ -39,7 +39,7 @@ class Acknowledgements:
         """Take the acknowledgement of a cause back: who does it, when and why is said in the form of one."""
         self._put("unacknowledge", taken_back, [])
 
-    def _put(self, verb: str, act: Acknowledgement, rows: list[tuple[object, ...]]) -> None:
+    def _put(self, verb: str, act: Acknowledgement, rows: list[Row]) -> None:
         with sealed_change(self._database, ACKNOWLEDGED.name, [act.machine], at=act.at):
             self._database.delete(ACKNOWLEDGED, [(act.machine, act.cause)])
             self._database.insert(ACKNOWLEDGED, rows)

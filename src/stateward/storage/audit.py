@@ -12,8 +12,9 @@ from hashlib import sha256
 
 import msgspec
 
+from stateward.core.errors import StoreMismatch
 from stateward.core.model import Fields, Micros
-from stateward.storage.database import Cell, Database, Table
+from stateward.storage.database import UNREADABLE, Cell, Database, Table
 
 ENTRIES_MAX = 1000
 
@@ -54,15 +55,17 @@ LINK_CREATED, LINK_OPENED, LINK_REFUSED, LINK_REVOKED = (
 SETTINGS_CHANGED = "settings_changed"
 REREAD = "reread"  # read again with other options: as a new edition, or by a successor
 SECRETS_ROTATED = "secrets_rotated"
-# Digests of rows (`storage.row_seals`), and since when which tables have them: no acts of a person, and only shown to
-# who asks for them.
+# Digests of rows (`storage.row_seals`), since when which tables have them, and starts of coordinators: no acts of a
+# person, and only shown to who asks for them.
 SEALED, SEALING_BEGAN = "sealed", "sealing_began"
+COORDINATOR_STARTED = "coordinator_started"
 _COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
-_ACTS = f"verb NOT IN ('{SEALED}', '{SEALING_BEGAN}')"
+_ACTS = f"verb NOT IN ('{SEALED}', '{SEALING_BEGAN}', '{COORDINATOR_STARTED}')"
 _decode_fields = msgspec.json.Decoder(Fields).decode
 
 
 GENESIS = "0" * 64
+HEAD_GONE = "the head of the audit log was deleted; restore the database from a backup"
 
 
 def entry_hash(before: str, seq: int, said: Sequence[object]) -> str:
@@ -130,7 +133,10 @@ class AuditLog:
 
     def head(self) -> AuditHead:
         """The end of the chain, to be kept elsewhere."""
-        ((count, last),) = self._database.rows("SELECT count, hash FROM audit_head WHERE id = 1")
+        found = self._database.rows("SELECT count, hash FROM audit_head WHERE id = 1")
+        if not found:
+            raise StoreMismatch(HEAD_GONE)
+        ((count, last),) = found
         return AuditHead(count=int(count or 0), hash=str(last))
 
     def entries(
@@ -263,17 +269,39 @@ class AuditLog:
             found.append(f"it ends after {count} entries, and should have {head.count}")
         if kept is not None and kept.count > count:
             found.append(f"it has {count} entries, and had {kept.count} when its head was kept")
+        ((newest,),) = self._database.rows("SELECT max(seq) FROM audit_log")
+        end = int(newest or 0)
+        if end > self.head().count:  # which is read later: what is added meanwhile is in it
+            found.append(f"it goes on to entry {end}, behind its head")
+        if moved := self._count_moved():
+            found.append(f"{moved} entries are listed before one that they follow in the chain")
         return found
+
+    def _count_moved(self) -> int:
+        """Entries whose number, by which lists and `acts` are ordered, is not above that of the one before them.
+
+        The hash does not cover the number, and of two acts the later one counts.
+        """
+        ((count,),) = self._database.rows(
+            "SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY seq) AS before FROM audit_log"
+            " WHERE seq IS NOT NULL) AS numbered WHERE id <= before"
+        )
+        return int(count or 0)
 
 
 def _entry(row: Sequence[Cell]) -> AuditEntry:
     at, actor, verb, of, detail, reason, seq, own = row
+    try:
+        fields = _decode_fields(str(detail))
+    except msgspec.DecodeError as error:
+        what = f"entry {seq!s} of the audit log"
+        raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error
     return AuditEntry(
         at=int(at or 0),
         actor=str(actor),
         verb=str(verb),
         record_id=str(of),
-        detail=_decode_fields(str(detail)),
+        detail=fields,
         reason=None if reason is None else str(reason),
         seq=None if seq is None else int(seq),
         hash=None if own is None else str(own),

@@ -20,6 +20,11 @@ Row: TypeAlias = tuple[Cell, ...]
 TextIndex: TypeAlias = Literal["fts5", "tsvector"]
 ColumnType: TypeAlias = Literal["text", "bigint", "double precision", "boolean", "json"]
 
+UNREADABLE = (
+    "{what} cannot be read ({error}): something other than Stateward wrote it; "
+    "restore the database from a backup"
+)
+
 # What a wake-up is about, so that a process that is woken asks the database for that alone.
 TOPIC_EVENTS = "events"  # the inbox has events
 TOPIC_READY = "ready"  # records wait for a stage, or a worker has free slots
@@ -98,6 +103,9 @@ class Database(Protocol):
 
     skip_locked: str
     """The same, but rows that another transaction has locked are left out: several coordinators share one queue."""
+
+    is_gapless: bool
+    """Whether numbers that it gives to rows have no gaps: those of PostgreSQL are lost with a transaction."""
 
     text_index: TextIndex
     """How the database finds words: a virtual table of its own (FTS5), or a column with an index (tsvector)."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from stateward.core.output_seal import (
     ChunkDigest,
     FileFacts,
@@ -16,7 +18,10 @@ from stateward.storage.database import Database, Row
 RESULTS_AT_ONCE = 200
 CHUNKS_AT_ONCE = 64
 EDITIONS_MAX = 100_000  # of one record
+STRAYS_MAX = 1000  # the first ones show what happened
 VERSION_MAX = 1 << 62
+NUMBER_MIN = -(1 << 62)
+MISPLACED: ChunkDigest = (-1, "")
 _ATTEMPTS, _EDITIONS = "version >= 0", "version < 0"
 
 Key = tuple[str, int]
@@ -58,6 +63,20 @@ def _walk(database: Database, own: str) -> Iterator[tuple[Key, OutputSeal]]:
         key = _key(rows[-1])
 
 
+def strays(database: Database) -> Iterator[tuple[Key, str]]:
+    """Items and files that belong to no output, or to one of another stage; which of the two they are."""
+    for table, what, more in (
+        ("item_chunks", "items", ""),
+        ("derived_files", "files", " AND o.stage = t.stage"),
+    ):
+        for row in database.rows(
+            f"SELECT DISTINCT record_id, version FROM {table} t WHERE NOT EXISTS (SELECT 1 FROM outputs o"
+            f" WHERE o.record_id = t.record_id AND o.version = t.version{more})"
+            f" ORDER BY record_id, version LIMIT {STRAYS_MAX}"
+        ):
+            yield _key(row), what
+
+
 def stored_seal(database: Database, record_id: str, version: int) -> OutputSeal | None:
     """The seal of one output as it is stored now; None if there is none."""
     condition = "record_id = :record_id AND version = :version"
@@ -92,14 +111,21 @@ def _seal(
             chunks_key, own_chunks = next(chunks, (None, iter(())))
         found = [digest for _, digest in own_chunks] if chunks_key == key else []
         values = (*row[2:8], bool(row[8]), *row[9:-1])
-        yield key, seal_output(values, found, files.get(key, ()), log=str(row[-1]))
+        seal = seal_output(values, found, files.get(key, ()), log=str(row[-1]))
+        is_bare = not found and key not in files and (row[5], row[7]) == ("{}", None)
+        yield key, replace(seal, is_bare=is_bare)
 
 
 def _chunks(
     database: Database, first: Key, last: Key, own: str
 ) -> Iterator[tuple[Key, ChunkDigest]]:
-    """The digests of all chunks of these outputs, in order; `chunk` is unique, so a doubled one has its own number."""
-    record_id, version, chunk = *first, -1
+    """The digests of all chunks of these outputs, in order; `chunk` is unique, so a doubled one has its own number.
+
+    Readers ask for chunks by their numbers, which are 0, 1, 2, … in each output. One that has another gets no digest
+    that could have been sealed: with 5, 6, 7, … a reader of many items would be given some of them twice.
+    """
+    record_id, version, chunk = *first, NUMBER_MIN
+    place, of = 0, None
     while found := database.rows(
         "SELECT record_id, version, chunk, count, data FROM item_chunks"
         f" WHERE {own} AND (record_id, version, chunk) > (:record_id, :version, :chunk)"
@@ -112,14 +138,17 @@ def _chunks(
         last_version=last[1],
     ):
         for row in found:
-            yield _key(row), chunk_digest(int(row[3] or 0), str(row[4]))
+            key = _key(row)
+            place, of = (place + 1 if key == of else 0), key
+            digest = chunk_digest(int(row[3] or 0), str(row[4]))
+            yield key, digest if row[2] == place else MISPLACED
         (record_id, version), chunk = _key(found[-1]), int(found[-1][2] or 0)
 
 
 def _files(database: Database, first: Key, last: Key, own: str) -> dict[Key, list[FileFacts]]:
     found: dict[Key, list[FileFacts]] = {}
     for row in database.rows(
-        "SELECT record_id, version, name, media_type, size, sha256 FROM derived_files"
+        "SELECT record_id, version, name, media_type, size, sha256, number FROM derived_files"
         f" WHERE {own} AND (record_id, version) >= (:record_id, :version)"
         " AND (record_id, version) <= (:last_id, :last_version) ORDER BY record_id, version, number",
         record_id=first[0],
@@ -127,8 +156,11 @@ def _files(database: Database, first: Key, last: Key, own: str) -> dict[Key, lis
         last_id=last[0],
         last_version=last[1],
     ):
-        facts = (str(row[2]), str(row[3]), int(row[4] or 0), str(row[5]))
-        found.setdefault(_key(row), []).append(facts)
+        saved = found.setdefault(_key(row), [])
+        is_in_place = row[6] == len(saved)  # as chunks are
+        saved.append(
+            (str(row[2]), str(row[3]), int(row[4] or 0), str(row[5]) if is_in_place else "")
+        )
     return found
 
 

@@ -115,6 +115,7 @@ class PostgresDatabase:
     never inside a transaction: what came before in it is lost with the connection.
     """
 
+    is_gapless = False
     for_update = " FOR UPDATE"
     skip_locked = " FOR UPDATE SKIP LOCKED"
     text_index: TextIndex = "tsvector"

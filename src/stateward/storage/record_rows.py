@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from stateward.core.errors import StoreMismatch
 from stateward.core.model import Fields, Record, Transition, event_id
-from stateward.storage.database import Row, Table
+from stateward.storage.database import UNREADABLE, Row, Table
 
 # In the order of the fields of `Record`.
 RECORDS = Table(
@@ -100,17 +101,20 @@ def record_of_row(row: Row) -> Record:
         due_at, worker, asked_by, retry_count, last_retry_at, failed_from, error_code, error_message, rest, artifact,
         dedupe, replaces, labels, fields, outputs, head,
     ) = cells  # fmt: skip
-    return Record(
-        id=id_, machine=machine, machine_version=machine_version, status=status, version=version,
-        created_at=created_at, entered_at=entered_at, priority=priority, rank=rank, waiting=waiting, due_at=due_at,
-        worker=worker, asked_by=asked_by, retry_count=retry_count, last_retry_at=last_retry_at,
-        failed_from=failed_from, error_code=error_code, error_message=error_message, rest=rest, artifact=artifact,
-        dedupe=dedupe, replaces=replaces,
-        labels={} if labels == "{}" else decode_fields(labels),
-        fields={} if fields == "{}" else decode_fields(fields),
-        outputs={} if outputs == "{}" else _decode_outputs(outputs),
-        head=head,
-    )  # fmt: skip
+    try:
+        return Record(
+            id=id_, machine=machine, machine_version=machine_version, status=status, version=version,
+            created_at=created_at, entered_at=entered_at, priority=priority, rank=rank, waiting=waiting, due_at=due_at,
+            worker=worker, asked_by=asked_by, retry_count=retry_count, last_retry_at=last_retry_at,
+            failed_from=failed_from, error_code=error_code, error_message=error_message, rest=rest, artifact=artifact,
+            dedupe=dedupe, replaces=replaces,
+            labels={} if labels == "{}" else decode_fields(labels),
+            fields={} if fields == "{}" else decode_fields(fields),
+            outputs={} if outputs == "{}" else _decode_outputs(outputs),
+            head=head,
+        )  # fmt: skip
+    except msgspec.DecodeError as error:
+        raise StoreMismatch(UNREADABLE.format(what=f"record {id_}", error=error)) from error
 
 
 def transition_row(t: Transition) -> Row:
@@ -130,11 +134,15 @@ def transition_of_row(row: Row) -> Transition:
         seq, record_id, version, machine, machine_version, source, target, stored_id, at, actor, trigger, attempt,
         metadata, authority, epoch, record_hash, prev_hash, hash_, salt,
     ) = cells  # fmt: skip
-    return Transition(
-        seq=seq, record_id=record_id, version=version, machine=machine, machine_version=machine_version,
-        source=source, target=target,
-        event_id=event_id(record_id, makes=version, type_=trigger) if stored_id is None else stored_id,
-        at=at, actor=actor, trigger=trigger, attempt=attempt,
-        metadata={} if metadata == "{}" else decode_fields(metadata),
-        authority=authority, epoch=epoch, record_hash=record_hash, prev_hash=prev_hash, hash=hash_, salt=salt,
-    )  # fmt: skip
+    try:
+        return Transition(
+            seq=seq, record_id=record_id, version=version, machine=machine, machine_version=machine_version,
+            source=source, target=target,
+            event_id=event_id(record_id, makes=version, type_=trigger) if stored_id is None else stored_id,
+            at=at, actor=actor, trigger=trigger, attempt=attempt,
+            metadata={} if metadata == "{}" else decode_fields(metadata),
+            authority=authority, epoch=epoch, record_hash=record_hash, prev_hash=prev_hash, hash=hash_, salt=salt,
+        )  # fmt: skip
+    except msgspec.DecodeError as error:
+        what = f"entry {seq} of the history (record {record_id})"
+        raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error

@@ -14,7 +14,7 @@ was sealed before: a row that was forged is not the one that was sealed, and tha
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple
@@ -74,6 +74,10 @@ STANDING = {
 }
 PRIORITIES = "priorities"
 """No rows of their own: from then on the first transition of a record says its priority where it is not normal."""
+OUTPUTS = "outputs"
+"""No rows of their own either: from then on the transition that ends an attempt has the digest of its output."""
+EPOCHS = "epochs"
+"""Nor these: from then on a coordinator announces its start before it counts it."""
 _ABOUT_RECORDS = ("pending_decisions", "review_links")  # go with their record when it is erased
 SALT_BYTES = 16
 EDITION_SALT = "seal_salt"  # a fact of an edition
@@ -197,21 +201,38 @@ def _seal_difference(
     add_seals(database, digests, at=at)
 
 
-def seal_former(database: Database, *, at: Micros) -> None:
+def seal_former(database: Database, *, at: Micros, new_salt: Callable[[], str]) -> None:
     """Seal what a version has left that did not seal such rows, once: from now on it cannot change unseen."""
     if _unsealed_kinds(database):  # hardly ever: otherwise no other writer waits
         with database.transaction():
             lock_seals(database)
             if kinds := _unsealed_kinds(database):
+                for kind in kinds & _VALUES.keys():
+                    _add_salts(database, kind, new_salt)
                 digests: dict[str, list[str]] = {}
                 for kind, _, digest in stored_digests(database):
                     if kind in kinds:
                         digests.setdefault(kind, []).append(digest)
-                ((last,),) = database.rows("SELECT coalesce(max(seq), 0) FROM transitions")
-                detail: Fields = {"kinds": [*sorted(kinds)], "log": int(last or 0)}
+                ((epoch,),) = database.rows("SELECT max(epoch) FROM lanes")
+                detail: Fields = {"kinds": [*sorted(kinds)], "epoch": int(epoch or 0)}
+                detail |= mark_of_log(database)
                 entry = AuditEntry(at=at, actor=COORDINATOR, verb=SEALING_BEGAN, detail=detail)
                 AuditLog(database).add([entry])
                 add_seals(database, digests, at=at)
+
+
+def _add_salts(database: Database, kind: str, new_salt: Callable[[], str]) -> None:
+    """Give each row that a former version wrote a salt, before its digest is made: it can be erased later."""
+    while found := database.rows(f"SELECT id FROM {kind} WHERE salt IS NULL LIMIT {_CHUNK}"):
+        for (number,) in found:
+            sql = f"UPDATE {kind} SET salt = :salt WHERE id = :id"
+            database.run(sql, salt=new_salt(), id=number)
+
+
+def mark_of_log(database: Database) -> Fields:
+    """The number and the hash of the newest transition: entries of the audit log bind the numbers of the log so."""
+    found = database.rows("SELECT seq, hash FROM transitions ORDER BY seq DESC LIMIT 1")
+    return {"log": int(found[0][0] or 0), "hash": str(found[0][1])} if found else {"log": 0}
 
 
 def sealing_began(audit: AuditLog) -> dict[str, AuditEntry]:
@@ -229,7 +250,7 @@ def sealing_began(audit: AuditLog) -> dict[str, AuditEntry]:
 
 def _unsealed_kinds(database: Database) -> set[str]:
     audit = AuditLog(database)
-    kinds = {*KINDS_OF_ROWS, *STANDING, PRIORITIES} - sealing_began(audit).keys()
+    kinds = {*KINDS_OF_ROWS, *STANDING, PRIORITIES, OUTPUTS, EPOCHS} - sealing_began(audit).keys()
     # A version that sealed these did not say since when.
     return kinds - {*KINDS_OF_ROWS} if audit.entries(verb=SEALED, limit=1) else kinds
 

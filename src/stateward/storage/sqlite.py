@@ -63,6 +63,7 @@ _encode = msgspec.json.encode
 class SqliteDatabase:
     """One connection to one file. Threads that share it take turns, one transaction at a time."""
 
+    is_gapless = True
     for_update = ""  # BEGIN IMMEDIATE admits one writer at a time, so nothing more has to be locked
     skip_locked = ""
     text_index: TextIndex = "fts5"

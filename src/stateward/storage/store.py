@@ -23,6 +23,7 @@ from stateward.core.lanes import FORMER, Lane, LogEntry, lane_of
 from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
     COORDINATOR,
+    RUNNER,
     Change,
     Disposition,
     Fields,
@@ -34,12 +35,13 @@ from stateward.core.model import (
 )
 from stateward.core.output_seal import OutputSeal
 from stateward.core.query import Query
-from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditLog
+from stateward.storage.audit import COORDINATOR_STARTED, MACHINES_STORED, AuditEntry, AuditLog
 from stateward.storage.counters import record_counts
 from stateward.storage.database import (
     TOPIC_CHANGES,
     TOPIC_READY,
     TOPIC_RESTS,
+    UNREADABLE,
     Asked,
     Database,
     Row,
@@ -48,7 +50,7 @@ from stateward.storage.database import (
 )
 from stateward.storage.history_tree import TreeRows
 from stateward.storage.lanes import LANES, LANES_GONE
-from stateward.storage.output_seals import stored_seals
+from stateward.storage.output_seals import stored_seals, strays
 from stateward.storage.record_rows import (
     APPENDED,
     RECORD_CHANGES,
@@ -67,6 +69,7 @@ from stateward.storage.record_rows import (
 from stateward.storage.row_seals import (
     SALT_BYTES,
     add_seals,
+    mark_of_log,
     row_digest,
     seal_former,
     sealed_change,
@@ -610,13 +613,30 @@ class Store:
         """The seal of every attempt's output as it is stored, by record and version."""
         return stored_seals(self._database)
 
+    def output_strays(self) -> Iterator[tuple[tuple[str, int], str]]:
+        """Items and files that belong to no output."""
+        return strays(self._database)
+
+    def is_told(self, record_id: str, version: int) -> bool:
+        """Whether a runner told of its attempt in vain, or its event still waits."""
+        found = self._database.rows(
+            "SELECT 1 FROM dispositions WHERE record_id = :record_id AND version = :version"
+            " AND actor LIKE :runner UNION ALL"
+            " SELECT 1 FROM events WHERE CAST(body AS text) LIKE :mention LIMIT 1",
+            record_id=record_id,
+            version=version,
+            runner=f"{RUNNER}%",
+            mention=f"%{record_id}%",
+        )
+        return bool(found)
+
     def row_digests(self) -> Iterator[tuple[str, str, str]]:
         """(kind, where, digest) of every row that is sealed in the audit log, as it is stored."""
         return stored_digests(self._database)
 
     def seal_former_rows(self, *, now: Micros) -> None:
         """Seal such rows of a former version, once."""
-        seal_former(self._database, at=now)
+        seal_former(self._database, at=now, new_salt=self.new_salt)
 
     # Lanes
 
@@ -677,8 +697,16 @@ class Store:
         """The number up to which the log is complete: what was read up to here lacks nothing."""
         return log_end(self._database)
 
-    def begin_epoch(self) -> int:
-        """Count one more start of a coordinator; transitions record in which epoch they were made."""
+    def begin_epoch(self, *, now: Micros) -> int:
+        """Count one more start of a coordinator; transitions record in which epoch they were made.
+
+        It is announced in the audit log first, in a transaction of its own: who writes holds the epoch and then waits
+        for the head of that log, so both at once could wait in a circle.
+        """
+        ((before,),) = self._database.rows("SELECT max(epoch) FROM lanes")
+        detail: Fields = {"epoch": int(before or 0), **mark_of_log(self._database)}
+        entry = AuditEntry(at=now, actor=COORDINATOR, verb=COORDINATOR_STARTED, detail=detail)
+        AuditLog(self._database).add([entry])
         with self._database.transaction():
             self._database.run("UPDATE lanes SET epoch = epoch + 1")
             ((epoch,),) = self._database.rows("SELECT max(epoch) FROM lanes")
@@ -805,10 +833,16 @@ class Store:
 
     def machines(self) -> list[tuple[Machine, str]]:
         """Every version of every machine that was ever in force here, with its digest."""
-        found = self._database.rows("SELECT document, digest FROM machines ORDER BY name, version")
-        return [
-            (load_machine(decode_fields(str(document))), str(digest)) for document, digest in found
-        ]
+        made: list[tuple[Machine, str]] = []
+        for name, version, document, digest in self._database.rows(
+            "SELECT name, version, document, digest FROM machines ORDER BY name, version"
+        ):
+            try:
+                made.append((load_machine(decode_fields(str(document))), str(digest)))
+            except msgspec.DecodeError as error:
+                what = f"version {version!s} of the machine {name!s}"
+                raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error
+        return made
 
     def on_version(self, machine: str, version: int, status: str, *, limit: int) -> list[Record]:
         """Records in a status that follow this version of a machine; inside a transaction they are locked for it."""
