@@ -101,21 +101,71 @@ def test_a_manifest_cannot_make_up_or_conceal_a_rollback(tmp_path: Path, is_list
     assert verify(tmp_path / "l", checkpoint=checkpoint).is_sound
 
 
-def test_a_snapshot_that_no_line_names_is_not_covered_by_a_checkpoint(tmp_path: Path) -> None:
-    """As older versions made them: a note by itself, a finding where a checkpoint should prove something."""
-    a_compacted_ledger(tmp_path / "l")
-    active = max((tmp_path / "l").glob("delta-*_000002.jsonl"))
+def a_ledger_that_names_no_snapshot(folder: Path) -> str:
+    """As older versions left it; a checkpoint of it."""
+    a_compacted_ledger(folder)
+    active = max(folder.glob("delta-*_000002.jsonl"))
     active.write_bytes(b"")
-    (tmp_path / "l" / "HEAD").unlink()
-    with a_ledger(tmp_path / "l") as ledger:
+    (folder / "HEAD").unlink()
+    with a_ledger(folder) as ledger:
         ledger.record("doc:x", PENDING)
+        return ledger.checkpoint(write=False)
+
+
+def test_a_snapshot_that_no_line_names_is_compared_with_the_log(tmp_path: Path) -> None:
+    checkpoint = a_ledger_that_names_no_snapshot(tmp_path / "l")
+
+    found = verify(tmp_path / "l", checkpoint=checkpoint)
+
+    assert found.is_sound
+    assert "no line of the log names its root" in str(found.notes[0])
+
+    forge(tmp_path / "l")
+
+    assert verify(tmp_path / "l").is_sound
+    findings = verify(tmp_path / "l", checkpoint=checkpoint).findings
+    assert "is kept as skipped, but the log says pending" in str(findings[0])
+
+
+def removed_before_the_snapshot(folder: Path) -> str:
+    """A ledger of two days, of which the lines of the first are gone; a checkpoint from before the second."""
+    with Ledger.open(folder, clock=Clock(), disk=QuickDisk(), snapshots_kept=1) as ledger:
+        ledger.record_many([(f"doc:{number}", PENDING) for number in range(9)])
+        ledger.compact()
+        ledger.record("doc:1", FETCHING)
+        ledger.compact()
         checkpoint = ledger.checkpoint(write=False)
+        gone = ledger.remove_archived(up_to=9, reason="old", execute=True)
+        assert [info.last_seq for info in gone] == [9]
+    return checkpoint
 
-    alone, given = verify(tmp_path / "l"), verify(tmp_path / "l", checkpoint=checkpoint)
 
-    assert alone.is_sound
-    assert "no line of the log names its root" in str(alone.notes[0])
-    assert "no checkpoint covers it" in str(given.findings[0])
+def test_without_all_lines_an_older_snapshot_shows_that_a_newer_one_is_right(
+    tmp_path: Path,
+) -> None:
+    checkpoint = removed_before_the_snapshot(tmp_path / "l")
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:2", FETCHING)
+        ledger.compact()
+
+    assert verify(tmp_path / "l", checkpoint=checkpoint).is_sound
+
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:3", FETCHING)
+        ledger.rollback(11)
+
+    assert verify(tmp_path / "l", checkpoint=checkpoint).is_sound
+
+
+def test_a_forged_snapshot_is_found_where_the_lines_before_it_are_gone(tmp_path: Path) -> None:
+    checkpoint = removed_before_the_snapshot(tmp_path / "l")
+    forge(tmp_path / "l")
+    with a_ledger(tmp_path / "l") as ledger:
+        compaction._name_in_log(ledger._require_writer(), ledger.snapshots()[0])
+
+    (finding,) = verify(tmp_path / "l", checkpoint=checkpoint).findings[:1]
+
+    assert "were removed, so no checkpoint covers it" in str(finding)
 
 
 def test_an_idle_ledger_is_compacted_once(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ machine, and the documents as they are stored against the documents as the log l
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +48,9 @@ from stateward.ledger.record import (
     IMPORT_CLOSED,
     IMPORT_OPENED,
     LedgerLine,
+    decode_json,
     decode_line,
+    line_from_snapshot,
     snapshot_document,
 )
 from stateward.ledger.snapshot import Snapshot
@@ -350,9 +353,10 @@ class LedgerVerifier:
         """The first lines against the root of a checkpoint. Spans in the manifest are not trusted for this."""
         _, size, root = parse_checkpoint(checkpoint)
         try:
-            view = LedgerView(self._folder)
-            pieces = view.tree_pieces(size=size, trusts_spans=False, progress=self._progress)
-            span = span_over(pieces, size=size)
+            with closing(LedgerView(self._folder)) as view:
+                pieces = view.tree_pieces(size=size, trusts_spans=False, progress=self._progress)
+                span = span_over(pieces, size=size)
+                self._check_states_covered(size, view)
         except LedgerError as error:
             sentence = f"it covers {size} lines, which cannot all be read: {error}"
             self._report("checkpoint", sentence, seq=size)
@@ -360,30 +364,36 @@ class LedgerVerifier:
         if span.end != size or span.root() != root:
             sentence = f"the first {size} lines are not those that it was made of"
             self._report("checkpoint", sentence, seq=size)
-        self._check_states_covered(size, view)
 
     def _check_states_covered(self, size: int, view: LedgerView) -> None:
         """The snapshot in use is as good as its root in the log, and that as good as the checkpoint over it.
 
-        A root that was named later proves nothing: who forges a snapshot can name it in a new line. Then the log, which
-        the checkpoint covers, must lead to the same documents.
+        A root that was named later proves nothing: who forges a snapshot can name it in a new line. Versions that named
+        none proved nothing either. Then the lines, which the checkpoint covers, must lead to the same documents: all of
+        them, or those after an older snapshot that was named in time.
         """
-        newest = self.listed.snapshots[0] if self.listed and self.listed.snapshots else None
-        if newest is None:
+        snapshots = self.listed.snapshots if self.listed else ()
+        names = [self._named.get(info.last_seq, {}).get(info.root) for info in snapshots]
+        if not snapshots or (names[0] is not None and names[0] <= size):
             return
-        if any(each.file == newest.file for each in self._unnamed):
-            self._report(
-                newest.file, "no line of the log names its root, so no checkpoint covers it"
+        if names[0] is not None:
+            sentence = (
+                f"its root is named at seq {names[0]}, after the {size} lines of the checkpoint"
             )
-        elif (named := self._named.get(newest.last_seq, {}).get(newest.root, 0)) > size:
-            sentence = f"its root is named at seq {named}, after the {size} lines of the checkpoint"
-            self._unnamed.append(Damage(file=newest.file, seq=named, sentence=sentence))
-            try:
-                self.findings += islice(
-                    replay(view, None, {}, progress=self._progress), FINDINGS_MAX
-                )
-            except LedgerDamaged as error:
-                self.findings += error.findings
+            self._unnamed.append(Damage(file=snapshots[0].file, seq=names[0], sentence=sentence))
+        pairs = zip(snapshots, names, strict=True)
+        covered = [info for info, seq in pairs if seq is not None and seq <= size]
+        try:
+            for base in (*covered, None):
+                states = _states_after(view, base, self._progress)
+                if states is not None:
+                    self.findings += islice(_compare_stored(view, states), FINDINGS_MAX)
+                    return
+        except LedgerDamaged as error:
+            self.findings += error.findings
+            return
+        sentence = "lines that led to it were removed, so no checkpoint covers it; compare with a newer one"
+        self._report(snapshots[0].file, sentence)
 
     def result(self) -> LedgerVerification:
         """What was found."""
@@ -452,6 +462,33 @@ def replay(
             saved[line.seq] = dict(states)
     if is_whole:
         yield from _compare_stored(view, states)
+
+
+def _states_after(
+    view: LedgerView, base: SnapshotInfo | None, progress: Progress
+) -> dict[str, tuple[str, int]] | None:
+    """Where the lines after a snapshot, or all lines, lead to; None if some of them were removed."""
+    states: dict[str, tuple[str, int]] = {}
+    for key, kept in () if base is None else view.open_layers(base).lines():
+        line = line_from_snapshot(decode_json(key), kept)
+        states[line.doc_id] = line.new_state, hash(snapshot_document(line))
+    first = base.last_seq if base is not None else 0
+    saved, rollbacks, seq = {first: dict(states)}, dict(view.manifest.rollbacks), first
+    for seq, text in enumerate(view.log_lines(after=first), first + 1):
+        line = decode_line(text)
+        if line.seq != seq:
+            return None
+        if line.doc_id:
+            states[line.doc_id] = line.new_state, hash(snapshot_document(line))
+        elif seq in rollbacks:
+            if rollbacks[seq] not in saved:
+                return None
+            states = dict(saved[rollbacks[seq]])
+        if seq in rollbacks.values():
+            saved[seq] = dict(states)
+        if seq % PROGRESS_LINES == 0:
+            progress("replay", seq)
+    return states if seq == view.active.seq else None
 
 
 def _table_of(
