@@ -38,7 +38,7 @@ class RecordOperations(Requests):
     ) -> schemas.RecordOpened:
         """Submit a document to a machine, or to the one that its content belongs to.
 
-        Bytes that are there already give their record, unless they are refused.
+        Bytes that were submitted before give their record, unless they are refused.
         """
         fields = form_fields(
             pipeline=machine,

@@ -1,4 +1,4 @@
-"""Reviews: what waits for a person, the decision, approver links, statistics, gold data."""
+"""Reviews: what waits for a decision, the decision, approver links, statistics, gold data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -90,7 +90,7 @@ class ReviewOperations(Requests):
         )
 
     def undo_decision(self, record_id: str) -> schemas.ReviewPending:
-        """Take back a decision that is not in effect yet; the answer has what was decided."""
+        """Undo a decision that is not in effect yet; the answer has what was decided."""
         return self._delete(f"/reviews/{part(record_id)}/decision", schemas.ReviewPending)
 
     def ask_opinion(
@@ -138,7 +138,7 @@ class ReviewOperations(Requests):
         return self._post("/reviews/batches", asked, schemas.ReviewBatch, key=idempotency_key)
 
     def undo_reviews(self, batch_id: str) -> schemas.ReviewBatchUndone:
-        """Take back what is not in effect yet of a bulk decision."""
+        """Undo what is not in effect yet of a bulk decision."""
         return self._delete(f"/reviews/batches/{part(batch_id)}", schemas.ReviewBatchUndone)
 
     def gold_lines(self) -> Iterator[bytes]:

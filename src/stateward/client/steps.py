@@ -1,7 +1,7 @@
 """What a client of the HTTP API does, as steps: what to send, how long to wait, what to make of an answer.
 
-A generator yields what is to be done (`Call`, `Stream`, a pause in seconds, `Rows` for who listens) and is sent what
-came of it. It touches no network, so that one definition serves a client that blocks and one on asyncio; they differ in
+A generator yields what is to be done (`Call`, `Stream`, a pause in seconds, `Rows` for who listens) and is sent its
+result. It touches no network, so that one definition serves a client that blocks and one on asyncio; they differ in
 nothing but how a step is done. It must never sleep or send by itself.
 """
 

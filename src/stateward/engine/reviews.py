@@ -523,7 +523,7 @@ class Reviews(ReviewTasks):
                 record.id, expected=action, found=record.status, allowed=allowed
             )
         _, decided = found
-        said = f"{decided.by} decided it already, at {to_iso(decided.at)}: {decided.action}"
+        said = f"{plain_actor(decided.by)} decided it already, at {to_iso(decided.at)}: {decided.action}"
         return ReviewTaken(record.id, by=decided.by, sentence=said, until=None)
 
     def _check(self, record: Record, deciding: DecisionRequest, answer: str) -> None:

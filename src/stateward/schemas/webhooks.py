@@ -76,7 +76,7 @@ class AttemptDocument(Document, frozen=True, kw_only=True):
 
 
 class DeliveryDocument(Document, frozen=True, kw_only=True):
-    """One message on its way to one address. `body` and `log` are there when it is looked at alone."""
+    """One message to one address. `body` and `log` are there when it is looked at alone."""
 
     webhook_id: str
     message_id: str
