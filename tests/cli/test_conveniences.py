@@ -100,6 +100,13 @@ def test_a_shell_gets_its_completion(shell: Shell, name: str) -> None:
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)  # noqa: S607 - its syntax
 
 
+def test_fish_shows_descriptions_to_their_end(shell: Shell) -> None:
+    script = shell("completion", "fish").stdout
+
+    assert 'string split --max 1 "," $completion' in script
+    assert 'string split "," ' not in script
+
+
 def test_a_password_is_sealed_for_the_settings_and_keys_rotate(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "data")
     sealed = shell("secrets", "seal", stdin="p\u00e4ss\n".encode())

@@ -33,6 +33,8 @@ def completion(context: CliContext, shell: str) -> None:
     # Only the template is wanted: click would start bash to see that it is a new one.
     made = found(click.Command("stateward"), {}, "stateward", VARIABLE)
     text = made.source_template % made.source_vars()
+    # The script of click ends a description at its first comma.
+    text = text.replace('string split "," $completion', 'string split --max 1 "," $completion')
     if context.json:
         context.emit({"shell": shell, "script": text})
     else:
