@@ -127,6 +127,7 @@ class Node:
         """The descriptors that ended the last sleep, until a turn has used them; None if any may be ready."""
         self._log = telemetry.log("process")
         self._is_clock_off = False
+        self._poll = Poll()
         self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         # A notifier beside a coordinator runs at the end of each turn and needs no wake-up for changes. Other
         # coordinators' changes reach it with the next turn, at the latest after RECOVER_EVERY_S.
@@ -236,7 +237,9 @@ class Node:
             if not self._worker.is_running:
                 break
             # Children only: the wake-up for new work would end the pause that is to collect results.
-            _wait(self._worker.watched(is_called=False), min(left, self._worker.wake_in()))
+            self._poll.wait(
+                self._worker.watched(is_called=False), min(left, self._worker.wake_in())
+            )
         self._turned_at = time.monotonic()
 
     @property
@@ -308,8 +311,7 @@ class Node:
         changed: frozenset[str] = frozenset()
         if self._coordinator is not None:
             news = self._news(told)
-            is_due = any(each is not None and each.is_due for each in (worker, self._relay))
-            if any(news) or is_busy or is_due:
+            if is_busy or any(news) or self._is_due(worker):
                 is_busy |= self._coordinate(self._coordinator, worker, news)
                 changed = self._coordinator.changed
         elif worker is not None:
@@ -324,6 +326,12 @@ class Node:
         is_followed = self._follow(changed, is_busy=has_more or self._in_flight > 0)
         self._has_more = has_more or is_followed
         return is_busy or is_followed
+
+    def _is_due(self, worker: Worker | None) -> bool:
+        """Whether a worker that shares our transactions, or the relay, has something to write now, results aside."""
+        return (worker is not None and worker.is_due) or (
+            self._relay is not None and self._relay.is_due
+        )
 
     def _topics_told(self, ready: AbstractSet[int] | None) -> frozenset[str]:
         """The topics of the wake-ups since the last turn.
@@ -454,7 +462,7 @@ class Node:
         return self._notifier is None or self._notifier.is_done()
 
     def _sleep(self, *, at_most_s: float = math.inf) -> None:
-        self._ready = _wait(self._watch(), max(0.0, min(self._patience(), at_most_s)))
+        self._ready = self._poll.wait(self._watch(), max(0.0, min(self._patience(), at_most_s)))
         if self._wake_reader in self._ready:
             # Drained, or the pipe would end every later sleep at once. Many wake-ups count as one.
             os.read(self._wake_reader, 4096)
@@ -522,19 +530,36 @@ class Trouble(msgspec.Struct, kw_only=True):
     remind_at: float = 0.0
 
 
-def _wait(watched: Iterable[tuple[int, int]], seconds: float) -> frozenset[int]:
-    """Sleep until one of these descriptors is ready, at most so long; those that are.
+class Poll:
+    """Sleeps on descriptors that may be others each time.
 
-    `poll` itself, because what is watched changes with every sleep: a selector is a descriptor of its own, with a
-    system call for each that it is given.
+    `poll` itself: a selector is a descriptor of its own, with a system call for each that it is given. Most of what is
+    watched was watched in the last sleep, and need not be registered again.
     """
-    poll = select.poll()
-    for descriptor, events in watched:
-        is_read, is_written = events & selectors.EVENT_READ, events & selectors.EVENT_WRITE
-        poll.register(
-            descriptor, (select.POLLIN if is_read else 0) | (select.POLLOUT if is_written else 0)
-        )
-    return frozenset([descriptor for descriptor, _ in poll.poll(seconds * 1000)])
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._registered: dict[int, int] = {}
+
+    def wait(self, watched: Iterable[tuple[int, int]], seconds: float) -> frozenset[int]:
+        """Sleep until one of these descriptors is ready, at most so long; those that are."""
+        wanted, registered = dict(watched), self._registered
+        if wanted != registered:
+            for descriptor in registered.keys() - wanted.keys():
+                self._poll.unregister(descriptor)
+                del registered[descriptor]
+            for descriptor, events in wanted.items():
+                if registered.get(descriptor) != events:
+                    self._poll.register(descriptor, _POLLED[events])
+                    registered[descriptor] = events
+        return frozenset([descriptor for descriptor, _ in self._poll.poll(seconds * 1000)])
+
+
+_POLLED = {
+    selectors.EVENT_READ: select.POLLIN,
+    selectors.EVENT_WRITE: select.POLLOUT,
+    selectors.EVENT_READ | selectors.EVENT_WRITE: select.POLLIN | select.POLLOUT,
+}
 
 
 def _may_pass(error: Exception) -> bool:

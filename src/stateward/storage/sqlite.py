@@ -135,10 +135,6 @@ class SqliteDatabase:
         return nullcontext()
 
     def _begin(self) -> None:
-        self._lock.acquire()
-        if self._depth:
-            self._depth += 1
-            return
         try:
             # IMMEDIATE takes the write lock now. A deferred transaction that reads first and then writes fails at the
             # write if another process wrote in between, and no busy timeout helps.
@@ -150,16 +146,14 @@ class SqliteDatabase:
 
     def _end(self, *, is_failed: bool) -> None:
         try:
-            if self._depth > 1:
-                self._is_doomed |= is_failed
-            elif is_failed:
+            if is_failed:
                 self._undo()
             else:
                 self._commit()
         finally:
-            self._depth -= 1
+            self._depth = 0
             # Only after the commit: a process that is woken earlier would not see what it was woken for.
-            if not self._depth and self._notified:
+            if self._notified:
                 self._notify_now()
             self._lock.release()
 
@@ -486,7 +480,8 @@ class SqliteDatabase:
 class SqliteTransaction:
     """One transaction, as long as the `with` lasts.
 
-    A class and not a generator with @contextmanager, which costs more: this is entered for every write.
+    A class and not a generator with @contextmanager, which costs more: this is entered for every write, and mostly
+    inside another one, where it only counts.
     """
 
     __slots__ = ("_database",)
@@ -495,10 +490,21 @@ class SqliteTransaction:
         self._database = database
 
     def __enter__(self) -> None:
-        self._database._begin()
+        database = self._database
+        database._lock.acquire()
+        if database._depth:
+            database._depth += 1
+        else:
+            database._begin()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._database._end(is_failed=kind is not None)
+        database = self._database
+        if database._depth > 1:
+            database._depth -= 1
+            database._is_doomed |= kind is not None
+            database._lock.release()
+        else:
+            database._end(is_failed=kind is not None)
 
 
 class SqliteAsked:

@@ -43,7 +43,7 @@ class Fetcher:
     @property
     def is_busy(self) -> bool:
         """Whether anything is under way."""
-        return any(not each.done() for each in self._fetches.values())
+        return bool(self._fetches) and not all(each.done() for each in self._fetches.values())
 
     def is_here(self, digest: str | None) -> bool:
         """Whether `take` would not wait; if it would, the document is fetched from now on."""

@@ -410,20 +410,19 @@ class Worker:
     def wake_in(self) -> float:
         """Seconds until something is due without a notification: a heartbeat, a timeout, unstarted work."""
         now = time.monotonic()
-        deadlines = [
-            child.deadline - now
-            for child, given in self._children.items()
-            if given and child.deadline is not None
-        ]
+        due_at = min(self._beat_at, now + IDLE_S)
+        for child, given in self._children.items():
+            if given and (deadline := child.deadline) is not None:
+                due_at = min(due_at, deadline)
         if self._queue and self._began:
-            deadlines.append(min(self._began.values()) + WAIT_S_MAX - now)
+            due_at = min(due_at, min(self._began.values()) + WAIT_S_MAX)
         if self._queue and now < self._spawn_at:
-            deadlines.append(self._spawn_at - now)
+            due_at = min(due_at, self._spawn_at)
         if self._reach.is_lost:
-            deadlines.append(self._reach.wake_in())
+            due_at = min(due_at, now + self._reach.wake_in())
         elif self._fetcher.is_busy:
-            deadlines.append(LOOK_S)
-        return max(0.0, min([self._beat_at - now, IDLE_S, *deadlines]))
+            due_at = min(due_at, now + LOOK_S)
+        return max(0.0, due_at - now)
 
     def drain(self) -> None:
         """Take nothing new; what runs, runs to its end."""
