@@ -39,6 +39,12 @@ class Read(two_stages.Read):
         return [row["date"] for row in self.canonicals]
 
     @property
+    def flags(self) -> list[str]:
+        """What says that something is wrong or incomplete."""
+        assert self.normalized is not None
+        return [*self.normalized.facts["flags"]]  # type: ignore[misc]
+
+    @property
     def log(self) -> str:
         return self.parsed.log + ("" if self.normalized is None else self.normalized.log)
 

@@ -85,6 +85,8 @@ tr Oca Şub Mar Nis May Haz Tem Ağu Eyl Eki Kas Ara
 id Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember
 id Jan Feb Mar Apr Mei Jun Jul Agu Sep Okt Nov Des
 id Jan Feb Mar Apr Mei Jun Jul Agt Sep Okt Nop Des
+af Januarie Februarie Maart April Mei Junie Julie Augustus September Oktober November Desember
+af Jan Feb Mrt Apr Mei Jun Jul Aug Sep Okt Nov Des
 ms Januari Februari Mac April Mei Jun Julai Ogos September Oktober November Disember
 th ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.
 th มกราคม กุมภาพันธ์ มีนาคม เมษายน พฤษภาคม มิถุนายน กรกฎาคม สิงหาคม กันยายน ตุลาคม พฤศจิกายน ธันวาคม

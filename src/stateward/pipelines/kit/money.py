@@ -59,6 +59,7 @@ SYMBOLS = {
     "nt$": "TWD", "mx$": "MXN", "kr": "", "zł": "PLN", "kč": "CZK", "ft": "HUF", "lei": "RON", "rs": "INR",
     "rs.": "INR", "fr": "CHF", "fr.": "CHF", "sfr.": "CHF", "sfr": "CHF", "rp": "IDR", "rm": "MYR", "tl": "TRY",
     "kr.": "", "лв": "BGN", "лв.": "BGN", "руб": "RUB", "руб.": "RUB", "rub": "RUB", "dh": "AED", "eur": "EUR",
+    "円": "JPY", "元": "CNY", "원": "KRW",
 }  # fmt: skip
 
 # Names of currencies as columns of exports print them.

@@ -127,6 +127,8 @@ def _layout_by_headings(rows: Sequence[Cells]) -> ColumnLayout | None:
 def _heading_score(cells: Cells) -> int:
     """How many roles a row names; 0 if it is no heading."""
     texts = [cell.strip() for cell in cells if cell.strip()]
+    if texts and len(texts[0]) <= 2 and texts[0].isdigit():
+        texts = texts[1:]  # the number of a kind of line, which all lines begin with
     if len(texts) < 2 or any(dates.is_date(text) or money.is_amount(text) for text in texts):
         return 0
     roles = {headings.role_of(text) for text in texts} - {""}
@@ -178,13 +180,17 @@ _CODE = re.compile(r"[A-Z]{3}")
 
 
 def _spread_names(names: Sequence[str], body: Sequence[Cells]) -> list[str]:
-    """The names of columns, where one may stand over two: the currency, and the amount without a name beside it."""
+    """The names of columns, where one may stand over several: a currency and its amount, parts of a description."""
     found = list(names)
     for index in range(len(found) - 1):
         codes = {row[index].strip() for row in body} - {""}
         is_money = headings.role_of(found[index]) in ("amount", "balance", "debit", "credit")
         if is_money and not found[index + 1] and codes and all(map(_CODE.fullmatch, codes)):
             found[index], found[index + 1] = "currency", found[index]
+        if not found[index + 1] and headings.role_of(found[index]) == "description":
+            texts = [row[index + 1] for row in body if row[index + 1].strip()]
+            if texts and share_of(texts, is_words) >= MOST:
+                found[index + 1] = found[index]  # the description goes on in it
     return found
 
 
@@ -250,6 +256,7 @@ def _resolve(
 ) -> dict[str, int]:
     """One source for the amount (two columns or one), and the best filled of several descriptions."""
     _choose_amount(names, roles, claimed, body, sums)
+    _choose_sides(names, roles, claimed, body)
     _choose_party(roles, claimed, body)
     _choose_currency(roles, claimed)
     if "amount" in roles and headings.simplify(names[roles["amount"]]) in NET:
@@ -294,6 +301,30 @@ def _choose_amount(
     if told >= 0 and any(len({row[i].strip() for row in body} - {""}) > 1 for i in places):
         claimed["currency"] = []
         roles.pop("currency", None)
+
+
+def _choose_sides(
+    names: Sequence[str],
+    roles: dict[str, int],
+    claimed: dict[str, list[int]],
+    body: Sequence[Cells],
+) -> None:
+    """Of several pairs of debits and credits, the one that most rows fill; of equally full ones, that after fees."""
+    pairs = list(zip(claimed.get("debit", []), claimed.get("credit", []), strict=False))
+    if len(pairs) < 2:
+        return
+    best = max(pairs, key=lambda pair: (_filled_rows(body, pair), _is_net(names[pair[0]])))
+    roles["debit"], roles["credit"] = best
+    if _is_net(names[best[0]]):
+        roles.pop("fee", None)
+
+
+def _filled_rows(body: Sequence[Cells], places: Sequence[int]) -> int:
+    return sum(any(money.is_amount(row[i]) for i in places) for row in body)
+
+
+def _is_net(name: str) -> bool:
+    return not {*headings.simplify(name).split()}.isdisjoint(NET)
 
 
 def _choose_party(

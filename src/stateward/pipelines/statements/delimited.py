@@ -14,15 +14,24 @@ from stateward.pipelines.kit.delimited import (
     read_records,
 )
 from stateward.pipelines.statements import headings
+from stateward.pipelines.statements.blocks import BLOCKS_WHY, block_records
 from stateward.pipelines.statements.model import RowPlace, StatementProblem, StatementReading
 from stateward.pipelines.statements.source import Source
 from stateward.pipelines.statements.table import StatementTable
 
 _CUT = re.compile("[;,]")
+# Cells between single quotes, which only some banks write: an apostrophe may also stand before a number or a name.
+_SINGLE_QUOTED = re.compile(r"(?m)(?:^|[;,\t])'[^'\n]*'(?=[;,\t]|\r?$)")
+SINGLE_QUOTED_MIN = 4
 
 
 def read(source: Source) -> StatementReading:
-    """The one section of a delimited text, with its rows as a stream."""
+    """The one section of a delimited text, or of blocks of labelled lines, with its rows as a stream."""
+    reading = StatementReading(format="csv", sections=(), problems=[], decisions=[], late={})
+    if start := block_records(source):
+        reading.sections = [StatementTable(start, source, reading).section()]
+        reading.decisions = [*source.decisions, BLOCKS_WHY, *reading.decisions]
+        return reading
     dialect = _dialect(source)
     if dialect is None:
         raise FatalFailure(
@@ -30,7 +39,6 @@ def read(source: Source) -> StatementReading:
             "export the statement as CSV",
             code="UNKNOWN_FORMAT",
         )
-    reading = StatementReading(format="csv", sections=(), problems=[], decisions=[], late={})
     records = _Records(source, dialect, reading.problems)
     reading.sections = [StatementTable(records.start, source, reading).section()]
     reading.decisions = [*source.decisions, dialect.why, *reading.decisions]
@@ -56,6 +64,8 @@ class _Records:
         self._source = source
         self._dialect = dialect
         self._problems: list[StatementProblem] | None = problems
+        head = source.head.decode(source.encoding, "ignore")
+        self._has_single_quotes = len(_SINGLE_QUOTED.findall(head)) >= SINGLE_QUOTED_MIN
 
     def start(self) -> Iterator[Record]:
         problems, self._problems = self._problems, None
@@ -67,13 +77,32 @@ class _Records:
                     StatementProblem(code="BROKEN_QUOTES", message=message, place=place)
                 )
 
-        return read_records(
+        records = read_records(
             self._source.content,
             self._dialect,
             encoding=self._source.encoding,
             looks_like_record=_looks_like_record,
             report=report,
         )
+        return _without_single_quotes(records) if self._has_single_quotes else records
+
+
+def _without_single_quotes(records: Iterator[Record]) -> Iterator[Record]:
+    """The records with what stands between single quotes; the parts of a text that holds the delimiter are joined."""
+    for line, cells in records:
+        whole: list[str] = []
+        for cell in cells:
+            if whole and whole[-1].startswith("'") and not _is_closed(whole[-1]):
+                whole[-1] = f"{whole[-1]},{cell}"
+            else:
+                whole.append(cell)
+        if any(cell.startswith("'") and not _is_closed(cell) for cell in whole):
+            whole = cells  # an apostrophe, not a quote
+        yield line, [cell[1:-1] if cell[:1] == "'" and _is_closed(cell) else cell for cell in whole]
+
+
+def _is_closed(cell: str) -> bool:
+    return len(cell) > 1 and cell.rstrip().endswith("'")
 
 
 def _score(rows: Rows) -> tuple[int, int]:

@@ -7,14 +7,16 @@ from itertools import zip_longest
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.kit.delimited import first_rows
-from stateward.pipelines.statements.headings import simplify, words
+from stateward.pipelines.statements.heading_parts import role_by_parts
+from stateward.pipelines.statements.headings import HEADING_CHARS_MAX, simplify, words
 from stateward.pipelines.statements.sniff import sniff
 from stateward.pipelines.statements.source import Bounds, Hints, Source
 
 # By format. A table of any kind may be a statement, so that a pipeline that knows its tables better is believed first.
 SOURCE_TYPES = {
     "pdf": "bank_pdf", "csv": "bank_csv", "sheet": "bank_xlsx", "ofx": "bank_ofx", "qif": "bank_qif",
-    "mt940": "bank_mt940", "camt": "bank_camt", "bai2": "bank_bai2", "html": "bank_html",
+    "mt940": "bank_mt940", "camt": "bank_camt", "bai2": "bank_bai2", "coda": "bank_coda",
+    "norma43": "bank_norma43", "cnab240": "bank_cnab240", "html": "bank_html",
     "picture": "bank_scan",
 }  # fmt: skip
 CONFIDENCES = {"pdf": 20, "csv": 20, "sheet": 20, "html": 5, "picture": 5}
@@ -23,10 +25,12 @@ SAVED_AS_SHEET = 60
 OWN_FORMAT = 95  # only banks write these
 # A table with headings that lacks dates or amounts: below what research data says of any table.
 UNLIKELY = 5
-LINES_SEEN = 40
-HEADINGS_WITHIN = 10  # lines: a title or the account may stand over them
+# One row names a date and both sides of an account: above what units in headings say ("Net Debit (NC)" has none).
+LIKELY = 35
+LINES_SEEN = 60  # of a table; banks print up to a page of notes above the headings
 DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
 MONEY_ROLES = frozenset({"amount", "debit", "credit", "balance"})
+SIDES = frozenset({"debit", "credit"})
 # With two signs between its numbers, or a slash; a decimal number has neither.
 _DATE = re.compile(
     r"\d{1,4}\s?[./:\-年년]\s?\d{1,2}\s?[./:\-月월]|(?<![\d/])\d{1,2}/\d{1,2}(?!\d)|(?<!\d)(?:19|20)\d{6}(?!\d)"
@@ -44,8 +48,8 @@ def detect(content: Content) -> Detected:
     confidence = CONFIDENCES.get(found, OWN_FORMAT)
     if found == "html" and content.name.lower().endswith((".xls", ".xlsx")):
         confidence = SAVED_AS_SHEET
-    if found == "csv" and _is_unlikely(source):
-        confidence = UNLIKELY
+    if found == "csv":
+        confidence = _table_confidence(source)
     return Detected(
         source_type=SOURCE_TYPES.get(found, "auto"),
         format=found,
@@ -53,25 +57,33 @@ def detect(content: Content) -> Detected:
     )
 
 
-def _is_unlikely(source: Source) -> bool:
-    """Whether a table begins with headings, and its first lines show no date, or no amounts."""
+def _table_confidence(source: Source) -> int:
+    """How likely a table is a statement: by its headings, and by dates and amounts in its first lines."""
     text = source.head.decode(source.encoding, "ignore").lstrip("\ufeff")
     lines = [line for line in text.splitlines() if line.strip()][:LINES_SEEN]
     rows = first_rows(lines)
+    usual = CONFIDENCES["csv"]
     if not rows or len(rows[0]) < 2 or any(cell[:1].isdigit() for cell in rows[0]):
-        return False
+        return usual
+    roles = [_roles(row) for row in rows]
+    if any(DATE_ROLES & each and each >= SIDES for each in roles):
+        return LIKELY
     is_dated = any(map(_DATE.search, lines)) or _has_month(lines[1:])
     if is_dated and _has_cents(rows[1:]):
-        return False
-    # Whole headings: to look for similar ones takes too long while an upload waits.
+        return usual
+    found = frozenset[str]().union(*roles)
+    return usual if (is_dated or found & DATE_ROLES) and found & MONEY_ROLES else UNLIKELY
+
+
+def _roles(row: Sequence[str]) -> frozenset[str]:
+    """The roles that a row names: by whole headings, because to look for similar ones takes too long here."""
     named = words().columns
-    roles = {
-        named.get(simplify(text))
-        for row in rows[:HEADINGS_WITHIN]
-        for cell in row
-        for text in (cell, cell.partition("(")[0])
-    }
-    return not ((is_dated or roles & DATE_ROLES) and roles & MONEY_ROLES)
+    found = set[str]()
+    for cell in row:
+        if len(cell) <= HEADING_CHARS_MAX:
+            bare = simplify(cell.partition("(")[0])
+            found |= {named.get(simplify(cell), ""), named.get(bare, ""), role_by_parts(bare)}
+    return frozenset(found - {""})
 
 
 def _has_month(lines: Sequence[str]) -> bool:

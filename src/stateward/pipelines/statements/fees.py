@@ -5,6 +5,7 @@ Where the balances show that a fee was taken on top, it becomes a row of its own
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import combinations
 from typing import NamedTuple
 
 import msgspec
@@ -48,10 +49,34 @@ def decide_fees(
             return FeeRule(is_apart=True, is_backward=is_backward)
         if within < on_top:
             return FeeRule()
+    if (is_apart := _by_price(body, fees, terms)) is not None:
+        return FeeRule(is_apart=is_apart, is_backward=is_backward)
     count = sum(map(bool, fees))
     return FeeRule(
         problem=f"{count} rows have a fee in the column {heading!r}, and nothing shows whether their amounts contain it"
     )
+
+
+def _by_price(
+    body: Sequence[StatementRow], fees: Sequence[Decimal], terms: ReadingTerms
+) -> bool | None:
+    """Whether amounts are without their fee, by price and number that each is the product of; None if untold."""
+    told = set[bool]()
+    for row, fee in zip(body, fees, strict=True):
+        if not fee:
+            continue
+        texts = (text for text in row.more.values() if money.is_amount(text))
+        numbers = [n for text in texts if (n := money.amount(text, terms.decimal))]
+        prices = {
+            round(abs(a * b), 2) for a, b in combinations(numbers, 2) if abs(a) != 1 != abs(b)
+        }
+        value = abs(interpret.signed_amount(row, terms))
+        found = {value in prices} if value in prices else set[bool]()
+        found |= {False} if {value - fee, value + fee} & prices else set[bool]()
+        if len(found) != 1:
+            return None
+        told |= found
+    return told.pop() if len(told) == 1 else None
 
 
 def with_fees(

@@ -47,8 +47,8 @@ BESIDE: dict[str, frozenset[str]] = {
         "date": "bank money transaction",
         "date_plain": "bank transaction",
         "mark": "money transaction",
-        "debit": "money transaction booked currency",
-        "credit": "money transaction booked currency",
+        "debit": "money transaction booked currency sum net",
+        "credit": "money transaction booked currency sum net",
         "amount": "bank booked currency money net value transaction",
         "currency": "bank transaction booked",
         "counterparty": "said transaction",
@@ -95,7 +95,12 @@ def role_by_parts(heading: str) -> str:
     found = frozenset[str]().union(*meanings)
     # Twice a date is two columns, and so is a purchase beside its booking.
     is_double = sum("date" in each for each in meanings) > 1
-    is_double |= {"transaction", "booked"} <= found and not found & {"money", "balance", "said"}
+    is_double |= {"transaction", "booked"} <= found and not found & {
+        "money",
+        "balance",
+        "said",
+        "date",
+    }
     if not all(meanings) or is_double:
         return ""
     for wanted, role in MEANINGS:

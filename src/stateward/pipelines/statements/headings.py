@@ -97,6 +97,8 @@ def role_of(heading: str) -> str:
         if (side := table.get(simplify(inside), "")) in ("debit", "credit"):
             return side
     halves = (heading.split("/")[0], heading.rpartition("/")[2]) if "/" in heading else ()
+    if {table.get(simplify(half)) for half in halves} == {"debit", "credit"}:
+        return "mark"  # if amounts stand below it, they are of both sides
     for text in (
         heading,
         _IN_BRACKETS.sub(" ", heading),
@@ -105,13 +107,14 @@ def role_of(heading: str) -> str:
         _CURRENCY.sub(" ", _IN_BRACKETS.sub(" ", heading)),
         _MINOR.sub(" ", heading),
         _CAMEL.sub(" ", heading),
+        heading.lstrip("おご"),  # politeness
     ):
         if (found := table.get(simplify(text))) is not None:
             return found
     text = simplify(heading)
     if any(c.isdigit() for c in text):
         return ""
-    if found := role_by_parts(text):
+    if found := role_by_parts(text) or role_by_parts(simplify(_IN_BRACKETS.sub(" ", heading))):
         return found
     if len(text) < NEAR_CHARS_MIN:
         return ""

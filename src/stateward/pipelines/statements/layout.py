@@ -65,8 +65,8 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
         taken = {*(getattr(self, role) for role in ROLES), *self.texts, *self.parties}
         texts, kinds, parties, holder = self.texts, self.kinds, self.parties, self.holder
         others = tuple(
-            ("status" if i == self.status else name, i)
-            for i, name in enumerate(self.headings)
+            ("status" if i == self.status else self._own_name(i), i)
+            for i in range(len(self.headings))
             if i not in taken
         )
 
@@ -98,6 +98,12 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
 
         return make
 
+    def _own_name(self, index: int) -> str:
+        """The heading of a column, or its number where it has none or one that another column has, too."""
+        name = self.headings[index]
+        is_first = name not in self.headings[:index]
+        return name if name and is_first else f"{name} column {index + 1}".strip()
+
     def is_heading(self, cells: Cells) -> bool:
         """Whether a row repeats the heading."""
         return self.is_headed and [c.strip() for c in cells[: self.width]] == [
@@ -110,7 +116,9 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
             return cells, ""
         if len(cells) > self.width:
             extra = cells[self.width :]
-            return None if any(cell.strip() for cell in extra) else (cells[: self.width], "")
+            if not any(cell.strip() for cell in extra):
+                return cells[: self.width], ""
+            return self._with_long_text(cells)
         last = max(
             i for i in (self.date, self.amount, self.debit, self.credit, self.mark) if i >= 0
         )
@@ -119,14 +127,29 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
         note = f"{self.width - len(cells)} cells at the end of the row are missing"
         return [*cells, *[""] * (self.width - len(cells))], note
 
+    def _with_long_text(self, cells: list[str]) -> tuple[list[str], str] | None:
+        """A row whose last text holds the delimiter, if all before it is in its place; else None."""
+        last = self.width - 1
+        days, sums = {self.date, *self.dates}, {i for i in self.amounts if cells[i].strip()}
+        if last in days | {*self.amounts, self.mark, self.currency, self.status}:
+            return None
+        is_placed = all(dates.is_date(cells[i]) for i in days if i >= 0)
+        is_placed = is_placed and all(money.is_amount(cells[i]) for i in sums)
+        if not is_placed or not sums or any(map(money.is_amount, cells[last:])):
+            return None
+        note = f"the last {len(cells) - last} cells are one text, which holds the delimiter"
+        return [*cells[:last], ", ".join(map(str.strip, cells[last:]))], note
+
     def is_description_only(self, cells: Cells) -> bool:
         """Whether a row only continues a description."""
         filled = [i for i, cell in enumerate(cells) if cell.strip()]
         return filled == [self.description]
 
     def looks_like_data(self, cells: Cells) -> bool:
-        """Whether a row of the wrong width contains a date or an amount."""
-        return any(dates.is_date(c) or money.is_amount(c) for c in cells if c.strip())
+        """Whether a row of the wrong width contains a date or an amount, and not only the number of a line."""
+        texts = [text for cell in cells if (text := cell.strip())]
+        is_numbered = len(texts) <= 2 and texts and texts[0].isdigit() and len(texts[0]) <= 2
+        return any(dates.is_date(c) or money.is_amount(c) for c in texts[bool(is_numbered) :])
 
 
 def join_texts(cells: Cells, first: int, others: Sequence[int]) -> str:

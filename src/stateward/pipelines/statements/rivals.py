@@ -44,6 +44,10 @@ def rival_problems(
         own, other = layout.headings[layout.amount], layout.headings[rival]
         message = f"{own!r} and {other!r} differ, and nothing proves which has the amounts; the first was taken"
         yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
+    if not is_proven and (rivals := _rival_sides(layout, booked)):
+        own, other = layout.headings[layout.debit], layout.headings[rivals[0]]
+        message = f"{own!r} and {other!r} differ, and nothing proves which has the amounts; the first was taken"
+        yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
     if side := _lone_side(layout, booked, terms):
         message = f"only {side} have a column that is known, and some of them are nothing: the others may be missing"
         yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
@@ -58,6 +62,29 @@ def rival_problems(
     if _is_without_cents(layout, booked, currency):
         message = f"no amount in {currency} has decimals: they may be cents"
         yield StatementProblem(code="UNIT_UNPROVEN", message=message)
+
+
+def _rival_sides(layout: ColumnLayout, booked: Sequence[Cells]) -> tuple[int, ...]:
+    """Another pair of debits and credits that is as full and says other things; none where one is after fees."""
+    if layout.debit < 0 or layout.credit < 0 or not layout.is_headed:
+        return ()
+    roles = [headings.role_of(name) for name in layout.headings]
+    pairs = zip(
+        (i for i, role in enumerate(roles) if role == "debit"),
+        (i for i, role in enumerate(roles) if role == "credit"),
+        strict=False,
+    )
+    own = (layout.debit, layout.credit)
+    if "net" in headings.simplify(layout.headings[layout.debit]).split():
+        return ()
+    for pair in pairs:
+        if pair == own:
+            continue
+        said = [[money.is_amount(cells[i]) and cells[i].strip() for i in pair] for cells in booked]
+        mine = [[money.is_amount(cells[i]) and cells[i].strip() for i in own] for cells in booked]
+        if said != mine and sum(map(any, said)) >= sum(map(any, mine)):
+            return pair
+    return ()
 
 
 def _lone_side(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms) -> str:
@@ -179,10 +206,13 @@ def heading_currency(heading: str) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def in_major_units(
-    start: Callable[[], Iterator[Record]], columns: Sequence[int]
-) -> Callable[[], Iterator[Record]]:
-    """The same records with amounts in place of whole numbers of cents."""
+def start_in_major_units(
+    start: Callable[[], Iterator[Record]], head: Sequence[Cells]
+) -> Callable[[], Iterator[Record]] | None:
+    """The same records with amounts in place of whole numbers of cents; None where the first of them have none."""
+    columns = minor_columns(head)
+    if not columns:
+        return None
 
     def records() -> Iterator[Record]:
         for line, cells in start():

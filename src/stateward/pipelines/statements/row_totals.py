@@ -67,9 +67,11 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
     sums = {out + into, -out - into, into, -into, out, -out}
     named = [row for row in rows if row.fact in TOTALS]
     proven = {row.line for row in named if row.value in sums}
-    proven |= {row.line for row in rows if row.sides == (-out, into) and any(row.sides)}
-    doubted = {row.line for row in named if " " in row.text.strip()} - proven
     below = _rows_below(layout, body, terms, make)
+    both = ((-out, into), (into, -out))  # of a debt, debits are what comes in
+    proven |= {row.line for row in rows if row.sides == both[0] and any(row.sides)}
+    proven |= {row.line for row in below if row.sides in both}
+    doubted = {row.line for row in named if " " in row.text.strip()} - proven
     # A row without a name is a total only if several rows make it: one booking may be like another.
     parts = (values, [v for v in values if v < 0], [v for v in values if v > 0])
     several = {abs(sum(part, ZERO)) for part in parts if len(part) > 1}
@@ -125,7 +127,7 @@ def _rows_below(
         row = _named_row(layout, line, cells, terms, make)
         facts = [headings.whole_fact(cell) for cell in cells if cell.strip()]
         fact = next((each for each in facts if each), "total" if is_label(cells) else "")
-        if row.value:
+        if row.value or (row.sides and any(row.sides)):
             found.append(row._replace(fact=fact))
     return found
 

@@ -27,9 +27,12 @@ def serial_columns(rows: Sequence[Cells]) -> tuple[int, ...]:
 
 
 def dated_start(
-    start: Callable[[], Iterator[Record]], columns: Sequence[int]
-) -> Callable[[], Iterator[Record]]:
-    """The same records with dates in place of numbers."""
+    start: Callable[[], Iterator[Record]], head: Sequence[Cells]
+) -> Callable[[], Iterator[Record]] | None:
+    """The same records with dates in place of numbers; None where the first of them have none."""
+    columns = serial_columns(head)
+    if not columns:
+        return None
 
     def records() -> Iterator[Record]:
         for line, cells in start():

@@ -4,7 +4,7 @@ A reading is accepted only where the opposite one fails. Balances show how amoun
 whether the balance is a deposit or a debt: that is told by words, and by nothing else. What remains open is a problem.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
@@ -33,8 +33,8 @@ UNPROVEN, CONTRADICTED = "SIGN_UNPROVEN", "SIGN_CONTRADICTED"
 EVIDENCE_ROWS = 400  # that decide: more would only take longer
 MINORITY = 0.2  # of the words may be against a reading: a refund may be called a purchase
 MAJORITY = 0.5
-# Rows, before columns without a known heading prove that signs are to be turned: prices of two lots of shares happen to
-# "add up" as amount and balance.
+# Rows, before columns without a known heading prove that signs are to be turned, or balances that they are a debt:
+# prices of two lots of shares happen to "add up" as amount and balance.
 UNNAMED_ROWS = 4
 MANY = 6  # rows, before a share of them means something
 CLEARLY_OUT = 0.4  # of many amounts may be money in, before their signs need a word that agrees
@@ -47,6 +47,8 @@ SELLERS_KINDS = PAYOUTS | {
     "fee", "stripe fee", "application fee", "adjustment", "dispute", "chargeback", "transfer", "reserve",
     "zahlung", "verkauf", "erstattung", "gebuhr",
 }  # fmt: skip
+# What the accounts of a seller and of a buyer both call their rows.
+SALE_KINDS = frozenset({"charge", "sale", "refund", "fee", "adjustment", "dispute", "chargeback"})
 OPPOSITE = {"printed": "flipped", "flipped": "printed"}
 
 
@@ -262,7 +264,7 @@ def _headed_columns(
     """Two columns with headings, which are believed; balances may run against them only as a debt does."""
     votes = _votes(body, terms, rule.sign)
     if proof.holds == {_swap(rule.sign)}:
-        if votes.strong_agree and not votes.strong_against:
+        if votes.strong_agree and not votes.strong_against and len(body) >= UNNAMED_ROWS:
             why = f"{rule.why}; balances fall with credits, so the printed balance is a debt"
             return SignRule(rule.sign, why, balances="owed")
         problem = "by the balances, the column of debits is money in: nothing says which is right"
@@ -326,7 +328,19 @@ def _one_column(
     if not hints.is_card and _is_sellers(layout, body):
         why = "amounts carry their sign; on the account of a seller, refunds and payouts are money out"
         return SignRule("printed", why)
-    return _by_words(body, terms, hints, votes)
+    rule = _by_words(body, terms, hints, votes)
+    if rule.sign == "flipped" and not rule.problem and not hints.is_card and _may_be_sellers(body):
+        problem = "charges and refunds are those of a buyer's card or of a seller, and no payment tells which"
+        return SignRule("printed", "amounts carry their sign", problem)
+    return rule
+
+
+def _may_be_sellers(body: Sequence[SignedRow]) -> bool:
+    """Whether a column of kinds has charges and refunds, and nothing that only one side of a sale has."""
+    return any(
+        "refund" in said and said & {"charge", "sale"} and said - {""} <= SALE_KINDS
+        for said in _kinds(body)
+    )
 
 
 def _is_sellers(layout: ColumnLayout, body: Sequence[SignedRow]) -> bool:
@@ -336,13 +350,20 @@ def _is_sellers(layout: ColumnLayout, body: Sequence[SignedRow]) -> bool:
     amount after its fee. A payout alone is also what an exchange or a bookmaker pays to the holder of any account.
     """
     names = {headings.simplify(name) for name in layout.headings}
-    if layout.fee >= 0 and not names.isdisjoint(NET_NAMES):
+    has_fee = any(headings.role_of(name) == "fee" for name in layout.headings)
+    if has_fee and not names.isdisjoint(NET_NAMES):
         return True
+    return any(said & PAYOUTS and said - {""} <= SELLERS_KINDS for said in _kinds(body))
+
+
+def _kinds(body: Sequence[SignedRow]) -> Iterable[set[str]]:
+    """The texts of each column that may tell the kind of a row."""
     kinds: dict[str, set[str]] = {}
     for row, _ in body:
-        for name, text in (("", row.category), (" ", row.mark), *row.more.items()):
+        own = (("", row.category), (" ", row.mark), ("  ", row.description))
+        for name, text in (*own, *row.more.items()):
             kinds.setdefault(name, set()).add(headings.simplify(text))
-    return any(said & PAYOUTS and said - {""} <= SELLERS_KINDS for said in kinds.values())
+    return kinds.values()
 
 
 def _flipped_by_balances(layout: ColumnLayout, count: int, votes: DirectionVotes) -> SignRule:

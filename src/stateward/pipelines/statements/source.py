@@ -88,6 +88,14 @@ class Source:
         is_whole = self._head is None and len(self.head) < HEAD_BYTES
         return self.head if is_whole else self.path
 
+    @cached_property
+    def is_open_ended(self) -> bool:
+        """Whether the file ends neither with a line nor with a quote."""
+        with self.path.open("rb") as file:
+            file.seek(max(0, self.path.stat().st_size - 4))
+            tail = file.read().replace(b"\0", b"")
+        return not tail.endswith((b"\n", b"\r", b'"'))
+
     def raw(self) -> bytes:
         """The whole file."""
         return self.path.read_bytes()

@@ -5,6 +5,7 @@ leave something open, all records are read once more. A later row that contradic
 is reinterpreted on the way. A row that is no transaction is logged.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
@@ -18,6 +19,7 @@ from stateward.pipelines.statements.columns import find_layout, mapped_layout
 from stateward.pipelines.statements.date_evidence import order_evidence, printed_era
 from stateward.pipelines.statements.day_columns import open_day, with_booking_days
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
+from stateward.pipelines.statements.initial_marks import start_with_spelled_marks
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import (
     ReadingTerms,
@@ -36,10 +38,9 @@ from stateward.pipelines.statements.profiles import (
 from stateward.pipelines.statements.rivals import (
     do_dates_differ,
     heading_currency,
-    in_major_units,
-    minor_columns,
     other_date,
     rival_problems,
+    start_in_major_units,
 )
 from stateward.pipelines.statements.row_totals import (
     RowTotals,
@@ -47,7 +48,7 @@ from stateward.pipelines.statements.row_totals import (
     period_ends,
     row_fact,
 )
-from stateward.pipelines.statements.serial_dates import dated_start, serial_columns
+from stateward.pipelines.statements.serial_dates import dated_start
 from stateward.pipelines.statements.signs import (
     SignRule,
     balances_prove,
@@ -67,18 +68,22 @@ from stateward.pipelines.statements.table_cells import (
     is_about,
     is_dated_amount,
     is_label,
+    is_part_of_another,
     is_sum,
     missing_part,
     only_text,
     raw_text,
 )
-from stateward.pipelines.statements.table_facts import labelled_facts
+from stateward.pipelines.statements.table_facts import facts_below_labels, labelled_facts
 
 HEAD_ROWS = 1000
 LOGGED_ROWS_MAX = 20
 STILL_ROWS_MIN = 3  # rows with the same balance, before it is none that runs
 CURRENCY_ROWS = 20  # rows that are searched for a currency beside an amount
 
+# Amounts of countries that call their money pesos and write points between thousands: none has three decimals.
+_PESOS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})*")
+WHOLE_PESOS = "points separate thousands: no amount in pesos has three decimals"
 StartRecords = Callable[[], Iterator[Record]]
 
 
@@ -101,21 +106,11 @@ class StatementTable:
         # Whether a date is printed although the row above has the same.
         self._do_days_repeat = False
         self._borrowed = 0  # rows with the date of the row above
+        self._last_texts: frozenset[str] = frozenset()  # what stands in the last column
 
     def section(self) -> StatementSection:
         """The section, with its rows as a stream."""
-        stream = self._start()
-        head = list(islice(stream, HEAD_ROWS))
-        if columns := serial_columns([cells for _, cells in head]):
-            self._start = dated_start(self._start, columns)
-            self._reading.decisions.append("dates are numbers of days, as sheets store them")
-            stream = self._start()
-            head = list(islice(stream, HEAD_ROWS))
-        if columns := minor_columns([cells for _, cells in head]):
-            self._start = in_major_units(self._start, columns)
-            self._reading.decisions.append("by their headings, whole numbers are cents")
-            stream = self._start()
-            head = list(islice(stream, HEAD_ROWS))
+        stream, head = self._head()
         given, cells_of_head = self._source.hints.map, [cells for _, cells in head]
         given = given or find_columns(cells_of_head, self._source.profiles)
         layout = mapped_layout(cells_of_head, given) if given else find_layout(cells_of_head)
@@ -158,7 +153,11 @@ class StatementTable:
         self._do_days_repeat = do_days_repeat(layout, body)
         if is_whole:
             self._totals = find_totals(layout, body, terms)
+        full = (cells for _, cells in body if len(cells) == layout.width)
+        self._last_texts = frozenset(cells[-1].strip() for cells in full)
         rows = self._rows(layout, terms, chain(body, stream))
+        if layout.currency < 0 and (printed := self._currency(layout, body)):
+            rows = with_own_currencies(rows, printed)
         fees = self._fees(layout, terms, body)
         if fees.is_apart:
             rows = with_fees(rows, layout, terms, fees)
@@ -183,6 +182,22 @@ class StatementTable:
             terms=terms,
             rows=rows,
         )
+
+    def _head(self) -> tuple[Iterator[Record], list[Record]]:
+        """The records from the top, and the first of them, with dates, amounts and marks as other tables print them."""
+        stream = self._start()
+        head = list(islice(stream, HEAD_ROWS))
+        for rewritten, why in (
+            (dated_start, "dates are numbers of days, as sheets store them"),
+            (start_in_major_units, "by their headings, whole numbers are cents"),
+            (start_with_spelled_marks, "letters below a heading of two words are their initials"),
+        ):
+            if start := rewritten(self._start, [cells for _, cells in head]):
+                self._start = start
+                self._reading.decisions.append(why)
+                stream = self._start()
+                head = list(islice(stream, HEAD_ROWS))
+        return stream, head
 
     def _is_sign_proven(
         self,
@@ -245,6 +260,12 @@ class StatementTable:
             every = column_texts(self._start(), layout.amounts)
             decimal = money.vote_decimal(every, usual=point or ".")
         is_known = point or headings.has_point_decimals(layout.headings)
+        if (
+            not decimal.is_sure
+            and language == "Spanish"
+            and self._is_in_pesos(layout, body, before)
+        ):
+            decimal, is_known = money.DecimalVote(",", is_sure=True, why=WHOLE_PESOS), ","
         if not decimal.is_sure and not is_known:
             self._reading.problems.append(
                 StatementProblem(code="AMBIGUOUS_AMOUNTS", message=decimal.why)
@@ -277,6 +298,16 @@ class StatementTable:
         texts = [text for text in column_texts(body, layout.amounts) if "." in text or "," in text]
         return "," if texts and all("." in text for text in texts) else "." if texts else ""
 
+    def _is_in_pesos(
+        self, layout: ColumnLayout, body: Sequence[Record], before: Sequence[Record]
+    ) -> bool:
+        """Whether a dollar sign stands beside amounts that all have groups of three after their points."""
+        names = [layout.headings[i] for i in layout.amounts]
+        has_sign = any("$" in text for text in (*names, *(c for _, cells in before for c in cells)))
+        texts = [text.strip(" $+-") for text in column_texts(body, layout.amounts)]
+        has_sign = has_sign or any("$" in text for text in column_texts(body, layout.amounts))
+        return has_sign and all(_PESOS.fullmatch(text) for text in texts)
+
     def _fees(self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record]) -> FeeRule:
         """What fees beside the amounts mean."""
         if layout.fee < 0:
@@ -290,9 +321,12 @@ class StatementTable:
         return rule
 
     def _facts_above(self, layout: ColumnLayout, before: Sequence[Record]) -> dict[str, str]:
-        facts: dict[str, str] = {}
-        for line, cells in before:
+        facts, told = facts_below_labels([cells for _, cells in before])
+        for number, (line, cells) in enumerate(before):
             if layout.is_heading(cells):  # "Valuta" beside "Whg" is no currency
+                continue
+            if number in told:
+                self._log_row(f"line {line} tells facts of the statement: {raw_text(cells)}")
                 continue
             found = labelled_facts(cells)
             for name, text in found.items():
@@ -400,6 +434,7 @@ class StatementTable:
         self._make = make
         statuses: set[str] = set()
         sums = self._totals.proven | self._totals.doubted
+        cells: list[str] = []
         for line, cells in lines:
             if layout.status >= 0 and len(cells) == width:
                 statuses.add(cells[layout.status])
@@ -433,19 +468,30 @@ class StatementTable:
                 held = row
         if held is not None:
             yield held
-            self._doubt_end(held)
+            self._doubt_end(held, cells[:width])
         if self._borrowed == 1 and not self._do_days_repeat:
             message = "one row alone has no date: that of the row above was taken"
             self._reading.problems.append(StatementProblem(code="DATE_MISSING", message=message))
         self._doubt_statuses(statuses, layout.headings)
 
-    def _doubt_end(self, last: StatementRow) -> None:
-        """Say that a file may be cut off: its last row alone ends early."""
+    def _doubt_end(self, last: StatementRow, cells: Sequence[str]) -> None:
+        """Say that a file may be cut off: its last row, or the last cell of it, alone ends early."""
+        code, message = "", ""
         if self._short_lines == [last.place.line]:
-            message = "the last row ends early, as no other does: the file may be cut off"
-            self._reading.problems.append(
-                StatementProblem(code="ROW_RAGGED", message=message, place=last.place)
+            code, message = "ROW_RAGGED", "the last row ends early, as no other does"
+        elif self._is_open_ended() and cells and is_part_of_another(cells[-1], self._last_texts):
+            code, message = (
+                "FILE_CUT",
+                f"the file ends inside {cells[-1]!r}, and not with a line",
             )
+        if code:
+            message = f"{message}: the file may be cut off"
+            self._reading.problems.append(
+                StatementProblem(code=code, message=message, place=last.place)
+            )
+
+    def _is_open_ended(self) -> bool:
+        return self._reading.format == "csv" and self._source.is_open_ended
 
     def _doubt_statuses(self, printed: set[str], names: Iterable[str]) -> None:
         """Say that rows are marked in a way that nothing explains: they may not be booked."""
@@ -496,7 +542,11 @@ class StatementTable:
             note = borrowed or note
             is_booked = layout.status < 0 or not booking.booking_status(cells[layout.status])
             is_booked = is_booked and not borrowed.startswith("not booked")
-            if borrowed and self._do_dates_differ and is_booked:
+            # What has no day of its booking, and no balance either, may not be booked.
+            is_open = (
+                layout.balance < 0 and headings.role_of(layout.headings[layout.date]) == "date"
+            )
+            if borrowed and (self._do_dates_differ or is_open) and is_booked:
                 self._problem("DATE_UNPROVEN", borrowed, line, cells)
         is_dated = dates.is_date(cells[layout.date])
         self._is_after_gap = self._is_after_gap and not is_dated
@@ -576,6 +626,9 @@ class StatementTable:
         status = booking.booking_status(printed)
         if printed and not status:
             return ""
+        if not printed and layout.status < 0:  # then another cell may say why
+            printed = next(filter(booking.booking_status, cells), "").strip()
+            status = booking.booking_status(printed)
         for index in (layout.other_date, layout.value_date):
             if dates.is_date(cells[index]):
                 cells[layout.date] = cells[index]
@@ -667,6 +720,17 @@ class StatementTable:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
+
+
+def with_own_currencies(rows: Iterator[StatementRow], usual: str) -> Iterator[StatementRow]:
+    """The rows, each that prints another currency beside its amount in that one."""
+    for row in rows:
+        text = row.amount or row.debit or row.credit
+        read = money.read_amount(text) or money.read_amount(text, ",")
+        if read is not None and read.currency and read.currency != usual:
+            yield msgspec.structs.replace(row, currency=read.currency)
+        else:
+            yield row
 
 
 def continue_text(row: StatementRow, text: str) -> StatementRow:

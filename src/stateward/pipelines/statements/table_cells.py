@@ -85,6 +85,18 @@ def column_texts(lines: Iterable[Record], indexes: Sequence[int]) -> Iterator[st
     )
 
 
+def is_part_of_another(text: str, others: Iterable[str]) -> bool:
+    """Whether a text ends inside a word, or a number, that another text has whole."""
+    own = text.strip()
+    if not own:
+        return False
+    if money.is_amount(own):
+        decimals = {len(other) - other.rfind(".") for other in others if other and other != own}
+        return decimals == {3} and len(own) - own.rfind(".") != 3 and "." in "".join(others)
+    longer = (other for other in others if len(other) > len(own) and other.startswith(own))
+    return own[-1].isalnum() and any(other[len(own)].isalnum() for other in longer)
+
+
 def raw_text(cells: Sequence[str]) -> str:
     return " | ".join(cells)[:RAW_CHARS_MAX]
 

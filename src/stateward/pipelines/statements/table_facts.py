@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import headings
@@ -33,6 +34,21 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
         elif value or name in MONEY_FACTS:
             found.setdefault(name, value)
     return found
+
+
+def facts_below_labels(rows: Sequence[Sequence[str]]) -> tuple[dict[str, str], set[int]]:
+    """The facts of rows of labels that stand in the row below, each in the column of its label, and those rows."""
+    found: dict[str, str] = {}
+    told: set[int] = set()
+    for number, (labels, values) in enumerate(pairwise(rows)):
+        names = [_fact_name(text.strip()) for text in labels]
+        if sum(map(bool, names)) < 2 or len(labels) != len(values):
+            continue
+        below = {n: _value_of(v, n) for n, v in zip(names, values, strict=True) if n}
+        if all(below.values()):  # else the rows are not labels and their values
+            found |= below
+            told |= {number, number + 1}
+    return found, told
 
 
 def _with_thousands(text: str, after: Sequence[str]) -> str:
