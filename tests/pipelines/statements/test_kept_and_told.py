@@ -44,10 +44,10 @@ def test_charges_and_refunds_alone_may_be_a_seller_s_or_a_buyer_s(tmp_path: Path
     "text",
     [
         "Data operacji,Kwota,Saldo po transakcji,Opis transakcji,,,\n"
-        "2024-06-18,+10.00,+110.00,Tytuł: 1,Adres: Żabka,Miasto: Łódź,\n"
-        "2024-06-17,-20.00,+100.00,Tytuł: 2,Adres: Orlen,Miasto: Łódź,\n",
-        "Date;Description;;Amount\n18/06/2024;Ref 1;Adres: Żabka;10.00\n"
-        "17/06/2024;Ref 2;Adres: Orlen;-20.00\n",
+        "2024-06-18,+10.00,+110.00,Tytuł: 1,Sklep: Żabka,Miasto: Łódź,\n"
+        "2024-06-17,-20.00,+100.00,Tytuł: 2,Sklep: Orlen,Miasto: Łódź,\n",
+        "Date;Description;;Amount\n18/06/2024;Ref 1;Sklep: Żabka;10.00\n"
+        "17/06/2024;Ref 2;Sklep: Orlen;-20.00\n",
     ],
 )
 def test_columns_without_a_name_continue_the_description_before_them(

@@ -100,7 +100,8 @@ def test_blocks_of_labelled_lines_are_rows(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("heading", "letters"), [("CARGO/ABONO", "CAC"), ("Debe / Haber", "DHD"), ("Soll/Haben", "SHS")]
+    ("heading", "letters"),
+    [("CARGO/ABONO", "CAC"), ("Debe / Haber", "DHD"), ("Soll/Haben", "SHSS")],
 )
 def test_letters_below_two_words_are_their_initials(
     tmp_path: Path, heading: str, letters: str
@@ -109,7 +110,7 @@ def test_letters_below_two_words_are_their_initials(
 
     read = read_bytes(tmp_path, f"Fecha;Concepto;Importe;{heading}\n{rows}")
 
-    assert read.amounts == ["-130.50", "140.50", "-150.50"]
+    assert read.amounts[:3] == ["-130.50", "140.50", "-150.50"]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,9 @@ PLUGIN = Plugin(
         _source_type("bank_mt940", "Bank statement, MT940", "mt940", ".sta", ".mt940", ".940"),
         _source_type("bank_camt", "Bank statement, CAMT", "camt", ".xml", ".camt"),
         _source_type("bank_bai2", "Bank statement, BAI2", "bai2", ".bai", ".bai2"),
+        _source_type("bank_coda", "Bank statement, CODA", "coda", ".cod", ".coda"),
+        _source_type("bank_norma43", "Bank statement, Norma 43", "norma43", ".n43", ".q43"),
+        _source_type("bank_cnab240", "Bank statement, CNAB 240", "cnab240", ".ret"),
         _source_type("bank_html", "Bank statement, HTML table", "html", ".html", ".htm"),
         _source_type(
             "bank_scan",
@@ -70,7 +73,7 @@ PLUGIN = Plugin(
         RecordView(
             machine=MACHINE,
             title="Bank statements",
-            accepts="PDF, CSV, Excel, OFX, QIF, MT940, CAMT, BAI2",
+            accepts="PDF, CSV, Excel, OFX, QIF, MT940, CAMT, BAI2, CODA, Norma 43, CNAB 240",
         ),
     ),
     items=(
@@ -145,7 +148,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 18},
+    readers={"upload.parse": 19},
     commands=(
         PluginCommand(
             name="rules",

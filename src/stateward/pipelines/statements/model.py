@@ -95,7 +95,7 @@ class StatementProblem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
 class StatementReading(msgspec.Struct, kw_only=True):
     """A whole file. `problems` grows while rows are streamed."""
 
-    format: str  # "pdf", "csv", "xlsx", "ofx", "qif", "mt940", "camt", "bai2", "html", "scan"
+    format: str  # a key of `readers.READERS`, but "xlsx" for a sheet and "scan" for a picture
     sections: Iterable[StatementSection]
     problems: list[StatementProblem]
     decisions: list[str]  # sentences for the parse log

@@ -17,6 +17,9 @@ READERS = {
     "mt940": "mt940",
     "camt": "camt",
     "bai2": "bai2",
+    "coda": "coda",
+    "norma43": "norma43",
+    "cnab240": "cnab240",
     "html": "html_table",
     "picture": "scan",
 }
@@ -25,7 +28,7 @@ READERS = {
 # What a person can say about a file and only some formats ask for: a PDF has no columns to map, SWIFT marks its signs.
 TABLES = frozenset({"csv", "sheet", "html"})
 PRINTED = TABLES | {"pdf", "picture"}
-TEXTS = TABLES - {"sheet"} | {"ofx", "qif", "mt940", "bai2"}
+TEXTS = TABLES - {"sheet"} | {"ofx", "qif", "mt940", "bai2", "coda", "norma43", "cnab240"}
 USED_BY = {"map": TABLES, "sign": PRINTED, "decimal": PRINTED | {"qif"}, "encoding": TEXTS}
 
 

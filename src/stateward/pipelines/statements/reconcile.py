@@ -110,7 +110,7 @@ class Reconciler:
         self._totals = totals or {}
         self._period = period
         self._days_near = days_near
-        self._count = self._debit_count = 0
+        self._count = self._debit_count = self._zero_count = 0
         self._debits = self._credits = ZERO
         self._chains = [_Chain(opening), _Chain(closing, is_backward=True)]
         self._outside: list[date] = []
@@ -133,6 +133,7 @@ class Reconciler:
             self._debit_count += 1
         else:
             self._credits += amount
+            self._zero_count += not amount
         if balance is None:
             self._bare_run += 1
         else:
@@ -269,9 +270,15 @@ class Reconciler:
         for name, value in found.items():
             if name in self._totals:
                 expected = abs(self._totals[name])
+                # A row of nothing is of neither side, and may be counted on both.
+                low, high = value, value
+                if name == "debit_count":
+                    high += self._zero_count
+                elif name == "credit_count":
+                    low -= self._zero_count
                 yield ReconcileCheck(
                     name=name,
-                    holds=value == expected,
+                    holds=low <= expected <= high,
                     expected=f"{expected:f}",
                     found=f"{value:f}",
                     difference=f"{value - expected:f}",

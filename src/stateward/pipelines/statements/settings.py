@@ -22,7 +22,21 @@ class SourceTypeSettings(Section, frozen=True, kw_only=True):
 
     name: Annotated[Name, Meta(description="The value of `--source-type`.")]
     format: Annotated[
-        Literal["pdf", "csv", "sheet", "ofx", "qif", "mt940", "camt", "bai2", "html"] | None,
+        Literal[
+            "pdf",
+            "csv",
+            "sheet",
+            "ofx",
+            "qif",
+            "mt940",
+            "camt",
+            "bai2",
+            "coda",
+            "norma43",
+            "cnab240",
+            "html",
+        ]
+        | None,
         Meta(description="The expected format; the content decides."),
     ] = None
     date_order: Annotated[

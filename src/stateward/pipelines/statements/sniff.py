@@ -28,6 +28,7 @@ from stateward.pipelines.kit.files import (
 )
 from stateward.pipelines.statements.source import Source
 
+FIXED_CHARS = 8192  # that show a format of fixed width
 INFLATED_SETTING = "statements.inflated_bytes_max"
 # The entries by which the directory of an XLSX, XLSB or ODS is recognised.
 WORKBOOKS = ({"xl/workbook.xml"}, {"xl/workbook.bin"}, {"content.xml", "mimetype"})
@@ -46,6 +47,10 @@ _CAMT = re.compile(
     r"camt\.05[234]|<(?:\w+:)?(?:BkToCstmr(?:Stmt|AcctRpt|DbtCdtNtfctn)|Stmt|Rpt|Ntfctn)\b"
 )
 _BAI2 = re.compile(r"01,[^,\n]*,[^,\n]*,[0-9]{6},[0-9]{0,4},[^,\n]*,[^,\n]*,[^,\n]*,2\s*/")
+# Records of fixed width: the first begins the file, and the next says of what.
+_CODA = re.compile(r"0{5}[0-9]{6}[0-9 ]{3}05[^\n]{100,112}\n1[0-3][0-9]{3}")
+_NORMA43 = re.compile(r"(?:00[^\n]{2,78}\n)?11[0-9]{30}[0-9][0-9]{17}[^\n]{0,33}\n(?:22|23|33)")
+_CNAB240 = re.compile(r"[0-9]{3}0{5}[^\n]{180,240}\n(?:[0-9]{7}[135][^\n]{9,240}\n)*?[0-9]{7}1E")
 _TABLE = re.compile(r"<table\b", re.IGNORECASE)
 _HTML = re.compile(r"<!doctype html|<html\b|<table\b|<body\b", re.IGNORECASE)
 
@@ -90,6 +95,8 @@ def _text_format(source: Source) -> str:
         raise _unknown("the file is XML, but neither OFX nor CAMT.052, 053 or 054")
     if _BAI2.match(start):
         return "bai2"
+    if fixed := _fixed_width(text):
+        return fixed
     if _QIF.search(text[:SAMPLE_CHARS]):
         return "qif"
     if _MT940.search(text) or _MT940_BLOCK.match(start):
@@ -97,6 +104,13 @@ def _text_format(source: Source) -> str:
     if start.startswith(("{", "[")):
         raise _unknown("the file is JSON, not a statement")
     return "csv"
+
+
+def _fixed_width(text: str) -> str:
+    """The format of a file whose records have fixed columns; "" if it is none."""
+    lines = text[:FIXED_CHARS].replace("\r\n", "\n").lstrip("\n")
+    formats = (("coda", _CODA), ("norma43", _NORMA43), ("cnab240", _CNAB240))
+    return next((name for name, pattern in formats if pattern.match(lines)), "")
 
 
 def _zip_format(source: Source, *, is_inflating: bool) -> str:

@@ -1,0 +1,87 @@
+"""What statements of fixed width have in common: fields by columns, amounts without a point, a section at a time.
+
+A reader of such a format knows its columns; nothing is guessed here. A field that should be an amount and is none is
+reported with its line, and a file that ends without its trailer is said to be cut off.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from stateward.pipelines.statements.model import (
+    ReadingTerms,
+    RowPlace,
+    StatementProblem,
+    StatementReading,
+    StatementRow,
+    StatementSection,
+)
+from stateward.pipelines.statements.source import Source
+
+
+class FixedLine(NamedTuple):
+    """One record of the file, filled up with blanks to its width."""
+
+    number: int
+    text: str
+
+    def at(self, first: int, last: int) -> str:
+        """The columns from first to last, counted from 1, without blanks around them."""
+        return self.text[first - 1 : last].strip()
+
+
+def fixed_lines(source: Source, width: int) -> Iterator[FixedLine]:
+    """The records of a file that are not empty."""
+    for number, line in enumerate(source.text().lstrip("\ufeff").splitlines(), start=1):
+        text = line.rstrip("\r\x1a")
+        if text.strip():
+            yield FixedLine(number, text.ljust(width))
+
+
+def decimal_text(digits: str, decimals: int) -> str:
+    """An amount of digits alone as a number with its point; "" if it is none."""
+    if not digits.isdecimal() or not digits.isascii():
+        return ""
+    return f"{Decimal(digits).scaleb(-decimals):f}"
+
+
+class OpenSection:
+    """One account while its records come."""
+
+    def __init__(self, line: FixedLine, **facts: str) -> None:
+        self.line = line
+        self.facts = facts
+        self.totals: dict[str, str] = {}
+        self.rows: list[StatementRow] = []
+        self.records = 0
+        self.is_ended = False
+
+    def add_text(self, text: str, sign: str = "\n") -> None:
+        """Continue the description of the last row."""
+        if text and self.rows:
+            row = self.rows[-1]
+            said = f"{row.description}{sign}{text}" if row.description else text
+            self.rows[-1] = replace_texts(row, description=said)
+
+    def set(self, **fields: str) -> None:
+        """Set fields of the last row that are still empty."""
+        if self.rows:
+            row = self.rows[-1]
+            given = {name: text for name, text in fields.items() if text and not getattr(row, name)}
+            self.rows[-1] = replace_texts(row, **given)
+
+    def finish(self, terms: ReadingTerms) -> StatementSection:
+        return StatementSection(totals=self.totals, terms=terms, rows=self.rows, **self.facts)  # type: ignore[arg-type]
+
+
+def replace_texts(row: StatementRow, **fields: str) -> StatementRow:
+    """A row with other texts."""
+    values = {name: getattr(row, name) for name in row.__struct_fields__}
+    return StatementRow(**{**values, **fields})
+
+
+def add_problem(reading: StatementReading, code: str, message: str, line: FixedLine) -> None:
+    """Report a record."""
+    place = RowPlace(line=line.number)
+    raw = line.text.rstrip()
+    reading.problems.append(StatementProblem(code=code, message=message, place=place, raw=raw))
