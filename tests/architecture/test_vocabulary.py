@@ -115,7 +115,7 @@ RETIRED = (
 DOCUMENTED = ("src/stateward/schemas/", "src/stateward/client/")
 # Who acted is shown as people know them: `plain_actor` leaves out the kind and the key.
 RAW_ACTOR = re.compile(
-    r"\bby \{[a-z_.()]*actor\}|\{[a-z_.()]*(?:actor|\.by)\} (?:is|has|holds|did|does|decided|asked)\b"
+    r"\bby \{[a-z_.()]*actor\}|\bby \{metadata|\{[a-z_.()]*(?:actor|\.by)\} (?:is|has|holds|did|does|decided|asked)\b"
 )
 READ = (
     "console",

@@ -1,6 +1,7 @@
 """A record with an external driver: it is held at each gate until the stage behind it is asked for."""
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.core.model import (
     AUTO,
@@ -251,6 +252,8 @@ def test_the_log_says_what_it_is_held_for_and_who_asked() -> None:
 
     assert "held: until its next stage is requested" in sentence(CONTRACT, story.last)
     assert f"requested by {WINDMILL}" in sentence(CONTRACT, story.history[1])
+    by_hand = replace(story.history[1], metadata={"asked_by": "person:otto@4k2m"})
+    assert "requested by otto)" in sentence(CONTRACT, by_hand)
 
 
 # What it discloses

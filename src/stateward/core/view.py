@@ -91,7 +91,7 @@ def sentence(machine: Machine, transition: Transition, *, is_for_log: bool = Fal
     if notes := metadata.get(NOTES):
         facts.append(f"notes: {note_codes(notes)}")
     if "asked_by" in metadata:
-        facts.append(f"requested by {metadata['asked_by']}")
+        facts.append(f"requested by {plain_actor(str(metadata['asked_by']))}")
     if metadata.get("rest") == HELD:
         facts.append(f"{HELD}: until its next stage is requested")
     elif metadata.get("rest") == FATAL:
