@@ -263,12 +263,14 @@ class LedgerLocked(LedgerError):
 
 
 class LedgerDamaged(LedgerError):
-    """Acknowledged bytes are gone or changed; `findings` says which."""
+    """Acknowledged bytes are gone or changed; `findings` says which, `advice` what can be done."""
 
-    def __init__(self, findings: Iterable[Damage]) -> None:
-        self.findings = tuple(findings)
+    def __init__(
+        self, findings: Iterable[Damage], advice: str = "`ledger repair` shows what can be done"
+    ) -> None:
+        self.findings, self.advice = tuple(findings), advice
         said = "; ".join(str(finding) for finding in self.findings)
-        super().__init__(f"{said}. Nothing was changed; `ledger repair` shows what can be done")
+        super().__init__(f"{said}. Nothing was changed; {advice}")
 
     @classmethod
     def at(
@@ -279,7 +281,7 @@ class LedgerDamaged(LedgerError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by arguments: an exception with keyword arguments is otherwise lost between processes."""
-        return type(self), (self.findings,)
+        return type(self), (self.findings, self.advice)
 
 
 class LedgerMismatch(LedgerError):

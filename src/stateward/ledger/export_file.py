@@ -104,7 +104,7 @@ def file_states(path: Path) -> dict[str, str]:
     check = _check_of(path, no_progress)
     check.run()
     if check.findings:
-        raise LedgerDamaged(check.findings)
+        raise LedgerDamaged(check.findings, "export the ledger or the history again")
     if isinstance(check, HistoryFileCheck):
         return check.states
     # A second pass, because rollbacks further on decide which lines are in effect.
