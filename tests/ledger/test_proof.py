@@ -1,5 +1,6 @@
 """The proofs of `tests/ledger/proof`, at a size that a test run can afford; `python -m tests.ledger.proof` for all."""
 
+import gzip
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from stateward.core.errors import InvalidRequest
 from stateward.ledger import LedgerDamaged
 from stateward.ledger.export_file import file_states, verify_file
 from tests.ledger.proof import crash, damage, faults, kill
@@ -100,7 +102,9 @@ def test_a_history_without_its_anchor_or_with_another_is_not_believed(scratch: P
     assert len(states) == 3
     assert "do not fit" in str(cut.findings[0])
     assert "nothing says that this is all" in str(alone.findings[0])
-    with pytest.raises(LedgerDamaged, match=r"nothing says .* export the ledger or the history again"):
+    with pytest.raises(
+        LedgerDamaged, match=r"nothing says .* export the ledger or the history again"
+    ):
         file_states(history)
 
 
@@ -138,3 +142,12 @@ def test_what_is_no_proof_is_refused(capsys: pytest.CaptureFixture[str]) -> None
         main(["luck"])
 
     assert "there is no proof 'luck'" in capsys.readouterr().err
+
+
+def test_a_compressed_export_is_not_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl.gz"
+    path.write_bytes(gzip.compress(b"{}\n"))
+
+    for read in (verify_file, file_states):
+        with pytest.raises(InvalidRequest, match="is compressed; unpack it first, with: gunzip"):
+            read(path)
