@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-START_S = 20.0
+START_S = 60.0
 
 
 class Broker:
