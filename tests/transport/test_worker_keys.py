@@ -117,6 +117,22 @@ def test_what_no_live_credential_of_the_stage_has_signed_is_refused(
     impostor.channel.close()
 
 
+def test_a_worker_that_does_not_sign_is_one_dead_letter_and_not_one_for_each_heartbeat(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "FRESH_S", 0.0)
+    scene.app.admin.new_worker_key("good", stages=["upload.parse"])
+    unsigned = Impostor(scene)
+    for _ in range(3):
+        unsigned.announce()
+
+    scene.until(lambda: not unsigned.channel.depth(results_stream(scene.prefix)))
+
+    reasons = [each.reason for each in unsigned.channel.dead_letters()]
+    assert reasons == ["it is not signed, and workers have credentials here"]
+    unsigned.channel.close()
+
+
 def test_what_came_waits_while_the_key_file_does_not_open_its_credential(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

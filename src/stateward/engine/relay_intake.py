@@ -121,13 +121,15 @@ class Intake:
         ) as error:  # many may have waited in the broker: they are no dead letters
             self._note_stale(envelope, error)
         except (ValueError, RefusedMessage) as error:
+            is_news = True
             if self._admission is not None and isinstance(error, RefusedMessage):
-                self._admission.note(envelope, error)
+                is_news = self._admission.note(envelope, error)
             if isinstance(error, RevokedCredential):
                 self.revoked.add(error.key_id)
-                if envelope.type == messages.HEARTBEAT:  # until it was told: no dead letter
-                    self.taken.append(received)
-                    return
+                is_news = False  # it is told, and ends
+            if envelope.type == messages.HEARTBEAT and not is_news:
+                self.taken.append(received)  # one every few seconds would push other letters out
+                return
             self._log.warning(f"a message was refused: {error}", source=received.envelope.source)
             self._channel.bury(received.delivery, str(error))
             return
