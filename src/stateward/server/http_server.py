@@ -7,6 +7,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from threading import Event, Thread
 from typing import Self
@@ -30,7 +31,7 @@ RESTART_S = 1.0
 GRACE_S = 10
 KEEP_ALIVE_S = 30
 STARTED_S = 60.0
-POLL_S = 0.05
+STARTING_POLL_S = 0.005
 
 
 class _IntoLog(logging.Handler):
@@ -63,7 +64,7 @@ class Server:
         self._is_ready = Event()
         self._is_leaving = Event()
         self._trouble: BaseException | None = None
-        self._server: uvicorn.Server | None = None
+        self._leave: Callable[[], object] | None = None  # ends the server, from any thread
         self.service: Service | None = None  # once it listens
         self._thread = Thread(target=self._run, name="stateward-http", daemon=True)
 
@@ -83,8 +84,9 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self._is_leaving.set()
-        if self._server is not None:
-            self._server.should_exit = True
+        if self._leave is not None:
+            with suppress(RuntimeError):  # its loop has ended already
+                self._leave()
         self._thread.join(2 * GRACE_S)
         self._socket.close()
 
@@ -130,21 +132,27 @@ class Server:
             ssl_certfile=own.tls_certificate,
             ssl_keyfile=own.tls_key,
         )
-        server = self._server = uvicorn.Server(config)
-        asyncio.get_running_loop().set_exception_handler(connections.note_fault)
+        server = uvicorn.Server(config)
+        loop, leaving = asyncio.get_running_loop(), asyncio.Event()
+        self._leave = partial(loop.call_soon_threadsafe, leaving.set)
+        if self._is_leaving.is_set():  # before there was a way to tell it
+            leaving.set()
+        loop.set_exception_handler(connections.note_fault)
         sweeping = asyncio.create_task(connections.keep_sweeping())
         self.service = app.state.service
         # Here and not in uvicorn's own lifespan, so that what keeps it closed is raised.
         async with self.service.running():
             serving = asyncio.create_task(server.serve(sockets=[self._socket]))
             while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn has no event for it
-                await asyncio.sleep(POLL_S / 10)
+                await asyncio.sleep(STARTING_POLL_S)
             self._socket.listen(BACKLOG)  # the loop has set it to what it accepts at once
             self._is_ready.set()
             if beside is not None:
                 beside.load()
-            while not (server.should_exit or serving.done()):  # noqa: ASYNC110 - the same
-                await asyncio.sleep(POLL_S)
+            told = asyncio.create_task(leaving.wait())
+            await asyncio.wait((serving, told), return_when=asyncio.FIRST_COMPLETED)
+            told.cancel()
+            server.should_exit = True
             app.state.service.hub.close()  # waiting requests are answered, so that none keeps the server open
             await serving
             sweeping.cancel()
