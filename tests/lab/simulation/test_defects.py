@@ -142,12 +142,14 @@ def lost_work_goes_to_no_worker(patch: pytest.MonkeyPatch) -> None:
 
 
 def items_are_lost(patch: pytest.MonkeyPatch) -> None:
-    whole = Outputs.write
+    whole = Outputs._complete
 
-    def write(self: Outputs, given: Sequence[Output]) -> list[OutputSeal | None]:
-        return whole(self, [Output(each.result) for each in given])
+    def complete(
+        self: Outputs, given: Sequence[Output], results: Sequence[Row], written: Sequence[bool]
+    ) -> list[OutputSeal | None]:
+        return whole(self, [Output(each.result) for each in given], results, written)
 
-    patch.setattr(outputs.Outputs, "write", write)
+    patch.setattr(outputs.Outputs, "_complete", complete)
 
 
 def fields_are_not_disclosed(patch: pytest.MonkeyPatch) -> None:
