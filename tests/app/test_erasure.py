@@ -161,6 +161,18 @@ def test_what_was_erased_cannot_be_planted_again(make_app: Maker, kinds: tuple[s
     assert (found.check, found.sentence) == ("output", "it was invented: what was here is erased")
 
 
+@on_each_store
+def test_logs_are_proved_when_only_the_items_were_erased(make_app: Maker) -> None:
+    app = make_app("")
+    record = submitted(app)
+    app.eraser.erase([record.id], actor=ANNA, reason="request 17", kinds=("items",))
+    assert app.admin.verify().findings == ()
+
+    app.database.run("UPDATE outputs SET log = 'all was well'")
+
+    assert {each.check for each in app.admin.verify().findings} == {"log"}
+
+
 def test_what_is_under_way_held_or_unknown_is_refused(own: App) -> None:
     held = submitted(own).id
     running = own.submit(b"a;b\n1;2\n", machine="upload").record.id

@@ -325,14 +325,18 @@ class OutputCheck:
             self.erased += is_erased(each)
             found = stored.get(each.version - 1)
             wanted = each.metadata.get(OUTPUT_DIGEST)
-            if each.version < gone.get(ITEMS, 0):
-                continue  # the transition that erased them says so
+            is_without_log = each.version < gone.get(LOGS, 0)
+            if each.version < gone.get(ITEMS, 0):  # the transition that erased them says so
+                if found is not None and wanted is not None and not is_without_log:
+                    yield from _check_log(each, found)
+                continue
             if wanted is None:
                 self.unsealed += found is not None and each.actor.startswith(RUNNER)
                 continue
             self.since = each.at if self.since is None else min(self.since, each.at)
-            is_without_log = each.version < gone.get(LOGS, 0)
-            yield from _check_output(each, found, wanted, is_without_log=is_without_log)
+            yield from _check_output(each, found, wanted)
+            if found is not None and not is_without_log:
+                yield from _check_log(each, found)
 
     def _find_untold(
         self, history: Sequence[Transition], stored: Mapping[int, OutputSeal]
@@ -376,17 +380,20 @@ def _check_left(
 
 
 def _check_output(
-    transition: Transition, found: OutputSeal | None, wanted: Json, *, is_without_log: bool
+    transition: Transition, found: OutputSeal | None, wanted: Json
 ) -> Iterator[Finding]:
     where = f"{transition.record_id} version {transition.version - 1}"
     if found is None:
         yield _finding("output", where, "what the attempt left was deleted: result, items and log")
-        return
-    if found.output != wanted:
+    elif found.output != wanted:
         yield _finding(
             "output", where, "its items, files or result were changed, deleted or doubled"
         )
-    if not is_without_log and found.log != transition.metadata.get(LOG_DIGEST):
+
+
+def _check_log(transition: Transition, found: OutputSeal) -> Iterator[Finding]:
+    if found.log != transition.metadata.get(LOG_DIGEST):
+        where = f"{transition.record_id} version {transition.version - 1}"
         yield _finding("log", where, "its log was changed or deleted")
 
 
