@@ -66,11 +66,15 @@ def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_pa
     own = ("--config", str(config))
     demo(*own, "verify", "--out", str(kept))
 
-    good, forged = (
-        demo("verify", "--checkpoint", str(kept), "--signed-by", each) for each in (public, other)
+    (tmp_path / "key.pub").write_text(f"{public}\n")
+    named = str(tmp_path / "key.pub")
+
+    good, by_file, forged = (
+        demo("verify", "--checkpoint", str(kept), "--signed-by", each)
+        for each in (public, named, other)
     )
 
-    assert (good.exit_code, forged.exit_code) == (0, Exit.REFUSED)
+    assert (good.exit_code, by_file.exit_code, forged.exit_code) == (0, 0, Exit.REFUSED)
     assert "carries no good signature of example.org/history" in forged.stderr
     assert demo("verify", "--signed-by", public).exit_code == Exit.USAGE
     answer = demo.json(*own, "export", "history", "--out", str(tmp_path / "out"))

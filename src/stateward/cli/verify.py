@@ -13,6 +13,7 @@ from stateward.cli.context import (
 )
 from stateward.cli.exit_codes import Exit
 from stateward.cli.export_items import export_items
+from stateward.cli.ledger.options import PublicKey
 from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ if TYPE_CHECKING:
 @click.option(
     "--signed-by",
     metavar="KEY",
-    help="The public half of the key that must have signed the checkpoints that are named.",
+    type=PublicKey(),
+    help="The public half of the key that must have signed the checkpoints that are named, or its file.",
 )
 @click.option(
     "--timestamp",

@@ -143,3 +143,14 @@ def _short_int(text: str) -> int:
     if len(text) > DIGITS_MAX:
         raise ValueError(f"a number of {len(text)} digits is too large; write it as text")
     return int(text)
+
+
+class PublicKey(click.ParamType[str]):
+    """The public half of a key that signs checkpoints, or the file that it is in, such as `signing.key.pub`."""
+
+    name = "key"
+
+    def convert(self, value: str, *_: object) -> str:
+        """The key itself; no key is the name of a file."""
+        path = Path(value)
+        return path.read_text("utf-8", "replace").strip() if path.is_file() else value

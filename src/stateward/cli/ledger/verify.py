@@ -9,6 +9,7 @@ from stateward.cli.context import CliContext, Command, context_of, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
     RENAMED_FLAGS,
+    PublicKey,
     accept_loss,
     execute,
     ledger_argument,
@@ -44,7 +45,8 @@ class _MovedCommand(Command):
 @click.option(
     "--signed-by",
     metavar="KEY",
-    help="The public half of the key that must have signed the checkpoint.",
+    type=PublicKey(),
+    help="The public half of the key that must have signed the checkpoint, or its file.",
 )
 @click.option(
     "--replay",
