@@ -13,10 +13,12 @@ PICTURES = {
     b"\xff\xd8\xff": ("jpeg", 30),
     b"BM": ("bmp", 15),
 }
-# More than what other pipelines say of a PDF that they know nothing of, because they could not read it.
-SCANNED_PDF, ANY_PDF = 25, 5
+# A scan: more than what other pipelines say of a PDF that they know nothing of, because they could not read it. Any
+# other PDF: less than that, and more than what they say of one that shows nothing of theirs. So whatever no other
+# pipeline takes for its own is kept as a text that can be searched.
+SCANNED_PDF, ANY_PDF = 25, 20
 PDF_BYTES_MAX = 64 * 1024 * 1024
-IMAGES = (b"/DCTDecode", b"/CCITTFaxDecode", b"/JBIG2Decode", b"/JPXDecode")
+IMAGES = (b"/DCTDecode", b"/CCITTFaxDecode", b"/JBIG2Decode", b"/JPXDecode", b"/Image")
 # Fonts; and compressed objects, in which there may be fonts.
 TEXT = (b"/Font", b"/ObjStm")
 

@@ -1,11 +1,13 @@
-"""Which format a paper has, by its first bytes. Nothing is parsed."""
+"""Which format a paper has, by its first bytes, and a PDF by the words of its first streams. Nothing is parsed."""
 
 import re
+from collections.abc import Sequence
 
 from stateward.core.errors import FatalFailure
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, UNSUPPORTED_FORMAT
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_empty, is_pdf
+from stateward.pipelines.kit.pdf.peek import peeked_texts
 
 FILE = "paper_file"
 CONFIDENCES = {
@@ -14,9 +16,18 @@ CONFIDENCES = {
     "trial": 90,
     "arxiv": 90,
     "html": 40,
-    "pdf": 20,
+    "pdf": 15,
     "text": 10,
 }
+# Of a PDF whose words are seen: those of a paper are among them, or not.
+PAPER_WORDS, OTHER_WORDS = 45, 5
+SIGNS_MIN, WORDS_MIN = 3, 30
+_SIGNS = re.compile(
+    r"\b(abstract|introduction|references|bibliography|acknowledge?ments?|keywords|et al|doi|arxiv|zusammenfassung"
+    r"|einleitung|literaturverzeichnis|résumé|bibliographie|resumen|referencias)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _COMMENT = re.compile(
     r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[[^\]]*\])?\s*>", re.DOTALL | re.IGNORECASE
 )
@@ -31,7 +42,18 @@ _HTML = re.compile(r"\s*(?:<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>])", 
 def detect(content: Content) -> Detected | None:
     """A paper of some format; a refusal with its sentence if it is none that is read."""
     found = format_of(content.head)
-    return Detected(source_type=FILE, format=found, confidence=CONFIDENCES[found])
+    confidence = CONFIDENCES[found]
+    if found == "pdf":
+        confidence = _pdf_confidence(peeked_texts(content.path))
+    return Detected(source_type=FILE, format=found, confidence=confidence)
+
+
+def _pdf_confidence(texts: Sequence[str]) -> int:
+    signs = [{sign.casefold() for sign in _SIGNS.findall(text)} for text in texts]
+    if any(len(each) >= SIGNS_MIN for each in signs):
+        return PAPER_WORDS
+    is_seen = any(len(_WORD.findall(text)) >= WORDS_MIN for text in texts)
+    return OTHER_WORDS if is_seen else CONFIDENCES["pdf"]
 
 
 def format_of(head: bytes) -> str:

@@ -1,4 +1,7 @@
-"""Which format a file has, by its content, before it is accepted. It never inflates or parses anything."""
+"""Which format a file has, by its content, before it is accepted.
+
+Nothing is parsed, and nothing is inflated but the bounded starts of a PDF's first streams.
+"""
 
 import re
 from collections.abc import Sequence
@@ -7,6 +10,7 @@ from itertools import zip_longest
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.kit.delimited import first_rows
+from stateward.pipelines.kit.pdf.peek import peeked_texts
 from stateward.pipelines.statements.heading_parts import role_by_parts
 from stateward.pipelines.statements.headings import HEADING_CHARS_MAX, simplify, words
 from stateward.pipelines.statements.sniff import sniff
@@ -19,7 +23,7 @@ SOURCE_TYPES = {
     "norma43": "bank_norma43", "cnab240": "bank_cnab240", "html": "bank_html",
     "picture": "bank_scan",
 }  # fmt: skip
-CONFIDENCES = {"pdf": 20, "csv": 20, "sheet": 20, "html": 5, "picture": 5}
+CONFIDENCES = {"pdf": 22, "csv": 20, "sheet": 20, "html": 5, "picture": 5}
 # A page under the name of a spreadsheet: only downloads of banks and shops are that.
 SAVED_AS_SHEET = 60
 OWN_FORMAT = 95  # only banks write these
@@ -39,6 +43,12 @@ _CENTS = re.compile(r"[^\w]*(?:[A-Za-z]{1,3}\s?)?[-+]?[\d.,' ]*\d[.,]\d\d\D{0,5}
 # What is longer is no amount, and would keep the pattern above busy while an upload waits.
 AMOUNT_CHARS_MAX = 40
 _WORD = re.compile(r"[^\W\d_]+")
+# A text that shows so many words shows its amounts, too; one that shows fewer may be set in a font without letters.
+PDF_WORDS_MIN, PDF_AMOUNTS_MIN = 30, 2
+_PDF_WORD = re.compile(r"[^\W\d_]{3,}")
+_PDF_AMOUNT = re.compile(
+    r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
+)
 
 
 def detect(content: Content) -> Detected:
@@ -50,6 +60,8 @@ def detect(content: Content) -> Detected:
         confidence = SAVED_AS_SHEET
     if found == "csv":
         confidence = _table_confidence(source)
+    if found == "pdf" and _is_prose(peeked_texts(content.path)):
+        confidence = UNLIKELY
     return Detected(
         source_type=SOURCE_TYPES.get(found, "auto"),
         format=found,
@@ -84,6 +96,14 @@ def _roles(row: Sequence[str]) -> frozenset[str]:
             bare = simplify(cell.partition("(")[0])
             found |= {named.get(simplify(cell), ""), named.get(bare, ""), role_by_parts(bare)}
     return frozenset(found - {""})
+
+
+def _is_prose(texts: Sequence[str]) -> bool:
+    """Whether the words of a PDF are seen, and no amounts among them: a letter, an agreement, a paper."""
+    count = max((len(_PDF_WORD.findall(text)) for text in texts), default=0)
+    return count >= PDF_WORDS_MIN and not any(
+        len(_PDF_AMOUNT.findall(text)) >= PDF_AMOUNTS_MIN for text in texts
+    )
 
 
 def _has_month(lines: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ import re
 import zlib
 from base64 import a85decode
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 BYTES_MAX = 4 * 1024 * 1024  # of the file
@@ -38,6 +39,12 @@ GlyphMap = Mapping[int, str]
 
 def peeked_texts(path: Path) -> list[str]:
     """The text of the first streams, once for each map of glyphs to letters: only one of them may be readable."""
+    seen = path.stat()
+    return _peek(path, (seen.st_ino, seen.st_mtime_ns, seen.st_size))
+
+
+@lru_cache(maxsize=2)  # several pipelines look at one file, one after the other
+def _peek(path: Path, _version: tuple[int, int, int]) -> list[str]:
     with path.open("rb") as file:
         data = file.read(BYTES_MAX)
     contents: list[bytes] = []

@@ -1,0 +1,84 @@
+"""Which of the pipelines takes a PDF that its sender says nothing of, by the words that it shows."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.documents.contracts.blocks import Block, Heading, Lines, Table, pdf
+from stateward.app import App
+from stateward.pipelines import literature, statements
+from stateward.settings import Settings
+
+LETTER = (
+    "Dear neighbours, the lift in the north wing will be out of service while the cables are replaced. Please use the "
+    "stairs or the lift in the south wing. We are sorry for the trouble and thank you for your patience."
+)
+BRIEF = (
+    "Sehr geehrte Damen und Herren, wegen der Arbeiten am Dach bleibt der Hof in der kommenden Woche gesperrt. Bitte "
+    "stellen Sie Fahrräder so lange in den Keller, und halten Sie die Tore für die Handwerker offen. Vielen Dank."
+)
+PAPER: list[Block] = [
+    Heading("Ferries at night"),
+    Lines(["Abstract", f"We watched the ferries of a harbour. {LETTER}"]),
+    Lines(["1 Introduction", f"Ferries, as Holm et al. say, {LETTER}", "References"]),
+]
+ROWS = [["03.02.2026", "Bäckerei", "-4,20"], ["04.02.2026", "Gehalt", "2.100,00"]]
+STATEMENT: list[Block] = [Heading("Kontoauszug"), Lines([BRIEF]), Table(ROWS)]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    return App(Settings.load(environ={"STATEWARD_DATA": str(tmp_path / "data")}))
+
+
+def route(app: App, path: Path) -> str:
+    best = app.plugins.candidates(path)[0]
+    assert best.is_likely
+    return best.machine
+
+
+@pytest.mark.parametrize("words", [LETTER, BRIEF])
+def test_a_letter_is_kept_as_a_text_that_can_be_searched(
+    app: App, tmp_path: Path, words: str
+) -> None:
+    path = tmp_path / "letter.pdf"
+    path.write_bytes(pdf([Lines([words])]))
+
+    with app:
+        assert route(app, path) == "documents"
+
+
+def test_the_words_of_a_paper_make_it_one(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(pdf(PAPER))
+
+    with app:
+        assert route(app, path) == "literature"
+
+
+def test_a_text_with_amounts_is_left_to_the_reader_of_statements(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "statement.pdf"
+    path.write_bytes(pdf(STATEMENT))
+
+    with app:
+        assert route(app, path) == "upload"
+
+
+def test_a_pdf_that_shows_no_words_may_be_a_statement(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "glyphs.pdf"
+    path.write_bytes(b"%PDF-1.4\n1 0 obj << /Font >> stream\n<0012003400560078> Tj\nendstream")
+
+    with app:
+        assert route(app, path) == "upload"
+
+
+def test_the_samples_go_to_their_own_pipelines(app: App) -> None:
+    samples = [
+        (path, machine)
+        for package, machine in ((statements, "upload"), (literature, "literature"))
+        for path in (Path(package.__path__[0]) / "samples").glob("*.pdf")
+    ]
+
+    with app:
+        assert samples
+        assert [route(app, path) for path, _ in samples] == [machine for _, machine in samples]
