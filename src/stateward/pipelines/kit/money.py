@@ -28,7 +28,7 @@ MARKS = {
     "debito": -1, "débito": -1, "abono": 1, "cargo": -1, "haber": 1, "debe": -1, "gutschrift": 1,
     "lastschrift": -1, "avere": 1, "dare": -1, "ingreso": 1, "gasto": -1, "deposit": 1, "withdrawal": -1,
     "zubuchung": 1, "abbuchung": -1, "in": 1, "out": -1, "income": 1, "expense": -1,
-    "od": -1,
+    "od": -1, "db": -1,
 }  # fmt: skip
 
 # Words of a column of marks, in further languages; beside a figure they would be too short to tell.

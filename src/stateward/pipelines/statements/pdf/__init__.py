@@ -70,6 +70,7 @@ RAW_CHARS_MAX = 200
 ROW_WORDS_MAX = 30  # a line with more words is prose
 CARD_SURE = 2  # see `facts.card_strength`
 PAGES_NAMED_MAX = 10
+TEXTLESS_MAX = 0.25  # of the rows: if more have no text, so the bank prints them
 SHORT_PAGES = 3  # a long statement may end with pages that are nearly empty
 CODES = {
     CORRUPT_FILE: "PDF_CORRUPT",
@@ -467,7 +468,13 @@ class _Assembler:
             period_from=draft.period.start,
             period_to=draft.period.end,
             totals=whole_totals(tried, totals_of(draft.facts)),
-            is_accounted=is_accounted(draft, tried, self._read_tables(), self._known_lines()),
+            is_accounted=is_accounted(
+                draft,
+                tried,
+                self._read_tables(),
+                self._known_lines(),
+                {g: found for (n, g), found in self._builder.group_totals.items() if n == number},
+            ),
             terms=tried.terms,
             rows=tried.rows,
         )
@@ -524,6 +531,10 @@ class _Assembler:
         elif is_open or _begin_with_days(tried):
             message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
+        said = [bool(row.description or row.counterparty or row.reference) for row in tried.rows]
+        if 0 < said.count(False) <= len(said) * TEXTLESS_MAX:
+            message = f"{said.count(False)} rows have no text, although the others do: the PDF may hide it"
+            self._problems.append(StatementProblem(code="TEXT_MISSING", message=message))
         for entry in missing_dates(tried.drafts):
             self._problems.append(
                 StatementProblem(

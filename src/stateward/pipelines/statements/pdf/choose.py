@@ -317,6 +317,17 @@ def whole_totals(tried: TriedReading, totals: dict[str, str]) -> dict[str, str]:
     for line, entry in zip(lines, tried.drafts, strict=True):
         parts[entry.group] = parts.get(entry.group, Decimal(0)) + line.amount
     known = {abs(value) for value in parts.values()} if len(parts) > 1 else set()
+    # Some banks add the balances to the side that they are of.
+    ends = [
+        money.amount(end.value, tried.terms.decimal)
+        for end in (tried.opening, tried.closing)
+        if end
+    ]
+    sides = [
+        sum((abs(v.amount) for v in lines if (v.amount < 0) == is_out), Decimal(0))
+        for is_out in (True, False)
+    ]
+    known |= {side + abs(end) for side in sides for end in ends if end}
     return {
         kind: text
         for kind, text in totals.items()

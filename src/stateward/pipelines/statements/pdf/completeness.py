@@ -5,7 +5,7 @@ printed, this is the next best: every amount in a column of amounts is that of a
 """
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 
 from stateward.pipelines.kit import money
@@ -23,10 +23,21 @@ _RATE = re.compile(r"[0-9]{1,4}[.,][0-9]{4,6}")
 
 
 def is_accounted(
-    draft: SectionDraft, tried: TriedReading, tables: Iterable[PdfTable], known: Set[Place]
+    draft: SectionDraft,
+    tried: TriedReading,
+    tables: Iterable[PdfTable],
+    known: Set[Place],
+    totals: Mapping[int, Sequence[str]],
 ) -> bool:
-    """Whether nothing speaks against a section that nothing proves; `known` are the lines that were read or skipped."""
-    if not tried.rows or draft.is_inferred or any(entry.doubt for entry in tried.drafts):
+    """Whether nothing speaks against a section that nothing proves; `known` are the lines that were read or skipped.
+
+    `totals` are the sums that are printed below groups of rows.
+    """
+    if not tried.rows:
+        return False
+    if all(entry.direction for entry in tried.drafts) and _are_summed(tried, totals):
+        return tried.sign_reading.make is by_title
+    if draft.is_inferred or any(entry.doubt for entry in tried.drafts):
         return False
     taken = set(map(id, tried.drafts))
     left_out = [entry for entry in draft.rows if id(entry) not in taken]
@@ -39,6 +50,18 @@ def is_accounted(
     if any(_has_left_amounts(entry, lines) for entry in tried.drafts):
         return False
     return not left_lines(tables, known)
+
+
+def _are_summed(tried: TriedReading, totals: Mapping[int, Sequence[str]]) -> bool:
+    """Whether below each title the amounts add up to the total that is printed there."""
+    groups: dict[int, Decimal] = {}
+    for entry in tried.drafts:
+        for value in _values(tried, [entry.money.get(vocab.AMOUNT, "")]):
+            groups[entry.group] = groups.get(entry.group, Decimal(0)) + value
+    return bool(groups) and all(
+        abs(total) in map(abs, _values(tried, totals.get(group, ())))
+        for group, total in groups.items()
+    )
 
 
 def _is_one_sided(tried: TriedReading, tables: Iterable[PdfTable]) -> bool:
@@ -148,6 +171,7 @@ def _is_left(heading: TableHeading, line: StatementLine) -> bool:
     )
     return not is_sum and any(
         has_decimals(token.text)
+        and any(digit in token.text for digit in "123456789")
         and any(abs(token.x1 - edge) <= EDGE_NEAR for edge in edges)
         and not is_in_text(token, line.words)
         for token in line.money

@@ -39,6 +39,11 @@ _NO_BALANCE = re.compile(
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b")
 _NUMBER = re.compile(r"(?:[0-9Xx*•.]{1,6}[- ]?){1,8}[0-9]{2,}")
 _MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
+# A date whose parts have names: `Jour 17 Mois 12 Année 2024`.
+_NAMED_PARTS = re.compile(
+    r"\b(?:jour|day|dia|tag|giorno|dag) (?P<day>[0-9]{1,2}) (?:mois|month|mes|monat|mese|maand) (?P<month>[0-9]{1,2})"
+    r" (?:annee|year|ano|jahr|anno|jaar) (?P<year>20[0-9]{2})\b"
+)
 _FIGURES = re.compile(r"[0-9]+(?:[.,'’ ][0-9]+)*")
 _BESIDE_AMOUNT = re.compile(r"[A-Z]{1,2}\$|[A-Z]{3}|[^\w\s.,'()+-]")
 # An amount with its rate: `USD 45.52 @ 1.2713`, `45,00 USD Kurs 1,0845`.
@@ -229,7 +234,7 @@ def _period_in(line: StatementLine) -> PrintedPeriod | None:
     if (
         len(found) == 2
         and found[1].start - found[0].end <= 3
-        and len(line.words) <= PERIOD_WORDS_MAX
+        and (len(line.words) <= PERIOD_WORDS_MAX or is_labelled)
     ):
         if found[0].end == found[1].start and not is_labelled:
             return None  # a date and a value date
@@ -271,7 +276,12 @@ def _month(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
     """`March 2025` as a title: the whole month."""
     for line in lines:
         found = _MONTH_YEAR.search(line.text)
-        if not found or len(line.words) > TITLE_WORDS_MAX or dates_in(line.words):
+        if not found:
+            continue
+        label = vocab.simplify(line.text[: found.start()]).split()
+        is_labelled = bool(label) and bool(vocab.PERIODS.matches(label[-1]))
+        words_max = PERIOD_WORDS_MAX if is_labelled else TITLE_WORDS_MAX
+        if len(line.words) > words_max or any(_is_full(d.text) for d in dates_in(line.words)):
             continue
         month = dates.MONTHS.get(dates.fold(found[1]))
         if month:
@@ -286,6 +296,8 @@ def _statement_date(lines: Sequence[StatementLine]) -> str:
     """The date of the statement: a labelled one, else any full date on a short line."""
     alone = ""
     for line in lines:
+        if parts := _NAMED_PARTS.search(vocab.simplify(line.text)):
+            return f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}"
         full = [token for token in dates_in(line.words) if _is_full(token.text)]
         if not full or len(line.words) > LABEL_WORDS_MAX or _is_balance(line):
             continue

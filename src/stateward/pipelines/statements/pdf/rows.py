@@ -30,6 +30,7 @@ DISTANT_LINES_MAX = 4  # between the first line of a row and its amount
 LINES_PER_ROW_MAX = 40
 TEXT_CHARS_MAX = 200  # of a line that is reported
 TITLE_WORDS_MAX = 7
+FIGURES_MAX = 2  # of a row: its amount and its balance
 
 # Words that a label may have besides its phrase: `Balance carried forward to page 2`, `Saldovortrag per 31.12.`
 LABEL_WORDS = frozenset(
@@ -44,6 +45,7 @@ COUNTED = frozenset(
 )
 _LEADING_NUMBERS = re.compile(r"^(?:[0-9]+ )+")
 _SIGNED = re.compile(r"[-+(]|[A-Za-z]$")
+_DUE = re.compile(r"minim|mindest|asgari|\bdue\b|最低")
 _NOISE = re.compile(r"[\W\d_]+")
 
 
@@ -110,7 +112,9 @@ class RowBuilder:
         self._is_running = False  # only rows since the heading
         self._group = 0
         self._second_lines = 0  # how many rows of the table had a second line, with another date
+        self._heading_lines = 0  # lines of names below the heading, from the column of dates on
         self.day_balances: set[tuple[int, int]] = set()  # lines that print the balance of a day
+        self.group_totals: dict[tuple[int, int], list[str]] = {}  # by section and group
         # By section: the places and texts of dated lines without an amount.
         self.unfilled: dict[int, list[tuple[tuple[int, int], str]]] = {}
 
@@ -125,7 +129,7 @@ class RowBuilder:
         self.context = []
         self._direction = direction
         self._group += 1
-        self._second_lines = 0
+        self._second_lines = self._heading_lines = 0
         self._is_running = True
 
     def add(
@@ -143,6 +147,7 @@ class RowBuilder:
         if self._take_mark(one):
             return
         if self._is_balance(one) or self._is_total(one):
+            self._add_totals(one)
             self._close()
             self.context.append(one.line)
             return
@@ -152,8 +157,19 @@ class RowBuilder:
             self._take_undated(heading, one)
         elif one.text:
             self._text(heading, one, after, is_last)
+        elif one.year and self._open is not None and self._open.is_complete:
+            self._add_year(self._open, one)
         elif one.money or one.more:
             self._figures(one)
+
+    def _add_year(self, entry: DraftRow, one: ParsedLine) -> None:
+        """The year of a date that stands above it, also where the date stands above its row."""
+        if entry.date == self._date and self._is_near(entry, one.line, CONTINUED_GAP_MAX):
+            entry.is_dated = True
+            self._extend(entry, one)
+            self._date = entry.date
+        else:
+            self.context.append(one.line)
 
     def _take_mark(self, one: ParsedLine) -> bool:
         """Whether a line has nothing but CR or DR below the amount of a row, which it marks."""
@@ -191,6 +207,9 @@ class RowBuilder:
             self._end_row(one.line)  # a list of checks has no texts: this is its total
             return
         opened = self._open
+        if self._is_no_booking(heading, one):
+            self._end_row(one.line)
+            return
         if opened is not None and opened.is_complete and _is_foreign(opened, one):
             self._extend(opened, msgspec.structs.replace(one, money={}, more={}))
             return
@@ -219,11 +238,29 @@ class RowBuilder:
         elif vocab.SUMS.prefix(vocab.simplify(one.text)) and not one.fills_row:
             self._open.doubt = "it starts like a total"
 
+    def _is_no_booking(self, heading: TableHeading, one: ParsedLine) -> bool:
+        """Whether an amount without a date is what is due, or a sum beside a column of balances that it has none of."""
+        text = vocab.simplify(one.text)
+        phrase = vocab.CARDS.prefix(text)
+        sums = [token for token in one.line.money if has_decimals(token.text)]
+        if len(sums) > FIGURES_MAX and sum(t.end - t.start for t in sums) == len(one.line.words):
+            return True  # figures alone, below their names
+        if phrase and _DUE.search(phrase) and _is_label(text, phrase):
+            return True
+        last = self._open if self._open is not None and self._open.is_complete else self._last
+        is_bare = heading.has({vocab.BALANCE}) and vocab.BALANCE not in one.money
+        has_before = last is not None and vocab.BALANCE in last.money and last.is_dated
+        return is_bare and has_before and bool(vocab.SUMS.find(text))
+
     def _text(
         self, heading: TableHeading, one: ParsedLine, after: ParsedLine | None, is_last: bool
     ) -> None:
         opened = self._open or self._last
         starts_right = one.x_text >= text_start(heading) - TEXT_REACH
+        if not starts_right and not self._date and len(cells_of(one.line)) > 1:
+            self._heading_lines += 1  # a heading of several lines: so have its rows
+        elif not starts_right and opened is not None and opened.is_complete:
+            starts_right = 0 < len(opened.lines) <= self._heading_lines
         if title := self._title(heading, one, after):
             self._close()
             self._direction = title
@@ -497,6 +534,19 @@ class RowBuilder:
         if is_sum and self._continues_row(one) and not _is_label(text, vocab.SUMS.prefix(text)):
             return False
         return is_sum and (not self._date or vocab.SUMS.matches(text) or not one.has_amount)
+
+    def _add_totals(self, one: ParsedLine) -> None:
+        """Remember what a line that is nothing but a total says of its group, and of both columns of the table."""
+        text = vocab.simplify(one.text)
+        is_carried = _balance_label(text)[0] == vocab.CARRIED
+        if one.date or not (vocab.SUMS.prefix(text) or is_carried):
+            return
+        key = (len(self.sections) - 1, self._group)
+        self.group_totals.setdefault(key, []).append(any_money(one))
+        sides = [one.money.get(role, "") for role in (vocab.DEBIT, vocab.CREDIT)]
+        if vocab.SUMS.matches(text) and not is_carried and all(sides):
+            for kind, value in zip(("debits", "credits"), sides, strict=True):
+                self._add_fact(kind, value, text, one)
 
     def _title(self, heading: TableHeading, one: ParsedLine, after: ParsedLine | None) -> str:
         """DEBIT or CREDIT by a title within the table, or ""."""

@@ -186,7 +186,8 @@ def _join_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
     texts = [f"{line.words[at].text}/{line.words[at + 1].text}" for line, at in found]
     if len(texts) < JOINED_MIN or not all(map(is_date, texts)):
         return
-    for (line, at), text in zip(found, texts, strict=True):
+    # From the right: each moves the words behind it.
+    for (line, at), text in reversed(list(zip(found, texts, strict=True))):
         line.words[at : at + 2] = [replace(line.words[at], text=text, x1=line.words[at + 1].x1)]
         line.forget_amounts()
 

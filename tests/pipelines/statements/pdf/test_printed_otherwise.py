@@ -1,0 +1,210 @@
+"""Statements that print years, texts, totals and what is due in other places than most. Drawn by hand, line by line."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.statements.pdf.judging import sheet
+from tests.pipelines.statements.reading import Read, read_bytes
+
+Line = list[tuple[float, str]]
+HEADING: Line = [(40, "Date"), (100, "Description"), (-400, "Debit"), (-480, "Credit"), (-560, "Balance")]  # fmt: skip
+
+
+def read_lines(folder: Path, *lines: Line) -> Read:
+    return read_bytes(folder, sheet(*lines).pdf())
+
+
+def booked(day: str, text: str, debit: str, credit: str, balance: str) -> Line:
+    cells = [(40, day), (100, text), (-400, debit), (-480, credit), (-560, balance)]
+    return [(x, text) for x, text in cells if text]
+
+
+@pytest.mark.parametrize(
+    ("above", "days"),
+    [
+        ([(40, "Statement 12 (Page 1 of 1) Account 06 2000 12345678 Statement Period 30 Nov 2024 - 29 Jan 2025")],
+         ("30 Dec", "02 Jan")),
+        ([(40, "NO. REKENING : 1234567890 PERIODE : DESEMBER 2024 MATA UANG : IDR")], ("30/12", "31/12")),
+        ([(40, "Date du relevé : Jour 17 Mois 1 Année 2025")], ("30 12", "02 01")),
+    ],
+)  # fmt: skip
+def test_the_year_is_that_of_the_period_however_it_is_printed(
+    tmp_path: Path, above: Line, days: tuple[str, str]
+) -> None:
+    read = read_lines(
+        tmp_path,
+        above,
+        HEADING,
+        booked("", "Opening balance", "", "", "100.00"),
+        booked(days[0], "Boulangerie Paul", "10.00", "", "90.00"),
+        booked(days[1], "Acme Payroll", "", "20.00", "110.00"),
+        booked(days[1], "Water", "5.00", "", "105.00"),
+    )
+
+    assert str(read.dates[0]).startswith("2024-12")
+    assert read.amounts == ["-10.00", "20.00", "-5.00"]
+
+
+def test_days_that_are_two_numbers_in_two_columns_take_no_word_of_the_text(tmp_path: Path) -> None:
+    heading: Line = [
+        (40, "Date de transaction"),
+        (130, "Date d'inscription"),
+        (210, "Description"),
+        (-540, "Montant"),
+    ]
+    rows: list[Line] = [
+        [(40, "20"), (58, "11"), (130, "21"), (148, "11"), (210, f"{name} MONTREAL QC"), (-540, amount)]
+        for name, amount in (("EDF CLIENTS", "112,09"), ("PAUL", "361,89"), ("LOYER", "48,78"))
+    ]  # fmt: skip
+
+    read = read_lines(
+        tmp_path,
+        [(40, "VISA Date du relevé : Jour 17 Mois 12 Année 2024")],
+        [(40, "Solde précédent"), (-300, "0,00")],
+        [(40, "Nouveau solde"), (-300, "522,76")],
+        heading,
+        *rows,
+    )
+
+    texts = [row["description"] for row in read.canonicals]
+    assert [text.split()[0] for text in texts] == ["EDF", "PAUL", "LOYER"]
+    assert {str(day) for day in read.dates} <= {"2024-11-20", "2024-11-21"}
+
+
+@pytest.mark.parametrize("kind", ["transaktion", ""])
+def test_a_year_below_the_date_of_its_row_is_its_year(tmp_path: Path, kind: str) -> None:
+    heading: Line = [(40, "Datum"), (90, "Typ"), (165, "Beschreibung"), (-400, "Belastung")]
+    heading += [(-470, "Gutschrift"), (-550, "Saldo")]
+    lines: list[Line] = []
+    for day, text, out, come, after in (
+        ("30 Dez.", "Miete", "10,00", "", "90,00"),
+        ("31 Dez.", "Gehalt", "", "20,00", "110,00"),
+    ):
+        cells = [(40, day), (90, "Karten-"), (165, text), (-400, out), (-470, come), (-550, after)]
+        lines.append([(x, each) for x, each in cells if each])
+        lines.append([(40, "2023"), *([(90.0, kind)] if kind else [])])
+
+    read = read_lines(tmp_path, heading, *lines)
+
+    assert read.dates == ["2023-12-30", "2023-12-31"]
+
+
+@pytest.mark.parametrize("second", ["Typ", "Kind of booking"])
+def test_rows_of_as_many_lines_as_their_heading_keep_all_of_them(
+    tmp_path: Path, second: str
+) -> None:
+    heading: Line = [(40, "Datum"), (110, "Protiúčet"), (320, "Poznámka"), (-545, "Částka")]
+    lines: list[Line] = [
+        heading,
+        [(40, second), (110, "Název protiúčtu")],
+        [(40, "Kód"), (110, "Zpráva")],
+    ]
+    for day, amount, name in (("2.5.2024", "242,49", "Mzda"), ("7.5.2024", "-48,32", "Nájem")):
+        lines += [
+            [(40, day), (110, "19-2000145399/0800"), (320, "Nákup"), (-545, amount)],
+            [(40, "Platba kartou"), (110, f"{name} Firma")],
+            [(40, "25676749151332"), (110, "Děkujeme")],
+        ]
+
+    read = read_lines(tmp_path, *lines)
+
+    said = [str(row) for row in read.canonicals]
+    assert ["Mzda" in said[0], "Nájem" in said[1]] == [True, True]
+    assert all("Děkujeme" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("out", "is_wrong"), [("30,00", False), ("105,00", True), ("130,00", False)]
+)
+def test_totals_of_both_columns_are_compared_where_they_hold_no_balance(
+    tmp_path: Path, out: str, is_wrong: bool
+) -> None:
+    heading: Line = [(40, "Data"), (100, "Descrizione"), (-460, "Addebiti"), (-545, "Accrediti")]
+
+    read = read_lines(
+        tmp_path,
+        heading,
+        [(40, "31.03.2024"), (100, "Saldo iniziale"), (-545, "100,00")],
+        [(40, "02.04.2024"), (100, "Farmacia"), (-460, "10,00")],
+        [(40, "13.04.2024"), (100, "Affitto"), (-460, "20,00")],
+        [(40, "14.04.2024"), (100, "Stipendio"), (-545, "7,00")],
+        [(100, "Totali"), (-460, out), (-545, "7,00")],
+        [(40, "30.04.2024"), (100, "Saldo finale"), (-545, "77,00")],
+    )
+
+    assert read.amounts == ["-10.00", "-20.00", "7.00"]
+    assert ("NOT_RECONCILED" in read.flags) == is_wrong
+
+
+def test_a_row_without_a_text_among_others_that_have_one_is_said(tmp_path: Path) -> None:
+    rows = [
+        booked(f"{day}/12/2024", f"Shop {day}", "1.00", "", f"{100 - day}.00")
+        for day in range(13, 20)
+    ]
+
+    read = read_lines(tmp_path, HEADING, *rows, booked("20/12/2024", "", "1.00", "", "80.00"))
+
+    assert "TEXT_MISSING" in read.flags
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        [(100, "MINIMUM PAYMENT"), (-400, "22.00")],
+        [(100, "VAT Summary Total VAT"), (-400, "0.00")],
+        [(40, "$100.00"), (140, "$15.00"), (240, "$20.00"), (-480, "$105.00")],
+    ],
+)
+def test_what_is_due_or_summed_up_below_the_rows_is_no_row(tmp_path: Path, below: Line) -> None:
+    read = read_lines(
+        tmp_path,
+        HEADING,
+        booked("", "Opening balance", "", "", "100.00"),
+        booked("30/12/2024", "Paul", "10.00", "", "90.00"),
+        booked("31/12/2024", "Acme", "", "20.00", "110.00"),
+        booked("31/12/2024", "Water", "5.00", "", "105.00"),
+        booked("", "Closing balance", "", "", "105.00"),
+        below,
+    )
+
+    assert read.amounts == ["-10.00", "20.00", "-5.00"]
+    assert not read.flags
+
+
+@pytest.mark.parametrize(("total", "is_proven"), [("30,00", True), ("31,00", False)])
+def test_totals_below_every_title_prove_the_rows_without_headings(
+    tmp_path: Path, total: str, is_proven: bool
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "RELEVÉ D'OPÉRATIONS du 01/06/2024 au 30/06/2024 Compte 00012345678")],
+        [(40, "VIREMENTS REÇUS")],
+        [(40, "07.06.2024"), (130, "VIREMENT SALAIRE"), (-500, "100,00")],
+        [(40, "08.06.2024"), (130, "VIREMENT PRIME"), (-500, "50,00")],
+        [(130, "Sous-total virements reçus"), (-500, "150,00")],
+        [(40, "PAIEMENTS PAR CARTE")],
+        [(40, "13.06.2024"), (130, "Péage ASF"), (-500, "10,00")],
+        [(40, "16.06.2024"), (130, "SNCF"), (-500, "20,00")],
+        [(130, "Sous-total paiements par carte"), (-500, total)],
+    )
+
+    assert read.amounts == ["100.00", "50.00", "-10.00", "-20.00"]
+    assert ("ROWS_UNPROVEN" in read.flags) != is_proven
+
+
+def test_a_mark_of_debits_beside_some_amounts_is_theirs(tmp_path: Path) -> None:
+    heading: Line = [(40, "Tanggal"), (95, "Keterangan"), (-430, "Mutasi"), (-550, "Saldo")]
+
+    read = read_lines(
+        tmp_path,
+        [(40, "PERIODE : MEI 2024")],
+        heading,
+        [(40, "01/05"), (95, "SALDO AWAL"), (-550, "100.00")],
+        [(40, "02/05"), (95, "TRSF E-BANKING"), (-430, "10.00"), (436, "DB"), (-550, "90.00")],
+        [(40, "04/05"), (95, "KR OTOMATIS"), (-430, "30.00"), (-550, "120.00")],
+        [(40, "05/05"), (95, "TRSF E-BANKING"), (-430, "20.00"), (436, "DB"), (-550, "100.00")],
+    )
+
+    assert read.amounts == ["-10.00", "30.00", "-20.00"]
+    assert read.dates[0] == "2024-05-02"
