@@ -44,6 +44,17 @@ def test_bai2_is_read_and_proven_by_its_balances(tmp_path: Path) -> None:
     assert (first["account"], first["currency"]) == ("0012345", "USD")
 
 
+@pytest.mark.parametrize("joined", ["/\n16,", "/\n02,", "/\n03,", "/\n98,"])
+def test_bai2_with_two_records_on_a_line_is_read_alike(tmp_path: Path, joined: str) -> None:
+    text = BAI2.replace(joined, joined.replace("\n", "   "))
+    assert text != BAI2
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == read_bytes(tmp_path, BAI2).amounts
+    assert not read.flags
+
+
 def test_bai2_that_lost_a_transaction_says_so_three_times(tmp_path: Path) -> None:
     lines = BAI2.splitlines()
 

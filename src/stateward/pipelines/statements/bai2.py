@@ -32,6 +32,7 @@ USUAL_CURRENCY = "USD"  # where neither account nor group names one
 DECIMALS = dict.fromkeys(
     "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split(), 0
 ) | dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3)  # ISO 4217; all others have two
+_NEXT_RECORD = re.compile(r"(?<=/)\s+(?=(?:01|02|03|16|49|88|98|99),)")
 _AMOUNT = re.compile(r"[+-]?[0-9]{1,18}")
 TERMS = ReadingTerms(
     date_order="ymd",
@@ -75,10 +76,8 @@ def read(source: Source) -> StatementReading:
 def _records(text: str) -> Iterator[BaiRecord]:
     """The records of the file. The slash ends a record; in the text of a transaction it may be a letter."""
     code, parts, begun, count = "", list[str](), 0, 0
-    for number, raw in enumerate(text.lstrip("\ufeff").splitlines(), start=1):
-        line = raw.strip()
-        if not line:
-            continue
+    lines = enumerate(text.lstrip("\ufeff").splitlines(), start=1)
+    for number, line in ((number, part) for number, raw in lines for part in _split_line(raw)):
         if line.startswith(f"{CONTINUATION},") and code:
             parts.append(line.partition(",")[2])
             count += 1
@@ -89,6 +88,11 @@ def _records(text: str) -> Iterator[BaiRecord]:
         parts, begun, count = [rest], number, 1
     if code:
         yield BaiRecord(code, _fields(parts), begun, count)
+
+
+def _split_line(line: str) -> list[str]:
+    """The records of a line: mostly one, but where blanks stand for the ends of lines there are several."""
+    return [part for each in _NEXT_RECORD.split(line) if (part := each.strip())]
 
 
 def _fields(parts: list[str]) -> list[str]:
