@@ -56,6 +56,23 @@ _EFFECTIVE = re.compile(
     r"\b(?:effective|wirksam)\b(?:\s+for\s+all\s+purposes)?\s*,?\s*(?:as\s+of|on|from|this|the|ab)?\s*(?:the|this)?\s*$",
     re.IGNORECASE,
 )
+# In German the words that make a date the effective one stand on both sides of it, or before it.
+_ENTERS = re.compile(
+    r"\b(?:vertrag|vereinbarung)\b[^.;]{0,60}?\btritt\s+(?:am|zum|ab|mit\s+wirkung\s+(?:vom|zum|ab))\s*(?:dem\s+)?$",
+    re.IGNORECASE,
+)
+_IN_FORCE = re.compile(r"^\s*in\s+kraft\b", re.IGNORECASE)
+_BEGINS = re.compile(
+    r"\b(?:vertrag|vereinbarung|vertragsverhältnis|mietverhältnis|pachtverhältnis|mietzeit|laufzeit|vertragslaufzeit|mitgliedschaft)\s+"
+    r"beginnt\s+(?:am|zum|ab|mit\s+dem)\s*(?:dem\s+)?$",
+    re.IGNORECASE,
+)
+# `In Ergänzung des Kooperationsvertrages vom`: the date of what is not this contract.
+_SUPPLEMENTED = re.compile(
+    r"\b(?:ergänzung|änderung|nachtrag|ablösung|anlehnung|bezug(?:nahme)?|grundlage|aufhebung)\b[^.;]{0,110}\bvom\s*$",
+    re.IGNORECASE,
+)
+_PLACE_AND = re.compile(r"[A-ZÄÖÜ][\w./ -]{1,40},\s*(?:den|am)\s*")
 _MADE = re.compile(
     r"\b(?:made|entered\s+into|dated|executed|concluded|delivered|given|signed|effective|agreement|geschlossen)\b[^.;]{0,60}?"
     r"\b(?:as\s+of|on|this|dated|the|vom|am)\b\s*(?:the\s+|this\s+)?(?:\s*day\s+of\s+)?$|\bdated\s*:?\s*$|\bas\s+of\s*:?\s*(?:the|this)?\s*$|"
@@ -246,9 +263,11 @@ def _date_named(before: str, after: str) -> tuple[int, str] | None:
         return 95, WHY_CALLED
     if _LABEL_BEFORE.search(near):
         return 94, "behind the label of the effective date"
+    if _is_begun(before, after):
+        return 93, "stated to be effective then"
     if _THIS_IS_DATED.search(near):
         return MADE, "the date of the first sentence"
-    if _OTHER_ONE.search(near) or _AMENDED.search(before):
+    if _OTHER_ONE.search(near) or _AMENDED.search(before) or _SUPPLEMENTED.search(before):
         return None
     if _ANOTHER.search(before):
         # The best guess only where no other date is: recitals name the date of an agreement, and it may be this one.
@@ -270,6 +289,12 @@ def _date_named(before: str, after: str) -> tuple[int, str] | None:
     if _MADE.search(near):
         return 74, "the date of the first sentence"
     return None
+
+
+def _is_begun(before: str, after: str) -> bool:
+    """Whether German words say that the contract begins then."""
+    is_entered = _ENTERS.search(before) is not None and _IN_FORCE.match(after) is not None
+    return is_entered or _BEGINS.search(before) is not None
 
 
 _FILED = re.compile(r"\bSource:[^;]{0,120}$|\b(?:\d{1,2}-[KQ]\w{0,3}|[SF]-\d\w{0,3})(?:/A)?,\s*$")
@@ -294,7 +319,10 @@ def _ends_first_sentence(prose: Prose, dated: FoundDate) -> bool:
     first, _ = prose.sentence(dated.start)
     before = prose.text[max(first, dated.start - 700) : dated.start]
     return bool(
-        _MAKES.search(before) and _ON.search(before) and not _OTHER_ONE.search(before[-60:])
+        _MAKES.search(before)
+        and _ON.search(before)
+        and not _OTHER_ONE.search(before[-60:])
+        and not _SUPPLEMENTED.search(before)
     )
 
 
@@ -334,8 +362,20 @@ def _signature_days(prose: Prose) -> Iterator[EffectiveDate]:
         elif _DATE_LABEL.search(near):
             yield _day(dated, 58, "a date beside a signature")
     for row in prose.rows:
-        if row.start > SIGNED_FROM * len(text) and (alone := _alone(row)) is not None:
+        if row.start <= SIGNED_FROM * len(text):
+            continue
+        if (alone := _alone(row)) is not None:
             yield _day(alone, 52, "a date among the signatures")
+        for dated in dates_in(row.text):  # `Köln, den 21.03.2024`
+            if _PLACE_AND.fullmatch(row.text, 0, dated.start) and not row.text[dated.end :].strip(
+                " ._"
+            ):
+                start, end = row.start + dated.start, row.start + dated.end
+                yield _day(
+                    FoundDate(start, end, dated.day, dated.is_ambiguous),
+                    62,
+                    "the place and day of the signatures",
+                )
 
 
 def _day(dated: FoundDate, confidence: int, why: str) -> EffectiveDate:

@@ -45,7 +45,9 @@ _DIGIT = re.compile(r"\d")
 _DEFINED = re.compile(r"\([^()]{0,80}\"[^\"]{1,60}\"[^()]{0,40}\)|\"[^\"]{1,60}\"")
 ADJECTIVE_LAWS = {name.casefold(): place for name, place in ADJECTIVES.items()}
 _ADJECTIVE = re.compile(rf"\b(?:{'|'.join(map(re.escape, ADJECTIVE_LAWS))})\b", re.IGNORECASE)
-_THIS = re.compile(r"\b(?:This|THIS|this|Diese[rs]?|DIESE[RS]?)\b")
+_THIS = re.compile(
+    r"\b(?:This|THIS|this|Diese[rs]?|DIESE[RS]?|(?:Auf|Für)\s+diese[nrs]?|Es\s+(?:gilt|findet))\b"
+)
 # The title of the contract, whatever it is called: `This Non-Interference Agreement`.
 _TITLE = re.compile(
     r"\b(?:this|diese[rs]?)\b(?:(?!\bthis\b)[^.;(]){0,110}?(?:agreement|contract|letter|deed|undertaking|amendment|addendum|memorandum|lease|licen[cs]e|"
@@ -94,9 +96,14 @@ _STARTS = re.compile(
     r"\b(?:effective|commenc\w*|begin\w*|start\w*|in\s+force|as\s+of|in\s+Kraft|wirksam|beginnt|Beginn)\b[^.;]{0,40}$",
     re.IGNORECASE,
 )
+# In German the verb may stand behind the date: `wird der Vertrag erst zum 20. Juni 2023 wirksam`.
+_BEGINS = re.compile(
+    r"\b(?:wirksam|wirksamkeit|in\s+kraft|beginnt|beginnen|beginn|startet|gilt\s+(?:erst\s+)?(?:ab|seit)|rückwirkend|frühestens|erst)\b",
+    re.IGNORECASE,
+)
 _CONTRACT = re.compile(
     r"\b(?:this|the)\s+(?:\w+[\s-]+){0,3}(?:agreement|contract|undertaking|nda|letter|deed|lease|licen[cs]e)\b|\bterm\b|\bhereof\b|"
-    r"\bvertrag\b|\bvereinbarung\b",
+    r"\bvertrag(?:e?s)?\b|\bvereinbarung\b|\blaufzeit\b|\bmietverhältnis\b",
     re.IGNORECASE,
 )
 _NAME_BEGINS = re.compile(
@@ -113,6 +120,9 @@ _BELONGS = re.compile(
     r"\b(?:subsidiary|affiliate|parent|division|successor|formerly|d/b/a|dba|member|unit|part|branch|holding)\b[^.;]{0,60}$",
     re.IGNORECASE,
 )
+
+
+_MAKES = re.compile(r"\b(?:schließen|schliessen|vereinbaren|treffen)\b")
 
 
 class Doubt(NamedTuple):
@@ -134,7 +144,7 @@ def doubt_of_date(prose: Prose, day: EffectiveDate, parties: list[Party]) -> Dou
         return _not_understood(unread)
     if day.why == WHY_SIGNED and (first := _date_at_head(prose, day)):
         return _not_accounted(prose.text[first.start : first.end])
-    if other := _EFFECTIVE.search(text, day.end, tail):
+    if (other := _EFFECTIVE.search(text, day.end, tail)) and text[day.end : other.start()].strip():
         return Doubt(UNREAD_CAP, f"behind it another day is said to count: {other[0]}")
     rival = next((dated for dated in prose.dates if _is_rival(prose, dated, day)), None)
     if rival is None:
@@ -158,6 +168,8 @@ def _date_statement(prose: Prose, day: EffectiveDate) -> tuple[int, int]:
     tail = min(last, day.end + DATE_BEHIND) if titles else row.end
     ends = _DATE_ENDS.search(prose.text, day.end, tail)
     head = titles[-1] if titles else max(head, row.start)
+    if makes := _MAKES.search(prose.text, head, day.start):  # what is before it names the parties
+        head = makes.start()
     if (
         day.why == WHY_CALLED
     ):  # by its own words: those before the last comma speak of something else
@@ -177,10 +189,13 @@ def _is_rival(prose: Prose, dated: FoundDate, day: EffectiveDate) -> bool:
     """Whether another date may be the one from which the contract is effective."""
     if dated.value == day.value or is_of_something_else(prose, dated):
         return False
-    before = prose.text[
-        max(prose.sentence(dated.start)[0], dated.start - DATE_BEFORE) : dated.start
-    ]
-    return bool(_STARTS.search(before) and _CONTRACT.search(before))
+    first, last = prose.sentence(dated.start)
+    last = max(last, prose.sentence(dated.end)[1])  # a date may have a dot
+    before = prose.text[max(first, dated.start - DATE_BEFORE) : dated.start]
+    around = prose.text[max(first, dated.start - DATE_BEFORE) : min(last, dated.end + DATE_BEHIND)]
+    return bool(_CONTRACT.search(around) and _BEGINS.search(around)) or bool(
+        _STARTS.search(before) and _CONTRACT.search(before)
+    )
 
 
 def doubt_of_law(prose: Prose, law: NamedLaw, others: Iterable[NamedLaw]) -> Doubt | None:

@@ -21,6 +21,7 @@ FORMS = {
     "sarl": "S.à r.l.", "sas": "S.A.S.", "spa": "S.p.A.", "srl": "S.r.l.", "ag": "AG", "gmbh": "GmbH", "kg": "KG",
     "kgaa": "KGaA", "se": "SE", "bv": "B.V.", "nv": "N.V.", "as": "A/S", "asa": "ASA", "ab": "AB", "oy": "Oy",
     "oyj": "Oyj", "pty": "Pty", "kk": "K.K.", "corp": "Corp.", "co": "Co.", "ulc": "ULC", "lc": "L.C.",
+    "ggmbh": "gGmbH", "mbh": "mbH", "eg": "eG", "ev": "e.V.", "ohg": "OHG", "gbr": "GbR", "ug": "UG",
 }  # fmt: skip
 # Words that make a name that of an organisation, but need not end it.
 KINDS = frozenset(words("kinds"))
@@ -90,11 +91,21 @@ _LONG_FORMS = {"limited": ("partnership", "liability"), "liability": ("company",
 _NUMBER = re.compile(r"\d{3,}\b")  # of a house or a year
 # `2205925 Ontario Limited`: in Canada a company may be called by its number.
 _NUMBERED = re.compile(r"\d{6,9}\s+(?=(?:Ontario|Alberta|Canada|Qu[eé]bec|B\.?C)\b)", re.IGNORECASE)
+_MONTH = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d",
+    re.IGNORECASE,
+)
+# `6 February 2023 Parties`: a date, and no name begins with one.
+_DATED = re.compile(
+    r"\d{1,2}(?:st|nd|rd|th|\.)?\s+(?:January|February|March|April|May|June|July|August|September|October|November|December|"
+    r"Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember)\b",
+    re.IGNORECASE,
+)
 _COMMA = re.compile(r"\s*,\s*")
 # `Bexley GmbH & Co. KG`: a partnership whose partner is a company.
 _WITH_PARTNER = re.compile(r"\s*&\s*Co\.?\s*(?:KGaA|KG|OHG)(?!\w)", re.IGNORECASE)
 _PARTNERS = frozenset({"gmbh", "mbh", "ag", "se", "ug"})
-_SMALL_FORMS = frozenset({"plc", "gmbh", "llc", "inc", "ltd"})  # `QIWI plc`
+_SMALL_FORMS = frozenset({"plc", "gmbh", "llc", "inc", "ltd", "mbH", "e.V"})  # `QIWI plc`
 
 
 class PartyName(msgspec.Struct, frozen=True, gc=False):
@@ -129,11 +140,19 @@ def name_at(text: str, start: int) -> PartyName | None:
         start = found.end()
     if _NUMBER.match(text, start) and not _NUMBERED.match(text, start):
         return None
+    if _DATED.match(text, start):
+        return None
     firm = _FIRM.match(text, start)
     end = firm.end() if firm else _end(text, start)
     if end <= start:
         return None
     return _name(text, start, end)
+
+
+def may_name(text: str) -> bool:
+    """Whether a text has no words of titles, offices or addresses, and no date, so that it can be a name."""
+    has_other_words = _REFUSED.search(text) or _DOUBTED.search(text) or _MONTH.search(text)
+    return not has_other_words
 
 
 def canonical_name(text: str) -> str:

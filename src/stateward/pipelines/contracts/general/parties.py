@@ -23,6 +23,7 @@ from stateward.pipelines.contracts.general.signatures import (
     letterhead,
     signers,
 )
+from stateward.pipelines.contracts.general.signed_names import signed_parties
 from stateward.pipelines.contracts.general.unlined_text import (
     greeting_at,
     unlined_addressee,
@@ -117,6 +118,9 @@ def _agreement(prose: Prose, preamble: list[PartyMention]) -> list[PartyMention]
     """The parties of an agreement: by its first sentence, by labels, by the first person, by signatures."""
     if sum(bool(mention.alias) for mention in preamble) >= 2:
         return preamble
+    signed = signed_parties(prose)
+    if len(signed) >= max(2, len({mention.name.key for mention in preamble})):
+        return signed
     by_label = list(labelled_parties(prose))
     by_bracket = [
         PartyMention(one.name, "preamble", one.alias)

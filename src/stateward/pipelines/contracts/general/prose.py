@@ -26,7 +26,7 @@ _PLAIN = str.maketrans({
 _COUNTER = re.compile(
     r"\W*(?:page\s*)?(?:\d{1,3}|[ivx]{1,5})(?:\s*(?:of|/)\s*\d{1,3})?\W*", re.IGNORECASE
 )
-_STOP = re.compile(r"[.;?!]['\")\]]*\s+(?=[\"'(\[]?[A-Z0-9])")
+_STOP = re.compile(r"[.;?!]['\")\]]*\s+(?=[\"'(\[]?[A-ZÄÖÜ0-9])")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Inc|Corp|Co|Ltd|No|Nos|Mr|Mrs|Ms|Dr|St|Jr|Sr|Sec|Art|Dept|Ave|Blvd|Esq|Messrs|approx|e\.g|i\.e|cf|vs|etc|"
     r"bzw|Nr|Abs|Str)|\b[A-Z])\Z"
@@ -38,6 +38,9 @@ _LABELLED = re.compile(
     r"\s*(?:effective\s+date|date|term|duration|(?:governing|applicable)\s+law|jurisdiction|purpose|party\s+\w{1,3})\s*\t",
     re.IGNORECASE,
 )
+# A paragraph begins a sentence, and its heading on a line of its own is none: `§ 5 Laufzeit`.
+_PARAGRAPH = re.compile(r"\s*§\s?\d")
+_HEADED = re.compile(r"\s*§\s?\d{1,2}[a-z]?\.?(?:\s+[A-ZÄÖÜ][\w,/ -]{0,60})?\s*")
 
 
 class ProseLine(msgspec.Struct, frozen=True, gc=False):
@@ -88,6 +91,8 @@ class Prose:
             rows = {
                 at for row in self.rows if _LABELLED.match(row.text) for at in (row.start, row.end)
             }
+            rows |= {row.start for row in self.rows if _PARAGRAPH.match(row.text)}
+            rows |= {row.end for row in self.rows if _HEADED.fullmatch(row.text)}
             self._stops = sorted({0, *self._ends(), *rows, len(self.text)})
         index = bisect_right(self._stops, at)
         last = len(self._stops) - 1

@@ -76,7 +76,7 @@ _THIS = (
 _ENDS = (
     r"(?:terminat\w*|expir\w*|laps\w*|ceas\w*|end(?:s|ing|ed)?|continu\w*|remain\w*|surviv\w*|be\s+effective|be\s+binding|"
     r"in\s+(?:full\s+)?(?:force|effect)|full\s+force|force\s+(?:or|and)\s+effect|run\b|extend\w*|be\s+for|has\s+a\s+term|have\s+a\s+term|valid|govern|"
-    r"appl(?:y|ies)|bind\w*|endet|läuft|gilt)"
+    r"appl(?:y|ies)|bind\w*|lasts?|endet|läuft|gilt)"
 )
 _DUTY = (
     r"\b(?:obligations?|dut(?:y|ies)|undertakings?|restrictions?|covenants?|provisions|confidentiality|non-?disclosure|"
@@ -186,6 +186,30 @@ _NOT_OWN_END = re.compile(
 )
 
 
+# German: the contract or a duty of confidence lasts, the duration behind the verb; or a label with nothing between.
+_LASTS = re.compile(
+    r"\b(?:vertrag(?:es|sverhältnis)?|vereinbarung|mietverhältnis|mietzeit|pachtverhältnis|mitgliedschaft|lizenz|laufzeit|vertragsdauer|"
+    r"vertragslaufzeit|"
+    r"\w*(?:geheimhaltung|vertraulichkeit|verschwiegenheit)s?\w*|verpflichtung\w*|pflicht(?:en)?)\b[^.;]{0,140}?"
+    r"\b(?:laufzeit(?:\s+von|\s+beträgt)?|läuft(?:\s+für)?|gilt(?:\s+für)?|gelten(?:\s+für)?|für\s+die\s+dauer\s+von|auf\s+die\s+dauer\s+von|auf|für|"
+    r"bestehen(?:\s+für)?|besteht(?:\s+für)?|beträgt|endet\s+nach|enden\s+nach|dauert|dauern)\s+"
+    r"(?:eine[nrm]?\s+(?:zeitraum|zeit|dauer|laufzeit)\s+von\s+|weitere\s+|mindestens\s+)?$",
+    re.IGNORECASE,
+)
+_LASTING = re.compile(
+    r"(?:^|[.;§\d]\s*|\s)(?:(?:vertrags|mindest|mindestvertrags|erst|miet)?laufzeit|vertragsdauer|mietdauer|mietzeit|"
+    r"dauer)\s*[:.\t ]{1,90}$",
+    re.IGNORECASE,
+)
+_NOT_LASTING = re.compile(
+    r"kündig|\bfrist\b|verlänger|jeweils|probezeit|gewährleist|verjähr|wettbewerb|vertragsstrafe|zahlung|nach\s+(?:ende|beendigung|ablauf)\b|"
+    r"vergangen|letzten|spätestens|vor\s+ablauf",
+    re.IGNORECASE,
+)
+_DAY_DOT = re.compile(r"(?<=\d)\.")  # of a date, which ends no sentence
+SCORE_LASTS = 5.5
+
+
 class TermCandidate(msgspec.Struct, frozen=True, gc=False):
     """A duration that may be the term, and its score."""
 
@@ -280,6 +304,8 @@ def _score(prose: Prose, start: int, end: int) -> float:
     first, last = prose.sentence(start)
     first, last = max(first, start - 420), min(last, end + 300)
     before, after = prose.text[first:start], prose.text[end:last]
+    if _lasts(before, after):
+        return SCORE_LASTS
     if _BACK.search(before) or _PRIOR.search(after):
         return 0.0
     is_this = bool(_THIS_ENDS.search(before) or _TERM_IS.search(before))
@@ -303,6 +329,14 @@ def _score(prose: Prose, start: int, end: int) -> float:
         - 2.5 * bool(_OTHER.search(before[-160:]))
         - 2.5 * bool(_OTHER_AFTER.search(after[:60]))
     )
+
+
+def _lasts(before: str, after: str) -> bool:
+    """Whether German words make a duration the term."""
+    before = _DAY_DOT.sub(" ", before)
+    if not (_LASTS.search(before) or _LASTING.search(before[-120:])):
+        return False
+    return not _NOT_LASTING.search(before[-160:]) and not _NOT_LASTING.search(after[:20])
 
 
 def _by_expiry(prose: Prose, effective: str | None) -> list[TermCandidate]:
