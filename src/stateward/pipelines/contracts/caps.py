@@ -31,6 +31,7 @@ HEADING_CHARS_MAX = 80
 SHOUTED_CHARS_MAX = 140  # of a line in capitals, as a stamp is
 HEADING_LINES = 25  # of the first page: further down a line of one word may be part of a table
 TEXT_CHARS_MAX = 200_000
+INSTRUCTIONS = "INSTRUCTIONS"  # the code of the rule that knows instructions to a program
 ONLY_PARTY_CAP = 70
 SCAN_CAP = 78  # of a value that OCR read: a digit may be another, and nothing proves it
 QUOTE_CHARS_MAX = 100
@@ -110,6 +111,45 @@ def cap_extraction(
     ]
     about: Fields = {**extraction.about, FLAGS: flags} if flags else extraction.about
     return replace(extraction, found=found, about=about)
+
+
+def mask_instructions(document: TextDocument, rules: ContractRules) -> TextDocument:
+    """The document with blanks where it instructs a program: what stands there is never a source of a value."""
+    texts = [page.text[:TEXT_CHARS_MAX] for page in document.pages]
+    told = [
+        each
+        for each in _compiled_documents(rules)
+        if each.rule.code == INSTRUCTIONS
+        and any(each.anywhere.search(text, text.lower()) for text in texts)
+    ]
+    if not told:
+        return document
+    pages = [replace(page, text=_masked_text(page.text, told)) for page in document.pages]
+    return replace(document, pages=pages)
+
+
+def _masked_text(text: str, told: Sequence[CompiledDocumentRule]) -> str:
+    for each in told:
+        for met in each.pattern.finditer(text[:TEXT_CHARS_MAX]):
+            first, last = _paragraph(text, met.start(), met.end())
+            blanks = re.sub(r"[^\s]", " ", text[first:last])
+            text = text[:first] + blanks + text[last:]
+    return text
+
+
+def _paragraph(text: str, start: int, end: int) -> tuple[int, int]:
+    """From the sentence of a place to the end of its paragraph: what follows an instruction belongs to it."""
+    above = text.rfind("\n", 0, start) + 1
+    sentences = [each.end() for each in _SENTENCE_END.finditer(text, above, start)]
+    first = sentences[-1] if sentences else above
+    last = text.find("\n", end)
+    while last >= 0 and _is_prose(text[text.rfind("\n", 0, last) + 1 : last]):
+        following = text.find("\n", last + 1)
+        line = text[last + 1 : following if following >= 0 else len(text)]
+        if not line.strip() or text[:last].rstrip().endswith((".", ":", "!", "?", "]")):
+            break
+        last = following
+    return first, last if last >= 0 else len(text)
 
 
 def _cap(

@@ -15,7 +15,7 @@ import msgspec
 from stateward.core.errors import StageFailure
 from stateward.pipelines.contracts import values
 from stateward.pipelines.contracts.calibration import Half, ScoredValue, half_of
-from stateward.pipelines.contracts.caps import cap_extraction
+from stateward.pipelines.contracts.caps import cap_extraction, mask_instructions
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.general import GeneralExtractor, law, names
 from stateward.pipelines.contracts.general.dates import dates_in
@@ -129,7 +129,8 @@ def measure(
 def by_rules(document: TextDocument, vertical: Vertical, rules: ContractRules) -> Extraction:
     """The extraction of the offline extractor that the rules of a vertical ask for."""
     extractor = GeneralExtractor() if vertical.extractor == GENERAL else OfflineExtractor()
-    return cap_extraction(extractor.extract(document, vertical, rules), document, vertical, rules)
+    seen = mask_instructions(document, rules)
+    return cap_extraction(extractor.extract(seen, vertical, rules), document, vertical, rules)
 
 
 def _judge(

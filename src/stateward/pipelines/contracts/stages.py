@@ -17,7 +17,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure, UnknownName
 from stateward.core.model import NOTES, Fields, Json
-from stateward.pipelines.contracts.caps import cap_extraction
+from stateward.pipelines.contracts.caps import cap_extraction, mask_instructions
 from stateward.pipelines.contracts.comparison import Comparison, ContractValue, compare
 from stateward.pipelines.contracts.extraction import Extraction, Extractor, FoundValue
 from stateward.pipelines.contracts.offers import catalogue_of, named_as_sample
@@ -197,7 +197,8 @@ def extract_terms(
     job: Job, document: TextDocument, vertical: Vertical, rules: ContractRules, options: Options
 ) -> Extraction:
     """What the configured extractors find, capped by what the document says around the values."""
-    found = _by_extractors(job, document, vertical, rules, options)
+    seen = mask_instructions(document, rules)
+    found = _by_extractors(job, seen, vertical, rules, options)
     return cap_extraction(found, document, vertical, rules)
 
 
