@@ -274,3 +274,56 @@ def test_a_letterhead_that_says_old_is_no_heading_of_the_previous_contract(
     fields = {each.field for each in extraction.found}
     expected = {"contract_start", "contract_end", "coverage_amount"}
     assert fields & expected == (set() if is_of_previous else expected)
+
+
+@pytest.mark.parametrize(
+    ("base", "changes"),
+    [
+        (TELCO, {"contract_end": "Mindestvertragslaufzeit: 24 Monate"}),
+        (TELCO, {"contract_end": "Vertragslaufzeit: 24 Monate"}),
+        (ENGLISH, {"contract_end": "Minimum term: 24 months"}),
+    ],
+)
+def test_an_end_that_start_and_term_give_is_certain(
+    base: dict[str, str], changes: dict[str, str]
+) -> None:
+    end = found(base, "contract_end", **changes)
+
+    assert (end.value, end.confidence >= ACCEPTED_MIN) == ("2027-04-30", True)
+
+
+@pytest.mark.parametrize(
+    ("base", "changes"),
+    [
+        (TELCO, {"contract_end": "Laufzeit: mindestens 24 Monate"}),
+        (
+            TELCO,
+            {"contract_end": "Mindestlaufzeit: 24 Monate", "contract_start": "Start: Mai 2025"},
+        ),
+        (ENGLISH, {"contract_end": "Minimum term: 24 months, or 12 months for students"}),
+    ],
+)
+def test_an_end_of_an_uncertain_term_waits(base: dict[str, str], changes: dict[str, str]) -> None:
+    text = "\n".join({**base, **changes}.values())
+    extraction = by_rules(text_document(text), default_rules().vertical("telco"), default_rules())
+
+    ends = [each for each in extraction.found if each.field == "contract_end"]
+
+    assert all(each.confidence < ACCEPTED_MIN for each in ends)
+
+
+@pytest.mark.parametrize(
+    ("base", "field", "changes"),
+    [
+        (TELCO, "monthly_rate", {"more": "Neukundenbonus: 145,00 € (wird mit der ersten Jahresrechnung verrechnet)"}),
+        (TELCO, "monthly_rate", {"more": "Rückständige Beträge mahnen wir mit 1,20 € je Schreiben."}),
+        (TELCO, "monthly_rate", {"monthly_rate": "Monatlicher Preis: 39,99 €, jeweils zum 1. abgebucht"}),
+        (TELCO, "contract_end", {"contract_end": "Er hat eine Mindestlaufzeit von 24 Monaten bis zum 30.04.2027."}),
+        (ENGLISH, "contract_end", {"contract_end": "Your 24 month contract ends on 30 April 2027."}),
+        (ENGLISH, "monthly_rate", {"monthly_rate": "Monthly price: £39.99 (inc VAT)"}),
+    ],
+)  # fmt: skip
+def test_what_is_of_something_else_by_its_label_or_says_the_same_keeps_no_value_back(
+    base: dict[str, str], field: str, changes: dict[str, str]
+) -> None:
+    assert found(base, field, **changes).confidence >= ACCEPTED_MIN

@@ -247,10 +247,14 @@ def test_two_values_for_one_label_sink_the_score() -> None:
     assert found["contract_end"].confidence < 80
 
 
-def test_an_end_that_is_not_printed_is_reckoned_and_never_sure() -> None:
-    found = extracted("Vertragsbeginn: 15.02.2025\nMindestlaufzeit: 24 Monate\n")
+def test_an_end_that_is_not_printed_is_reckoned_and_sure_where_it_is_the_last_day_of_the_term() -> (
+    None
+):
+    text = "Vertragsbeginn: 15.02.2025\nMindestlaufzeit: 24 Monate\n"
+    supply, policy = extracted(text)["contract_end"], extracted(text, "insurance")["contract_end"]
 
-    assert (found["contract_end"].value, found["contract_end"].confidence) == ("2027-02-14", 70)
+    assert (supply.value, supply.confidence) == ("2027-02-14", 84)
+    assert (policy.value, policy.confidence) == ("2027-02-14", 70), "a policy may end at noon"
 
 
 def test_an_amount_by_the_year_is_reckoned_and_never_sure() -> None:
@@ -329,8 +333,8 @@ def test_no_deductible_is_a_deductible_of_nothing() -> None:
 
 def test_a_sentence_of_the_rules_finds_what_no_label_can() -> None:
     text = shipped_texts()["telco.yaml"].replace(
-        "  - name: plan_name\n    kind: text\n",
-        "  - name: plan_name\n    kind: text\n    sentences: ['telefonieren jetzt mit (?P<value>[A-Z]\\w+ [A-Z])']\n",
+        "    sentences:\n",
+        "    sentences:\n      - 'telefonieren jetzt mit (?P<value>[A-Z]\\w+ [A-Z])'\n",
     )
     rules = rules_of({**shipped_texts(), "telco.yaml": text})
     document = text_document("Sie telefonieren jetzt mit Blau M und sind zufrieden.")

@@ -112,13 +112,15 @@ class Decoy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class DateSequenceRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two dates: the first is before the second, by at most so many years.
 
-    `labels` name the time between them, which a contract prints as two dates or as a period.
+    `labels` name the time between them, which a contract prints as two dates or as a period. `is_reckoned` says that
+    the second date follows from the first and that period: the last day of it.
     """
 
     first: Slug
     second: Slug
     years_max: float | None = None
     labels: Words = {}
+    is_reckoned: bool = False
 
 
 class PeriodWithinRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -23,6 +23,9 @@ CONFIDENCE_MAX = 97
 CLOSE, NEAR = 0.83, 0.66  # of the best score: a second value that close is as likely, or likely
 CLOSE_CAP, NEAR_LOSS = 66, 7
 RIVAL_CAP, NOISE_CAP, COMPUTED_CAP, NET_CAP = 74, 74, 70, 72
+# An end that start and term give: certain where both have labels of their own and no other end is printed.
+RECKONED_CAP, RECKONED_FROM, RECKONED_MIN = 84, 90, 0.85
+OWN_LABEL = 0.6
 NOISE_MIN = 0.006
 AGAIN = 0.02
 TERM_DAYS = 3
@@ -77,11 +80,17 @@ def _name(order: DateSequenceRule) -> str:
     return f"{order.first}>{order.second}"
 
 
+def _without_stand_ins(rule: FieldRule, found: list[FieldCandidate]) -> list[FieldCandidate]:
+    """What counts where a label of the field itself names an amount: a base price stands in only without one."""
+    own = [each for each in found if not each.is_weak and each.score >= OWN_LABEL]
+    return own if rule.instead and own else found
+
+
 def _choice(
     rule: FieldRule, reading: ContractReading, found: list[FieldCandidate]
 ) -> FieldChoice | None:
     groups: dict[str, list[FieldCandidate]] = {}
-    for each in found:
+    for each in _without_stand_ins(rule, found):
         groups.setdefault(_key(rule, each), []).append(each)
     ranked = sorted(
         ((_score(group), at) for at, group in enumerate(groups.values())),
@@ -218,7 +227,7 @@ def _raise_confidence(each: FieldCandidate, value: str) -> FieldCandidate:
 def _compute_end(
     order: DateSequenceRule, choices: dict[str, FieldChoice], terms: list[FieldCandidate]
 ) -> None:
-    """Compute an end that is not printed from the start and the term; with low confidence, so that a person decides."""
+    """Compute an end that is not printed from the start and the term; a person decides, unless both are certain."""
     start, end = choices.get(order.first), choices.get(order.second)
     if start is None or not terms or (end and end.confidence >= 50):
         return
@@ -227,6 +236,8 @@ def _compute_end(
         return
     day = months_later(date.fromisoformat(start.best.value), round(term.number))
     best = term._replace(field=order.second, value=day.isoformat(), unit="")
-    sure = min(start.confidence, COMPUTED_CAP, round(100 * term.score))
+    is_certain = order.is_reckoned and end is None and start.confidence >= RECKONED_FROM
+    cap = RECKONED_CAP if is_certain and term.score >= RECKONED_MIN else COMPUTED_CAP
+    sure = min(start.confidence, cap, round(100 * term.score))
     why = f"computed from {order.first} and a term of {term.value}"
-    choices[order.second] = FieldChoice(best, sure, why, COMPUTED_CAP)
+    choices[order.second] = FieldChoice(best, sure, why, cap)

@@ -8,6 +8,7 @@ those that do not is possible. Nothing here changes a value: what is left over c
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, timedelta
 from functools import partial
 from typing import NamedTuple
 
@@ -47,17 +48,18 @@ _SENTENCE_END = re.compile(
 _NUMBERED = re.compile(r"\A\W*(?:§\s*)?\d{1,2}(?:\.\d{1,2})*[.)]?\s")
 _YEAR = re.compile(r"\b(?:jahr\w*|jährlich\w*|annual\w*|year\w*|p\.\s?a\b)", re.IGNORECASE)
 _ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
+_FEE = re.compile(r"bonus|mahn|gebühr|rücklast|kaution|\bfee\b|deposit", re.IGNORECASE)
 _DEDUCTION = re.compile(
     r"(?<![\w.,)€£] )(?<![\w.,])[-−–] ?(?:(?:EUR|€|£) ?\d[\d.,]*|\d[\d.,]*\s?(?:EUR\b|Euro\b|€|£))"
 )
 _PLACE = re.compile(r"\s*(?:[A-ZÄÖÜ][\w.-]*+[ \t]?){1,4},\s*(?:den|on|the)?\s*")
 _REMARKS = re.compile(
-    r"\b(?:inkl|incl|einschl|including|inclusive|einschließlich|inklusive|enthält|enthalten)\b\.?\s+(?:(?:of|der|die|ges|gesetzl|"
+    r"\b(?:inkl|incl|inc|einschl|including|inclusive|einschließlich|inklusive|enthält|enthalten)\b\.?\s+(?:(?:of|der|die|ges|gesetzl|"
     r"gesetzlicher|all|aller|insurance|premium|value|added|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s*){0,4}"
     r"(?:USt|MwSt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|VersSt|Steuern?(?:\s+und\s+Abgaben)?|VAT|IPT|tax(?:es)?)\b\.?"
     r"|\b(?:VAT|IPT|MwSt|USt)\.?\s+(?:included|inkl\w*|inbegriffen)"
     r"|(?:\b(?:up\s+to|bis\s+zu)\s+)?\b\d[\d.,/]*\s*[MG]bit/s"
-    r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
+    r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:abgebucht|eingezogen|fällig)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
     r"|\b(?:Guten\s+Tag|Hallo|Sehr\s+geehrter?|Liebe[r]?|Dear|Hello|Hi)\b[^,.!\n]{0,40}[,!]"
     r"|\b(?:0|00|12|24)(?:[:.]\d\d)?\s+(?:Uhr(?:\s+mittags)?|hrs|noon)\b|\bat\s+\d\d:\d\d\b",
     re.IGNORECASE,
@@ -84,6 +86,9 @@ _REFERENCE = re.compile(
     r"[ \t:]{0,4}(?=[\w/.-]{0,29}\d)[\w/.-]{1,30},?\s{1,4}(?:vom|of|dated)\s{0,4}$",
     re.IGNORECASE,
 )
+
+
+_ENDS_IN_TOWN = re.compile(rf",[ ]*{_TOWN}\s*$")
 
 
 class Doubt(NamedTuple):
@@ -179,6 +184,7 @@ def _is_explained(
         return True
     if rule.kind == "money" and (
         _is_reckoned(candidate, choices)
+        or (candidate.per != "month" and reader.is_fee(each))
         or candidate.per == "once"
         or (
             rule.per == "month"
@@ -222,6 +228,18 @@ def _is_year_of(candidate: ValueCandidate, choice: FieldChoice) -> bool:
     return abs(candidate.number - 12 * choice.best.number) <= YEAR_ROUNDING
 
 
+def _lasting(vertical: Vertical, choices: Mapping[str, FieldChoice]) -> Iterator[int]:
+    """How many months lie between the chosen dates: a term that says the same changes neither."""
+    for order in vertical.orders:
+        first, second = choices.get(order.first), choices.get(order.second)
+        if first is None or second is None:
+            continue
+        start = date.fromisoformat(first.best.value)
+        end = date.fromisoformat(second.best.value) + timedelta(days=1)
+        if start.day == end.day:
+            yield 12 * (end.year - start.year) + end.month - start.month
+
+
 class _Reader:
     """Finds the words of statements that nothing accounts for."""
 
@@ -241,10 +259,22 @@ class _Reader:
             for name, choice in choices.items()
             if (rule := vertical.field(name)) and rule.kind in ("text", "provider")
         ]
+        self._known += [
+            re.compile(rf"\bbei\s+(?:de[rmn]\s+)?(?={re.escape(choice.best.value)})", re.IGNORECASE)
+            for name, choice in choices.items()
+            if (rule := vertical.field(name)) and rule.kind == "provider"
+        ]
+        lasting = set(_lasting(vertical, choices))
         self._spans = [list(_spans(page)) for page in reading.pages]
         for each in values:
             is_linked = bool(each.links) and each.links[0].strength >= LINK_MIN
-            if is_linked or _is_chosen(each, choices) or _is_reckoned(each.candidate, choices):
+            is_term = each.candidate.kind == "duration" and round(each.candidate.number) in lasting
+            if (
+                is_linked
+                or is_term
+                or _is_chosen(each, choices)
+                or _is_reckoned(each.candidate, choices)
+            ):
                 end = max(each.candidate.end, each.candidate.reach)
                 self._spans[each.page].append((each.candidate.start, end))
 
@@ -294,6 +324,14 @@ class _Reader:
             return False
         text = self.reading.pages[each.page].text
         return stands_in(rule, text[best.mention.start : best.mention.end])
+
+    def is_fee(self, each: LinkedValue) -> bool:
+        """Whether the label right before an amount is that of a bonus or a fee, whatever else is said of it."""
+        best = each.links[0] if each.links else None
+        if best is None or best.strength < ADJACENT_MIN:
+            return False
+        label = self.reading.pages[each.page].text[best.mention.start : best.mention.end]
+        return _FEE.search(label) is not None
 
     def says(self, each: LinkedValue, pattern: re.Pattern[str]) -> bool:
         """Whether the statement of a value has such words."""
@@ -448,6 +486,8 @@ def _sentence(page: AnalyzedPage, cell: GridCell, start: int, end: int) -> tuple
     for row in range(cell.row - 1, max(-1, cell.row - SENTENCE_LINES_MAX), -1):
         above = page.grid.words(rows[row][0])
         if has_label or ":" in above or not page.grid.is_single(row) or not _is_long(above):
+            break
+        if _ENDS_IN_TOWN.search(above):
             break
         first = rows[row][0].start
     for row in range(cell.row + 1, min(len(rows), cell.row + SENTENCE_LINES_MAX)):
