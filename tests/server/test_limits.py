@@ -718,8 +718,21 @@ def test_with_tls_a_page_that_came_without_it_is_not_ours(
     ("shown", "account"),
     [("sw_abc_secret", "abc"), ("my password", ""), ("sw_abc", ""), ("sw_a b_c", ""), ("", "")],
 )
-def test_what_is_no_key_leaves_nothing_of_itself_in_the_log(shown: str, account: str) -> None:
+def test_what_is_no_key_names_no_account(shown: str, account: str) -> None:
     assert account_of(shown) == account
+
+
+def test_what_is_no_key_leaves_nothing_of_itself_in_the_log(
+    api: ApiClient, capfd: pytest.CaptureFixture[str]
+) -> None:
+    api.with_key(name="ann", role="admin")
+
+    api.get("/uploads", headers={"Authorization": "Bearer my-own-password"})
+
+    heard = capfd.readouterr()
+    assert "a key was refused" in heard.out + heard.err
+    assert "my-own-password" not in heard.out + heard.err
+    assert "my-own-password" not in repr(api.app.audit.entries())
 
 
 @pytest.mark.parametrize(
