@@ -266,3 +266,15 @@ def test_a_second_opinion_is_asked_for_and_a_value_moved(shell: Shell, app: App)
     assert (asked["referral"]["to"], asked["version"]) == ("person:bob", record.version + 1)
     assert "asked bob: who is it?" in shown.stdout
     assert "kwh_price is 65.90, which is outside" in said(moved, Exit.REFUSED)
+
+
+def test_links_say_who_made_them_by_their_name(shell: Shell, app: App) -> None:
+    record = waiting(app)
+    app.admin.new_key("root", role="admin")
+    shell("review", "link", record.id, "--for", "anna@example.org")
+
+    table = shell("review", "links", record.id).stdout
+
+    assert "anna@example.org" in table
+    assert getuser() in table
+    assert "person:" not in table

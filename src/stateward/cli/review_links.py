@@ -64,6 +64,8 @@ def link(context: CliContext, *, record_id: str, person: str, hours: float | Non
 @pass_context
 def links(context: CliContext, *, record_id: str) -> None:
     """List the links to a review, and what became of each."""
+    from stateward.core.model import plain_actor
+
     with context.app() as app:
         found = app.review_links(record_id)
     if context.is_for_programs:
@@ -73,7 +75,7 @@ def links(context: CliContext, *, record_id: str) -> None:
         context.say("there is no link to this review")
         return
     rows = [
-        (each.id, each.person, each.state, moment(each.expires_at), each.created_by)
+        (each.id, each.person, each.state, moment(each.expires_at), plain_actor(each.created_by))
         for each in found
     ]
     write_table(("id", "for", "state", "until", "made by"), rows)
