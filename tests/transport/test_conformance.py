@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from lab.brokers import nats_broker, nats_program, redis_broker, redis_program
+from stateward import telemetry
 from stateward.blobs import Folder
 from stateward.core.errors import TransportError, TransportFull
+from stateward.transport import inbox
 from stateward.transport.channel import Channel, MessageTooLarge, Received
 from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Engine, Parcel
+from stateward.transport.inbox import Inbox
 from stateward.transport.messages import HEARTBEAT, Envelope, HeartbeatMessage, data_of, encode
 from tests.transport.brokers import ENGINES, LEASE_S, Site, site_of
 
@@ -75,6 +78,11 @@ def turns(own: Channel, streams: list[str], count: int) -> list[list[Received]]:
 
 def taken(own: Channel, streams: list[str], count: int) -> list[Received]:
     return [each for turn in turns(own, streams, count) for each in turn]
+
+
+def _grows(found: list[Received], came: list[Received]) -> bool:
+    found += came
+    return bool(found)
 
 
 def names(found: list[Received]) -> list[str]:
@@ -193,6 +201,26 @@ def test_what_was_leased_ahead_goes_back_when_a_consumer_drains(site: Site) -> N
     other = channel(site.engine("other", lease_s=60), site)
     (given_back,) = names(taken(other, [high, low], 1))
     assert {kept, given_back} == {"first", "second"}
+
+
+def test_what_a_busy_worker_has_leased_ahead_goes_to_one_that_has_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "WAIT_S", 0.05)
+    monkeypatch.setattr(inbox, "GIVE_BACK_S", 0.0)
+    streams = [site.stream(each) for each in ("high", "normal", "low")]
+    busy = channel(site.engine("one", lease_s=60), site)
+    for number, stream in enumerate(streams):
+        busy.publish(stream, [message(str(number))])
+    own = Inbox(busy, streams, telemetry.log("test"), listens=True)
+    own.want(1)
+    first: list[Received] = []
+    assert eventually(lambda: _grows(first, own.take()))
+
+    found = taken(channel(site.engine("two", lease_s=60), site), streams, 2)
+
+    assert sorted(names([*first, *found])) == ["0", "1", "2"]
+    own.close()
 
 
 def test_what_is_no_message_is_buried_with_the_reason(site: Site) -> None:

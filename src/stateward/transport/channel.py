@@ -214,6 +214,11 @@ class Channel:
         if received:
             self._engine.release([each.delivery for each in received])
 
+    def give_back(self) -> None:
+        """Give back what was leased ahead, for those who have the time. By the thread that calls `receive`."""
+        self.release(self._heads)
+        self._heads = []
+
     def drain(self) -> None:
         """Give back what was leased ahead; `receive` is not called any more."""
         waiting = [*(each.delivery for each in self._heads), *self._unread]

@@ -22,6 +22,9 @@ REMIND_EVERY_S = 60.0
 TOLD_MAX = 1000
 LISTEN_AGAIN_S = 10.0  # after what is told to all could not be heard
 CLOSE_S = 15.0
+# After which a loop that wants nothing more gives back what was leased ahead for it: its leases are extended, so that
+# others would wait for as long as it works on what it has.
+GIVE_BACK_S = 1.0
 
 
 class MessageSource(Protocol):
@@ -108,12 +111,16 @@ class Inbox:
 
     def _run(self) -> None:
         outage = Outage(self._log)
+        wanted_at = time.monotonic()
         while (limit := self._next()) is not None:
             try:
                 is_told = self._listen()
                 found = []
                 if limit:
                     found = self._channel.receive(self._streams, limit=limit, wait_s=WAIT_S)
+                    wanted_at = time.monotonic()
+                elif time.monotonic() >= wanted_at + GIVE_BACK_S:
+                    self._channel.give_back()
             except TransportError as error:
                 outage.note(error)
                 time.sleep(outage.pause_s)
