@@ -139,6 +139,14 @@ def is_name(name: str) -> bool:
     return next(_meanings(name), None) is not None
 
 
+IN_WORDS = frozenset({"culture", "gram_stain"})
+
+
+def named_in_words(name: str) -> bool:
+    """Whether a name is of an examination whose result is told in words."""
+    return any(each.key in IN_WORDS for found, _ in _meanings(name) for each in found)
+
+
 def by_antibiotic(name: str) -> Match:
     """The susceptibility test of the antibiotic that a row of an antibiogram names."""
     return next(

@@ -229,6 +229,7 @@ def _is_unit(found: Fields, row: Mapping[str, Any]) -> bool:
         "unit_printed" not in row
         or printed == told
         or (not printed and told in _printed_value(found, "range"))
+        or (not told and printed in _squeeze(str(row.get("ref", ""))))  # it stands behind the range
     )
     return is_printed and (
         "canonical_unit" not in row or found.get("unit") == row["canonical_unit"]
@@ -236,9 +237,11 @@ def _is_unit(found: Fields, row: Mapping[str, Any]) -> bool:
 
 
 def _same_range(found: Fields, told: str) -> bool:
-    return _squeeze(told) in (
-        _printed_value(found, "range"),
-        _squeeze(str(found.get("range_text", ""))),
+    # The unit behind a range is given as the unit, so that a truth may tell the range with it or without.
+    printed, unit = _printed_value(found, "range"), _printed_value(found, "unit")
+    return _squeeze(told).replace(unit, "") in (
+        printed.replace(unit, ""),
+        _squeeze(str(found.get("range_text", ""))).replace(unit, ""),
     )
 
 

@@ -31,9 +31,21 @@ from stateward.pipelines.labs.model import (
     Observation,
 )
 from stateward.pipelines.labs.ranges import PrintedRange, flag_of, read_range
-from stateward.pipelines.labs.units import candidates, convert, is_measure, round_converted
+from stateward.pipelines.labs.units import (
+    candidates,
+    convert,
+    is_known_unit,
+    is_measure,
+    round_converted,
+)
 from stateward.pipelines.labs.values import PrintedValue, plain, read_value
-from stateward.pipelines.labs.words import FLAGS, PENDING_WORDS, SUSCEPTIBILITIES, fold, specimen_of
+from stateward.pipelines.labs.words import (
+    PENDING_WORDS,
+    SUSCEPTIBILITIES,
+    flag_of_words,
+    fold,
+    specimen_of,
+)
 
 NOT_YET = frozenset({"pending", "cancelled", "not asked", "order only", "registered"})
 UNITLESS = frozenset({"", "{titer}", "{ratio}", "{INR}", "[pH]", "{index}"})
@@ -64,8 +76,7 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
     value = told_value if seen.meaning else read_value(seen.value, seen.decimal)
     within = read_range(seen.range, seen.decimal)
     is_number = value.kind in ("quantity", "interval")
-    own_unit = seen.unit or (unit_in_name(seen.test) if is_number else "")
-    printed_unit = own_unit or (within.unit if is_number else "")
+    printed_unit = seen.unit or (_unit_told_elsewhere(seen, within) if is_number else "")
     units = candidates(printed_unit)
     match = _match(seen, units, value)
     problems = [*seen.problems, *_value_problems(seen, value, within)]
@@ -97,7 +108,8 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
         printed={
             name: text
             for name, text in (
-                ("value", seen.value), ("unit", own_unit), ("range", seen.range), ("flag", seen.flag),
+                ("value", seen.value), ("unit", printed_unit), ("flag", seen.flag),
+                ("range", _without_unit(seen.range, within, printed_unit)),
             )
             if text
         },
@@ -113,10 +125,42 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
     )  # fmt: skip
 
 
+def bare_name(name: str) -> str:
+    """A name without the unit behind it."""
+    unit = unit_in_name(name)
+    return name.rstrip(" )]").removesuffix(unit).rstrip(" ,([-–") if unit else name
+
+
+def _unit_told_elsewhere(seen: Observation, within: PrintedRange) -> str:
+    """The unit of a number that has none beside it: in the name, behind the range, in the title of its section."""
+    behind = within.unit if is_known_unit(within.unit) and within.unit[:1] != "(" else ""
+    return unit_in_name(seen.test) or behind or unit_in_name(seen.section)
+
+
 def unit_in_name(name: str) -> str:
-    """The unit that a name ends with in brackets: `Hb (g/L)`, `Glucose [mg/dL]`; "" if there is none."""
-    found = re.search(r"[(\[]([^()\[\]]{1,20})[)\]]\s*$", name)
-    return found[1].strip() if found is not None and is_measure(found[1]) else ""
+    """The unit that a name ends with: `Hb (g/L)`, `aPTT [sek]`, `Glucose, mmol/L`; "" if there is none."""
+    if found := re.search(r"[(\[]([^()\[\]]{1,20})[)\]]\s*$", name):
+        inside = found[1].strip()
+        is_unit = is_measure(inside) or (
+            len(inside) > 1 and inside[0].islower() and is_known_unit(inside)
+        )
+        return inside if is_unit else ""
+    if found := re.search(r"(?:, | [-–] |\s)([^\s,()\[\]]+(?: [^\s,()\[\]]+)?)$", name):
+        last = found[1].strip()
+        return last if "/" in last and is_measure(last) else ""
+    return ""
+
+
+def _without_unit(range_: str, within: PrintedRange, unit: str) -> str:
+    """A printed range without the unit of the value behind it, which is told as the unit."""
+    is_same = bool(within.unit) and (
+        within.unit == unit or candidates(within.unit) == candidates(unit)
+    )
+    bare = range_.rstrip(" )].,;")
+    if not is_same or within.kind != "interval" or not bare.endswith(within.unit):
+        return range_
+    bare = bare.removesuffix(within.unit).rstrip()
+    return bare + {"(": ")", "[": "]"}.get(range_[:1], "")
 
 
 def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Match:
@@ -131,7 +175,7 @@ def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Ma
         tested = by_antibiotic(seen.test)
         if tested.code:
             return tested
-    found = by_name(seen.test, units, specimen)
+    found = by_name(bare_name(seen.test), units, specimen)
     if not seen.code:
         return found
     is_fitting = found.analyte is not None and found.confidence >= SURE
@@ -246,7 +290,7 @@ def _limit(number: Decimal | None) -> str:
 
 def _printed_flag(text: str) -> str:
     """The printed flag in the letters of HL7; "" if there is none, "?" if it is not known."""
-    found = [FLAGS.get(part.strip().casefold(), "?") for part in text.split("~") if part.strip()]
+    found = [flag_of_words(part) or "?" for part in text.split("~") if part.strip()]
     return next((each for each in found if each != "?"), "?" if found else "")
 
 

@@ -10,9 +10,12 @@ from functools import lru_cache
 import msgspec
 
 from stateward.pipelines.labs.values import PrintedValue, read_number, tidy
-from stateward.pipelines.labs.words import fold, ordinal_of
+from stateward.pipelines.labs.words import fold, is_category, ordinal_of
 
-_NUMBER = r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+"
+# A blank may part thousands, but `150-400 109/L` has a unit behind its second number.
+_NUMBER = (
+    r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?![0-9]|\s?/)(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+"
+)
 _SIGNED = rf"[+\-−]?(?:{_NUMBER})"
 _TWO = re.compile(
     rf"(?:von|de|from|entre|zwischen|between)?\s*(?P<low>{_SIGNED})\s*"
@@ -31,6 +34,7 @@ _ABOVE = (
 _ONE = re.compile(
     rf"(?:(?P<below>{_BELOW})|(?P<above>{_ABOVE}))\s*(?P<number>{_SIGNED})", re.IGNORECASE
 )
+_BRACKETED = re.compile(r"[(\[]([^()\[\]]*[0-9][^()\[\]]*)[)\]]\s*([^\s()\[\]]\S*)")
 _FROM = re.compile(rf"({_NUMBER})\s?[-–~]")  # `59-`: nothing above is too much
 _TITRE = re.compile(rf"(?P<sign>{_BELOW})\s*1\s?[:/]\s?(?P<number>[0-9]+)", re.IGNORECASE)
 # `bis 5` and `up to 5` include the limit; `< 5`, `unter 5` and `less than 5` do not.
@@ -101,7 +105,8 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
         return PrintedRange(kind="ordinal", text=ordinal)
     if re.search(r"[0-9]", bare) is None:
         return PrintedRange(kind="ordinal", text=bare)
-    is_conditional = _CONDITION.search(bare) or len(re.findall(_TWO, bare)) > 1
+    is_explained = any(is_category(part) for part in re.findall(r"([^\W\d_][^:;0-9<>]*):", bare))
+    is_conditional = is_explained or _CONDITION.search(bare) or len(re.findall(_TWO, bare)) > 1
     return PrintedRange(kind="conditional" if is_conditional else "unread", text=text)
 
 
@@ -109,6 +114,10 @@ def _unwrap(text: str) -> str:
     text = text.strip().rstrip(".,;")
     while len(text) > 1 and (text[0], text[-1]) in (("(", ")"), ("[", "]")):
         text = text[1:-1].strip()
+    if found := _BRACKETED.fullmatch(
+        text
+    ):  # `(4.30 - 5.75) 10*12/L`: the unit stands behind the brackets
+        text = f"{found[1].strip()} {found[2]}"
     text = re.sub(r"^(?:above|below|over|under)\s+(?=[<>≤≥])", "", text, flags=re.IGNORECASE)
     return re.sub(
         r"^(?:ref\.?|range|norm\.?|n|normal|réf\.?|vr)\s*[:=]\s*", "", text, flags=re.IGNORECASE

@@ -30,7 +30,8 @@ from stateward.pipelines.labs.words import column_of
 
 HEADING_ROWS_MAX = 60  # letterheads are shorter
 TEXT_CHARS_MAX = 4000
-_VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s*[0-9][0-9.,']*)\s*([^\d\s].*)")
+# A unit may begin with digits behind a blank: `6,9 10*3/uL`.
+_VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s*[0-9][0-9.,']*)(?:\s+(?=\S)|(?=[^\d\s]))(.*)")
 
 
 class Columns(msgspec.Struct, frozen=True):

@@ -53,14 +53,85 @@ LABELS: frozenset[str] = frozenset(map(fold, _WORDS["no_result_labels"]))
 LINES: tuple[str, ...] = tuple(map(fold, _WORDS["no_results"]))
 
 
+_FLAG_PARTS: dict[str, str] = _fold_words(_WORDS["flag_parts"])
+PHRASE_WORDS_MAX = 8
+
+
+@lru_cache(maxsize=4096)
+def flag_of_words(text: str) -> str:
+    """What a flag means: a known one, or a phrase of words that say one side and nothing else; "" if it is none.
+
+    `Below the lower reference limit` is low: it says `below`, and `lower` only tells which limit.
+    """
+    if known := FLAGS.get(text.strip().casefold(), ""):
+        return known
+    words = fold(text).split()
+    if not 1 < len(words) <= PHRASE_WORDS_MAX:
+        return ""
+    parts = [_FLAG_PARTS.get(word, "") for word in words]
+    if not all(parts):
+        return ""
+    sides = {each for each in parts if each in ("H", "L", "A")} or {
+        {"upper": "H", "lower": "L"}.get(each, "") for each in parts
+    } - {""}
+    return sides.pop() if len(sides) == 1 else ""
+
+
 def ordinal_of(text: str) -> str:
     """The ordinal value that a text means, such as negative or 2+; "" if it means none."""
     return _ORDINALS.get(_key(text), "")
 
 
-def column_of(text: str) -> str:
-    """The column that a heading names; "" for a text that is no heading."""
+CATEGORIES: frozenset[str] = frozenset(map(fold, _WORDS["categories"]))
+
+
+def is_category(text: str) -> bool:
+    """Whether a text names what values mean, and no test: `Deficient`, `Borderline high`."""
+    words = fold(text).split()
+    return bool(words) and all(word in CATEGORIES for word in words)
+
+
+_STEMS: dict[str, tuple[str, ...]] = {
+    role: tuple(map(fold, stems)) for role, stems in _WORDS["column_stems"].items()
+}
+_FILLER = "filler"
+_WEAK = frozenset(
+    {"value", "test"}
+)  # words that headings of other columns have too: `reference value`
+HEADING_WORDS_MAX = 5
+
+
+def known_column(text: str) -> str:
+    """The column that a heading names, if it is known as a whole."""
     return COLUMNS.get(_key(text), "")
+
+
+@lru_cache(maxsize=8192)
+def column_of(text: str) -> str:
+    """The column that a heading names, known as a whole or by its words; "" for a text that is no heading."""
+    return known_column(text) or _column_by_words(fold(text).split())
+
+
+def _column_by_words(words: list[str]) -> str:
+    """What several words name together: the role that comes first in the table, where all of them are known.
+
+    `Valores de referencia` has words for values and for ranges, and is a range.
+    """
+    if not 1 < len(words) <= HEADING_WORDS_MAX:
+        return ""
+    roles = [_role_of_word(word) for word in words]
+    told = {role for role in roles if role not in ("", _FILLER)}
+    if not all(roles) or not told or len(told - _WEAK) > 1:  # `Interval Method` is two headings
+        return ""
+    return min(told, key=[*_STEMS].index)
+
+
+def _role_of_word(word: str) -> str:
+    """The role of a word that is a stem, or begins with one that ends in `+`."""
+    for role, stems in _STEMS.items():
+        if any(word.startswith(s[:-1]) if s.endswith("+") else word == s for s in stems):
+            return role
+    return ""
 
 
 def specimen_of(text: str) -> str:

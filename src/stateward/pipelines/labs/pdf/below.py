@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from stateward.pipelines.labs.analytes import by_name
-from stateward.pipelines.labs.pdf.cells import split_unit_and_range, split_value
+from stateward.pipelines.labs.pdf.cells import is_flag, split_unit_and_range, split_value
 from stateward.pipelines.labs.pdf.row import NEAR, Row, name_of
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import candidates, convert, is_known_unit
@@ -39,6 +39,18 @@ def take_range(last: Row, row: Row) -> bool:
         last.texts["unit"] = unit
     last.words += row.words
     last.awaits_range = False
+    return True
+
+
+def take_flag(last: Row, row: Row) -> bool:
+    """Take a line below a row that says on which side of its range it is: `Above high reference limit`."""
+    text = name_of(row)
+    is_near = row.page == last.page and 0 < row.base - last.base <= NEAR * last.height
+    if not is_near or len(text.split()) < 2 or not is_flag(text):
+        return False
+    last.texts["mark"] = f"{last.flag} {last.texts.get('mark', '')}".strip()
+    last.flag = text  # it says more than a sign before the name
+    last.words += row.words
     return True
 
 

@@ -4,7 +4,7 @@
 value stands alone below `Normal range: 3.5 - 5.1 mmol/L`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -49,15 +49,38 @@ def block_rows(pages: Sequence[Sequence[PdfLine]], rows: Sequence[Row]) -> Itera
     """The results of all blocks, in lines that are part of no other row."""
     read = {id(word) for row in rows if not row.is_unread for word in row.words}
     for page in pages:
-        lines = [line for line in page if not any(id(word) in read for word in line.words)]
-        for block in _page_blocks(lines):
+        for block in _page_blocks(page, read):
             if "value" in block.parts and _is_believable(block):
                 yield _row(block)
 
 
-def _page_blocks(page: Sequence[PdfLine]) -> Iterator[_Block]:
+def without_blocks(body: Sequence[PdfLine]) -> list[PdfLine]:
+    """The lines of a table up to the first block below it: a name, and lines that begin with `Result: 5.4`."""
+    for at, line in enumerate(body):
+        role, text = _split_label(without_leaders(_cell_texts(line)[0]))
+        if role != "value" or not text:
+            continue
+        start = at
+        while start > 0 and at - start < LINES_MAX and _is_block_line(body[start - 1]):
+            start -= 1
+        return list(body[:start])
+    return list(body)
+
+
+def _is_block_line(line: PdfLine) -> bool:
+    texts = _cell_texts(line)
+    return len(texts) == 1 or ":" in texts[0]
+
+
+def _page_blocks(page: Sequence[PdfLine], read: Collection[int]) -> Iterator[_Block]:
+    """The blocks of a page; a line that is part of another row ends one: what stands below is of that row."""
     block: _Block | None = None
     for line in page:
+        if any(id(word) in read for word in line.words):
+            if block is not None:
+                yield block
+            block = None
+            continue
         told = [_split_label(text) for text in _cell_texts(line)]
         name = _name(told, has_value=block is not None and "value" in block.parts)
         if block is not None and (name or block.lines >= LINES_MAX):

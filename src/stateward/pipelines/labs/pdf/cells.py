@@ -7,7 +7,7 @@ from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.values import read_value, tidy
-from stateward.pipelines.labs.words import FLAGS, ordinal_of
+from stateward.pipelines.labs.words import flag_of_words, ordinal_of
 
 NUMERIC = frozenset({"quantity", "titre", "interval"})
 UNIT_WORDS_MAX = 4
@@ -75,7 +75,7 @@ class Parts:
 
 def is_flag(text: str) -> bool:
     """Whether a text is a flag."""
-    return text.strip().casefold() in FLAGS
+    return bool(flag_of_words(text))
 
 
 def is_graph(text: str) -> bool:
@@ -107,6 +107,9 @@ def split_value(text: str) -> Parts:
     if read_value(text).kind in NUMERIC and not _is_flagged_number(text):
         return Parts(text)
     words = text.split()
+    told = parts_in_any_order(words) if len(words) > 2 and _starts_number(words[0]) else None
+    if told is not None and told.range[:1].isdigit():  # `55 + 10-50 U/l`: cells that touch
+        return told
     flags: list[str] = []
     if len(words) > 1 and words[0].casefold() in _LEADING and _starts_number(words[1]):
         flags.append(words.pop(0))
@@ -186,6 +189,31 @@ def _taken_unit(words: list[str]) -> tuple[str, str]:
     if found is not None and is_known_unit(found[2]) and found[2] not in LETTERS:
         return found[1], found[2]
     return text, ""
+
+
+def parts_in_any_order(words: list[str]) -> Parts | None:
+    """Value, flag, unit and range in any order behind the value; None if anything is left."""
+    size = 2 if words[0] in ("<", ">", "≤", "≥") and len(words) > 1 else 1
+    parts = Parts(" ".join(words[:size]))
+    words = words[size:]
+    if read_value(parts.value).kind not in NUMERIC:
+        return None
+    while words:
+        if not parts.flag and is_flag(words[0]):
+            parts.flag, words = words[0], words[1:]
+        elif not parts.unit and (count := _unit_words(words)):
+            parts.unit, words = " ".join(words[:count]), words[count:]
+        elif not parts.range and read_range(" ".join(words)).kind in ("interval", "titre"):
+            parts.range, words = " ".join(words), []
+        else:
+            return None
+    return parts if is_measure(parts.unit) or parts.range else None
+
+
+def _unit_words(words: Sequence[str]) -> int:
+    """How many words at the beginning are a unit."""
+    counts = range(min(UNIT_WORDS_MAX, len(words)), 0, -1)
+    return next((count for count in counts if is_known_unit(" ".join(words[:count]))), 0)
 
 
 def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
@@ -285,7 +313,8 @@ def cells(words: Sequence[PdfWord]) -> list[list[PdfWord]]:
     found: list[list[PdfWord]] = []
     for word in words:
         last = found[-1][-1] if found else None
-        if last is not None and word.x0 - last.x1 <= CELL_GAP * (last.bottom - last.top):
+        is_close = last is not None and word.x0 - last.x1 <= CELL_GAP * (last.bottom - last.top)
+        if last is not None and is_close and not (_DOTS.search(last.text) and len(last.text) > 3):
             found[-1].append(word)
         else:
             found.append([word])

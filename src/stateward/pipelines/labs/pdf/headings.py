@@ -14,7 +14,7 @@ from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.pdf.cells import cells
 from stateward.pipelines.labs.table import iso_date
 from stateward.pipelines.labs.units import is_known_unit, is_measure
-from stateward.pipelines.labs.words import COLLECTED, column_of, fold
+from stateward.pipelines.labs.words import COLLECTED, column_of, fold, known_column
 
 WORDS_MAX = 5  # of one heading
 GAP_MAX = 1.2  # of the height, between two words of one heading
@@ -33,6 +33,7 @@ DATE = re.compile(
 _TAKEN = re.compile(
     r"pobrani|pobran|colheit|colet[ad]|entnahm|abnahm|afname|prelev|preliev|extracci|recolt|odber|mintavet"
     r"|provtag|provetak|provetat|provedat|numune|uzork|naytte|collect|drawn|sampled"
+    r"|taken|tatt|prov tag|date of sample|sample date|afgenom|blutentn|extrai|toma de|muestra|colhid"
 )
 # Of birth, of the report, of its arrival and of paper: dates that are not those of the specimen.
 _OTHER_DATE = re.compile(
@@ -195,6 +196,15 @@ def is_table(headings: Sequence[Heading]) -> bool:
     return has_value and bool({"unit", "range", "flag"} & set(roles))
 
 
+def is_line_of_headings(words: Sequence[PdfWord]) -> bool:
+    """Whether words name the columns of a table."""
+    if not words:
+        return False
+    text = " ".join(word.text for word in words)
+    first = words[0]
+    return bool(headings_of(PdfLine(1, 1, first.base, first.bottom - first.top, list(words), text)))
+
+
 def _match_headings(line: PdfLine) -> Iterator[tuple[Heading, int]]:
     """Headings in the words of a line, the longest first; with each, how many words it explains."""
     words, at = line.words, 0
@@ -204,7 +214,9 @@ def _match_headings(line: PdfLine) -> Iterator[tuple[Heading, int]]:
             if not _is_close(run):
                 continue
             text = " ".join(word.text for word in run)
-            role = column_of(text.strip(":")) or ("date" if _is_day(text) else "")
+            # Words with a gap between them may be two headings.
+            named = column_of if len(cells(run)) == 1 else known_column
+            role = named(text.strip(":")) or ("date" if _is_day(text) else "")
             role = role or (UNIT_ALONE if is_measure(text) else "")
             is_inside = at > 0 and text[0] in "([" and _is_close(words[at - 1 : at + 1])
             if is_inside and role == UNIT_ALONE and is_known_unit(text.strip("()[]")):
@@ -308,6 +320,13 @@ def collected_dates(pages: Sequence[Sequence[PdfLine]], order: str) -> Iterator[
                     is_received = _RECEIVED.search(fold(label[0].text + label[-1].text)) is not None
                     yield CollectedAt(line.page, line.base, told if is_sure else "", is_received)
                     break
+
+
+def is_dated_label(line: PdfLine) -> bool:
+    """Whether a line tells when a specimen was taken: it is about the sample, and no result."""
+    label = _label(line)
+    after = " ".join(word.text for word in line.words if label and word.x0 > label[-1].x1 - 1)
+    return bool(label) and DATE.match(after.lstrip(" :")) is not None
 
 
 def has_unknown_date(pages: Sequence[Sequence[PdfLine]]) -> bool:

@@ -17,7 +17,7 @@ from stateward.pipelines.labs.pdf.headings import UNKNOWN, Heading
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import ANTIBIOGRAMS, fold
+from stateward.pipelines.labs.words import ANTIBIOGRAMS, column_of, fold
 
 ELSEWHERE = "elsewhere"  # the role of a column that belongs to another value of the row
 ROLE_SHARE = 0.6  # of the cells of a column with an unknown heading that tell what it holds
@@ -45,6 +45,7 @@ class Layout(msgspec.Struct, frozen=True):
     right: float
     has_unsure_limits: bool = False  # no heading says that they are limits
     is_antibiogram: bool = False
+    title: str = ""  # a section that stands where the heading of the names does: `HAEMATOLOGY   Result   Range`
 
     def words(self, line: PdfLine) -> list[PdfWord]:
         """The words of a line that stand in this table's part of the page."""
@@ -131,7 +132,12 @@ def _layout(group: list[Heading], body: Sequence[PdfLine], left: float, right: f
         for heading, start, end in zip(group, edges, edges[1:], strict=False)
     )
     is_antibiogram = any(each.role == "test" and fold(each.text) in ANTIBIOGRAMS for each in group)
-    return _with_roles(Layout(columns, left, right, is_antibiogram=is_antibiogram), body)
+    title = next(
+        (each.text for each in group if each.role == "test" and not column_of(each.text)), ""
+    )
+    return _with_roles(
+        Layout(columns, left, right, is_antibiogram=is_antibiogram, title=title), body
+    )
 
 
 def _is_running_text(cell: Sequence[PdfWord], group: Sequence[Heading]) -> bool:
@@ -193,9 +199,9 @@ def _with_limits(layout: Layout, body: Sequence[PdfLine]) -> Layout:
 
 def _role_of(texts: Sequence[str], known: Collection[str]) -> str:
     tests = {
+        "flag": is_flag,  # before units: H is henry, and L a litre
         "unit": is_known_unit,
         "range": lambda text: read_range(text).kind in ("interval", "titre"),
-        "flag": is_flag,
     }
     for role, test in tests.items():
         if role not in known and sum(map(test, texts)) > ROLE_SHARE * len(texts):

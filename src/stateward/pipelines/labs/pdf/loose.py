@@ -1,13 +1,13 @@
 """Results outside of tables: lines that no heading stands above."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
-from stateward.pipelines.labs.analytes import is_name
-from stateward.pipelines.labs.pdf.below import take_range
+from stateward.pipelines.labs.analytes import by_antibiotic, is_name, named_in_words
+from stateward.pipelines.labs.pdf.below import is_same_result, take_flag, take_range
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     cells,
@@ -18,12 +18,14 @@ from stateward.pipelines.labs.pdf.cells import (
     without_leaders,
 )
 from stateward.pipelines.labs.pdf.paired import paired_rows, paired_units
-from stateward.pipelines.labs.pdf.row import Row, is_administrative
+from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative
 from stateward.pipelines.labs.pdf.sentences import sentence_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import column_of, ordinal_of
+from stateward.pipelines.labs.words import SUSCEPTIBILITIES, column_of, ordinal_of
+
+_ORGANISM = re.compile(r"\(?([1-9])[.)]\s+[A-Z][a-z]+ [a-z]{3,}")
 
 
 def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
@@ -31,6 +33,7 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
     units: tuple[str, ...] = ()
     last: Row | None = None
     held: Row | None = None
+    organisms: dict[str, str] = {}
     for line, below in zip_longest(body, body[1:]):
         held, before = _named_number(line), held
         if below is not None and _is_card(line, below):
@@ -38,10 +41,23 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
         units = paired_units(line) or units
         if pair := paired_rows(line, units):
             yield from pair
-        elif row := _loose(line):
+        elif susceptible := list(
+            _susceptibilities(line, organisms, is_inside=last is not None and bool(last.meaning))
+        ):
+            last = susceptible[-1]
+            yield from susceptible
+        elif row := _told_in_words(line) or _loose(line):
             units, last = (), row
+            if found := _ORGANISM.match(row.name):
+                organisms[found[1]] = row.name
             yield row
-        elif last is not None and take_range(last, _bare_row(line)):
+        elif last is not None and (
+            take_range(last, _bare_row(line)) or take_flag(last, _bare_row(line))
+        ):
+            last.base = line.base
+        elif last is not None and (other := _second_unit(last, line)):
+            last.comment = f"{last.comment} {other}".strip()
+            last.words += line.words
             last.base = line.base
         elif before is not None and take_range(before, _bare_row(line)):
             yield before  # a ratio without a unit, whose range stands below
@@ -49,6 +65,39 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
             for listed in sentence_rows(line):
                 listed.is_loose = True
                 yield listed
+
+
+def _susceptibilities(
+    line: PdfLine, organisms: Mapping[str, str], *, is_inside: bool
+) -> Iterator[Row]:
+    """A line of an antibiogram: a known antibiotic and S, I or R for each organism."""
+    first, *others = cells(line.words)
+    name = " ".join(word.text for word in first)
+    letters = [cell[0] for cell in others if len(cell) == 1 and cell[0].text in SUSCEPTIBILITIES]
+    is_listed = is_inside and len(letters) == len(others)  # among others, a name that is not known
+    if not letters or not (by_antibiotic(name).code or is_listed):
+        return
+    more = [word for cell in others for word in cell if word not in letters]
+    for at, letter in enumerate(letters, start=1):
+        row = _bare_row(line)
+        row.name, row.values, row.is_loose = name, [(letter.text, "")], True
+        row.words = [*first, letter, *more]
+        row.meaning = SUSCEPTIBILITIES[letter.text]
+        row.comment = organisms.get(str(at), "") if len(letters) > 1 else ""
+        row.texts["comment"] = " ".join(word.text for word in more)
+        yield row
+
+
+def _told_in_words(line: PdfLine) -> Row | None:
+    """What a culture or a slide shows: a name that is known or a numbered organism, and words."""
+    name, *others = (" ".join(word.text for word in cell) for cell in cells(line.words))
+    label = without_leaders(name)
+    is_told = named_in_words(label) or _ORGANISM.match(name) is not None
+    if not others or not is_told or is_administrative(label):
+        return None
+    row = _bare_row(line)
+    row.name, row.values, row.is_loose = label, [(" ".join(others), "")], True
+    return row
 
 
 def _is_card(line: PdfLine, below: PdfLine) -> bool:
@@ -72,6 +121,16 @@ def _named_number(line: PdfLine) -> Row | None:
     return row
 
 
+def _second_unit(last: Row, line: PdfLine) -> str:
+    """A line right below a row that gives its value in another unit, as it is printed; "" for another line."""
+    first, *_ = cells(line.words)
+    parts = split_value(" ".join(word.text for word in first))
+    row = _bare_row(line)
+    row.texts["unit"], row.values = parts.unit, [(parts.value, "")]
+    is_near = line.page == last.page and line.base - last.base <= NEAR * last.height
+    return line.text if is_near and parts.unit and is_same_result(last, row) else ""
+
+
 def _bare_row(line: PdfLine) -> Row:
     return Row(line.text, line.page, line.base, line.height, line.x0, list(line.words), {}, [])
 
@@ -89,6 +148,9 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
     parts = [" ".join(word.text for word in cell) for cell in cells(words)]
     if len(parts) > 2 and re.fullmatch(r"[0-9]{1,3}[.)]?", parts[0]):
         del parts[0]  # the number of the row
+    before = ""
+    if len(parts) > 2 and is_flag(parts[0]) and not any(map(str.isalnum, parts[0])):
+        before = parts.pop(0)  # a sign in the margin
     if len(parts) < 2:
         return None
     head, mark = split_mark(parts[0])
@@ -132,7 +194,7 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
         [(value.value, "")],
     )
     marks = [text for text in parts[1:at] if is_flag(text)]
-    row.flag = flag or mark or next(iter(marks), "")
+    row.flag = flag or mark or before or next(iter(marks), "")
     is_told = is_name(name) or is_measured  # with unit and range it is a result, whatever its name
     row.is_unread = at > 1 + len(marks) or not is_told or not is_confirmed
     return row

@@ -40,7 +40,9 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
     drawn = drawn_limits(row.texts.get("graph", "") or row.texts.get(UNKNOWN, ""))
     range_ = range_ or limits(*drawn)
     marks = row.texts.get("flag", "")
-    if not marks and unit in LETTERS and _is_titre(row):  # a titre has no unit
+    has_own_unit = any(split_value(text).unit for text, _ in row.values)
+    is_letter = unit in LETTERS and _is_titre(row)  # a titre has no unit
+    if not marks and (is_letter or (has_own_unit and is_flag(unit))):
         unit, marks = "", unit
     comment = "\n".join(
         filter(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from statistics import median
 
@@ -11,8 +12,8 @@ from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.model import Observation
-from stateward.pipelines.labs.pdf.below import is_same_result, take_range
-from stateward.pipelines.labs.pdf.blocks import block_rows
+from stateward.pipelines.labs.pdf.below import is_same_result, take_flag, take_range
+from stateward.pipelines.labs.pdf.blocks import block_rows, without_blocks
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     cells,
@@ -22,8 +23,12 @@ from stateward.pipelines.labs.pdf.cells import (
     split_value,
     without_leaders,
 )
-from stateward.pipelines.labs.pdf.headed import table_blocks
-from stateward.pipelines.labs.pdf.headings import UNKNOWN, CollectedAt, Heading
+from stateward.pipelines.labs.pdf.columns import content_headings, without_headings
+from stateward.pipelines.labs.pdf.evidence import is_clearly_better
+from stateward.pipelines.labs.pdf.flowsheet import flowsheet_rows
+from stateward.pipelines.labs.pdf.halves import parts_of
+from stateward.pipelines.labs.pdf.headed import Block, table_blocks
+from stateward.pipelines.labs.pdf.headings import UNKNOWN, CollectedAt, Heading, is_dated_label
 from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
 from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells
 from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
@@ -39,6 +44,7 @@ from stateward.pipelines.labs.words import (
     SECTIONS,
     SUSCEPTIBILITIES,
     fold,
+    is_category,
     ordinal_of,
     specimen_of,
 )
@@ -77,20 +83,14 @@ def observations_of(
 ) -> list[Observation]:
     """The results of all pages in reading order. `later` are dates of collection, each for the rows below it."""
     rows: list[Row] = []
-    headings: list[Heading] = []
-    section = ""
-    for page in pages:
-        for block in table_blocks(page):
-            headings = block.headings or headings
-            section = block.title or section
-            if not headings:
-                rows += loose_rows(block.body)
-                continue
+    reader = _PageReader()
+    whole, pages = pages, []
+    for page in whole:
+        found, reader, parts = _best_reading(page, reader)
+        if reader.has_headings:
             rows = [row for row in rows if not row.is_loose or not row.is_unread]
-            for layout in layouts_of(headings, block.body):
-                table = _Table(layout, section, is_certain=bool(block.headings), unit=block.unit)
-                rows += table.read(block.body)
-                section = table.section
+        rows += found
+        pages += parts
     if all(row.is_unread for row in rows if row.is_loose):
         rows = [row for row in rows if not row.is_loose]  # a letterhead, and no report
     strip_footnotes(rows)
@@ -116,6 +116,75 @@ def observations_of(
         for row in rows
         for each in row_observations(row, date_order, _date_of_sample(row, rows, collected, later))
     ]
+
+
+def _best_reading(
+    page: Lines, reader: "_PageReader"
+) -> tuple[list[Row], "_PageReader", list[Lines]]:
+    """The rows of a page, read as a whole or, where that explains clearly more, as two tables side by side."""
+    halves = parts_of(page)
+    before = copy(reader)
+    rows = reader.read_lines(page)
+    if len(halves) > 1:
+        apart = [row for part in halves for row in before.read_lines(part)]
+        if is_clearly_better(apart, rows):
+            return apart, before, [*halves]
+    return rows, reader, [page]
+
+
+class _PageReader:
+    """Tables one after the other: headings and sections hold until others are printed, also over pages."""
+
+    def __init__(self) -> None:
+        self._headings: list[Heading] = []
+        self._by_content: list[
+            Heading
+        ] = []  # of the latest table whose columns were told by what they hold
+        self._section = ""
+
+    @property
+    def has_headings(self) -> bool:
+        """Whether headings were found that are known."""
+        return bool(self._headings)
+
+    def read_lines(self, lines: Lines) -> list[Row]:
+        """The rows of a page, or of a part of it."""
+        rows, others = flowsheet_rows(lines)
+        for block in table_blocks(others):
+            if block.headings:
+                rows = [row for row in rows if not row.is_loose or not row.is_unread]
+            rows += self._read(block)
+        return rows
+
+    def _read(self, block: Block) -> list[Row]:
+        """The rows of a block: by its headings, or by what its columns hold where that explains clearly more."""
+        self._headings = block.headings or self._headings
+        self._section = block.title or self._section
+        if self._headings:
+            best, section = self._tables(block, self._headings, is_certain=bool(block.headings))
+        else:
+            best, section = list(loose_rows(block.body)), self._section
+        for headings in (content_headings(block.body), self._by_content):
+            if not headings:
+                continue
+            bare = replace(block, body=without_headings(block.body))
+            rows, after = self._tables(bare, headings, is_certain=False)
+            if is_clearly_better(rows, best):
+                best, section, self._by_content = rows, after, headings
+        self._section = section
+        return best
+
+    def _tables(
+        self, block: Block, headings: list[Heading], *, is_certain: bool
+    ) -> tuple[list[Row], str]:
+        rows: list[Row] = []
+        section = self._section
+        body = without_blocks(block.body)
+        for layout in layouts_of(headings, block.body):
+            table = _Table(layout, layout.title or section, is_certain=is_certain, unit=block.unit)
+            rows += table.read(body)
+            section = table.section
+        return rows, section
 
 
 def _date_of_sample(
@@ -145,7 +214,11 @@ class _Table:
 
     def read(self, body: Lines) -> list[Row]:
         """The rows of a body."""
-        seen = [(line, words) for line in body if (words := self._layout.words(line))]
+        seen = [
+            (line, words)
+            for line in body
+            if (words := self._layout.words(line)) and not is_dated_label(line)
+        ]
         self._pitch = self._row_distance(seen)
         for at, (line, words) in enumerate(seen):
             row = self._row(line, words)
@@ -237,7 +310,12 @@ class _Table:
         if texts.get("unit") and texts.get("value") and ordinal_of(told):
             texts["value"] = told  # words of a value that reach into the next column
             del texts["unit"]
-        if is_flag(texts.get(UNKNOWN, "")) and not texts.get("flag"):
+        _mend_range(texts)
+        other = texts.get(UNKNOWN, "")
+        is_mark = is_flag(other) and (
+            len(other) == 1 or not is_name(other)
+        )  # ALT and CL are codes too
+        if is_mark and not texts.get("flag"):
             texts["flag"] = texts.pop(UNKNOWN)
         return texts, values
 
@@ -310,6 +388,12 @@ class _Table:
     # What a line is
 
     def _take(self, row: Row) -> None:
+        if self._rows and self._held is None and take_flag(self._rows[-1], row):
+            self._rows[-1].base = row.base
+            return
+        if is_category(row.name) and not is_name(row.name):
+            self._remark_below(row)
+            return
         if row.texts.get(ELSEWHERE) and not row.values:
             return  # it has a value in another column of values only
         self._is_antibiogram = self._is_antibiogram or fold(row.name) in ANTIBIOGRAMS
@@ -470,7 +554,7 @@ class _Table:
 
     def _name_alone(self, row: Row) -> None:
         last = self._rows[-1] if self._rows and self._held is None else None
-        if last is not None and take_range(last, row):
+        if last is not None and (take_range(last, row) or take_flag(last, row)):
             last.base = row.base
             return
         if last is not None and self._continues_name(last, row):
@@ -505,7 +589,7 @@ class _Table:
             row.has_colon
             or _is_remark(row.name)
             or row.x0 > last.x0 + INDENT_MAX
-            or row.height < SMALL_PRINT * last.height
+            or row.words[0].bottom - row.words[0].top < SMALL_PRINT * last.height
         )
         return is_near and is_remark and fold(row.name) not in SECTIONS
 
@@ -568,6 +652,9 @@ class _Table:
             return
         for role in roles:
             before = last.texts.get(role, "")
+            if role == "range" and _is_remark_of_range(before, row.texts[role]):
+                last.comment = f"{last.comment} {row.texts[role]}".strip()[:COMMENT_CHARS_MAX]
+                continue
             is_next = role == "range" and before and not _OPEN_END.search(before)
             last.texts[role] = f"{before}{'; ' if is_next else ' '}{row.texts[role]}".strip(" ;")
         last.words += row.words
@@ -588,6 +675,15 @@ class _Table:
             found.section = self.section
             self._rows.append(found)
 
+    def _remark_below(self, row: Row) -> None:
+        """A line that says what values mean (`Deficient   < 20 ng/mL`) belongs to the row above it."""
+        self._let_go()
+        if self._rows:
+            last = self._rows[-1]
+            last.comment = f"{last.comment} {name_of(row)}".strip()[:COMMENT_CHARS_MAX]
+            last.words += row.words
+            last.base = row.base
+
     def _let_go(self) -> None:
         """A name alone that no value followed names a section; with other cells it is a row without a value."""
         held, self._held = self._held, None
@@ -604,6 +700,21 @@ class _Table:
     def _give_unread(self, row: Row) -> None:
         row.is_unread, row.section = True, self.section
         self._rows.append(row)
+
+
+def _mend_range(texts: dict[str, str]) -> None:
+    """Put a range together that a border between two columns cut in two: `5,5 mmol/l 2,5` and `- 7,8`."""
+    range_ = texts.get("range", "")
+    if range_[:1] not in ("-", "–", "—") or not range_[1:].strip(" -–—"):
+        return
+    for role in ("value", "unit", "flag", UNKNOWN):
+        rest, _, low = texts.get(role, "").rpartition(" ")
+        if low[:1].isdigit() and read_range(f"{low} {range_}").kind == "interval":
+            texts["range"] = f"{low} {range_}"
+            texts[role] = rest
+            if not rest:
+                del texts[role]
+            return
 
 
 def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
@@ -649,6 +760,11 @@ def _is_remark(name: str) -> bool:
     """Whether a text explains values: it has a colon inside, a comparison or a range."""
     is_sentence = name.endswith(".") and len(name.split()) > SENTENCE_WORDS_MIN
     return is_sentence or re.search(r":.|[<>≤≥]|[0-9]\s*[-–]\s*[0-9]", name) is not None
+
+
+def _is_remark_of_range(range_: str, text: str) -> bool:
+    """Whether words below a range that is whole only explain it: `Fasting reference interval`."""
+    return read_range(range_).kind == "interval" and re.search(r"[0-9]", text) is None
 
 
 def _is_title(row: Row) -> bool:

@@ -1,0 +1,101 @@
+"""Tables side by side: a page that is read as two, one below the other.
+
+What shows it are lines in which a known name and its result stand to the right of another result, at the same place
+in line after line. A method or an earlier result beside a row is no known name, so it divides nothing.
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from stateward.pipelines.kit.pdf.lines import PdfLine
+from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.pdf.cells import cells, is_result, split_value, without_leaders
+from stateward.pipelines.labs.pdf.headings import is_line_of_headings
+
+LINES_MIN = 3  # with a second name at the same place
+SAME_PLACE = 4.0  # points
+MARGIN = 2.0  # points to the left of the second names that words of the first table leave free
+ABOVE_MAX = 2  # lines above the first row that may be the headings of both tables
+
+Lines = Sequence[PdfLine]
+
+
+def parts_of(page: Lines) -> list[list[PdfLine]]:
+    """The parts of a page to be read one after the other: the whole, or the left table, the right one and the rest."""
+    found = _gutter(page)
+    if found is None:
+        return [list(page)]
+    first, last, x = found
+    start = _start(page, first, x)
+    end = _end(page, last, x)
+    body = page[start:end]
+    left = [half for line in body if (half := _half(line, -1e6, x))]
+    right = [half for line in body if (half := _half(line, x, 1e6))]
+    return [part for part in ([*page[:start], *left], right, list(page[end:])) if part]
+
+
+def _gutter(page: Lines) -> tuple[int, int, float] | None:
+    """The first and the last line with a second row to the right, and where that begins; None if there is none."""
+    places = [(at, x) for at, line in enumerate(page) if (x := _second_row(line)) is not None]
+    groups = [[(at, x) for at, x in places if abs(x - about) <= SAME_PLACE] for _, about in places]
+    best = max(groups, key=len, default=[])
+    if len(best) < LINES_MIN:
+        return None
+    x = min(x for _, x in best) - MARGIN
+    first, last = best[0][0], best[-1][0]
+    crossing = sum(any(word.x0 < x < word.x1 for word in line.words) for line in page[first:last])
+    return None if crossing > len(best) / LINES_MIN else (first, last, x)
+
+
+def _second_row(line: PdfLine) -> float | None:
+    """Where a known name with a result behind it begins, to the right of a result."""
+    found = cells(line.words)
+    texts = [" ".join(word.text for word in cell) for cell in found]
+    numbers = [is_result(split_value(text).value) for text in texts]
+    for at in range(2, len(texts) - 1):
+        is_row = any(numbers[1:at]) and any(numbers[at + 1 : at + 3])
+        if is_row and not numbers[at] and is_name(without_leaders(texts[at])):
+            return found[at][0].x0
+    return None
+
+
+def _start(page: Lines, first: int, x: float) -> int:
+    """The first line of both tables: headings above their rows, if a word of them begins where the second names do."""
+    for at in range(max(first - ABOVE_MAX, 0), first):
+        begins = any(abs(cell[0].x0 - x - MARGIN) <= SAME_PLACE for cell in cells(page[at].words))
+        if begins and not _crosses(page[at].words, x):
+            return at
+    return first
+
+
+def _end(page: Lines, last: int, x: float) -> int:
+    """The line below both tables: the longer one may go on where the other has ended."""
+    for at in range(last + 1, len(page)):
+        words = page[at].words
+        if _crosses(words, x) or not _is_row(words, x):
+            return at
+    return len(page)
+
+
+def _crosses(words: Sequence[PdfWord], x: float) -> bool:
+    return any(cell[0].x0 < x < cell[-1].x1 for cell in cells(words))
+
+
+def _is_row(words: Sequence[PdfWord], x: float) -> bool:
+    """Whether one half of a line is a result or a line of headings."""
+    for half in ([w for w in words if w.x0 < x], [w for w in words if w.x0 >= x]):
+        texts = [" ".join(word.text for word in cell) for cell in cells(half)]
+        is_named = len(texts) > 1 and is_name(without_leaders(texts[0]))
+        if is_named and any(is_result(split_value(text).value) for text in texts[1:]):
+            return True
+        if is_line_of_headings(half):
+            return True
+    return False
+
+
+def _half(line: PdfLine, left: float, right: float) -> PdfLine | None:
+    words = [word for word in line.words if left <= word.x0 < right]
+    text = " ".join(word.text for word in words)
+    return replace(line, words=words, text=text) if words else None
