@@ -534,3 +534,20 @@ def test_an_instruction_to_a_program_is_no_source_of_a_value(told: str) -> None:
 
     assert value(found, "effective_date").value == "2026-09-08"
     assert "INSTRUCTIONS" in flags(found)
+
+
+@pytest.mark.parametrize(
+    ("line", "rate"),
+    [
+        ("Der monatliche Abschlag beträgt nicht 99,00 EUR, sondern 84,00 EUR.", "84.00"),
+        ("The monthly payment is not EUR 99.00 but EUR 84.00.", "84.00"),
+        ("Sie zahlen 11 Abschläge im Jahr zu je 84,00 EUR.", "77.00"),
+        ("You pay 10 instalments per year of EUR 84.00 each.", "70.00"),
+    ],
+)
+def test_a_denied_amount_is_none_and_instalments_of_a_year_are_counted(
+    line: str, rate: str
+) -> None:
+    found = value(extracted(written(ENERGY, monthly_rate=line), "energy"), "monthly_rate")
+
+    assert (found.value, found.confidence < ACCEPTED_MIN) == (rate, True)

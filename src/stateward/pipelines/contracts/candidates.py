@@ -209,6 +209,11 @@ def _repair(found: re.Match[str]) -> str:
     return text.translate(_LOOKS)
 
 
+DENIED_CHARS = 24
+_NOT = re.compile(r"\b(?:nicht|not)(?:\s+(?:mehr|any\s+longer|am|zum|on))?\s+$", re.IGNORECASE)
+_BUT = re.compile(r"[^.;\n]{0,30}?,?\s*\b(?:sondern|but)\b", re.IGNORECASE)
+
+
 def find_candidates(
     text: str, *, decimal: str = ",", order: str = "dmy", is_order_sure: bool = False
 ) -> list[ValueCandidate]:
@@ -226,7 +231,16 @@ def find_candidates(
     ):
         if not any(each.start < other.end and other.start < each.end for other in found):
             found.append(_with_doubts(each, text, repaired))
-    return sorted(found, key=lambda candidate: candidate.start)
+    stated = (each for each in found if not _is_denied(text, each))
+    return sorted(stated, key=lambda candidate: candidate.start)
+
+
+def _is_denied(text: str, candidate: ValueCandidate) -> bool:
+    """`nicht 36,99 EUR, sondern 21,99 EUR`: what is denied is no value, and its label means the other one."""
+    return (
+        _NOT.search(text, max(0, candidate.start - DENIED_CHARS), candidate.start) is not None
+        and _BUT.match(text, candidate.end) is not None
+    )
 
 
 def _with_doubts(candidate: ValueCandidate, text: str, repaired: str) -> ValueCandidate:

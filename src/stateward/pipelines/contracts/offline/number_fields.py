@@ -57,6 +57,14 @@ _CENT = re.compile(r"\b(?:ct|cents?|pence|p)\b\s*(?:/|je|pro|per|$|\)|\])", re.I
 _CURRENCY = re.compile(r"€|\bEUR\b|\bEuro\b|£|\bGBP\b", re.IGNORECASE)
 _ONCE = re.compile(r"einmalig|one-off|one-time|upfront", re.IGNORECASE)
 _YEARLY = re.compile(r"jahr|jähr|jaehr|annual|year|p\.\s?a\.", re.IGNORECASE)
+CENT = Decimal("0.01")
+COUNT_CHARS = 16  # before the label of an amount
+# `11 Abschläge im Jahr zu je 84,00 EUR`: the amount is that of one of them.
+_INSTALMENTS = re.compile(
+    r"\b(?P<count>[2-9]|1[013])\s+(?:\w+\s+)?(?:abschläge|abschlagszahlungen|raten|teilbeträge|instal?lments|payments)\s+"
+    r"(?:im|pro|je|a|per|each)\s*(?:jahr|year)",
+    re.IGNORECASE,
+)
 _MONTHLY = re.compile(r"monat|mtl|month", re.IGNORECASE)
 _QUARTERLY = re.compile(r"viertelj|quarter", re.IGNORECASE)
 _HALF = re.compile(r"halbj|half-year|semi-annual", re.IGNORECASE)
@@ -279,13 +287,36 @@ def _fit_unit(
     if candidate.per in ("once", "day", "week"):
         return candidate, ONCE, "paid once" if candidate.per == "once" else note
     per = candidate.per or _per_of(around) or (mode if mine and not _MONTHLY.search(around) else "")
+    if counted := _instalments(candidate, mine, page):
+        return _by_instalments(candidate, counted, factor)
     if per in ("", "month"):
         return candidate, factor, note
     months = DIVISORS.get(per, 12)
-    value = (Decimal(candidate.value) / months).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
+    value = (Decimal(candidate.value) / months).quantize(CENT, rounding=ROUND_HALF_UP)
     made = replace(candidate, value=format_number(value), number=float(value))
     shown = f"{candidate.value} / {months} = {made.value}"
     return made, factor * 0.8, f"computed from the amount by the {per}: {shown}"
+
+
+def _instalments(
+    candidate: ValueCandidate, mine: LabelLink | None, page: AnalyzedPage
+) -> int | None:
+    """In how many instalments a year is paid, if the words before an amount say so."""
+    if mine is None or mine.mention.start > candidate.start:
+        return None
+    start = max(0, mine.mention.start - COUNT_CHARS)
+    counted = _INSTALMENTS.search(page.text, start, candidate.start)
+    return int(counted["count"]) if counted else None
+
+
+def _by_instalments(
+    candidate: ValueCandidate, count: int, factor: float
+) -> tuple[ValueCandidate, float, str]:
+    """What a month costs where a year is paid in so many instalments."""
+    value = (Decimal(candidate.value) * count / 12).quantize(CENT, rounding=ROUND_HALF_UP)
+    made = replace(candidate, value=format_number(value), number=float(value))
+    shown = f"{count} x {candidate.value} / 12 = {made.value}"
+    return made, factor * 0.8, f"computed from the instalments of a year: {shown}"
 
 
 def _per_kwh(
