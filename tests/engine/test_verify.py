@@ -147,3 +147,20 @@ def test_rows_of_a_former_version_get_their_salts_before_they_are_sealed(rig: Ri
     for table in ("dispositions", "dead_letters"):
         assert rig.database.rows(f"SELECT count(*) FROM {table} WHERE salt IS NULL") == [(0,)]
     assert rig.verify().is_sound
+
+
+def test_a_result_of_a_stage_that_follows_without_a_start_is_no_forgery(rig: Rig) -> None:
+    """An external driver ended the attempt first; before that, the result waits for its event."""
+    rig.store.seal_former_rows(now=START)
+    rig.worker()
+    record = rig.open("contract")
+    rig.settle()
+    (work,) = rig.work()
+    rig.complete(work)
+    rig.settle()
+    (work,) = rig.work()
+    rig.write_but_lose_event(work)
+    started = [each.trigger for each in rig.store.history(record.id)].count("extract.started")
+    assert (work.stage, started) == ("extract", 0)
+
+    assert rig.verify().is_sound

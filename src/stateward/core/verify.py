@@ -341,7 +341,10 @@ class OutputCheck:
     def _find_untold(
         self, history: Sequence[Transition], stored: Mapping[int, OutputSeal]
     ) -> Iterator[tuple[int, bool]]:
-        """An attempt is of the version that its start made, and what a person corrects has its digest at once."""
+        """An attempt is of the version that its start made, and what a person corrects has its digest at once.
+
+        A stage that follows another without waiting has no start: what ends its attempt names it.
+        """
         started = {each.version for each in history if each.trigger.endswith(STARTED)}
         ended = {each.version - 1: each for each in history}
         for version in sorted(stored):
@@ -356,7 +359,7 @@ class OutputCheck:
                 and OUTPUT_DIGEST not in end.metadata
                 and not is_erased(end)
             ):
-                yield version, version in started
+                yield version, version in started or end.attempt == version
 
     def _of(self, record_id: str) -> dict[int, OutputSeal]:
         found: dict[int, OutputSeal] = {}

@@ -140,7 +140,7 @@ def verify(
     for record, history in _pairs(store, until=complete):
         findings += check_record(record, history, machines)
         findings += outputs.check(history)
-        findings += _check_untold(store, history, outputs.untold)
+        findings += _check_untold(store, history, outputs.untold, machines)
         if priorities is not None:
             findings += priorities.check(record, history)
         records += 1
@@ -221,12 +221,20 @@ def _check_strays(store: Store) -> Iterator[Finding]:
 
 
 def _check_untold(
-    store: Store, history: Sequence[Transition], untold: Sequence[tuple[int, bool]]
+    store: Store,
+    history: Sequence[Transition],
+    untold: Sequence[tuple[int, bool]],
+    machines: Mapping[tuple[str, int], Machine],
 ) -> Iterator[Finding]:
     """Outputs that no transition tells of; the history was read before them, and may have grown in between."""
     if not untold or store.history(history[0].record_id)[-1].seq > history[-1].seq:
         return
+    last = history[-1]
+    machine = machines.get((last.machine, last.machine_version))
+    is_running = machine is not None and machine.kind.get(last.target) == "running"
     for version, was_attempt in untold:
+        if is_running and version == last.version:
+            continue  # a result whose event is on its way
         where = f"{history[0].record_id} version {version}"
         if not was_attempt:
             yield Finding(
