@@ -15,7 +15,7 @@ LETTER = (
 )
 BRIEF = (
     "Sehr geehrte Damen und Herren, wegen der Arbeiten am Dach bleibt der Hof in der kommenden Woche gesperrt. Bitte "
-    "stellen Sie Fahrräder so lange in den Keller, und halten Sie die Tore für die Handwerker offen. Vielen Dank."
+    "stellen Sie Fahrräder so lange in den Keller, und geben Sie die Tore für die Handwerker frei. Vielen Dank."
 )
 PAPER: list[Block] = [
     Heading("Ferries at night"),
