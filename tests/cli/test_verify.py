@@ -87,6 +87,8 @@ def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_pa
     assert (good.exit_code, by_file.exit_code, forged.exit_code) == (0, 0, Exit.REFUSED)
     assert "carries no good signature of example.org/history" in forged.stderr
     assert demo("verify", "--signed-by", public).exit_code == Exit.USAGE
+    too_long = demo("verify", "--checkpoint", str(kept), "--signed-by", "k" * 300)
+    assert (too_long.exit_code, "name too long" in too_long.stderr) == (Exit.REFUSED, False)
     answer = demo.json(*own, "export", "history", "--out", str(tmp_path / "out"))
     assert answer["counts"]["checkpoints.jsonl"] == 1
 

@@ -4,7 +4,7 @@ JSON that was typed or generated is read strictly: nothing of it may be dropped 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,5 +152,7 @@ class PublicKey(click.ParamType[str]):
 
     def convert(self, value: str, *_: object) -> str:
         """The key itself; no key is the name of a file."""
-        path = Path(value)
-        return path.read_text("utf-8", "replace").strip() if path.is_file() else value
+        with suppress(OSError):  # a text may be too long for a name
+            if (path := Path(value)).is_file():
+                return path.read_text("utf-8", "replace").strip()
+        return value
