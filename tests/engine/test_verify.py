@@ -1,9 +1,12 @@
 """Verification finds every change that was planted in the store."""
 
+import json
+
 import pytest
 
 from stateward.core.chain import GENESIS
 from stateward.core.errors import StoreMismatch
+from stateward.core.model import Fields
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.database import Database
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
@@ -108,6 +111,26 @@ def test_a_result_that_a_cancellation_overtook_is_no_forgery(rig: Rig) -> None:
     assert rig.verify().is_sound
     _planted(rig.database, "DELETE FROM dispositions")
     assert {each.check for each in rig.verify().findings} == {"sealed", "output"}
+
+
+def test_a_result_of_a_runner_of_a_former_version_is_no_forgery(rig: Rig) -> None:
+    """Its event has no digest, and is handled after the upgrade: it waited, or the runner is not upgraded yet."""
+    rig.worker()
+    rig.open()
+    rig.settle()
+    (work,) = rig.work()
+    rig.complete(work)
+    ((body,),) = rig.database.rows("SELECT body FROM events")
+    event: Fields = json.loads(str(body))
+    without = {name: value for name, value in event.items() if not name.endswith("_digest")}
+    assert without != event
+    rig.database.run("UPDATE events SET body = :body", body=json.dumps(without))
+    rig.store.seal_former_rows(now=START)
+
+    rig.settle()
+
+    verdict = rig.verify()
+    assert (verdict.findings, verdict.unsealed) == ((), 1)
 
 
 @pytest.mark.parametrize(
