@@ -162,6 +162,29 @@ def test_what_was_erased_cannot_be_planted_again(make_app: Maker, kinds: tuple[s
 
 
 @on_each_store
+def test_items_that_outlive_the_contents_are_no_forgery_and_others_still_are(
+    make_app: Maker,
+) -> None:
+    """A rule of retention may delete the contents alone: outputs go with them, items stay."""
+    app = make_app("")
+    record = submitted(app)
+    leave_rows(app, record)
+    app.eraser.erase([record.id], actor=ANNA, reason="request 17", kinds=("contents",))
+    assert app.admin.verify().findings == ()
+
+    sql = "INSERT INTO item_chunks VALUES (:id, :version, 0, 1, '[{}]')"
+    app.database.run(sql, id=record.id, version=record.version + 1)
+    (found,) = app.admin.verify().findings
+    assert found.sentence.startswith("items of no output")
+    app.database.run("DELETE FROM item_chunks WHERE version > :version", version=record.version)
+
+    app.eraser.erase([record.id], actor=ANNA, reason="request 18", kinds=("items",))
+    assert app.admin.verify().findings == ()
+    app.database.run(sql, id=record.id, version=record.outputs["parse"])
+    assert not app.admin.verify().is_sound
+
+
+@on_each_store
 def test_logs_are_proved_when_only_the_items_were_erased(make_app: Maker) -> None:
     app = make_app("")
     record = submitted(app)

@@ -14,6 +14,7 @@ from msgspec import convert
 
 from stateward.blobs import ArtifactStore
 from stateward.core.chain import GENESIS
+from stateward.core.erasure import CONTENTS, ITEMS, erased_kinds
 from stateward.core.errors import ArtifactChanged, ArtifactError
 from stateward.core.lanes import FORMER, Lane, LaneRouter, LogEntry, extend
 from stateward.core.machine import Machine
@@ -215,7 +216,12 @@ def check_audit(
 
 
 def _check_strays(store: Store) -> Iterator[Finding]:
+    """Items without their output, unless an erasure of the contents left them: it deletes outputs, and not items."""
     for (record_id, version), what in store.output_strays():
+        gone = {kind: t.version for t in store.history(record_id) for kind in erased_kinds(t)}
+        is_erased = ITEMS in gone and version < gone[ITEMS]
+        if version < gone.get(CONTENTS, 0) and not is_erased:
+            continue
         sentence = f"{what} of no output: they were invented, or their output was deleted"
         yield Finding(check="output", where=f"{record_id} version {version}", sentence=sentence)
 

@@ -18,7 +18,7 @@ from stateward.storage.database import Database, Row
 RESULTS_AT_ONCE = 200
 CHUNKS_AT_ONCE = 64
 EDITIONS_MAX = 100_000  # of one record
-STRAYS_MAX = 1000  # the first ones show what happened
+STRAYS_AT_ONCE = 1000
 VERSION_MAX = 1 << 62
 NUMBER_MIN = -(1 << 62)
 MISPLACED: ChunkDigest = (-1, "")
@@ -69,12 +69,17 @@ def strays(database: Database) -> Iterator[tuple[Key, str]]:
         ("item_chunks", "items", ""),
         ("derived_files", "files", " AND o.stage = t.stage"),
     ):
-        for row in database.rows(
+        after: Key = ("", NUMBER_MIN)
+        while found := database.rows(
             f"SELECT DISTINCT record_id, version FROM {table} t WHERE NOT EXISTS (SELECT 1 FROM outputs o"
             f" WHERE o.record_id = t.record_id AND o.version = t.version{more})"
-            f" ORDER BY record_id, version LIMIT {STRAYS_MAX}"
+            " AND (record_id, version) > (:record_id, :version)"
+            f" ORDER BY record_id, version LIMIT {STRAYS_AT_ONCE}",
+            record_id=after[0],
+            version=after[1],
         ):
-            yield _key(row), what
+            yield from ((_key(row), what) for row in found)
+            after = _key(found[-1])
 
 
 def stored_seal(database: Database, record_id: str, version: int) -> OutputSeal | None:
