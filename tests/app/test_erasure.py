@@ -10,6 +10,8 @@ from stateward.core import chain
 from stateward.core.erasure import KINDS
 from stateward.core.errors import ConcurrentModification, InvalidRequest, StoreError, UnknownName
 from stateward.core.model import Disposition, Record, Transition
+from stateward.core.verify import Finding, check_record
+from stateward.engine import history
 from stateward.engine.coordinator import Submission
 from stateward.engine.erasure import SETTLED_WITHIN
 from stateward.engine.mirror import compare
@@ -17,7 +19,7 @@ from stateward.ledger import Ledger
 from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.notifications import outbox
 from stateward.settings import Settings
-from stateward.storage import store
+from stateward.storage import output_seals, store
 from stateward.storage.erasure import Erasures
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.ranked import RankedIndex
@@ -182,6 +184,22 @@ def test_items_that_outlive_the_contents_are_no_forgery_and_others_still_are(
     assert app.admin.verify().findings == ()
     app.database.run(sql, id=record.id, version=record.outputs["parse"])
     assert not app.admin.verify().is_sound
+
+
+@pytest.mark.parametrize("kinds", [KINDS, ("items",), ("logs",)])
+def test_a_record_that_is_erased_while_it_is_verified_is_no_finding(
+    own: App, monkeypatch: pytest.MonkeyPatch, kinds: tuple[str, ...]
+) -> None:
+    record = submitted(own)
+
+    def interrupted(*given: object) -> Iterator[Finding]:
+        own.eraser.erase([record.id], actor=ANNA, reason="request 17", kinds=kinds)
+        return check_record(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(output_seals, "RESULTS_AT_ONCE", 1)  # the second is read after the erasure
+    monkeypatch.setattr(history, "check_record", interrupted)
+
+    assert own.admin.verify().findings == ()
 
 
 @on_each_store

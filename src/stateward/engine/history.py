@@ -139,11 +139,14 @@ def verify(
     outputs = OutputCheck(store.output_seals(), sealed_after=began_after(audit, OUTPUTS))
     findings += _check_strays(store)
     for record, history in _pairs(store, until=complete):
-        findings += check_record(record, history, machines)
-        findings += outputs.check(history)
-        findings += _check_untold(store, history, outputs.untold, machines)
-        if priorities is not None:
-            findings += priorities.check(record, history)
+        found = [
+            *check_record(record, history, machines),
+            *outputs.check(history),
+            *_check_untold(store, history, outputs.untold, machines),
+            *(() if priorities is None else priorities.check(record, history)),
+        ]
+        if found and not (history and _moved_on(store, history[-1])):
+            findings += found
         records += 1
         progress("records", records)
         if len(findings) >= FINDINGS_MAX:
@@ -232,8 +235,8 @@ def _check_untold(
     untold: Sequence[tuple[int, bool]],
     machines: Mapping[tuple[str, int], Machine],
 ) -> Iterator[Finding]:
-    """Outputs that no transition tells of; the history was read before them, and may have grown in between."""
-    if not untold or store.history(history[0].record_id)[-1].seq > history[-1].seq:
+    """Outputs that no transition tells of."""
+    if not untold:
         return
     last = history[-1]
     machine = machines.get((last.machine, last.machine_version))
@@ -389,7 +392,8 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
     """Each record with its history; None or [] where one has no counterpart, which is a finding.
 
     Both are streams in the order of record ids, merged, so that neither has to be in memory. The records are read later
-    than the log: one that moved or was created since then would not fit its history, and is left out.
+    than the log: one that moved or was created since then would not fit its history, and is left out. It may also move,
+    or be erased, while what it holds is read: so nothing is found of a record that moved since.
     """
     histories = by_record(store.walk_history(chunk=CHUNK, until=until))
     history = next(histories, None)
@@ -398,7 +402,7 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
             yield None, history
             history = next(histories, None)
         if history is not None and history[0].record_id == record.id:
-            if record.version == history[-1].version or not _moved_on(store, record, history[-1]):
+            if record.version == history[-1].version or not _moved_on(store, history[-1]):
                 yield record, history
             history = next(histories, None)
         elif not store.history(record.id):  # it was not created since then either
@@ -408,9 +412,9 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
         history = next(histories, None)
 
 
-def _moved_on(store: Store, record: Record, last: Transition) -> bool:
-    """Whether the record changed after the verification began. It costs a query, so only where versions differ."""
-    return store.history(record.id)[-1].seq > last.seq
+def _moved_on(store: Store, last: Transition) -> bool:
+    """Whether its record changed after the verification began. It costs a query, so only where something differs."""
+    return store.history(last.record_id)[-1].seq > last.seq
 
 
 def _dispositions(store: Store) -> Iterator[Fields]:
