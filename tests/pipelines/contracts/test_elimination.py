@@ -327,3 +327,99 @@ def test_what_is_of_something_else_by_its_label_or_says_the_same_keeps_no_value_
     base: dict[str, str], field: str, changes: dict[str, str]
 ) -> None:
     assert found(base, field, **changes).confidence >= ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("base", "term"),
+    [
+        (TELCO, "Mindestlaufzeit 12 Monate"),
+        (TELCO, "Die Vertragslaufzeit beträgt 36 Monate."),
+        (ENGLISH, "Minimum term: 12 months"),
+        (ENGLISH, "Contract length: 36 months"),
+    ],
+)
+def test_dates_that_are_not_as_far_apart_as_the_term_says_wait(
+    base: dict[str, str], term: str
+) -> None:
+    assert found(base, "contract_end", more=term).confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("base", "term"),
+    [
+        (TELCO, "Laufzeit: 104 Wochen"),
+        (TELCO, "Laufzeit: bis zu 24 Monate"),
+        (TELCO, "Laufzeit: 24 Monate zum Monatsende"),
+        (TELCO, "Laufzeit: 24 Monate ab Zustellung"),
+        (TELCO, "Laufzeit: 24 Monate + 1 Monat"),
+        (TELCO, "Laufzeit: [ ] 24 Monate"),
+        (TELCO, "Laufzeit: 2 Kalenderjahre"),
+        (ENGLISH, "Term: 104 weeks"),
+        (ENGLISH, "Term: 24 months from delivery"),
+        (ENGLISH, "Term: [ ] 24 months"),
+        (ENGLISH, "Term: 24 months from 1 June 2025"),
+    ],
+)
+def test_an_end_waits_if_its_term_is_not_plainly_so_many_months(
+    base: dict[str, str], term: str
+) -> None:
+    assert found(base, "contract_end", contract_end=term).confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("base", "line"),
+    [
+        (TELCO, "Mindestlaufzeit: 12 Monate"),
+        (TELCO, "Die Laufzeit beginnt mit Freischaltung des Anschlusses."),
+        (TELCO, "Der Vertragsbeginn verschiebt sich um zwei Wochen."),
+        (TELCO, "Der Vertrag endet jedoch spätestens zum Jahresende."),
+        (TELCO, "Die Restlaufzeit von 6 Monaten wird angerechnet."),
+        (TELCO, "Der Vertrag ist monatlich kündbar."),
+        (TELCO, "Der Vertrag läuft unbefristet."),
+        (ENGLISH, "Minimum term: 12 months"),
+        (ENGLISH, "The term starts after the free month."),
+        (ENGLISH, "The contract ends at the end of the quarter."),
+        (ENGLISH, "The remaining 6 months of your old contract are added."),
+        (ENGLISH, "If activation is delayed the start date moves."),
+        (ENGLISH, "There is no fixed term."),
+    ],
+)
+def test_an_end_that_is_reckoned_waits_if_a_sentence_says_otherwise(
+    base: dict[str, str], line: str
+) -> None:
+    term = "Vertragslaufzeit: 24 Monate" if base is TELCO else "Minimum term: 24 months"
+
+    assert found(base, "contract_end", contract_end=term, more=line).confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("base", "line"),
+    [
+        (TELCO, "Danach verlängert er sich auf unbestimmte Zeit und ist monatlich kündbar."),
+        (ENGLISH, "After the minimum term it is a rolling contract."),
+    ],
+)
+def test_what_comes_after_the_term_leaves_its_end(base: dict[str, str], line: str) -> None:
+    term = "Vertragslaufzeit: 24 Monate" if base is TELCO else "Minimum term: 24 months"
+
+    assert found(base, "contract_end", contract_end=term, more=line).confidence >= ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("base", "line"),
+    [
+        (TELCO, "Treuebonus 5,00 € pro Monat"),
+        (TELCO, "Bonus: 5,00 € (wird monatlich verrechnet)"),
+        (TELCO, "Anschlussgebühr: 4,99 € je Abrechnung"),
+        (TELCO, "Neukundenbonus: 60,00 €, verteilt auf 12 Monate"),
+        (TELCO, "Neukundenbonus: Preis nach Bonus 29,99 €"),
+        (TELCO, "Ab Juni zahlen Sie nicht 39,99 €, sondern mehr."),
+        (ENGLISH, "Loyalty bonus £5.00 per month"),
+        (ENGLISH, "Loyalty bonus: £5.00 on every bill"),
+        (ENGLISH, "Admin fee: £2.50 on top of the monthly price"),
+        (ENGLISH, "From June the price is not £39.99 but more."),
+        (ENGLISH, "The price is not £29.99, but it may rise."),
+    ],
+)
+def test_what_changes_every_payment_keeps_the_price_back(base: dict[str, str], line: str) -> None:
+    assert found(base, "monthly_rate", more=line).confidence < ACCEPTED_MIN

@@ -211,7 +211,7 @@ def _repair(found: re.Match[str]) -> str:
 
 DENIED_CHARS = 24
 _NOT = re.compile(r"\b(?:nicht|not)(?:\s+(?:mehr|any\s+longer|am|zum|on))?\s+$", re.IGNORECASE)
-_BUT = re.compile(r"[^.;\n]{0,30}?,?\s*\b(?:sondern|but)\b", re.IGNORECASE)
+_BUT = re.compile(r"[^.;\n]{0,30}?,?\s*\b(?:sondern|but)\b[^.;\n]{0,30}?\d", re.IGNORECASE)
 
 
 def find_candidates(

@@ -4,6 +4,7 @@ What lowers it: another value with a similar score, a rival label with its own v
 checked. What raises it: a second place with the same value, and a printed term that fits the first and the last date.
 """
 
+import re
 from datetime import date
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ RIVAL_CAP, NOISE_CAP, COMPUTED_CAP, NET_CAP = 74, 74, 70, 72
 # An end that start and term give: certain where both have labels of their own and no other end is printed.
 RECKONED_CAP, RECKONED_FROM, RECKONED_MIN = 84, 90, 0.85
 OWN_LABEL = 0.6
+RECKONED = "computed from"
+_WHOLE = re.compile(r"\b(?:month|year)s?\b")
 NOISE_MIN = 0.006
 AGAIN = 0.02
 TERM_DAYS = 3
@@ -72,7 +75,9 @@ def choose(
         if choice:
             choices[rule.name] = choice
     for order in vertical.orders:
-        _compute_end(order, choices, [each for each in terms if each.field == _name(order)])
+        lasting = [each for each in terms if each.field == _name(order)]
+        _compute_end(order, choices, lasting)
+        _compare_term(order, choices, lasting)
     return choices
 
 
@@ -237,7 +242,30 @@ def _compute_end(
     day = months_later(date.fromisoformat(start.best.value), round(term.number))
     best = term._replace(field=order.second, value=day.isoformat(), unit="")
     is_certain = order.is_reckoned and end is None and start.confidence >= RECKONED_FROM
-    cap = RECKONED_CAP if is_certain and term.score >= RECKONED_MIN else COMPUTED_CAP
+    is_certain = is_certain and term.score >= RECKONED_MIN and _is_only_term(term, terms)
+    cap = RECKONED_CAP if is_certain else COMPUTED_CAP
     sure = min(start.confidence, cap, round(100 * term.score))
-    why = f"computed from {order.first} and a term of {term.value}"
+    why = f"{RECKONED} {order.first} and a term of {term.value}"
     choices[order.second] = FieldChoice(best, sure, why, cap)
+
+
+def _is_only_term(term: FieldCandidate, terms: list[FieldCandidate]) -> bool:
+    """Whether it counts months or years, and no other term is printed: weeks do not end on the day before."""
+    others = {round(each.number) for each in terms if each.score >= SURE_ENOUGH}
+    return _WHOLE.search(term.value) is not None and others == {round(term.number)}
+
+
+def _compare_term(
+    order: DateSequenceRule, choices: dict[str, FieldChoice], terms: list[FieldCandidate]
+) -> None:
+    """Doubt a printed end that is not as far from the start as a printed term says."""
+    start, end = choices.get(order.first), choices.get(order.second)
+    if start is None or end is None or end.why.startswith(RECKONED):
+        return
+    for term in terms:
+        last = months_later(date.fromisoformat(start.best.value), round(term.number))
+        apart = abs((date.fromisoformat(end.best.value) - last).days)
+        if term.score >= OWN_LABEL and apart > TERM_DAYS:
+            said = f"the dates do not lie {term.value} apart, as the contract says"
+            choices[order.second] = end.capped(COMPUTED_CAP, said)
+            return

@@ -13,12 +13,13 @@ from functools import partial
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
-from stateward.pipelines.contracts.offline.choice import FieldChoice
+from stateward.pipelines.contracts.offline.choice import RECKONED, FieldChoice
 from stateward.pipelines.contracts.offline.grid import GridCell
 from stateward.pipelines.contracts.offline.labels import stands_in
 from stateward.pipelines.contracts.offline.linking import LONG_LINE_CHARS, LabelLink
 from stateward.pipelines.contracts.offline.number_fields import NEW_WORDS, OLD_WORDS, LinkedValue
 from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
+from stateward.pipelines.contracts.offline.reckoned import said_otherwise, words_beside
 from stateward.pipelines.contracts.rules import FieldRule, Vertical, all_labels
 from stateward.pipelines.contracts.words import skeleton
 
@@ -49,6 +50,17 @@ _NUMBERED = re.compile(r"\A\W*(?:§\s*)?\d{1,2}(?:\.\d{1,2})*[.)]?\s")
 _YEAR = re.compile(r"\b(?:jahr\w*|jährlich\w*|annual\w*|year\w*|p\.\s?a\b)", re.IGNORECASE)
 _ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
 _FEE = re.compile(r"bonus|mahn|gebühr|rücklast|kaution|\bfee\b|deposit", re.IGNORECASE)
+_START = re.compile(r"(?:beginn|start|start\s+date)\Z", re.IGNORECASE)
+_DEDUCTED = re.compile(
+    r"rabatt|nachlass|vorteil|gutschrift|guthaben|cashback|ersparnis|credit|discount|rebate|saving",
+    re.IGNORECASE,
+)
+# A bonus or a fee of every month changes what is paid a month.
+_EACH_TIME = re.compile(
+    r"monat|\bmtl\b|month|\b(?:je|jede[rsnm]?|pro|alle)\s+(?:abrechnung|rechnung)|\b(?:each|every|per)\s+(?:bill|invoice|payment)\b|"
+    r"verteilt|\bspread\b|zusätzlich|on\s+top|\b(?:nach|mit|after|with)\s+(?:the\s+|abzug\b|\w*bonus\b|discount\b|rebate\b)",
+    re.IGNORECASE,
+)
 _DEDUCTION = re.compile(
     r"(?<![\w.,)€£] )(?<![\w.,])[-−–] ?(?:(?:EUR|€|£) ?\d[\d.,]*|\d[\d.,]*\s?(?:EUR\b|Euro\b|€|£))"
 )
@@ -114,6 +126,7 @@ def doubts(
             continue
         best = choice.best
         unread = reader.unread(best.page, best.start, best.end)
+        unread = unread or reader.unsettled(vertical, name, choices)
         rival = "" if unread else _rival(rule, values, choices, reader)
         if unread:
             found[name] = Doubt(
@@ -182,6 +195,8 @@ def _is_explained(
         or reader.is_of_others(each)
     ):
         return True
+    if rule.per == "month" and candidate.per != "once" and reader.is_each_time(each):
+        return False
     if rule.kind == "money" and (
         _is_reckoned(candidate, choices)
         or (candidate.per != "month" and reader.is_fee(each))
@@ -308,6 +323,33 @@ class _Reader:
             if not _is_number(word) and skeleton(word) not in self._plain:
                 yield word
 
+    def unsettled(
+        self, vertical: Vertical, name: str, choices: Mapping[str, FieldChoice]
+    ) -> list[str]:
+        """What may change a date that is reckoned from another one and a term; nothing of a printed one."""
+        order = next((each for each in vertical.orders if each.second == name), None)
+        if order is None or not choices[name].why.startswith(RECKONED):
+            return []
+        first, term = choices[order.first].best, choices[name].best
+        page = self.reading.pages[term.page]
+        own = f"{order.first}>{order.second}"
+        letters = list(page.text)
+        blank = [(each.start, each.end) for each in (first, term) if each.page == term.page]
+        for mention in page.mentions:
+            label = page.text[mention.start : mention.end]
+            if any(each.what == own for each in mention.meanings) or _START.search(label):
+                blank.append((mention.start, mention.end))
+        for start, end in blank:
+            letters[start:end] = " " * (end - start)
+        beside = [
+            "".join(letters[start:end]) for start, end in _statement(page, term.start, term.end)
+        ]
+        words = words_beside(" ".join(beside), page.text[term.start : term.end])
+        for at, each in enumerate(self.reading.pages):
+            places = [one.start for one in (first, term) if one.page == at]
+            words += said_otherwise(each.text, places)
+        return words
+
     def is_about(self, each: LinkedValue, name: str) -> bool:
         """Whether the statement of a value has a label of that field."""
         page = self.reading.pages[each.page]
@@ -332,6 +374,16 @@ class _Reader:
             return False
         label = self.reading.pages[each.page].text[best.mention.start : best.mention.end]
         return _FEE.search(label) is not None
+
+    def is_each_time(self, each: LinkedValue) -> bool:
+        """Whether an amount is a bonus, a deduction or a fee that comes with every month or bill."""
+        best = each.links[0] if each.links else None
+        if best is None or best.strength < LINK_MIN:
+            return False
+        label = self.reading.pages[each.page].text[best.mention.start : best.mention.end]
+        if not (_FEE.search(label) or _DEDUCTED.search(label)) or self.says(each, _ONCE):
+            return False
+        return best.mention.is_decoy and self.says(each, _EACH_TIME)
 
     def says(self, each: LinkedValue, pattern: re.Pattern[str]) -> bool:
         """Whether the statement of a value has such words."""
