@@ -8,6 +8,7 @@ import pytest
 from stateward.core.errors import InvalidRequest, ReviewRefused, UnknownName
 from stateward.core.machine import ReviewRules
 from stateward.core.model import SECOND, Event, Ignored, plain_actor
+from stateward.core.view import sentence
 from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.history import verify
 from stateward.engine.review_statistics import ReviewStatistics
@@ -140,10 +141,13 @@ def test_a_rejection_names_a_reason_code_where_there_are_some(database: SqliteDa
         engine.decides(record, "reject", notes="bad")
     with pytest.raises(UnknownName, match="reason code"):
         engine.decides(record, "reject", reason_code="ugly")
-    engine.decides(record, "reject", reason_code="illegible")
+    engine.decides(record, "reject", reason_code="illegible", notes="page 2")
 
     last = engine.rig.store.history(record.id)[-1]
     assert last.metadata["reason_code"] == "illegible"
+    machine = engine.rig.registry.of(record)
+    assert sentence(machine, last).endswith("reason code: illegible, reason: page 2)")
+    assert sentence(machine, last, is_for_log=True).endswith("reason code: illegible)")
     assert [each.reason_code for each in engine.reviews.gold()] == ["illegible"]
 
 

@@ -98,6 +98,8 @@ def sentence(machine: Machine, transition: Transition, *, is_for_log: bool = Fal
         facts.append("no retry can cure it")
     elif "rest" in metadata:
         facts.append(f"{metadata['rest']}: nothing for the next stage to do")
+    if "reason_code" in metadata:
+        facts.append(f"reason code: {metadata['reason_code']}")
     # The message of a cancelled record is the reason itself.
     is_said = "reason" in metadata and metadata["reason"] != metadata.get("error_message")
     if is_said and not is_for_log:
