@@ -98,8 +98,12 @@ def test_the_command_shows_what_changes_and_never_opens_a_document_itself(
     done = shell("reparse", record_id, "--date-order", "mdy", "--remember")
 
     assert seen.exit_code == done.exit_code == 0, done.stderr
+    assert f"{record_id} would change: 2 rows now, 2 after it" in seen.stderr
+    assert "nothing was stored: 1 record would change" in seen.stderr
+    assert "read again" not in seen.stderr
     assert "+ 2026-01-02" in done.stdout
     assert "stored" in done.stderr
+    assert "1 record read again" in done.stderr
     assert "learned from unclear.csv" in done.stderr
     assert shell.ids("is:flagged") == []
     assert shell.json("reparse", "--outdated") == []

@@ -138,8 +138,7 @@ def reparse(
     if context.is_for_programs:
         context.emit_rows(rows)
     else:
-        count = sum(row["outcome"] != "refused" for row in rows)
-        context.say(f"{plural(count, 'record')} read again")
+        context.say(_summary([str(row["outcome"]) for row in rows], is_preview=dry_run))
     return worst
 
 
@@ -221,13 +220,34 @@ def _outcome(found: "RereadAnswer", *, is_preview: bool) -> str:
     return "unchanged" if not is_changed else "changed" if is_preview else "stored"
 
 
+def _summary(outcomes: list[str], *, is_preview: bool) -> str:
+    if not is_preview:
+        return f"{plural(len(outcomes) - outcomes.count('refused'), 'record')} read again"
+    words = {
+        "changed": "would change",
+        "unchanged": "would stay as it is",
+        "readable": "would be processed anew",
+        "refused": "would be refused",
+    }
+    parts = [
+        f"{plural(outcomes.count(each), 'record')} {said}"
+        for each, said in words.items()
+        if each in outcomes
+    ]
+    return f"nothing was stored: {', '.join(parts) or 'no record would be read again'}"
+
+
 def _show(context: CliContext, found: "RereadAnswer", outcome: str) -> None:
     if found.successor is not None:
         context.say(
             f"replaced {found.record_id}: {found.successor} is processed with these options"
         )
         return
-    said = f"{outcome} {found.record_id}: {found.before} rows before, {found.after} now"
+    before = plural(found.before, "row")
+    said = {
+        "readable": f"{found.record_id} would be processed anew, as another record",
+        "changed": f"{found.record_id} would change: {before} now, {found.after:,} after it",
+    }.get(outcome, f"{outcome} {found.record_id}: {before} before, {found.after:,} now")
     context.say(said + (f"; flagged: {', '.join(found.flags)}" if found.flags else ""))
     for name in found.learned:
         context.say(f"other documents with these columns will be read so, too: {name}")
