@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.core.machine import Machine
-from stateward.core.model import SECOND, Record, to_iso
+from stateward.core.model import SECOND, Record, plural, singular, to_iso
 from stateward.core.retry import Retry
 from stateward.core.view import (
     Explanation,
@@ -49,6 +49,27 @@ def test_a_transition_reads_as_one_line() -> None:
         "UL_1: queued_for_parse → parsing (parse.started)",
         "UL_1: parsing → parsed (parse.completed, 42 observations)",
     ]
+
+
+def test_one_item_reads_in_the_singular() -> None:
+    story = an_upload("parsing")
+    story.completes(count=1)
+
+    assert sentence(UPLOAD, story.last).endswith("(parse.completed, 1 observation)")
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "said"),
+    [
+        (1, "row", "1 row"),
+        (0, "row", "0 rows"),
+        (1200, "entry", "1,200 entries"),
+        (2, "day", "2 days"),
+    ],
+)
+def test_a_count_reads_with_its_noun(count: int, noun: str, said: str) -> None:
+    assert plural(count, noun) == said
+    assert singular(plural(2, noun).partition(" ")[2]) == noun
 
 
 def test_a_failure_reads_with_its_error() -> None:
@@ -96,7 +117,7 @@ def test_a_fact_that_looks_like_an_error_spoils_no_line() -> None:
     story.completes(count=1, facts={"error_code": "E1"})
 
     assert sentence(UPLOAD, story.last) == (
-        "UL_1: parsing → parsed (parse.completed, 1 observations, E1: None)"
+        "UL_1: parsing → parsed (parse.completed, 1 observation, E1: None)"
     )
 
 

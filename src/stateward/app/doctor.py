@@ -13,7 +13,7 @@ from stateward.app.feed import feed_of
 from stateward.app.secrets import state as secret_state
 from stateward.app.signing import signing_key_of
 from stateward.core.errors import StatewardError
-from stateward.core.model import SECOND, Micros, plain_actor, to_iso
+from stateward.core.model import SECOND, Micros, plain_actor, plural, to_iso
 from stateward.engine.clock_guard import ADVICE
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
@@ -325,7 +325,8 @@ def _audit_check(app: App) -> Check:
     return Check(
         name="audit log",
         is_well=not faults,
-        sentence="; ".join(faults) or f"{head.count} entries, sound; its head is {head.hash[:16]}",
+        sentence="; ".join(faults)
+        or f"{plural(head.count, 'entry')}, sound; its head is {head.hash[:16]}",
         advice="the database was changed by hand: compare it with an export or a backup"
         if faults
         else "",
@@ -339,7 +340,7 @@ def _search_check(app: App) -> Check:
     return Check(
         name="search",
         is_well=is_alike,
-        sentence=f"{index.count()} passages are indexed, {behind} transitions are not yet"
+        sentence=f"{plural(index.count(), 'passage')} indexed, {plural(behind, 'transition')} not yet"
         if is_alike
         else "pipelines declare other text searchable than the index holds",
         advice="" if is_alike else "make it anew: stateward search --rebuild",

@@ -129,9 +129,8 @@ def check(context: CliContext, files: tuple[str, ...]) -> Exit:
         for fault in faults:
             write(fault)
         for each in found:
-            context.say(
-                f"{each.name}, version {each.version}: {len(each.states)} states, {len(each.edges)} transitions"
-            )
+            states, edges = plural(len(each.states), "state"), plural(len(each.edges), "transition")
+            context.say(f"{each.name}, version {each.version}: {states}, {edges}")
         if faults:
             context.say(f"{plural(len(faults), 'fault')} found")
     return Exit.FOUND_PROBLEMS if faults else Exit.OK

@@ -150,9 +150,11 @@ def span(micros: int) -> str:
     return f"{days} d {hours % 24} h" if days else f"{hours} h {minutes % 60} min"
 
 
-def plural(count: int, word: str) -> str:
+def plural(count: int, noun: str) -> str:
     """A number and its noun."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+    from stateward.core import model
+
+    return model.plural(count, noun)
 
 
 def count_text(field: str, count: object) -> str:

@@ -33,6 +33,7 @@ from stateward.core.model import (
     Micros,
     clean_text,
     plain_actor,
+    plural,
     to_iso,
 )
 from stateward.server.auth import (
@@ -168,6 +169,7 @@ def environment() -> Environment:
         "when": when,
         "lasted": duration_text,
         "number": lambda value: f"{value:,}",
+        "plural": plural,
         "size": size,
         "plain": plain_actor,
         "verbatim": verbatim,

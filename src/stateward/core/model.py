@@ -314,6 +314,21 @@ def plain_actor(actor: str) -> str:
     return actor.partition("@")[0] if "@" in actor else actor
 
 
+def plural(count: int, noun: str) -> str:
+    """A number and its noun: `1 row`, `1,200 rows`, `2 entries`."""
+    if count == 1:
+        return f"1 {noun}"
+    is_ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+    return f"{count:,} {noun[:-1]}ies" if is_ies else f"{count:,} {noun}s"
+
+
+def singular(nouns: str) -> str:
+    """One of them: `observation` of `observations`, `entry` of `entries`; a word without a plural stays."""
+    if nouns.endswith("ies"):
+        return nouns.removesuffix("ies") + "y"
+    return nouns if nouns.endswith("ss") else nouns.removesuffix("s")
+
+
 @lru_cache(maxsize=4096)
 def to_iso(at: Micros) -> str:
     """RFC 3339 in UTC with microseconds: of fixed width, so that text sorts as time does."""

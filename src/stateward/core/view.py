@@ -21,6 +21,7 @@ from stateward.core.model import (
     is_held,
     plain_actor,
     rest_reason,
+    singular,
     to_iso,
 )
 from stateward.core.redelivery import loss_line
@@ -83,7 +84,8 @@ def sentence(machine: Machine, transition: Transition, *, is_for_log: bool = Fal
     metadata = transition.metadata
     stage = machine.stage.get(transition.trigger.partition(".")[0])
     if "count" in metadata and stage is not None and stage.produces is not None:
-        facts.append(f"{metadata['count']} {stage.produces}")
+        count = metadata["count"]
+        facts.append(f"{count} {singular(stage.produces) if count == 1 else stage.produces}")
     if "error_code" in metadata and is_for_log:
         facts.append(str(metadata["error_code"]))
     elif "error_code" in metadata:
