@@ -133,6 +133,7 @@ def _act(rig: Rig, record_id: str) -> None:
     checkpoint_of(rig.store, audit, signer=None, is_stored=True)
 
 
+@pytest.mark.long  # a verification for each of some two hundred columns
 def test_a_change_of_any_column_is_found_or_has_a_reason(rig: Rig) -> None:
     assert rig.verify().findings == ()
 
