@@ -234,3 +234,20 @@ def test_open_pages_work_after_a_restart_of_the_service(tmp_path: Path) -> None:
     assert first == second
     assert stat.S_IMODE((tmp_path / "console.key").stat().st_mode) == 0o600
     assert local_secret(tmp_path / "missing") != local_secret(tmp_path / "missing")
+
+
+def test_the_page_of_the_api_is_refused_with_a_page(locked: Scene) -> None:
+    browser = {"Accept": "text/html,*/*;q=0.8"}
+    _, text = locked.app.admin.new_key("looks", role="viewer")
+
+    refused = web.get(f"{locked.url}/docs", headers=browser)
+    forbidden = web.get(
+        f"{locked.url}/docs", headers={**browser, "Authorization": f"Bearer {text}"}
+    )
+    to_program = web.get(f"{locked.url}/docs")
+
+    assert (refused.status_code, "Basic" in refused.headers["www-authenticate"]) == (401, True)
+    assert refused.headers["content-type"].startswith("text/html")
+    assert "<h1>No valid key</h1>" in refused.text
+    assert (forbidden.status_code, "<h1>Forbidden</h1>" in forbidden.text) == (403, True)
+    assert to_program.headers["content-type"] == "application/problem+json"

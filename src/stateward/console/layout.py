@@ -285,7 +285,13 @@ def set_session(service: Service, answer: Response[Any], token: str, *, lasts_s:
 
 
 def page_of(request: Request[Any, Any, Any], refusal: Refusal) -> Response[Any]:
-    """An address outside the console that leads nowhere, opened in a browser; often it lacks the console's prefix."""
+    """An address outside the console, opened in a browser, that leads nowhere or may not be seen.
+
+    What leads nowhere often lacks the console's prefix.
+    """
+    if refusal.kind.slug != "not-found":
+        said = {"title": refusal.kind.title, "said": problem_text(refusal.answer())}
+        return html("problem.html", said, status=refusal.kind.status, headers=refusal.headers)
     path = clean_text(request.url.path, chars_max=PATH_CHARS_SHOWN)
     first = "/" + request.url.path.strip("/").split("/", 1)[0]
     meant = [each for each in NAVIGATION if each[2] == first]

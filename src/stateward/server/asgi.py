@@ -241,7 +241,8 @@ def _problem(request: Request[Any, Any, Any], error: Exception) -> Response[Any]
             f"{request.method} {request.url.path} failed", exc_info=error, kind=type(error).__name__
         )
     page_of: PageOf | None = request.app.state.page_of
-    if page_of is not None and isinstance(error, NotFoundException) and _is_browser(request):
+    is_for_people = isinstance(error, NotFoundException) or request.url.path == documents.DOCS
+    if page_of is not None and is_for_people and _is_browser(request):
         return page_of(request, refusal)
     return reply(refusal.answer())
 

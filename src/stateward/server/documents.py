@@ -9,6 +9,8 @@ from stateward.server import pages
 from stateward.server.auth import Asked, reply
 from stateward.storage.idempotency import Answer
 
+DOCS = "/docs"
+
 
 @get("/openapi.json", opt={"right": "observe"}, include_in_schema=False)
 async def openapi(request: Asked) -> Response[Any]:
@@ -17,7 +19,7 @@ async def openapi(request: Asked) -> Response[Any]:
     return reply(Answer(status=200, headers={"Content-Type": "application/json"}, body=body))
 
 
-@get("/docs", opt={"right": "observe"}, include_in_schema=False)
+@get(DOCS, opt={"right": "observe"}, include_in_schema=False)
 async def docs(request: Asked) -> Response[Any]:
     """The same for people; it loads nothing from elsewhere."""
     headers = {
