@@ -209,6 +209,34 @@ def test_a_file_of_any_kind_is_recognised_and_sent_where_it_belongs(
 
 
 @pytest.mark.long
+def test_what_a_full_disk_did_not_take_is_sent_again_without_choosing_it_anew(
+    scene: Scene, page: Page
+) -> None:
+    full = '{"detail": "the disk is full"}'
+    for path in ("/detect", "/records"):
+        page.route(
+            scene.url + path,
+            lambda route: route.fulfill(status=507, body=full, content_type="application/json"),
+            times=1,
+        )
+    page.goto(scene.page())
+    page.locator("[data-detect] input[type=file]").set_input_files(
+        FilePayload(name="patient.csv", mimeType="text/csv", buffer=statement(905))
+    )
+
+    looked_at = page.locator("#detected li", has_text="patient.csv")
+    expect(looked_at).to_contain_text("the disk is full")
+    looked_at.get_by_role("button", name="Try again").click()
+    looked_at.get_by_role("button", name="Send", exact=True).click()
+    sent = page.locator("#sending li", has_text="patient.csv")
+    expect(sent).to_contain_text("the disk is full")
+    sent.get_by_role("button", name="Send again patient.csv").click()
+
+    expect(sent).to_have_attribute("data-state", "sent")
+    expect(page.locator("#sent-summary")).to_have_text("1 of 1 file uploaded: 1 submitted")
+
+
+@pytest.mark.long
 def test_pipelines_without_records_take_one_line(scene: Scene, page: Page) -> None:
     scene.rested(scene.submit(statement(990), name="the-only-one.csv"))
     page.goto(scene.page())

@@ -85,15 +85,17 @@ document.addEventListener("DOMContentLoaded", () => {
     summary.hidden = !count.total;
   }
   const refusals = document.getElementById("refused");
-  function dismissable(line, name, dismiss) {
+  function addButton(line, word, name, act) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "quiet";
-    button.textContent = "Dismiss";
-    button.setAttribute("aria-label", `Dismiss ${name}`);
-    button.addEventListener("click", dismiss);
+    button.textContent = word;
+    button.setAttribute("aria-label", `${word} ${name}`);
+    button.addEventListener("click", act);
     line.append(button);
   }
+  const dismissable = (line, name, dismiss) => addButton(line, "Dismiss", name, dismiss);
+  const repeatable = (line, name, send) => addButton(line, "Send again", name, send);
   async function dismiss(path) {
     const answer = await fetch(path, { method: "DELETE", headers: { "X-CSRF-Token": csrf } }).catch(() => null);
     if (!answer?.ok && answer?.status !== 404) toast("It could not be dismissed; try again.", "bad");
@@ -175,7 +177,10 @@ document.addEventListener("DOMContentLoaded", () => {
         const reason = said.textContent;
         showRefused().then((items) => {
           if (items.some((each) => each.name === file.name && each.reason === reason)) line.remove();
-          else dismissable(line, file.name, () => line.remove()); // such as too many at once, which is no fault of the file
+          else { // such as too many at once or a full disk, which is no fault of the file
+            repeatable(line, file.name, () => { count.refused -= 1; count.total -= 1; line.remove(); add(given, file); });
+            dismissable(line, file.name, () => line.remove());
+          }
         });
         toast(`${file.name}: ${said.textContent}`, "bad");
       }
@@ -212,12 +217,21 @@ document.addEventListener("DOMContentLoaded", () => {
     line.querySelector(".name").textContent = file.name;
     line.file = file;
     found.append(line);
+    await look(line);
+  }
+  // What could not be looked at, such as while the disk of the service is full, can be tried again with the same button.
+  async function look(line) {
+    const button = line.querySelector("[data-send]");
+    Object.assign(button, { textContent: "Send", disabled: true });
+    line.dataset.state = "";
+    line.querySelector(".said").textContent = "what is it?";
     tellBar();
     try {
-      choose(line, await ask(file));
+      choose(line, await ask(line.file));
     } catch (error) {
       line.dataset.state = "refused";
       line.querySelector(".said").textContent = error.message;
+      button.textContent = "Try again";
     }
     tellBar();
   }
@@ -264,7 +278,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const isReady = (line) => Boolean(choice(line)) && [...line.querySelectorAll(".labels input")].every((each) => each.value.trim());
   function tellBar() {
     const lines = [...found.children];
-    lines.forEach((line) => { line.querySelector("[data-send]").disabled = !isReady(line); });
+    lines.forEach((line) => { line.querySelector("[data-send]").disabled = !isReady(line) && line.dataset.state !== "refused"; });
     document.getElementById("detected-bar").hidden = lines.filter(isReady).length < 2;
   }
   function sendLine(line) {
@@ -278,7 +292,7 @@ document.addEventListener("DOMContentLoaded", () => {
   found?.addEventListener("input", tellBar);
   found?.addEventListener("click", (event) => {
     const line = event.target.closest("li");
-    if (event.target.closest("[data-send]")) sendLine(line);
+    if (event.target.closest("[data-send]")) (isReady(line) ? sendLine : look)(line);
     if (event.target.closest("[data-drop-line]")) { line.remove(); tellBar(); }
   });
   document.querySelector("[data-send-all]")?.addEventListener("click", () => [...found.children].filter(isReady).forEach(sendLine));
