@@ -186,3 +186,42 @@ def test_a_heading_belongs_to_no_sentence_on_the_law(law: str) -> None:
     assert all(
         each.confidence >= ACCEPTED_MIN for each in found.found if each.field == "governing_law"
     )
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Mietvertrag\nVermieter: Petra Sommer, Bonn\nVerwalter: Rheintal Messtechnik GmbH, Köln\n"
+        "Mieter: Bergmann Sensorik AG, Erfurt\n",
+        "Vertrag\nzwischen\nStadt Kiel\nim Auftrag: Rheintal Messtechnik GmbH, Köln\nund der\n"
+        "Bergmann Sensorik AG, Erfurt\n",
+        "Vertrag\nVermittelt von: Rheintal Messtechnik GmbH, Köln\nzwischen Anna Beispiel\nund der\n"
+        "Bergmann Sensorik AG, Erfurt\n",
+        HEAD.replace("und der\nBergmann", "und der\nRechtsnachfolgerin der\nBergmann"),
+        HEAD.replace("und der\nBergmann", "und der\nStadt Kiel, Kiel\nund der\nBergmann"),
+        "Agreement\nBetween Rheintal Messtechnik GmbH, Köln,\nand City of Erfurt, through its agent\n"
+        "Bergmann Sensorik AG, Erfurt.\n",
+        "Agreement\nBetween Rheintal Messtechnik GmbH, Köln,\nand Erfurt Trading, by\n"
+        "Bergmann Sensorik AG, its manager.\n",
+        "Agreement\nBetween Rheintal Messtechnik GmbH, Köln,\nand Petra Sommer.\nManaging agent:\n"
+        "Bergmann Sensorik AG\n",
+        "Agreement\nBetween Rheintal Messtechnik GmbH, Köln,\nand Bergmann Sensorik AG, Erfurt,\n"
+        "and the University of Kiel, Kiel.\n",
+    ],
+)
+def test_one_who_acts_for_a_party_or_a_party_that_does_not_sign_waits(head: str) -> None:
+    assert not validate_extraction(read(head), default_rules()).accepted
+
+
+@pytest.mark.parametrize(
+    ("date", "law"),
+    [
+        ("§ 2 Die Mietzeit beginnt am 21.03.2024. Sie wurde auf den 01.05.2024 verschoben.\n", LAW),
+        (f"{DATE}Der Beginn wird auf den 1. Mai 2024 verlegt.\n", LAW),
+        ("This Agreement is effective as of March 21, 2024. It was postponed to May 1, 2024.\n", LAW),
+        (DATE, f"{LAW}Im Übrigen gilt französisches Recht.\n"),
+        (DATE, f"{LAW}For deliveries, Dutch law applies.\n"),
+    ],
+)  # fmt: skip
+def test_a_day_that_was_moved_and_a_second_law_wait(date: str, law: str) -> None:
+    assert not validate_extraction(read(date=date, law=law), default_rules()).accepted

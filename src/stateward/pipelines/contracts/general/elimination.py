@@ -19,7 +19,7 @@ from stateward.pipelines.contracts.general.effective import (
     EffectiveDate,
     is_of_something_else,
 )
-from stateward.pipelines.contracts.general.law import ADJECTIVES, FEDERAL, NamedLaw
+from stateward.pipelines.contracts.general.law import ADJECTIVES, FEDERAL, NAMES, NamedLaw
 from stateward.pipelines.contracts.general.names import PartyName
 from stateward.pipelines.contracts.general.parties import Party, is_letter
 from stateward.pipelines.contracts.general.preamble import companies_in, zone_end
@@ -122,6 +122,31 @@ _BELONGS = re.compile(
 )
 
 
+# Right before a name, over the end of a line: its bearer acts for a party, or follows one.
+_ACTS_FOR = re.compile(
+    r"(?:\b(?:\w*verwalter(?:in)?|\w*verwaltung|\w*makler(?:in)?|vermittelt\s+(?:von|durch)|vermittler(?:in)?|im\s+auftrage?|i\.\s?A\.|inhaber(?:in)?|"
+    r"rechtsnachfolger(?:in)?|bevollmächtigte[rn]?|vertreter(?:in)?|managing\s+agent|(?:its|sales|as)\s+agent|agent\s*:|property\s+manager|broker|"
+    r"arranged\s+by|on\s+behalf|proprietor|successor\s+(?:to|of)|prepared\s+by|c/o)|,\s*by)\s*(?:of|der|des|die|the|von)?\s*[:,-]?\s*$",
+    re.IGNORECASE,
+)
+_BODY = re.compile(
+    r"(?:\b(?i:und|and|sowie|zwischen|between)|:)\s*(?:(?:der|dem|die|den|the)\s+)?(?P<name>(?:Stadt|Gemeinde|Landkreis|Land|Universität|Hochschule|"
+    r"Stiftung|Verein|Eheleute|Ehepaar|Freistaat|Bundesrepublik|University|City|County|Town|College|Foundation|Trust)\s+(?:of\s+)?[A-ZÄÖÜ]\w+)"
+)
+_MOVED = re.compile(
+    r"\b(?:verschoben|verschiebt|verlegt|vorverlegt|vorgezogen|postponed|deferred|moved|brought\s+forward)\b",
+    re.IGNORECASE,
+)
+_OTHER_LAW = re.compile(
+    r"\b(?P<name>\w+isch(?:es|em|en))\s+Rechts?\b|\b(?P<adjective>[A-Z][a-z]+(?:ish|ch|an|ese|ss))\s+law\s+(?:applies|shall\s+apply|governs)\b"
+)
+_NO_LAND = re.compile(
+    r"europäisch|dispositiv|ausländisch|inländisch|materiell|zivil|kanonisch|applicable|such|this|the|no|any|mandatory",
+    re.IGNORECASE,
+)
+ACTS_CHARS, HEAD_BEFORE, HEAD_BEHIND = 60, 300, 200
+
+
 _MAKES = re.compile(r"\b(?:schließen|schliessen|vereinbaren|treffen)\b")
 
 
@@ -193,6 +218,8 @@ def _is_rival(prose: Prose, dated: FoundDate, day: EffectiveDate) -> bool:
     last = max(last, prose.sentence(dated.end)[1])  # a date may have a dot
     before = prose.text[max(first, dated.start - DATE_BEFORE) : dated.start]
     around = prose.text[max(first, dated.start - DATE_BEFORE) : min(last, dated.end + DATE_BEHIND)]
+    if _MOVED.search(around):
+        return True
     return bool(_CONTRACT.search(around) and _BEGINS.search(around)) or bool(
         _STARTS.search(before) and _CONTRACT.search(before)
     )
@@ -218,8 +245,18 @@ def doubt_of_law(prose: Prose, law: NamedLaw, others: Iterable[NamedLaw]) -> Dou
         adjective = next(
             (one for one in named if ADJECTIVE_LAWS[one[0].casefold()] != law.value), None
         )
+        if adjective is None:
+            adjective = next(
+                (one for one in _OTHER_LAW.finditer(text) if _is_foreign(one, law)), None
+            )
         return None if adjective is None else _not_accounted(adjective[0])
     return _not_accounted(text[rival.start : rival.end])
+
+
+def _is_foreign(one: re.Match[str], law: NamedLaw) -> bool:
+    """Whether an adjective before a law means another country."""
+    word = (one["name"] or one["adjective"]).casefold()
+    return ADJECTIVE_LAWS.get(word) != law.value and word not in NAMES and not _NO_LAND.match(word)
 
 
 def raised_parties(prose: Prose, parties: list[Party]) -> list[Party]:
@@ -259,8 +296,33 @@ def doubt_of_parties(prose: Prose, parties: list[Party]) -> Doubt | None:
     ]
     if unread:
         return _not_understood(unread)
+    if acting := next(_find_acting(prose, named), None):
+        return Doubt(UNREAD_CAP, f"it may act for another one: {acting}")
     rival = next(_find_unaccounted(prose, named), None)
-    return None if rival is None else _not_accounted(rival.value)
+    if rival is not None:
+        return _not_accounted(rival.value)
+    unsigned = _find_unsigned(prose, named)
+    return None if unsigned is None else _not_accounted(unsigned)
+
+
+def _find_acting(prose: Prose, named: list[PartyName]) -> Iterator[str]:
+    """The words before names that make them those of someone who acts for a party."""
+    for name in named:
+        if found := _ACTS_FOR.search(prose.text, max(0, name.start - ACTS_CHARS), name.start):
+            yield " ".join(found[0].split())
+
+
+def _find_unsigned(prose: Prose, named: list[PartyName]) -> str | None:
+    """One without a legal form that the head names as parties are named, and that is none of them."""
+    if len(named) < PAIR:
+        return None
+    first = max(0, named[0].start - HEAD_BEFORE)
+    last = min(named[-1].end + HEAD_BEHIND, prose.sentence(named[-1].end)[1])
+    for found in _BODY.finditer(prose.text, first, last):
+        start, end = found.span("name")
+        if not any(one.start < end and start < one.end for one in named):
+            return found["name"]
+    return None
 
 
 def _description(prose: Prose, name: PartyName, named: list[PartyName]) -> str:
