@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from stateward.pipelines.labs.pdf.cells import split_value
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.words import column_of, flag_of_words
@@ -163,3 +165,44 @@ def test_a_phrase_is_a_flag_only_if_it_says_one_side_and_nothing_else() -> None:
     )
 
     assert [flag_of_words(text) for text in texts] == ["H", "L", "", ""]
+
+
+PLACES = (50, 200, 290, 350, 430)
+SERUM = [
+    ("Sodium", "140", "mmol/L", "136-145"),
+    ("Potassium", "4.2", "mmol/L", "3.5-5.1"),
+    ("Chloride", "99", "mmol/L", "98-107"),
+    ("Calcium", "2.31", "mmol/L", "2.20-2.60"),
+    ("Urea", "5.0", "mmol/L", "2.5-7.8"),
+]
+FEET: list[Line] = [
+    ((50, "by Dr A. Hart, Consultant"), (200, "020 7946 0102")),
+    ((50, "Hart A., MD"), (200, "+44 20 7946 0102")),
+    ((50, "Example Laboratory"), (200, "(555) 010-2233")),
+    ((50, "Westbrook House"), (200, "12"), (350, "14-16 High Street")),
+    ((50, "Sheet"), (200, "1 of 2")),
+    ((50, "A. Hart MD"), (200, "2026-03-12")),
+    ((50, "Opening hours"), (200, "8-17")),
+]
+
+
+@pytest.mark.parametrize("foot", FEET, ids=lambda foot: foot[0][1])
+@pytest.mark.parametrize("is_headed", [True, False])
+def test_the_foot_of_a_page_is_no_result(tmp_path: Path, foot: Line, *, is_headed: bool) -> None:
+    heading = ("Test", "Result", "Units", "Reference Range") if is_headed else ()
+    lines = [tuple(zip(PLACES, row, strict=False)) for row in (heading, *SERUM)]
+
+    found = read_plain(tmp_path, *lines, foot)
+
+    assert [each["test"] for each in found] == [name for name, *_ in SERUM]
+
+
+def test_an_unknown_test_with_a_telephone_number_in_its_remark_is_kept(tmp_path: Path) -> None:
+    heading = ("Test", "Result", "Units", "Reference Range", "Comment")
+    row = ("Zorbin antigen", "12", "", "0-5", "phoned 020 7946 0102")
+    lines = [tuple(zip(PLACES, each, strict=False)) for each in (heading, *SERUM, row)]
+
+    found = read_plain(tmp_path, *lines)
+
+    assert found[-1]["test"] == "Zorbin antigen"
+    assert found[-1]["printed"]["value"] == "12"

@@ -7,9 +7,25 @@ import msgspec
 
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
+from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.words import LABELS, LINES, fold
 
 NEAR = 1.8  # of the height: a line that continues the one above is not farther below
+# A zero, a plus or brackets before many digits: `020 7946 0102`, `+44 20 7946 0102`, `(555) 010-2233`.
+_PHONE = re.compile(
+    r"(?<![\w.,])(?:\+[0-9]{1,3}[ .-]?(?:\(0\))?|0(?=[0-9])|\([0-9]{2,5}\) ?(?=[0-9]{3,4}[- ][0-9]))"
+    r"[0-9]+(?:[ /.-][0-9]{2,})*(?![\w.,]?[0-9])"
+)
+PHONE_DIGITS_MIN = 9
+_STREET = re.compile(
+    r"\b(?:street|road|avenue|boulevard|lane|p\.? ?o\.? box|postfach|rue de|avenida|rua|"
+    r"\w+stra(?:ß|ss)e|\w+straat)\b",
+    re.IGNORECASE,
+)
+_PAGE = re.compile(r"[0-9]{1,3} (?:of|von|de|sur|di|van|z|av|af) [0-9]{1,3}", re.IGNORECASE)
+_DAY = re.compile(
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4})(?:[ ,T]+[0-9]{1,2}[:.][0-9]{2}\S*)?"
+)
 _FOOTNOTE = re.compile(r"(?P<name>.*[^\W\d].*?)0[1-9]")
 
 
@@ -49,6 +65,26 @@ def is_administrative(name: str) -> bool:
     folded = f"{fold(name)} "
     label = fold(name.partition(":")[0])
     return label in LABELS or any(folded.startswith(f"{word} ") for word in LINES)
+
+
+def is_of_paper(row: Row) -> bool:
+    """Whether a row is a telephone number, a street, a date or the number of a page beside words that name no test."""
+    if is_name(row.name) or is_known_unit(row.texts.get("unit", "")):
+        return False
+    text = name_of(row)
+    phone = next((f[0] for f in _PHONE.finditer(text) if _digits(f[0]) >= PHONE_DIGITS_MIN), "")
+    if not row.values:
+        rest = text.replace(phone, "", 1)
+        return bool(phone) and _digits(rest) == 0
+    value = row.values[0][0].strip()
+    is_said = any(_STREET.search(each) for each in (row.name, value, row.texts.get("range", "")))
+    is_dated = not row.values[0][1] and _DAY.fullmatch(value) is not None
+    is_phone = _digits(value) > 2 and value in phone
+    return is_phone or is_said or is_dated or _PAGE.fullmatch(value) is not None
+
+
+def _digits(text: str) -> int:
+    return sum(map(str.isdigit, text))
 
 
 def strip_footnotes(rows: Sequence[Row]) -> None:

@@ -34,7 +34,14 @@ from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells
 from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
 from stateward.pipelines.labs.pdf.own_flags import learn_flags, legend_of
 from stateward.pipelines.labs.pdf.results import row_observations
-from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative, name_of, strip_footnotes
+from stateward.pipelines.labs.pdf.row import (
+    NEAR,
+    Row,
+    is_administrative,
+    is_of_paper,
+    name_of,
+    strip_footnotes,
+)
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value, vote_decimal
@@ -95,10 +102,13 @@ def observations_of(
         rows = [row for row in rows if not row.is_loose]  # a letterhead, and no report
     strip_footnotes(rows)
     rows += list(block_rows(pages, rows))
+    paper = [row for row in rows if is_of_paper(row)]
+    rows = [row for row in rows if not is_of_paper(row)]
     learn_flags(rows)
     mark_unread_cells(rows, pages)
     if any(not row.is_unread for row in rows):
-        rows += list(lost_rows(pages, rows))
+        lost = lost_rows(pages, [*rows, *paper])
+        rows += [row for row in lost if not is_of_paper(row)]
         rows.sort(key=lambda row: row.page)
     decimal = vote_decimal(
         text
