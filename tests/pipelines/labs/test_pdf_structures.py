@@ -206,3 +206,19 @@ def test_an_unknown_test_with_a_telephone_number_in_its_remark_is_kept(tmp_path:
 
     assert found[-1]["test"] == "Zorbin antigen"
     assert found[-1]["printed"]["value"] == "12"
+
+
+def test_a_dash_in_its_own_column_of_a_flow_sheet_is_no_flag_of_the_value_before_it(
+    tmp_path: Path,
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Date"), (200, "Sodium"), (280, "Potassium"), (360, "Chloride")),
+        ((200, "mmol/L"), (280, "mmol/L"), (360, "mmol/L")),
+        ((50, "01/02/2026"), (200, "140"), (280, "4.2"), (360, "99")),
+        ((50, "02/02/2026"), (200, "151"), (222, "H"), (280, "4.4"), (360, "--")),
+    )
+
+    told = {(each["test"], each["collected"]): dict(each["printed"]) for each in found}
+    assert told["Potassium", "2026-02-02"] == {"value": "4.4", "unit": "mmol/L"}
+    assert told["Sodium", "2026-02-02"] == {"value": "151", "unit": "mmol/L", "flag": "H"}

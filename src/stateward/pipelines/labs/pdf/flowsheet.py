@@ -149,8 +149,10 @@ def _cells_by_test(
         ]
         at = min(range(len(gaps)), key=lambda n: gaps[n])
         is_mark = is_flag(" ".join(word.text for word in cell))
-        if is_mark and placed:
-            at = max(placed)
+        if is_mark and placed and cell[0].x0 - placed[max(placed)][-1].x1 < gaps[at]:
+            at = max(
+                placed
+            )  # a sign closer to another column, such as `--`, is no flag of this one
         elif gaps[at] > reach:
             return None
         placed.setdefault(at, []).extend(cell)
