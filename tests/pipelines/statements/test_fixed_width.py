@@ -247,3 +247,54 @@ def test_a_batch_of_collections_is_no_statement(tmp_path: Path) -> None:
 
     assert len(read.amounts) == 3
     assert not read.flags
+
+
+def overwritten(text: str, at: int, first: int, new: str) -> str:
+    """A file with other letters in one record, from a column on."""
+    lines = text.splitlines()
+    line = lines[at]
+    lines[at] = line[: first - 1] + new + line[first - 1 + len(new) :]
+    return "\r\n".join(lines) + "\r\n"
+
+
+# The record of the closing balance from the end, the columns of its sign and of its digits.
+CLOSINGS = {"coda": (-2, 42, 50), "norma43": (-2, 59, 66), "cnab240": (-2, 169, 160)}
+
+
+@every_format
+@pytest.mark.parametrize("part", ["sign", "digits"])
+def test_a_balance_that_cannot_be_read_is_reported(tmp_path: Path, name: str, part: str) -> None:
+    at, sign, digits = CLOSINGS[name]
+    wrong = overwritten(WRITERS[name](MOVEMENTS), at, sign if part == "sign" else digits, "X")
+
+    assert "BALANCE_UNREADABLE" in read_bytes(tmp_path, wrong).flags
+
+
+@pytest.mark.parametrize("name", ["coda", "norma43"])
+def test_the_texts_of_a_movement_that_cannot_be_read_are_not_those_of_another(
+    tmp_path: Path, name: str
+) -> None:
+    wrong = WRITERS[name](MOVEMENTS).replace("0000100000", "00001O0000", 1)
+
+    first = read_bytes(tmp_path, wrong).canonicals[0]
+    whole = read_bytes(tmp_path, WRITERS[name](MOVEMENTS)).canonicals[0]
+
+    assert first["description"] == whole["description"]
+
+
+@pytest.mark.parametrize(("column", "told"), [(3, "999915001234567892"), (74, "840")])
+def test_a_closing_balance_of_another_account_or_currency_is_reported(
+    tmp_path: Path, column: int, told: str
+) -> None:
+    wrong = overwritten(norma43(MOVEMENTS), -2, column, told)
+
+    assert "CONTROL_DIFFERS" in read_bytes(tmp_path, wrong).flags
+
+
+def test_movements_of_a_batch_without_its_header_are_reported(tmp_path: Path) -> None:
+    lines = cnab240(MOVEMENTS).splitlines()
+    end = lines[-1].replace(f"{len(lines):06d}", f"{len(lines) + 4:06d}")
+
+    read = read_bytes(tmp_path, "\r\n".join([*lines[:-1], *lines[2:-1], end]))
+
+    assert "ROW_UNREADABLE" in read.flags

@@ -7,6 +7,7 @@ services, such as collections, are no statements.
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.fixed_fields import (
+    BalanceField,
     FixedLine,
     OpenSection,
     add_problem,
@@ -29,6 +30,7 @@ MARKS = frozenset({"C", "D"})
 FREE = frozenset(
     {"", "DPV"}
 )  # money that the holder can use; the other kinds are blocked or invested
+BALANCE = BalanceField(169, 151, 168, DECIMALS, {"C": "", "D": "-"})
 TERMS = ReadingTerms(
     date_order="dmy",
     decimal=".",
@@ -63,6 +65,7 @@ class _CnabFile:
         self._open: OpenSection | None = None
         self._last: FixedLine | None = None
         self._records = 0
+        self._is_other = False  # a batch that is no statement
         self.sections: list[StatementSection] = []
 
     def add(self, line: FixedLine) -> None:
@@ -74,8 +77,9 @@ class _CnabFile:
         match line.text[7]:
             case "1":
                 self._end()
-                if line.at(9, 9) == STATEMENT:
-                    self._open = _open_account(line)
+                self._is_other = line.at(9, 9) != STATEMENT
+                if not self._is_other:
+                    self._open = _open_account(self._reading, line)
                 else:
                     said = f"line {line.number} begins a batch that is no statement"
                     self._reading.decisions.append(said)
@@ -85,6 +89,9 @@ class _CnabFile:
                 if account is not None:
                     self._close(account, line)
                 self._end()
+                self._is_other = False
+            case "3" if line.at(14, 14) == STATEMENT and not self._is_other:
+                add_problem(self._reading, "ROW_UNREADABLE", "a movement of no account", line)
             case "0" | "3":
                 pass
             case "9":
@@ -100,10 +107,11 @@ class _CnabFile:
         amount, mark = decimal_text(line.at(151, 168), DECIMALS), line.at(169, 169)
         if not amount or mark not in MARKS:
             add_problem(self._reading, "ROW_UNREADABLE", "a movement without an amount", line)
+            account.lose()
             return
         kind = line.at(109, 111)
         more = {"category": line.at(170, 172), "code": line.at(173, 176), "kind": kind}
-        account.rows.append(
+        account.begin(
             StatementRow(
                 place=RowPlace(line=line.number),
                 date=_day(line.at(143, 150)) or _day(line.at(135, 142)),
@@ -120,7 +128,7 @@ class _CnabFile:
             add_problem(self._reading, "STATUS_UNKNOWN", message, line)
 
     def _close(self, account: OpenSection, line: FixedLine) -> None:
-        account.facts["closing"] = _balance_text(line.at(169, 169), line.at(151, 168))
+        account.facts["closing"] = BALANCE.read(self._reading, line)
         account.facts["closing_date"] = _day(line.at(143, 150))
         totals = {
             "debits": decimal_text(line.at(177, 194), DECIMALS),
@@ -156,14 +164,14 @@ class _CnabFile:
         return self.sections
 
 
-def _open_account(line: FixedLine) -> OpenSection:
+def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
     return OpenSection(
         line,
         account=f"{line.at(59, 70)}{line.at(71, 71)}",
         account_name=line.at(73, 102),
         bank=line.at(1, 3),
         currency=line.at(171, 173),
-        opening=_balance_text(line.at(169, 169), line.at(151, 168)),
+        opening=BALANCE.read(reading, line),
         opening_date=_day(line.at(143, 150)),
     )
 
@@ -171,8 +179,3 @@ def _open_account(line: FixedLine) -> OpenSection:
 def _day(text: str) -> str:
     """A date with its signs; "" if the field is empty or zero."""
     return f"{text[:2]}/{text[2:4]}/{text[4:]}" if len(text) == 8 and text.strip("0") else ""
-
-
-def _balance_text(mark: str, digits: str) -> str:
-    value = decimal_text(digits, DECIMALS)
-    return f"-{value}" if value and mark == "D" else value

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.fixed_fields import (
+    BalanceField,
     FixedLine,
     OpenSection,
     add_problem,
@@ -31,6 +32,9 @@ WHOLE = "0000"  # the detail number of a movement
 NO_DATE = "000000"
 BELGIAN, BELGIAN_IBAN = "0", "2"
 STRUCTURED = "1"
+SIGNS = {"0": "", DEBIT: "-"}
+OPENING = BalanceField(43, 44, 58, DECIMALS, SIGNS)
+CLOSING = BalanceField(42, 43, 57, DECIMALS, SIGNS)
 TERMS = ReadingTerms(
     date_order="dmy",
     decimal=".",
@@ -79,13 +83,13 @@ class _CodaFile:
                 self._records, self._moved = 0, {"1": Decimal(0), "0": Decimal(0)}
             case "1":
                 self._end()
-                self._open = _open_account(line)
+                self._open = _open_account(self._reading, line)
             case "2" | "3" if self._open is not None:
                 self._movement(self._open, line)
             case "4":
                 self._reading.decisions.append(f"line {line.number} is a message of the bank")
             case "8" if self._open is not None:
-                self._open.facts["closing"] = _balance_text(line.at(42, 42), line.at(43, 57))
+                self._open.facts["closing"] = CLOSING.read(self._reading, line)
                 self._open.facts["closing_date"] = line.at(58, 63)
                 self._open.is_ended = True
             case "9":
@@ -119,10 +123,11 @@ class _CodaFile:
         sign, amount = line.at(32, 32), decimal_text(line.at(33, 47), DECIMALS)
         if not amount or sign not in ("0", "1"):
             add_problem(self._reading, "ROW_UNREADABLE", "a movement without an amount", line)
+            account.lose()
             return
         self._moved[sign] += Decimal(amount)
         value_date = line.at(48, 53)
-        account.rows.append(
+        account.begin(
             StatementRow(
                 place=RowPlace(line=line.number),
                 date=line.at(116, 121),
@@ -170,7 +175,7 @@ class _CodaFile:
         return self.sections
 
 
-def _open_account(line: FixedLine) -> OpenSection:
+def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
     structure = line.at(2, 2)
     places = {BELGIAN: ((6, 17), (19, 21)), BELGIAN_IBAN: ((6, 21), (40, 42))}
     number, currency = places.get(structure, ((6, 39), (40, 42)))
@@ -179,11 +184,6 @@ def _open_account(line: FixedLine) -> OpenSection:
         account=line.at(*number),
         currency=line.at(*currency),
         account_name=line.at(65, 90),
-        opening=_balance_text(line.at(43, 43), line.at(44, 58)),
+        opening=OPENING.read(reading, line),
         opening_date=line.at(59, 64),
     )
-
-
-def _balance_text(sign: str, digits: str) -> str:
-    value = decimal_text(digits, DECIMALS)
-    return f"-{value}" if value and sign == DEBIT else value

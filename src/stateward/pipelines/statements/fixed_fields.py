@@ -4,7 +4,7 @@ A reader of such a format knows its columns; nothing is guessed here. A field th
 reported with its line, and a file that ends without its trailer is said to be cut off.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -45,6 +45,29 @@ def decimal_text(digits: str, decimals: int) -> str:
     return f"{Decimal(digits).scaleb(-decimals):f}"
 
 
+class BalanceField(NamedTuple):
+    """A balance: where its sign and its digits stand, and what the signs mean."""
+
+    sign: int
+    first: int
+    last: int
+    decimals: int
+    signs: Mapping[str, str]
+
+    def read(self, reading: StatementReading, line: FixedLine) -> str:
+        """The balance of a record; one that cannot be read is reported, one that is left empty is none."""
+        mark, digits = line.at(self.sign, self.sign), line.at(self.first, self.last)
+        value = decimal_text(digits, self.decimals)
+        is_nothing = bool(value) and not Decimal(value)
+        if not digits or is_nothing:
+            return value
+        if not value or mark not in self.signs:
+            message = f"the balance {mark}{digits} has no amount, or no known sign"
+            add_problem(reading, "BALANCE_UNREADABLE", message, line)
+            return ""
+        return f"{self.signs[mark]}{value}"
+
+
 class OpenSection:
     """One account while its records come."""
 
@@ -55,17 +78,27 @@ class OpenSection:
         self.rows: list[StatementRow] = []
         self.records = 0
         self.is_ended = False
+        self._is_lost = False
+
+    def begin(self, row: StatementRow) -> None:
+        """Take a movement; the records that follow continue it."""
+        self.rows.append(row)
+        self._is_lost = False
+
+    def lose(self) -> None:
+        """A movement could not be read: the records that follow continue no other."""
+        self._is_lost = True
 
     def add_text(self, text: str, sign: str = "\n") -> None:
         """Continue the description of the last row."""
-        if text and self.rows:
+        if text and self.rows and not self._is_lost:
             row = self.rows[-1]
             said = f"{row.description}{sign}{text}" if row.description else text
             self.rows[-1] = replace_texts(row, description=said)
 
     def set(self, **fields: str) -> None:
         """Set fields of the last row that are still empty."""
-        if self.rows:
+        if self.rows and not self._is_lost:
             row = self.rows[-1]
             given = {name: text for name, text in fields.items() if text and not getattr(row, name)}
             self.rows[-1] = replace_texts(row, **given)

@@ -6,6 +6,7 @@ tells the same amount in another currency, `33` has counts, sums and the closing
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.fixed_fields import (
+    BalanceField,
     FixedLine,
     OpenSection,
     add_problem,
@@ -23,13 +24,15 @@ from stateward.pipelines.statements.source import Source
 
 WIDTH = 80
 DECIMALS = 2
-DEBIT = "1"
 MARKS = {"1": "D", "2": "C"}
 # ISO 4217 by number, for the currencies that accounts at Spanish banks have.
 CURRENCIES = {
     "978": "EUR", "840": "USD", "826": "GBP", "756": "CHF", "392": "JPY", "752": "SEK", "578": "NOK", "208": "DKK",
     "985": "PLN", "484": "MXN", "124": "CAD", "036": "AUD", "724": "ESP", "504": "MAD", "986": "BRL", "156": "CNY",
 }  # fmt: skip
+SIGNS = {"1": "-", "2": ""}
+OPENING = BalanceField(33, 34, 47, DECIMALS, SIGNS)
+CLOSING = BalanceField(59, 60, 73, DECIMALS, SIGNS)
 TERMS = ReadingTerms(
     date_order="ymd",
     decimal=".",
@@ -72,7 +75,7 @@ class _Norma43File:
         match kind:
             case "11":
                 self._end()
-                self._open = _open_account(line)
+                self._open = _open_account(self._reading, line)
             case "22" if account is not None:
                 self._movement(account, line)
             case "23" if account is not None:
@@ -81,9 +84,10 @@ class _Norma43File:
             case "24":
                 self._equivalents += 1
             case "33" if account is not None:
-                account.facts["closing"] = _balance_text(line.at(59, 59), line.at(60, 73))
+                account.facts["closing"] = CLOSING.read(self._reading, line)
                 account.totals = _totals(line)
                 account.is_ended = True
+                self._compare_account(account, line)
             case "88":
                 self._end()
                 self._compare(line)
@@ -95,9 +99,10 @@ class _Norma43File:
         if not amount or not mark:
             message = "a movement without an amount, or without debe and haber"
             add_problem(self._reading, "ROW_UNREADABLE", message, line)
+            account.lose()
             return
         reference = next((t for t in (line.at(53, 64), line.at(65, 80)) if t.strip("0")), "")
-        account.rows.append(
+        account.begin(
             StatementRow(
                 place=RowPlace(line=line.number),
                 date=line.at(11, 16),
@@ -108,6 +113,17 @@ class _Norma43File:
                 more={"concept": line.at(23, 24), "document": line.at(43, 52)},
             )
         )
+
+    def _compare_account(self, account: OpenSection, line: FixedLine) -> None:
+        """Compare the account and the currency of a closing balance with those of its opening."""
+        begun = account.line
+        for name, told, own in (
+            ("account", line.at(3, 20), begun.at(3, 20)),
+            ("currency", line.at(74, 76), begun.at(48, 50)),
+        ):
+            if told and told != own:
+                message = f"the closing balance is of the {name} {told}, the movements of {own}"
+                add_problem(self._reading, "CONTROL_DIFFERS", message, line)
 
     def _compare(self, line: FixedLine) -> None:
         """Compare the trailer with the records; some banks do not count those of another currency."""
@@ -133,13 +149,13 @@ class _Norma43File:
         return self.sections
 
 
-def _open_account(line: FixedLine) -> OpenSection:
+def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
     return OpenSection(
         line,
         account=line.at(3, 20),
         account_name=line.at(52, 77),
         currency=CURRENCIES.get(line.at(48, 50), ""),
-        opening=_balance_text(line.at(33, 33), line.at(34, 47)),
+        opening=OPENING.read(reading, line),
         period_from=line.at(21, 26),
         period_to=line.at(27, 32),
     )
@@ -153,8 +169,3 @@ def _totals(line: FixedLine) -> dict[str, str]:
         "credits": decimal_text(line.at(45, 58), DECIMALS),
     }
     return {name: text for name, text in found.items() if text}
-
-
-def _balance_text(sign: str, digits: str) -> str:
-    value = decimal_text(digits, DECIMALS)
-    return f"-{value}" if value and sign == DEBIT else value
