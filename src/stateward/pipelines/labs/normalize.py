@@ -80,6 +80,8 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
     units = candidates(printed_unit)
     match = _match(seen, units, value)
     problems = [*seen.problems, *_value_problems(seen, value, within)]
+    if value.kind == "text" and _hides_number(value.text, within, match):
+        problems.append(VALUE_UNREAD)
     problems += _code_problems(match, seen)
     told = _in_canonical_unit(value, within, printed_unit, units, match)
     problems += told.problems
@@ -123,6 +125,16 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
         problems=tuple(dict.fromkeys(problems)),
         where=seen.where,
     )  # fmt: skip
+
+
+def _hides_number(text: str, within: PrintedRange, match: Match) -> bool:
+    """Whether a value told as text begins with a number although its test is measured: `2.4 (critical)`."""
+    is_measured = within.kind == "interval" or (
+        match.analyte is not None and bool(match.analyte.unit)
+    )
+    return (
+        is_measured and re.match(r"[<>≤≥]?\s?[0-9]+(?:[.,][0-9]+)?(?![\w.,:/-])", text) is not None
+    )
 
 
 def bare_name(name: str) -> str:

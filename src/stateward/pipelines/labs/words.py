@@ -57,13 +57,21 @@ _FLAG_PARTS: dict[str, str] = _fold_words(_WORDS["flag_parts"])
 PHRASE_WORDS_MAX = 8
 
 
+# Letters and words in brackets that are nothing but flags; `(ALT)` and `(B)` are names too.
+_BRACKETED = re.compile(
+    r"\((hh?|ll?|aa?|high|low|abnormal|critical|critical high|critical low)\)"
+    r"|\[(hh?|ll?|aa?|high|low|abnormal|critical|critical high|critical low)\]"
+)
+
+
 @lru_cache(maxsize=4096)
 def flag_of_words(text: str) -> str:
     """What a flag means: a known one, or a phrase of words that say one side and nothing else; "" if it is none.
 
     `Below the lower reference limit` is low: it says `below`, and `lower` only tells which limit.
     """
-    if known := FLAGS.get(text.strip().casefold(), ""):
+    bare = text.strip().casefold()
+    if known := FLAGS.get(bare, "") or FLAGS.get(_BRACKETED.sub(r"\1\2", bare), ""):
         return known
     words = fold(text).split()
     if not 1 < len(words) <= PHRASE_WORDS_MAX:

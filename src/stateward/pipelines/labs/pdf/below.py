@@ -8,8 +8,23 @@ from stateward.pipelines.labs.pdf.row import NEAR, Row, name_of
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import candidates, convert, is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import column_of
+from stateward.pipelines.labs.words import column_of, fold
 
+# Words before the value of the row above in another unit.
+THAT_IS = frozenset(
+    {
+        "soit",
+        "ou",
+        "or",
+        "ie",
+        "i e",
+        "entspricht",
+        "equivalent to",
+        "o sea",
+        "ovvero",
+        "pari a",
+    }
+)
 SAME_WITHIN = Decimal("0.03")  # two units of one result, each rounded as printed
 
 
@@ -19,7 +34,7 @@ def take_range(last: Row, row: Row) -> bool:
         return False
     if last.texts.get("range") or last.texts.get("low") or last.texts.get("high"):
         return False
-    label, colon, text = name_of(row).partition(":")
+    label, colon, text = _without_brackets(name_of(row)).partition(":")
     is_labelled = bool(colon) and column_of(label.strip(" .")) == "range"
     if is_labelled and not text.strip():
         last.awaits_range = True
@@ -42,6 +57,12 @@ def take_range(last: Row, row: Row) -> bool:
     return True
 
 
+def _without_brackets(text: str) -> str:
+    """`(Ref: 130-180)` without its brackets; a range alone keeps them."""
+    is_inside = text[:1] in ("(", "[") and text[-1:] in (")", "]") and ":" in text
+    return text[1:-1] if is_inside else text
+
+
 def take_flag(last: Row, row: Row) -> bool:
     """Take a line below a row that says on which side of its range it is: `Above high reference limit`."""
     text = name_of(row)
@@ -51,6 +72,22 @@ def take_flag(last: Row, row: Row) -> bool:
     last.texts["mark"] = f"{last.flag} {last.texts.get('mark', '')}".strip()
     last.flag = text  # it says more than a sign before the name
     last.words += row.words
+    return True
+
+
+def take_other_unit(last: Row, row: Row) -> bool:
+    """Take a line below a row that gives its value once more: `soit   4,38 mmol/L`. It is no test of its own.
+
+    A value that is not the one above in another unit marks the row, because one of the two is wrong.
+    """
+    is_near = row.page == last.page and 0 < row.base - last.base <= NEAR * last.height
+    if not is_near or fold(row.name) not in THAT_IS or not row.values or not last.values:
+        return False
+    is_known = by_name(last.name).analyte is not None
+    last.has_unread = last.has_unread or (is_known and not is_same_result(last, row))
+    last.comment = f"{last.comment} {name_of(row)}".strip()
+    last.words += row.words
+    last.base = row.base
     return True
 
 

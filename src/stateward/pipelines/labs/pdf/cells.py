@@ -48,7 +48,7 @@ _LEADING = frozenset(
     }
 )
 _GLUED = re.compile(
-    r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|\([HLA]\))"
+    r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|[(\[](?:[HLA]{1,2})[)\]])"
 )
 _GLUED_BEFORE = re.compile(r"(?:[*!↑↓▲▼]|[HL]{1,2})(?=[<>≤≥]?[0-9.,])")
 SIGN_APART = re.compile(r"[+\-−–]{1,2} [0-9]")
@@ -107,8 +107,20 @@ def split_value(text: str) -> Parts:
     if read_value(text).kind in NUMERIC and not _is_flagged_number(text):
         return Parts(text)
     words = text.split()
+    if len(words) > 2 and words[0] in ("+", "-") and _starts_number(words[1]):
+        rest = split_value(" ".join(words[1:]))
+        if rest.unit and rest.range and not rest.flag:  # `+ 0,71 Giga/L 0,02 à 0,50`
+            rest.flag = words[0]
+            return rest
     told = parts_in_any_order(words) if len(words) > 2 and _starts_number(words[0]) else None
-    if told is not None and told.range[:1].isdigit():  # `55 + 10-50 U/l`: cells that touch
+    is_touching = (
+        told is not None
+        and (
+            told.range[:1].isdigit()  # `55 + 10-50 U/l`: cells that touch
+            or (bool(told.unit) and told.range[:1].isalpha())  # `6,0 mg/L inf. à 5,0`
+        )
+    )
+    if told is not None and is_touching:
         return told
     flags: list[str] = []
     if len(words) > 1 and words[0].casefold() in _LEADING and _starts_number(words[1]):

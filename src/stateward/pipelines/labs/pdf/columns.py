@@ -12,7 +12,7 @@ import msgspec
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.pdf.cells import NUMERIC, cells, is_flag, split_value, without_leaders
-from stateward.pipelines.labs.pdf.headings import DATE, UNKNOWN, Heading
+from stateward.pipelines.labs.pdf.headings import COUNTER, DATE, UNKNOWN, Heading
 from stateward.pipelines.labs.pdf.row import is_administrative
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
@@ -141,6 +141,9 @@ def _roles(columns: Sequence[Sequence[str]]) -> list[str]:
     ]
     roles = [UNKNOWN] * len(columns)
     roles[at_test] = "test"
+    for at, column in enumerate(columns):
+        if at != at_test and _is_counter(column):
+            roles[at] = COUNTER
     for role in tests:
         rest = [at for at, told in enumerate(roles) if told == UNKNOWN]
         fitting = [at for at in rest if shares[at][role] >= SHARE_MIN]
@@ -154,6 +157,14 @@ def _roles(columns: Sequence[Sequence[str]]) -> list[str]:
             best = max(fitting, key=lambda at: (round(shares[at][role], 1), len(columns[at]), -at))
             roles[fitting[0] if role == "value" else best] = role
     return roles
+
+
+def _is_counter(column: Sequence[str]) -> bool:
+    """Whether a column numbers the rows: 1, 2, 3 and so on."""
+    numbers = [text.rstrip(".)") for text in column]
+    if len(numbers) < LINES_MIN or not all(map(str.isdecimal, numbers)):
+        return False
+    return all(int(second) - int(first) == 1 for first, second in pairwise(numbers))
 
 
 def _is_mostly(column: Sequence[str], test: Callable[[str], bool]) -> bool:

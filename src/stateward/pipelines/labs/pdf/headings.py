@@ -53,7 +53,9 @@ _EARLIER = re.compile(
 )
 _SIDES = {"low": "below", "normal": "in_range", "high": "above"}
 _VALUES = frozenset({"value", "in_range", "out_of_range", "date", *_SIDES.values()})
+_COUNTERS = frozenset({"no", "nr", "n", "lp", "l p", "s no", "sl no", "sr no", "pos", "#"})
 UNKNOWN = "other"  # the role of a column whose heading is not known
+COUNTER = "counter"  # the role of a column that numbers the rows
 UNIT_ALONE = "unit alone"
 UNIT_INSIDE = "unit inside"  # in brackets, right behind another heading
 
@@ -79,7 +81,7 @@ def headings_of(line: PdfLine) -> list[Heading]:
     if len({each.role for each, _ in parted}) > len({each.role for each, _ in found}):
         found, line = parted, _part_glued(line)
     explained = sum(count for _, count in found)
-    headings = _as_sides(_with_units([heading for heading, _ in found], line))
+    headings = _as_sides(_with_units(_joined_names([each for each, _ in found]), line))
     is_title = len(cells(line.words)) == 1 and len(found) < TITLED_MIN  # `Your Test Results`
     if explained < SHARE_MIN * len(line.words) or not is_table(headings) or is_title:
         return []
@@ -92,6 +94,18 @@ def headings_of(line: PdfLine) -> list[Heading]:
             for each in headings
         ]
     return headings
+
+
+def _joined_names(headings: Sequence[Heading]) -> list[Heading]:
+    """Headings with words that each name the tests as one: `Test item` is no table of names beside another."""
+    found: list[Heading] = []
+    for each in headings:
+        last = found[-1] if found else None
+        if last is not None and last.role == each.role == "test" and each.x0 - last.x1 < NEARBY:
+            found[-1] = Heading("test", last.x0, each.x1, f"{last.text} {each.text}")
+        else:
+            found.append(each)
+    return found
 
 
 def _part_glued(line: PdfLine) -> PdfLine:
@@ -148,12 +162,15 @@ def _as_sides(headings: list[Heading]) -> list[Heading]:
 
 def _unknown_headings(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:
     """Cells of a line of headings that are not known: what stands below them must not become part of other columns."""
-    spans = [(cell[0].x0, cell[-1].x1, cell) for cell in cells(line.words)]
+    spans = [
+        (cell[0].x0, cell[-1].x1, " ".join(word.text for word in cell))
+        for cell in cells(line.words)
+    ]
     return [
-        Heading(UNKNOWN, x0, x1, " ".join(word.text for word in cell))
-        for x0, x1, cell in spans
+        Heading(COUNTER if text == "#" or fold(text) in _COUNTERS else UNKNOWN, x0, x1, text)
+        for x0, x1, text in spans
         if not any(each.x0 < x1 and each.x1 > x0 for each in headings)
-        and any(map(str.isalnum, cell[0].text))
+        and (text == "#" or any(map(str.isalnum, text.split()[0])))
     ]
 
 
@@ -357,7 +374,8 @@ def _label(line: PdfLine) -> list[PdfWord]:
         size = len(label.split())
         for at in range(len(line.words) - size + 1):
             words = line.words[at : at + size]
-            if fold(" ".join(word.text for word in words)) == label:
+            is_label = fold(" ".join(word.text for word in words)) == label
+            if is_label and len(cells(words)) == 1:  # `John SAMPLE   Date of birth` is none
                 return words
     return []
 

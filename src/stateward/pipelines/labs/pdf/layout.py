@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.pdf.cells import cells, is_flag
-from stateward.pipelines.labs.pdf.headings import UNKNOWN, Heading
+from stateward.pipelines.labs.pdf.headings import COUNTER, UNKNOWN, Heading
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
@@ -66,7 +66,8 @@ def layouts_of(headings: Sequence[Heading], body: Sequence[PdfLine]) -> list[Lay
             heading.role == "test" and any(each.role == "test" for each in groups[-1])
         )
         if is_first:
-            groups.append([])
+            is_numbered = bool(groups) and groups[-1][-1].role == COUNTER and len(groups[-1]) > 1
+            groups.append([groups[-1].pop()] if is_numbered else [])
         groups[-1].append(heading)
     edges = [-1e6, *(group[0].x0 - 3 for group in groups[1:]), 1e6]
     return [

@@ -7,7 +7,12 @@ from itertools import zip_longest
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import by_antibiotic, is_name, named_in_words
-from stateward.pipelines.labs.pdf.below import is_same_result, take_flag, take_range
+from stateward.pipelines.labs.pdf.below import (
+    is_same_result,
+    take_flag,
+    take_other_unit,
+    take_range,
+)
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     cells,
@@ -47,6 +52,8 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
             last = susceptible[-1]
             yield from susceptible
         elif row := _told_in_words(line) or _loose(line):
+            if last is not None and take_other_unit(last, row):
+                continue
             units, last = (), row
             if found := _ORGANISM.match(row.name):
                 organisms[found[1]] = row.name
@@ -110,6 +117,7 @@ def _is_card(line: PdfLine, below: PdfLine) -> bool:
 def _named_number(line: PdfLine) -> Row | None:
     """A known name and a number, which nothing confirms yet."""
     texts = [" ".join(word.text for word in cell) for cell in cells(line.words)]
+    sign, texts[0] = _sign_before(texts[0])
     if len(texts) < 2 or not is_name(texts[0]) or read_value(texts[-1]).kind not in NUMERIC:
         return None
     marks = texts[1:-1]
@@ -117,7 +125,7 @@ def _named_number(line: PdfLine) -> Row | None:
         return None
     row = _bare_row(line)
     row.name, row.values, row.is_loose = texts[0], [(texts[-1], "")], True
-    row.flag = next(iter(marks), "")
+    row.flag = sign or next(iter(marks), "")
     return row
 
 
@@ -143,6 +151,13 @@ def _loose(line: PdfLine) -> Row | None:
     return found
 
 
+def _sign_before(name: str) -> tuple[str, str]:
+    """The sign before a known name, and the name: `* White Cell Count`."""
+    sign, _, rest = name.partition(" ")
+    is_sign = is_flag(sign) and not any(map(str.isalnum, sign)) and is_name(rest)
+    return (sign, rest) if is_sign else ("", name)
+
+
 def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -> Row | None:
     """A line without headings as a result: a known name, then a number with a known unit or a range."""
     parts = [" ".join(word.text for word in cell) for cell in cells(words)]
@@ -153,6 +168,8 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
         before = parts.pop(0)  # a sign in the margin
     if len(parts) < 2:
         return None
+    sign, parts[0] = _sign_before(parts[0])
+    before = before or sign
     head, mark = split_mark(parts[0])
     name = without_leaders(head)
     at = next(

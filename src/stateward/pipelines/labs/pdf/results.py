@@ -18,6 +18,7 @@ from stateward.pipelines.labs.pdf.cells import (
     drawn_limits,
     is_flag,
     is_graph,
+    is_result,
     split_unit_and_range,
     split_value,
 )
@@ -50,7 +51,8 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             (row.comment, row.texts.get("comment", ""), _previous(row.texts.get("previous", ""))),
         )
     )
-    cells_of = [(_split(text, range_), date) for text, date in row.values]
+    cells_of = [(parts, date) for text, date in row.values for parts in _each_result(text, range_)]
+    has_pair = len(cells_of) > len(row.values)
     # The unit of all columns of dates may stand right behind the last value.
     unit = unit or next((parts.unit for parts, _ in cells_of if parts.unit), "")
     if row.is_unread and not row.values:
@@ -68,7 +70,11 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             problems = (*problems, AMBIGUOUS_DATE)
         noted, status = (row.texts.get(role, "") for role in ("comment", "status"))
         flag = parts.flag or (marks if is_flag(marks) else "") or side or row.flag
-        flag = flag or next((each for each in (noted, status) if is_flag(each)), "")
+        flag = (
+            parts.flag
+            if has_pair and not parts.range
+            else flag or next((each for each in (noted, status) if is_flag(each)), "")
+        )
         more = "" if is_flag(marks) or is_graph(marks) else marks
         if more and not flag and len(more.split()) <= FLAG_WORDS_MAX:
             flag, more = more, ""
@@ -77,7 +83,7 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             test=row.name,
             value=parts.value,
             unit=parts.unit or unit,
-            range=range_ or parts.range,
+            range=parts.range if has_pair else range_ or parts.range,
             flag=flag,
             specimen=row.texts.get("specimen", ""),
             code=row.texts.get("code", ""),
@@ -100,6 +106,17 @@ def _unread_line(row: Row, collected: str) -> Observation:
         problems=(ROW_UNREAD,),
         where=_place(row),
     )
+
+
+def _each_result(text: str, range_: str) -> list[Parts]:
+    """A value cell, or two: `7,7 % soit - 0,55 Giga/L` is a share and a count, which the flag and the range are of."""
+    share, word, count = text.partition(" soit ")
+    first, second = split_value(share), split_value(count)
+    is_pair = bool(word) and first.unit == "%" and second.unit not in ("", "%")
+    if not is_pair or not all(is_result(each.value) for each in (first, second)):
+        return [_split(text, range_)]
+    second.range = second.range or range_
+    return [first, second]
 
 
 def _split(text: str, range_: str) -> Parts:

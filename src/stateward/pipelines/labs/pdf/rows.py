@@ -12,7 +12,12 @@ from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.model import Observation
-from stateward.pipelines.labs.pdf.below import is_same_result, take_flag, take_range
+from stateward.pipelines.labs.pdf.below import (
+    is_same_result,
+    take_flag,
+    take_other_unit,
+    take_range,
+)
 from stateward.pipelines.labs.pdf.blocks import block_rows, without_blocks
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
@@ -400,6 +405,8 @@ class _Table:
     def _take(self, row: Row) -> None:
         if self._rows and self._held is None and take_flag(self._rows[-1], row):
             self._rows[-1].base = row.base
+            return
+        if self._rows and self._held is None and take_other_unit(self._rows[-1], row):
             return
         if is_category(row.name) and not is_name(row.name):
             self._remark_below(row)
