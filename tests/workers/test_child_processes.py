@@ -2,11 +2,14 @@
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -153,3 +156,40 @@ def test_children_die_with_their_worker(tmp_path: Path) -> None:
 
 def printed_pid(child: Child) -> int:
     return int(wait_for_log(child, "pid ").split("pid ")[1].split('"')[0])
+
+
+class Releases:
+    """The part of a fork server that is told of the end of what it forked."""
+
+    def __init__(self) -> None:
+        self.pids: list[int] = []
+
+    def release(self, pid: int) -> None:
+        self.pids.append(pid)
+
+
+def test_two_threads_that_wait_for_one_process_close_its_descriptor_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    server = Releases()
+    forked = spawning.Forked(ended.pid, cast("spawning.ForkServer", server))
+    real, answers = select.select, list[bool]()
+
+    def meanwhile(
+        reading: list[int], writing: list[int], odd: list[int], seconds: float
+    ) -> tuple[list[int], list[int], list[int]]:
+        found = real(reading, writing, odd, seconds)
+        if not answers:  # another thread, before this one has closed what it has seen
+            answers.append(True)
+            with ThreadPoolExecutor() as pool:
+                answers[:] = [pool.submit(forked.wait, 0.0).result()]
+        return found
+
+    monkeypatch.setattr(select, "select", meanwhile)
+
+    assert forked.wait(60.0)
+    assert answers == [False]
+    assert forked.has_ended
+    assert server.pids == [ended.pid]
+    ended.wait()

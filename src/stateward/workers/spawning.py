@@ -47,6 +47,9 @@ class Forked:
         self.pid = pid
         self._server = server
         self._fd: int | None = os.pidfd_open(pid)
+        # Any thread reaps what any worker of the process has closed (`DYING`). A descriptor that two of them close may
+        # be another one's the second time.
+        self._lock = threading.Lock()
 
     @property
     def has_ended(self) -> bool:
@@ -54,13 +57,18 @@ class Forked:
         return self.wait(0.0)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end, not longer than this; whether it has ended."""
-        if self._fd is None:
-            return True
-        if not select.select([self._fd], [], [], seconds)[0]:
+        """Wait for its end, not longer than this; whether it has ended. False while another thread waits."""
+        if not self._lock.acquire(timeout=seconds):
             return False
-        os.close(self._fd)
-        self._fd = None
+        try:
+            if self._fd is None:
+                return True
+            if not select.select([self._fd], [], [], seconds)[0]:
+                return False
+            os.close(self._fd)
+            self._fd = None
+        finally:
+            self._lock.release()
         self._server.release(self.pid)
         return True
 
@@ -177,7 +185,10 @@ def reap_children() -> None:
         process, scratch = each
         if not process.has_ended:
             continue
-        DYING.remove(each)
+        try:
+            DYING.remove(each)
+        except ValueError:  # another thread was faster
+            continue
         for folder in (inside.inputs_of(scratch), scratch):
             if folder.exists():  # the supervisor was killed before it could remove it
                 with contextlib.suppress(OSError):
