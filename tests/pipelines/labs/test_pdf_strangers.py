@@ -4,6 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.documents.statements.paper import Paper
+from stateward.pipelines.labs.detection import _is_report
+from stateward.pipelines.labs.model import Observation, Place
+from stateward.pipelines.labs.normalize import normalize_one
+from tests.pipelines.labs.reading import results
 from tests.pipelines.labs.test_pdf import read_plain
 from tests.pipelines.two_stages import JsonRow as Row
 
@@ -146,3 +151,113 @@ def test_a_name_before_a_date_of_birth_is_no_label_of_the_sample(tmp_path: Path,
     )
 
     assert found["collected"] == "2025-03-13"
+
+
+@pytest.mark.parametrize("dates", [("2025/03/10", "2025/06/16"), ("2025.03.10", "2025.06.16")])
+def test_columns_of_dates_with_the_year_first_keep_their_own_dates(
+    tmp_path: Path, dates: tuple[str, str]
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((40, "Item"), (140, "Standard value"), (230, "Unit"), (290, dates[0]), (390, dates[1])),
+        ((40, "ALB"), (140, "4.1~5.1"), (230, "g/dL"), (286, "H"), (310, "5.6"), (410, "4.9")),
+        ((40, "CRP"), (140, "≤0.14"), (230, "mg/dL"), (310, "0.09"), (386, "H"), (410, "0.15")),
+    )
+
+    assert [(row[0], *row[1:4]) for row in told(found)] == [
+        ("ALB", "5.6", "g/dL", "H"),
+        ("ALB", "4.9", "g/dL", ""),
+        ("CRP", "0.09", "mg/dL", ""),
+        ("CRP", "0.15", "mg/dL", "H"),
+    ]
+    assert [each["collected"] for each in found] == ["2025-03-10", "2025-06-16"] * 2
+
+
+@pytest.mark.parametrize("heading", ["Test Flag", "Analyte Flag"])
+def test_a_heading_for_names_and_flags_is_that_of_the_names(tmp_path: Path, heading: str) -> None:
+    found = read_plain(
+        tmp_path,
+        (
+            (50, heading),
+            (230, "Results"),
+            (320, "Unit"),
+            (395, "Ref. Value"),
+            (500, "Perform Site*"),
+        ),
+        ((50, "Total Protein"), (230, "7.0"), (320, "g/dL"), (395, "6.3-7.9"), (510, "SDL1")),
+        ((50, "Albumin"), (195, "H"), (230, "5.2"), (320, "g/dL"), (395, "3.4-4.7"), (510, "SDL1")),
+    )
+
+    assert told(found) == [
+        ("Total Protein", "7.0", "g/dL", "", "6.3-7.9"),
+        ("Albumin", "5.2", "g/dL", "H", "3.4-4.7"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "code"),
+    [
+        ("T4 (Thyroxine), Free, S", "ng/dL", "3024-7"),
+        ("Thyroxine (T4), Free", "ng/dL", "3024-7"),
+        ("Limfocyty", "tys/µl", "731-0"),
+        ("Limfocyty", "%", "736-9"),
+    ],
+)
+def test_a_name_has_the_code_of_the_test_that_its_unit_and_its_other_words_say(
+    name: str, unit: str, code: str
+) -> None:
+    found = normalize_one(Observation(test=name, value="5.1", unit=unit, where=Place(page=1)))
+
+    assert (found.code, found.problems) == (code, ())
+
+
+@pytest.mark.parametrize("name", ["Leucócitos", "Leukozyten"])
+def test_a_share_of_blood_cells_is_not_coded_as_a_test_strip_of_urine(name: str) -> None:
+    found = normalize_one(Observation(test=name, value="100", unit="%", where=Place(page=1)))
+
+    assert found.code != "5799-2"
+    assert "CODE_UNSURE" in found.problems
+
+
+@pytest.mark.parametrize("rest", ["Substrate, S", "Enzyme, S"])
+def test_the_rest_of_a_name_close_below_it_is_no_section(tmp_path: Path, rest: str) -> None:
+    paper = Paper()
+    paper.page()
+    paper.text(50, 60, "Example Laboratory, a report of results for a test document, Mr. Example")
+    rows = [("Test", "Result", "Reference"), ("Antinuclear Ab, HEp-2", "1:160", "<1:80")]
+    rows += [("Sodium", "140", "135-145"), ("Potassium", "4.2", "3.5-5.1")]
+    for base, row in zip((120, 134, 159, 173), rows, strict=True):
+        for x, text in zip((50, 230, 320), row, strict=True):
+            paper.text(x, base, text)
+    paper.text(56, 145, rest)
+
+    found = results(tmp_path, paper.pdf())
+
+    assert found[0]["test"] == f"Antinuclear Ab, HEp-2 {rest}"
+
+
+REPORTS = {
+    "monospaced": "Sodium     149 H    141    mmol/L   (135-145)\nPotassium  4.5      6.2    mmol/L\n"
+    "Ferritin   162             ug/L     (20-250)",
+    "French": "Hémoglobine .....    13,8 g/dL    13,0 à 17,0\nHématocrite .....    36,9 %\n"
+    "Plaquettes ....   376 G/L   150 à 400\nFerritine .....   113 µg/L    30 à 400",
+    "Russian": "Гемоглобин\n15.1\nг/дл\nКреатинин\n111*\nмкмоль/л\nГлюкоза\n5.8\nммоль/л",  # noqa: RUF001 - as printed
+    "serology": "Normal range\nRheumatoid factor\n<10\nIU/mL\nComplement C3\n0.88\ng/L\nComplement C4\n0.09\ng/L",
+}
+
+
+@pytest.mark.parametrize("text", REPORTS.values(), ids=REPORTS)
+def test_a_report_is_recognised_in_other_print_and_languages(text: str) -> None:
+    assert _is_report(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Patients with anaemia had haemoglobin below 12 g/dL, creatinine of 1.1 mg/dL and glucose of 99 mg/dL.",
+        "Saldo    1.204,50\nMiete    -800,00\nApotheke    -12,90",
+    ],
+    ids=["a paper", "a statement"],
+)
+def test_running_text_and_statements_are_no_reports(text: str) -> None:
+    assert not _is_report(text)

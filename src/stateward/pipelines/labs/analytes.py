@@ -30,6 +30,7 @@ _PREFIX = re.compile(
     r"(?:f?[PS]-(?!amyl|100|anca)|(?:S|Se|Sr|Ser|P|B)\. ?|Sg-|B-(?!lym|zell|cell|natri|typ|hcg))(?=\w)",
     re.IGNORECASE,
 )
+_OF_SERUM = re.compile(r"(?<=\w), [SP]$")  # `T4 (Thyroxine), Free, S`
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _FILLERS = frozenset(
     (
@@ -122,9 +123,9 @@ def by_name(name: str, units: tuple[str, ...] = (), specimen: str = "") -> Match
         for each in fitting:
             if any(_takes(each, unit) for unit in units):
                 return Match(each, each.loinc, confidence)
-        if any(each.unit == "" for each in fitting):
-            first = next(each for each in fitting if each.unit == "")
-            return Match(first, first.loinc, SURE)
+        # A value without a unit of its own, and of the same specimen: a share of blood cells is no test strip.
+        if bare := [x for x in fitting if not x.unit and x.specimen == fitting[0].specimen]:
+            return Match(bare[0], bare[0].loinc, SURE)
         return Match(fitting[0], fitting[0].loinc, WRONG_UNIT)
     return Match(None, "", 0)
 
@@ -171,6 +172,7 @@ def _meanings(name: str) -> Iterator[tuple[tuple[Analyte, ...], int]]:
 
 def _spellings_of(name: str) -> Iterator[tuple[str, int]]:
     """A name with less and less of what may not matter, and how sure a match of each would be."""
+    name = _OF_SERUM.sub("", name)
     folded = fold(name)
     yield folded, EXACT
     yield re.sub(r"\b(\w) (?=\w\b)", r"\1", folded), WITHOUT_BRACKETS  # V.G.M. is VGM
@@ -186,6 +188,8 @@ def _spellings_of(name: str) -> Iterator[tuple[str, int]]:
         return  # Testosterone (free) is not testosterone, and CMV (IgG) not IgG
     bare = fold(_BRACKETS.sub(" ", name))
     yield bare, WITHOUT_BRACKETS
+    if not _QUALIFIERS.isdisjoint(bare.split()):
+        brackets = []  # `T4 (Thyroxine), Free` is no thyroxine
     yield from ((each, WITHOUT_FILLERS) for each in brackets if len(each) > 1)
     if "/" in name:
         return  # a ratio is not one of its parts

@@ -39,18 +39,21 @@ _ANYTHING = frozenset(
 # What speaks for a lab report: units in cells of their own (a paper has them in sentences), names of tests or ranges.
 CELLS_MIN, CELL_CHARS_MAX, TESTS_MIN = 3, 30, 3
 _UNITS = re.compile(
-    r"\b(?:[mµu]?mol/l|[mµunp]?g/(?:dl|ml|l)|[mµk]?U/(?:l|ml)|mm/h|fl|pg)\b|10[\^*]?\d+/(?:u|µ)?l|[GT]/l\b",
+    r"\b(?:[mµu]?mol/l|[mµunp]?g/(?:dl|ml|l)|[mµk]?I?U/(?:l|ml)|mm/h|fl|pg)\b|10[\^*]?\d+/(?:u|µ)?l|[GT]/l\b"
+    r"|\b(?:м?м?к?моль|м?к?г|м?Ед|тыс|млн)/(?:д|м|мк)?л\b",
     re.IGNORECASE,
 )
 _RANGES = re.compile(
     r"\b(?:reference|ref\.?|referenz|normal|norm|biological ref\w*)[-\s.]*(?:range|interval|bereich|values?|werte?)\w*"
     r"|valeurs? (?:de r[eé]f|usuelles|normales)|(?:valores|rango|intervalo) de ref|valori di rif|referentie|referens"
-    r"|zakres|normbereich|ref\.\s?-?\s?(?:range|int|bereich)",
+    r"|standard values?\b|референсн|zakres|normbereich|ref\.\s?-?\s?(?:range|int|bereich)",
     re.IGNORECASE,
 )
 _TESTS = re.compile(
-    r"h[ae]?[eä]mo(?:glo|gra)|leu[ck]o[cz]|erythro[cz]|\bplatelets\b|thrombo[cz]|[ck]reatinin|gl[iuy][ck]os|[ck]holester|"
-    r"triglycer|bilirubin|\bTSH\b|ferritin|\bCRP\b|potassium|\bkalium|sodium\b|natrium|h[aä]matokrit|hematocrit|glucemia",
+    r"h[ae]?[eéä]mo(?:glo|gra)|leu[ck]o[cz]|erythro[cz]|\bplatelets\b|thrombo[cz]|[ck]reatinin|gl[iuy][ck]os|[ck]holester|"
+    r"triglycer|bilirubin|\bTSH\b|ferritin|\bCRP\b|potassium|\bkalium|sodium\b|natrium|h[aä]matokrit|h[eé]matocrit|glucemia|"
+    r"plaquettes|\bHbA1c\b|\bA[SL]T ?\(|anti-?(?:body|bodies|nuclear)|rheumatoid factor|complement c[34]|\bIg[AEGM]\b|"
+    r"гемоглобин|гематокрит|лейкоцит|эритроцит|тромбоцит|креатинин|глюкоз|холестерин|билирубин|ферритин",
     re.IGNORECASE,
 )
 
@@ -83,7 +86,8 @@ def _confidence(found: str, content: Content) -> int:
 
 
 def _is_report(text: str) -> bool:
-    cells = [line for line in text.splitlines() if len(line) <= CELL_CHARS_MAX]
+    # In monospaced print a line is one text, and its cells stand some blanks apart.
+    cells = [cell for cell in re.split(r"\n| {2,}", text) if len(cell) <= CELL_CHARS_MAX]
     tests = {found[0].casefold() for found in _TESTS.finditer(text)}
     is_named = len(tests) >= TESTS_MIN or (tests and _RANGES.search(text))
     return bool(is_named) and sum(map(bool, map(_UNITS.search, cells))) >= CELLS_MIN

@@ -26,7 +26,7 @@ JOINED_MAX = 3  # lines between the dates of columns and their units
 CELL_END = "\t"  # between the texts of two cells of a line
 LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
 DATE = re.compile(
-    r"(?<![\w.,/-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})"
+    r"(?<![\w.,/-])(?:[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\2(?:[0-9]{4}|[0-9]{2})"
     r"|[0-9]{1,2}[-./ ]{1,2}[A-Za-zäéûû]{3,9}\.?[-/ ,]{1,2}[0-9]{4}|[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4})(?![\w/-])"
 )
 # Parts of words for the taking of a specimen, where no label that is known whole is printed.
@@ -97,11 +97,20 @@ def headings_of(line: PdfLine) -> list[Heading]:
 
 
 def _joined_names(headings: Sequence[Heading]) -> list[Heading]:
-    """Headings with words that each name the tests as one: `Test item` is no table of names beside another."""
+    """Headings with words that each name the tests as one: `Test item` is no table of names beside another.
+
+    A heading for flags right behind that of the names (`Test Flag`) leaves no space for a name: they share a column.
+    """
     found: list[Heading] = []
+    has_names = any(each.role == "test" for each in headings)
     for each in headings:
         last = found[-1] if found else None
-        if last is not None and last.role == each.role == "test" and each.x0 - last.x1 < NEARBY:
+        if not has_names and each.role == "flag" and column_of(each.text.split()[0]) == "test":
+            found.append(Heading("test", each.x0, each.x1, each.text))
+            has_names = True
+            continue
+        is_near = last is not None and last.role == "test" and each.x0 - last.x1 < NEARBY
+        if last is not None and is_near and each.role in ("test", "flag"):
             found[-1] = Heading("test", last.x0, each.x1, f"{last.text} {each.text}")
         else:
             found.append(each)

@@ -414,7 +414,7 @@ class _Table:
         if row.texts.get(ELSEWHERE) and not row.values:
             return  # it has a value in another column of values only
         self._is_antibiogram = self._is_antibiogram or fold(row.name) in ANTIBIOGRAMS
-        if _is_title(row) or self._is_large(row):
+        if (_is_title(row) and not self._hangs(row)) or self._is_large(row):
             self._let_go()
             self.section, self._is_antibiogram = name_of(row), False
             return
@@ -430,6 +430,14 @@ class _Table:
             self._name_alone(row)
         elif self._rows and row.base - self._rows[-1].base < NEAR * 2 * row.height:
             self._continue_cells(row)
+
+    def _hangs(self, row: Row) -> bool:
+        """Whether a line stands a little farther in than the row above and closer to it than rows do: no section."""
+        last = self._rows[-1] if self._rows and self._held is None else None
+        if last is None or last.page != row.page:
+            return False
+        is_indented = OUTDENT_MAX < row.x0 - last.x0 <= INDENT_MAX
+        return is_indented and row.base - last.start < TIGHT * self._pitch
 
     def _is_large(self, row: Row) -> bool:
         """Whether a line is a few words in larger print than the rows: the title of a section, wherever it stands."""
@@ -616,7 +624,7 @@ class _Table:
             row.page != last.page
             or row.base - last.base > NEAR * last.height
             or row.x0 < last.x0 - OUTDENT_MAX
-            or _is_section(row.name)
+            or (_is_section(row.name) and not self._hangs(row))
         ):
             return False
         name = row.name
