@@ -110,6 +110,7 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
     [
         (growth_package(), 90), (b"a,b\n1,2\n", 20), (b"{}", None),
         (b"Dear Sir, dear Madam,\nwe write, once more, to you,\nand wait.\n", None),
+        (b"not a picture, at all\nhello, world\n", None), (b"site,found\na,yes\nb,no\nc,no\n", 20),
         (b"species,bill_length_mm,Body Mass (g)\nAdelie,39.1,3750\n", 30),
         (b"Datum;Betrag (EUR);Saldo (EUR);Zins (%)\n01.01.2026;1,00;2,00;0\n", 20),
         (b"Auftragskonto;Buchungstag;Kundenreferenz (End-to-End);Betrag;BIC (SWIFT-Code)\n1;01.01.26;;2,00;\n", 20),

@@ -3,6 +3,7 @@
 import re
 import zipfile
 from collections.abc import Sequence
+from itertools import chain
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.experiments.schema import heading_unit
@@ -15,6 +16,8 @@ PACKAGE, MEASUREMENTS, TABLE, ARCHIVE = 90, 30, 20, 10
 LINES_SEEN = 20
 # Of the rows that must be as wide as the first: prose has commas, but not as many in each line.
 EVEN = 0.8
+# A table without any number needs so many rows: two lines of prose may have as many commas.
+WORDY_ROWS_MIN = 4
 UNITS_MIN = 2
 NAMES_MAX = 10_000
 # What stands in brackets after a heading is a unit only if it is made of these: banks write "Amount (total)" and
@@ -46,7 +49,8 @@ def _headings(lines: Sequence[str]) -> list[str]:
     rows = first_rows(lines)
     even = sum(len(row) == len(rows[0]) for row in rows[1:])
     is_table = len(rows) > 1 and len(rows[0]) > 1 and even >= EVEN * (len(rows) - 1)
-    return rows[0] if is_table else []
+    has_numbers = any(map(str.isdigit, chain.from_iterable(chain.from_iterable(rows[1:]))))
+    return rows[0] if is_table and (has_numbers or len(rows) >= WORDY_ROWS_MIN) else []
 
 
 def _units(headings: Sequence[str]) -> int:
