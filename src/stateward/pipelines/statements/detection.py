@@ -43,6 +43,7 @@ _CENTS = re.compile(r"[^\w]*(?:[A-Za-z]{1,3}\s?)?[-+]?[\d.,' ]*\d[.,]\d\d\D{0,5}
 # What is longer is no amount, and would keep the pattern above busy while an upload waits.
 AMOUNT_CHARS_MAX = 40
 _WORD = re.compile(r"[^\W\d_]+")
+_FIGURE = re.compile(r"\W*\d")
 # A text that shows so many words shows its amounts, too; one that shows fewer may be set in a font without letters.
 PDF_WORDS_MIN, PDF_AMOUNTS_MIN = 30, 2
 _PDF_WORD = re.compile(r"[^\W\d_]{3,}")
@@ -77,7 +78,8 @@ def _table_confidence(source: Source) -> int:
     usual = CONFIDENCES["csv"]
     if not rows or len(rows[0]) < 2 or any(cell[:1].isdigit() for cell in rows[0]):
         return usual
-    roles = [_roles(row) for row in rows]
+    # A row with figures has no headings, and its texts are others in each file: to look at them costs an upload 1 ms.
+    roles = [_roles(row) for row in rows if not any(map(_FIGURE.match, row))]
     if any(DATE_ROLES & each and each >= SIDES for each in roles):
         return LIKELY
     is_dated = any(map(_DATE.search, lines)) or _has_month(lines[1:])
