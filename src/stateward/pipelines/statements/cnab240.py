@@ -5,31 +5,26 @@ trailer (`5`) the closing balance, the number of records and both sums. `0` and 
 services, such as collections, are no statements.
 """
 
-from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.fixed_fields import (
     BalanceField,
+    FixedFile,
     FixedLine,
     OpenSection,
     add_problem,
     decimal_text,
-    fixed_lines,
 )
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
     StatementReading,
     StatementRow,
-    StatementSection,
 )
-from stateward.pipelines.statements.source import Source
 
-WIDTH = 240
 DECIMALS = 2
 STATEMENT = "E"
 MARKS = frozenset({"C", "D"})
-FREE = frozenset(
-    {"", "DPV"}
-)  # money that the holder can use; the other kinds are blocked or invested
+# Money that the holder can use; the other kinds are blocked or invested.
+FREE = frozenset({"", "DPV"})
 BALANCE = BalanceField(169, 151, 168, DECIMALS, {"C": "", "D": "-"})
 TERMS = ReadingTerms(
     date_order="dmy",
@@ -43,62 +38,53 @@ TERMS = ReadingTerms(
 )
 
 
-def read(source: Source) -> StatementReading:
-    """One section for each batch that is a statement."""
-    reading = StatementReading(format="cnab240", sections=(), problems=[], decisions=[], late={})
-    file = _CnabFile(reading)
-    for line in fixed_lines(source, WIDTH):
-        file.add(line)
-    reading.sections = file.finish()
-    if not file.sections:
-        raise FatalFailure(
-            "the file is CNAB 240, but holds no statement (segment E)", code="NO_ROWS"
-        )
-    said = f"CNAB 240 with {len(file.sections)} accounts"
-    reading.decisions = [*source.decisions, said, *reading.decisions]
-    return reading
+class CnabFile(FixedFile):
+    """A file of CNAB 240; each batch that is a statement is an account."""
 
+    format = "cnab240"
+    width = 240
+    name = "CNAB 240"
+    begins_with = "statement (segment E)"
+    kind_at = slice(7, 8)
+    trailer = "9"
+    unended = "the batch has no trailer (5)"
+    terms = TERMS
 
-class _CnabFile:
     def __init__(self, reading: StatementReading) -> None:
-        self._reading = reading
-        self._open: OpenSection | None = None
-        self._last: FixedLine | None = None
-        self._records = 0
+        super().__init__(reading)
         self._is_other = False  # a batch that is no statement
-        self.sections: list[StatementSection] = []
 
-    def add(self, line: FixedLine) -> None:
-        self._last = line
-        self._records += 1
-        account = self._open
+    def add(self, line: FixedLine, kind: str) -> None:
+        """Take a record."""
+        self.records += 1
+        account = self.open
         if account is not None:
             account.records += 1
-        match line.text[7]:
+        match kind:
             case "1":
-                self._end()
+                self.end_section()
                 self._is_other = line.at(9, 9) != STATEMENT
                 if not self._is_other:
-                    self._open = _open_account(self._reading, line)
+                    self.open = _open_account(self.reading, line)
                 else:
                     said = f"line {line.number} begins a batch that is no statement"
-                    self._reading.decisions.append(said)
+                    self.reading.decisions.append(said)
             case "3" if account is not None:
                 self._movement(account, line)
             case "5":
                 if account is not None:
                     self._close(account, line)
-                self._end()
+                self.end_section()
                 self._is_other = False
             case "3" if line.at(14, 14) == STATEMENT and not self._is_other:
-                add_problem(self._reading, "ROW_UNREADABLE", "a movement of no account", line)
+                add_problem(self.reading, "ROW_UNREADABLE", "a movement of no account", line)
             case "0" | "3":
                 pass
             case "9":
-                self._end()
-                self._compare(line)
+                self.end_section()
+                self.compare_count(line, line.at(24, 29), self.records)
             case _:
-                add_problem(self._reading, "ROW_UNREADABLE", "a record of no known kind", line)
+                add_problem(self.reading, "ROW_UNREADABLE", "a record of no known kind", line)
 
     def _movement(self, account: OpenSection, line: FixedLine) -> None:
         if line.at(14, 14) != STATEMENT:
@@ -106,7 +92,7 @@ class _CnabFile:
             return
         amount, mark = decimal_text(line.at(151, 168), DECIMALS), line.at(169, 169)
         if not amount or mark not in MARKS:
-            add_problem(self._reading, "ROW_UNREADABLE", "a movement without an amount", line)
+            add_problem(self.reading, "ROW_UNREADABLE", "a movement without an amount", line)
             account.lose()
             return
         kind = line.at(109, 111)
@@ -125,10 +111,10 @@ class _CnabFile:
         )
         if kind not in FREE:
             message = f"a movement of the kind {kind!r}, which may not be of the balance"
-            add_problem(self._reading, "STATUS_UNKNOWN", message, line)
+            add_problem(self.reading, "STATUS_UNKNOWN", message, line)
 
     def _close(self, account: OpenSection, line: FixedLine) -> None:
-        account.facts["closing"] = BALANCE.read(self._reading, line)
+        account.facts["closing"] = BALANCE.read(self.reading, line)
         account.facts["closing_date"] = _day(line.at(143, 150))
         totals = {
             "debits": decimal_text(line.at(177, 194), DECIMALS),
@@ -136,32 +122,7 @@ class _CnabFile:
         }
         account.totals = {name: text for name, text in totals.items() if text}
         account.is_ended = True
-        told = line.at(171, 176)
-        if told.isdecimal() and int(told) != account.records + 1:
-            message = f"the batch has {account.records + 1} records, its trailer says {int(told)}"
-            add_problem(self._reading, "CONTROL_DIFFERS", message, line)
-
-    def _compare(self, line: FixedLine) -> None:
-        told = line.at(24, 29)
-        if told.isdecimal() and int(told) != self._records:
-            message = f"the file has {self._records} records, its trailer says {int(told)}"
-            add_problem(self._reading, "CONTROL_DIFFERS", message, line)
-
-    def _end(self) -> None:
-        section, self._open = self._open, None
-        if section is None:
-            return
-        if not section.is_ended:
-            message = "the batch has no trailer (5): the file may be cut off"
-            add_problem(self._reading, "FILE_CUT", message, section.line)
-        self.sections.append(section.finish(TERMS))
-
-    def finish(self) -> list[StatementSection]:
-        self._end()
-        if self._last is not None and self._last.text[7] != "9":
-            message = "the last record is no trailer (9): the file may be cut off"
-            add_problem(self._reading, "FILE_CUT", message, self._last)
-        return self.sections
+        self.compare_count(line, line.at(171, 176), account.records + 1, of="batch")
 
 
 def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
@@ -179,3 +140,6 @@ def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
 def _day(text: str) -> str:
     """A date with its signs; "" if the field is empty or zero."""
     return f"{text[:2]}/{text[2:4]}/{text[4:]}" if len(text) == 8 and text.strip("0") else ""
+
+
+read = CnabFile.read

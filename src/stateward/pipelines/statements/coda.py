@@ -7,25 +7,21 @@ number only takes apart the one above it and moves no money of its own. Amounts 
 
 from decimal import Decimal
 
-from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.fixed_fields import (
     BalanceField,
+    FixedFile,
     FixedLine,
     OpenSection,
     add_problem,
     decimal_text,
-    fixed_lines,
 )
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
     StatementReading,
     StatementRow,
-    StatementSection,
 )
-from stateward.pipelines.statements.source import Source
 
-WIDTH = 128
 DECIMALS = 3
 DEBIT = "1"
 WHOLE = "0000"  # the detail number of a movement
@@ -47,56 +43,49 @@ TERMS = ReadingTerms(
 )
 
 
-def read(source: Source) -> StatementReading:
-    """One section for each statement of the file."""
-    reading = StatementReading(format="coda", sections=(), problems=[], decisions=[], late={})
-    file = _CodaFile(reading)
-    for line in fixed_lines(source, WIDTH):
-        file.add(line)
-    reading.sections = file.finish()
-    if not file.sections:
-        raise FatalFailure("the file is CODA, but holds no account (record 1)", code="NO_ROWS")
-    said = f"CODA with {len(file.sections)} statements"
-    reading.decisions = [*source.decisions, said, *reading.decisions]
-    return reading
+class CodaFile(FixedFile):
+    """A CODA file; the statements in it are accounts."""
 
+    format = "coda"
+    width = 128
+    name = "CODA"
+    sections_are = "statements"
+    begins_with = "account (record 1)"
+    kind_at = slice(0, 1)
+    trailer = "9"
+    unended = "the account has no new balance (record 8)"
+    terms = TERMS
 
-class _CodaFile:
     def __init__(self, reading: StatementReading) -> None:
-        self._reading = reading
-        self._open: OpenSection | None = None
-        self._last: FixedLine | None = None
-        self._records = 0
+        super().__init__(reading)
         self._details = 0
         self._is_detail = False
         self._moved = {"1": Decimal(0), "0": Decimal(0)}  # by their sign, in the file at hand
-        self.sections: list[StatementSection] = []
 
-    def add(self, line: FixedLine) -> None:
-        self._last = line
-        kind = line.text[:1]
+    def add(self, line: FixedLine, kind: str) -> None:
+        """Take a record."""
         if kind not in ("0", "9"):
-            self._records += 1
+            self.records += 1
         match kind:
             case "0":
-                self._end()
-                self._records, self._moved = 0, {"1": Decimal(0), "0": Decimal(0)}
+                self.end_section()
+                self.records, self._moved = 0, {"1": Decimal(0), "0": Decimal(0)}
             case "1":
-                self._end()
-                self._open = _open_account(self._reading, line)
-            case "2" | "3" if self._open is not None:
-                self._movement(self._open, line)
+                self.end_section()
+                self.open = _open_account(self.reading, line)
+            case "2" | "3" if self.open is not None:
+                self._movement(self.open, line)
             case "4":
-                self._reading.decisions.append(f"line {line.number} is a message of the bank")
-            case "8" if self._open is not None:
-                self._open.facts["closing"] = CLOSING.read(self._reading, line)
-                self._open.facts["closing_date"] = line.at(58, 63)
-                self._open.is_ended = True
+                self.reading.decisions.append(f"line {line.number} is a message of the bank")
+            case "8" if self.open is not None:
+                self.open.facts["closing"] = CLOSING.read(self.reading, line)
+                self.open.facts["closing_date"] = line.at(58, 63)
+                self.open.is_ended = True
             case "9":
-                self._end()
+                self.end_section()
                 self._compare(line)
             case _:
-                add_problem(self._reading, "ROW_UNREADABLE", "a record of no account", line)
+                add_problem(self.reading, "ROW_UNREADABLE", "a record of no account", line)
 
     def _movement(self, account: OpenSection, line: FixedLine) -> None:
         kind = line.text[:2]
@@ -122,7 +111,7 @@ class _CodaFile:
     def _begin(self, account: OpenSection, line: FixedLine) -> None:
         sign, amount = line.at(32, 32), decimal_text(line.at(33, 47), DECIMALS)
         if not amount or sign not in ("0", "1"):
-            add_problem(self._reading, "ROW_UNREADABLE", "a movement without an amount", line)
+            add_problem(self.reading, "ROW_UNREADABLE", "a movement without an amount", line)
             account.lose()
             return
         self._moved[sign] += Decimal(amount)
@@ -142,10 +131,7 @@ class _CodaFile:
 
     def _compare(self, line: FixedLine) -> None:
         """Compare the trailer with what was read since the header."""
-        told = line.at(17, 22)
-        if told.isdecimal() and int(told) != self._records:
-            message = f"the file has {self._records} records, its trailer says {int(told)}"
-            add_problem(self._reading, "CONTROL_DIFFERS", message, line)
+        self.compare_count(line, line.at(17, 22), self.records)
         for name, sign, text in (
             ("debits", "1", line.at(23, 37)),
             ("credits", "0", line.at(38, 52)),
@@ -153,26 +139,14 @@ class _CodaFile:
             value = decimal_text(text, DECIMALS)
             if value and Decimal(value) != self._moved[sign]:
                 message = f"the {name} add up to {self._moved[sign]}, the trailer says {value}"
-                add_problem(self._reading, "CONTROL_DIFFERS", message, line)
+                add_problem(self.reading, "CONTROL_DIFFERS", message, line)
 
-    def _end(self) -> None:
-        section, self._open = self._open, None
-        if section is None:
-            return
-        if not section.is_ended:
-            message = "the account has no new balance (record 8): the file may be cut off"
-            add_problem(self._reading, "FILE_CUT", message, section.line)
-        self.sections.append(section.finish(TERMS))
-
-    def finish(self) -> list[StatementSection]:
-        self._end()
-        if self._last is not None and self._last.text[:1] != "9":
-            message = "the last record is no trailer (9): the file may be cut off"
-            add_problem(self._reading, "FILE_CUT", message, self._last)
+    def finish(self) -> None:
+        """There are no further records."""
+        super().finish()
         if self._details:
             said = f"{self._details} movements take others apart, and are not counted"
-            self._reading.decisions.append(said)
-        return self.sections
+            self.reading.decisions.append(said)
 
 
 def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
@@ -187,3 +161,6 @@ def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
         opening=OPENING.read(reading, line),
         opening_date=line.at(59, 64),
     )
+
+
+read = CodaFile.read

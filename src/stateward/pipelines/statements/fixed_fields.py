@@ -4,10 +4,14 @@ A reader of such a format knows its columns; nothing is guessed here. A field th
 reported with its line, and a file that ends without its trailer is said to be cut off.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
+from msgspec.structs import replace
+
+from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
@@ -94,23 +98,17 @@ class OpenSection:
         if text and self.rows and not self._is_lost:
             row = self.rows[-1]
             said = f"{row.description}{sign}{text}" if row.description else text
-            self.rows[-1] = replace_texts(row, description=said)
+            self.rows[-1] = replace(row, description=said)
 
     def set(self, **fields: str) -> None:
         """Set fields of the last row that are still empty."""
         if self.rows and not self._is_lost:
             row = self.rows[-1]
             given = {name: text for name, text in fields.items() if text and not getattr(row, name)}
-            self.rows[-1] = replace_texts(row, **given)
+            self.rows[-1] = replace(row, **given)
 
     def finish(self, terms: ReadingTerms) -> StatementSection:
         return StatementSection(totals=self.totals, terms=terms, rows=self.rows, **self.facts)  # type: ignore[arg-type]
-
-
-def replace_texts(row: StatementRow, **fields: str) -> StatementRow:
-    """A row with other texts."""
-    values = {name: getattr(row, name) for name in row.__struct_fields__}
-    return StatementRow(**{**values, **fields})
 
 
 def add_problem(reading: StatementReading, code: str, message: str, line: FixedLine) -> None:
@@ -118,3 +116,74 @@ def add_problem(reading: StatementReading, code: str, message: str, line: FixedL
     place = RowPlace(line=line.number)
     raw = line.text.rstrip()
     reading.problems.append(StatementProblem(code=code, message=message, place=place, raw=raw))
+
+
+class FixedFile(ABC):
+    """One file while its records come. A format says in `add` where its accounts begin and end."""
+
+    format: ClassVar[str]
+    width: ClassVar[int]
+    name: ClassVar[str]
+    """As people call the format."""
+    sections_are: ClassVar[str] = "accounts"
+    begins_with: ClassVar[str]
+    """What an account begins with."""
+    kind_at: ClassVar[slice]
+    """The columns that tell the kind of a record."""
+    trailer: ClassVar[str]
+    unended: ClassVar[str]
+    """What an account that does not end is without."""
+    terms: ClassVar[ReadingTerms]
+
+    def __init__(self, reading: StatementReading) -> None:
+        self.reading = reading
+        self.open: OpenSection | None = None
+        self.records = 0
+        self.sections: list[StatementSection] = []
+        self._last: FixedLine | None = None
+
+    @classmethod
+    def read(cls, source: Source) -> StatementReading:
+        """One section for each account of a file."""
+        reading = StatementReading(
+            format=cls.format, sections=(), problems=[], decisions=[], late={}
+        )
+        file = cls(reading)
+        for line in fixed_lines(source, cls.width):
+            file._last = line
+            file.add(line, line.text[cls.kind_at])
+        file.finish()
+        if not file.sections:
+            message = f"the file is {cls.name}, but holds no {cls.begins_with}"
+            raise FatalFailure(message, code="NO_ROWS")
+        reading.sections = file.sections
+        said = f"{cls.name} with {len(file.sections)} {cls.sections_are}"
+        reading.decisions = [*source.decisions, said, *reading.decisions]
+        return reading
+
+    @abstractmethod
+    def add(self, line: FixedLine, kind: str) -> None:
+        """Take a record."""
+
+    def end_section(self) -> None:
+        """The open account has no further records."""
+        section, self.open = self.open, None
+        if section is None:
+            return
+        if not section.is_ended:
+            message = f"{self.unended}: the file may be cut off"
+            add_problem(self.reading, "FILE_CUT", message, section.line)
+        self.sections.append(section.finish(self.terms))
+
+    def finish(self) -> None:
+        """There are no further records."""
+        self.end_section()
+        if self._last is not None and self._last.text[self.kind_at] != self.trailer:
+            message = f"the last record is no trailer ({self.trailer}): the file may be cut off"
+            add_problem(self.reading, "FILE_CUT", message, self._last)
+
+    def compare_count(self, line: FixedLine, told: str, *counts: int, of: str = "file") -> None:
+        """Compare the number of records that a trailer tells with those that were read."""
+        if told.isdecimal() and int(told) not in counts:
+            message = f"the {of} has {counts[0]} records, its trailer says {int(told)}"
+            add_problem(self.reading, "CONTROL_DIFFERS", message, line)

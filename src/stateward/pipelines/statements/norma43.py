@@ -4,25 +4,21 @@
 tells the same amount in another currency, `33` has counts, sums and the closing balance, and `88` counts all records.
 """
 
-from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.fixed_fields import (
     BalanceField,
+    FixedFile,
     FixedLine,
     OpenSection,
     add_problem,
     decimal_text,
-    fixed_lines,
 )
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
     StatementReading,
     StatementRow,
-    StatementSection,
 )
-from stateward.pipelines.statements.source import Source
 
-WIDTH = 80
 DECIMALS = 2
 MARKS = {"1": "D", "2": "C"}
 # ISO 4217 by number, for the currencies that accounts at Spanish banks have.
@@ -45,37 +41,31 @@ TERMS = ReadingTerms(
 )
 
 
-def read(source: Source) -> StatementReading:
-    """One section for each account of the file."""
-    reading = StatementReading(format="norma43", sections=(), problems=[], decisions=[], late={})
-    file = _Norma43File(reading)
-    for line in fixed_lines(source, WIDTH):
-        file.add(line)
-    reading.sections = file.finish()
-    if not file.sections:
-        raise FatalFailure("the file is Norma 43, but holds no account (11)", code="NO_ROWS")
-    said = f"Norma 43 with {len(file.sections)} accounts"
-    reading.decisions = [*source.decisions, said, *reading.decisions]
-    return reading
+class Norma43File(FixedFile):
+    """A file of Norma 43."""
 
+    format = "norma43"
+    width = 80
+    name = "Norma 43"
+    begins_with = "account (11)"
+    kind_at = slice(0, 2)
+    trailer = "88"
+    unended = "the account has no closing balance (33)"
+    terms = TERMS
 
-class _Norma43File:
     def __init__(self, reading: StatementReading) -> None:
-        self._reading = reading
-        self._open: OpenSection | None = None
-        self._last: FixedLine | None = None
-        self._records = self._equivalents = 0
-        self.sections: list[StatementSection] = []
+        super().__init__(reading)
+        self._equivalents = 0
 
-    def add(self, line: FixedLine) -> None:
-        self._last = line
-        kind, account = line.text[:2], self._open
-        if kind != "88":
-            self._records += 1
+    def add(self, line: FixedLine, kind: str) -> None:
+        """Take a record."""
+        account = self.open
+        if kind != self.trailer:
+            self.records += 1
         match kind:
             case "11":
-                self._end()
-                self._open = _open_account(self._reading, line)
+                self.end_section()
+                self.open = _open_account(self.reading, line)
             case "22" if account is not None:
                 self._movement(account, line)
             case "23" if account is not None:
@@ -84,21 +74,21 @@ class _Norma43File:
             case "24":
                 self._equivalents += 1
             case "33" if account is not None:
-                account.facts["closing"] = CLOSING.read(self._reading, line)
+                account.facts["closing"] = CLOSING.read(self.reading, line)
                 account.totals = _totals(line)
                 account.is_ended = True
                 self._compare_account(account, line)
             case "88":
-                self._end()
+                self.end_section()
                 self._compare(line)
             case _:
-                add_problem(self._reading, "ROW_UNREADABLE", "a record of no account", line)
+                add_problem(self.reading, "ROW_UNREADABLE", "a record of no account", line)
 
     def _movement(self, account: OpenSection, line: FixedLine) -> None:
         amount, mark = decimal_text(line.at(29, 42), DECIMALS), MARKS.get(line.at(28, 28), "")
         if not amount or not mark:
             message = "a movement without an amount, or without debe and haber"
-            add_problem(self._reading, "ROW_UNREADABLE", message, line)
+            add_problem(self.reading, "ROW_UNREADABLE", message, line)
             account.lose()
             return
         reference = next((t for t in (line.at(53, 64), line.at(65, 80)) if t.strip("0")), "")
@@ -123,30 +113,11 @@ class _Norma43File:
         ):
             if told and told != own:
                 message = f"the closing balance is of the {name} {told}, the movements of {own}"
-                add_problem(self._reading, "CONTROL_DIFFERS", message, line)
+                add_problem(self.reading, "CONTROL_DIFFERS", message, line)
 
     def _compare(self, line: FixedLine) -> None:
         """Compare the trailer with the records; some banks do not count those of another currency."""
-        told = line.at(21, 26)
-        if told.isdecimal() and int(told) not in (self._records, self._records - self._equivalents):
-            message = f"the file has {self._records} records, its trailer says {int(told)}"
-            add_problem(self._reading, "CONTROL_DIFFERS", message, line)
-
-    def _end(self) -> None:
-        section, self._open = self._open, None
-        if section is None:
-            return
-        if not section.is_ended:
-            message = "the account has no closing balance (33): the file may be cut off"
-            add_problem(self._reading, "FILE_CUT", message, section.line)
-        self.sections.append(section.finish(TERMS))
-
-    def finish(self) -> list[StatementSection]:
-        self._end()
-        if self._last is not None and self._last.text[:2] != "88":
-            message = "the last record is no trailer (88): the file may be cut off"
-            add_problem(self._reading, "FILE_CUT", message, self._last)
-        return self.sections
+        self.compare_count(line, line.at(21, 26), self.records, self.records - self._equivalents)
 
 
 def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
@@ -169,3 +140,6 @@ def _totals(line: FixedLine) -> dict[str, str]:
         "credits": decimal_text(line.at(45, 58), DECIMALS),
     }
     return {name: text for name, text in found.items() if text}
+
+
+read = Norma43File.read
