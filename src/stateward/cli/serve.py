@@ -59,6 +59,7 @@ def listening_socket(
     from stateward.core.errors import InvalidRequest
     from stateward.server.listening import check_address, listening
 
+    _check_installed()
     is_named = is_asked_for or any(layer.has("api") for layer in settings.layers[1:])
     try:
         if settings.store.url.startswith("memory:"):
@@ -73,6 +74,18 @@ def listening_socket(
         return
     with own:
         yield own
+
+
+def _check_installed() -> None:
+    """Refuse before anything is announced; the server itself is loaded later, beside a loop that works already."""
+    from importlib.util import find_spec
+
+    from stateward.extras import missing_extra
+
+    for module in ("litestar", "uvicorn"):
+        if find_spec(module) is None:
+            error = ModuleNotFoundError(f"No module named {module!r}", name=module)
+            raise missing_extra(error) or error
 
 
 @contextmanager
