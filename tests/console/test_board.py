@@ -1,7 +1,7 @@
 """The board: what is where, live, and the place to drop files."""
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from tests.archives import zipped
 from tests.console.scene import BROKEN, Scene, statement
@@ -177,6 +177,30 @@ def test_the_charts_are_drawn(scene: Scene, page: Page) -> None:
     expect(page.locator("#spark-upload-p95 canvas")).to_be_visible()
     page.locator("#spark-upload-ended .u-over").hover()
     expect(page.locator("#spark-upload-ended .tip")).to_contain_text("finished,")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("language", ["en-GB", "en-US"])
+def test_the_last_time_on_a_chart_has_room(scene: Scene, browser: Browser, language: str) -> None:
+    scene.rested(scene.submit(statement(778), name="charted.csv"))
+    context = browser.new_context(locale=language)
+    page = context.new_page()
+    page.goto(scene.page())
+
+    chart = page.locator("#spark-upload-ended")
+    expect(chart.locator("canvas")).to_be_visible()
+    room, half_a_label = chart.evaluate(
+        """chart => {
+            const pen = document.createElement("canvas").getContext("2d");
+            pen.font = "12px system-ui, sans-serif";
+            const label = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }).format(new Date());
+            const [all, drawn] = [chart.querySelector("canvas"), chart.querySelector(".u-over")]
+                .map(each => each.getBoundingClientRect());
+            return [all.right - drawn.right, pen.measureText(label).width / 2];
+        }"""
+    )
+    assert room >= half_a_label
+    context.close()
 
 
 @pytest.mark.long

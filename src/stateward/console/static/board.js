@@ -10,6 +10,13 @@ document.addEventListener("DOMContentLoaded", () => {
   const seconds = (value) => (value === null || value === undefined ? "–" : value < 1 ? `${Math.round(value * 1000)} ms` : value < 120 ? `${Math.round(value * 10) / 10} s` : `${Math.round(value / 60)} min`);
   // What the chart says at the pointer, in words.
   const minute = () => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone: shownZone() });
+  const LABEL_FONT = "12px system-ui, sans-serif";
+  // "08:00 PM" is wider than "20:00": how a time is written depends on the reader's language.
+  function lastLabelPx() {
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = LABEL_FONT;
+    return Math.ceil(pen.measureText(minute().format(new Date())).width);
+  }
   function hint(element, name, plot) {
     let tip = element.querySelector(".tip");
     if (!tip) { tip = document.createElement("span"); tip.className = "tip"; element.append(tip); }
@@ -41,14 +48,14 @@ document.addEventListener("DOMContentLoaded", () => {
       height: CHART_PX,
       series,
       axes: [
-        { stroke: colour("--soft"), grid: { show: false }, ticks: { stroke: colour("--line") }, size: 26, space: 60, values: (_, ticks) => ticks.map((tick) => minute().format(new Date(tick * 1000))) },
+        { stroke: colour("--soft"), grid: { show: false }, ticks: { stroke: colour("--line") }, size: 26, space: 60, font: LABEL_FONT, values: (_, ticks) => ticks.map((tick) => minute().format(new Date(tick * 1000))) },
         { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { show: false }, size: 52, space: 24, values: (_, ticks) => ticks.map((tick) => (name === "ended" ? (Number.isInteger(tick) ? tick : "") : seconds(tick))) },
       ],
       tzDate: (at) => uPlot.tzDate(new Date(at * 1000), shownZone()),
       legend: { show: false },
       cursor: { show: true, y: false, points: { show: false } },
       hooks: { setCursor: [(plot) => hint(element, name, plot)] },
-      padding: [6, 22, 0, 0], // the last label of the axis is centred on its tick
+      padding: [6, lastLabelPx() / 2 + 2, 0, 0], // the last label of the axis is centred on its tick
       scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(1e-3, max || 1) * 1.1] } },
     }, data, element);
     charts.set(element, { plot, drawn });
