@@ -64,6 +64,9 @@ def test_documents_without_records_are_told_of(demo: Shell, tmp_path: Path) -> N
 
     assert found.exit_code == 0
     assert "there are documents that no record has" in found.stderr
+    advice = demo("--data", str(tmp_path / "other"), "doctor")
+    assert advice.exit_code == Exit.FOUND_PROBLEMS
+    assert "NOT WELL  history: it is empty, and documents are stored" in advice.stdout
 
 
 def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_path: Path) -> None:

@@ -82,7 +82,9 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     assert done.returncode == 4, done.stdout + done.stderr
     assert f"pip install 'stateward[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "http://" not in done.stdout + done.stderr  # no address is announced that will not answer
+    assert (
+        "http://" not in done.stdout + done.stderr
+    )  # no address is announced that will not answer
 
 
 def test_a_postgres_store_without_its_driver_says_what_to_install(

@@ -56,6 +56,13 @@ def checks(app: App) -> Iterator[Check]:
         advice=advice,
     )
     yield _disk_check(app.settings.data_path)
+    if _is_without_its_history(app):
+        yield Check(
+            name="history",
+            is_well=False,
+            sentence="it is empty, and documents are stored that no record has: the database may be lost",
+            advice="stop the service; if there were records, bring them back: stateward restore --help",
+        )
     if not app.settings.artifacts.is_folder:
         yield _artifacts_check(app)
     yield _backup_check(app)
@@ -107,6 +114,16 @@ def checks(app: App) -> Iterator[Check]:
             else "runners are held by the other layers only; a newer kernel has it",
         )
     yield from _program_checks(app)
+
+
+def _is_without_its_history(app: App) -> bool:
+    """Whether nothing was ever recorded although documents are here, as after the loss of a database file.
+
+    Of a folder only: a bucket may serve others too, and to list it costs.
+    """
+    ((count,),) = app.database.rows("SELECT coalesce(sum(count), 0) FROM lanes")
+    is_empty = app.settings.artifacts.is_folder and not int(str(count))
+    return is_empty and next(app.artifacts.digests(), None) is not None
 
 
 def _source_check(app: App, overdue_us: Micros) -> Check:
