@@ -64,12 +64,37 @@ def test_a_text_with_amounts_is_left_to_the_reader_of_statements(app: App, tmp_p
         assert route(app, path) == "upload"
 
 
-def test_a_pdf_that_shows_no_words_may_be_a_statement(app: App, tmp_path: Path) -> None:
+GLYPHS = (
+    b"1 0 obj << /Length 1 >> stream\n<" + b"0012003400560078" * 40 + b"> Tj\nendstream\nendobj\n"
+)
+PACKED = b"2 0 obj << /Filter /LZWDecode >> stream\n\x80\x0b\x60\x50\nendstream\nendobj\n"
+FEW = b"3 0 obj << /Length 1 >> stream\n(Name: Ada  Signed: 3 May) Tj\nendstream\nendobj\n"
+END = b"startxref\n9\n%%EOF\n"
+PICTURE = b"4 0 obj << /Subtype /Image /Filter /LZWDecode >> stream\n\x80\x0b\nendstream\nendobj\n"
+
+
+@pytest.mark.parametrize(
+    "content", [GLYPHS + END, FEW + PACKED + END, FEW + b"trailer << /Encrypt 9 0 R >>" + END, FEW]
+)
+def test_a_pdf_whose_words_cannot_be_seen_may_be_a_statement(
+    app: App, tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "glyphs.pdf"
-    path.write_bytes(b"%PDF-1.4\n1 0 obj << /Font >> stream\n<0012003400560078> Tj\nendstream")
+    path.write_bytes(b"%PDF-1.4\n" + content)
 
     with app:
         assert route(app, path) == "upload"
+
+
+@pytest.mark.parametrize("content", [FEW, FEW + PICTURE, b"1 0 obj << /ObjStm >> endobj\n"])
+def test_a_pdf_that_shows_too_little_for_a_statement_is_kept_as_a_text(
+    app: App, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "form.pdf"
+    path.write_bytes(b"%PDF-1.4\n" + content + END)
+
+    with app:
+        assert route(app, path) == "documents"
 
 
 def test_the_samples_go_to_their_own_pipelines(app: App) -> None:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.kit.delimited import first_rows
-from stateward.pipelines.kit.pdf.peek import peeked_texts
+from stateward.pipelines.kit.pdf.peek import Peek, peek
 from stateward.pipelines.statements.heading_parts import role_by_parts
 from stateward.pipelines.statements.headings import HEADING_CHARS_MAX, simplify, words
 from stateward.pipelines.statements.sniff import sniff
@@ -46,6 +46,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _FIGURE = re.compile(r"\W*\d")
 # A text that shows so many words shows its amounts, too; one that shows fewer may be set in a font without letters.
 PDF_WORDS_MIN, PDF_AMOUNTS_MIN = 30, 2
+# Letters of any font: a heading, one row with its day and amount, and a balance are more than that.
+PDF_LETTERS_MIN = 150
 _PDF_WORD = re.compile(r"[^\W\d_]{3,}")
 _PDF_AMOUNT = re.compile(
     r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
@@ -61,7 +63,7 @@ def detect(content: Content) -> Detected:
         confidence = SAVED_AS_SHEET
     if found == "csv":
         confidence = _table_confidence(source)
-    if found == "pdf" and _is_prose(peeked_texts(content.path)):
+    if found == "pdf" and _is_other(peek(content.path)):
         confidence = UNLIKELY
     return Detected(
         source_type=SOURCE_TYPES.get(found, "auto"),
@@ -100,12 +102,12 @@ def _roles(row: Sequence[str]) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def _is_prose(texts: Sequence[str]) -> bool:
-    """Whether the words of a PDF are seen, and no amounts among them: a letter, an agreement, a paper."""
-    count = max((len(_PDF_WORD.findall(text)) for text in texts), default=0)
-    return count >= PDF_WORDS_MIN and not any(
-        len(_PDF_AMOUNT.findall(text)) >= PDF_AMOUNTS_MIN for text in texts
-    )
+def _is_other(shown: Peek) -> bool:
+    """Whether a PDF shows no amounts, and either words enough to show them, too, or too little for any statement."""
+    if any(len(_PDF_AMOUNT.findall(text)) >= PDF_AMOUNTS_MIN for text in shown.texts):
+        return False
+    is_prose = any(len(_PDF_WORD.findall(text)) >= PDF_WORDS_MIN for text in shown.texts)
+    return is_prose or (shown.is_whole and max(map(len, shown.texts)) < PDF_LETTERS_MIN)
 
 
 def _has_month(lines: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """Words of a PDF without a parser: the bounded starts of its first streams, for `detect`, which may not parse.
 
 Text in a font that has no map to letters is not found, and neither is anything in an encrypted file: no words then say
-nothing about the document.
+nothing about the document, unless all that it shows was seen and is next to nothing.
 """
 
 import re
@@ -10,6 +10,7 @@ from base64 import a85decode
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 BYTES_MAX = 4 * 1024 * 1024  # of the file
 STREAMS_MAX = 120
@@ -18,7 +19,11 @@ TEXT_BYTES_MAX = 96 * 1024
 MAPS_MAX = 4  # a file with more fonts is read with the first ones
 SPACE_KERN = -160  # thousandths: a gap that is wider is a blank
 
-_STREAM = re.compile(rb"stream\r?\n")
+_STREAM = re.compile(rb"(?<!end)stream\r?\n")
+_DICTIONARY_BYTES_MAX = 600
+_END, _END_BYTES_MAX = b"%%EOF", 2048  # a file that was cut off lacks it
+# Streams that show no text, whatever they hold.
+_PICTURE = re.compile(rb"/Subtype\s*/Image\b|/(?:DCT|CCITTFax|JBIG2|JPX)Decode\b")
 _SHOWN = re.compile(
     rb"\[((?:[^\[\]\\]|\\.)*)\]\s*TJ|(\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>)\s*(?:Tj|'|\")",
     re.DOTALL,
@@ -37,32 +42,58 @@ LETTERS_MIN = 3  # of what is shown at once, on average; fewer is text that is s
 GlyphMap = Mapping[int, str]
 
 
+class Peek(NamedTuple):
+    """The text of the first streams, once for each map of glyphs to letters: only one of them may be readable.
+
+    `is_whole` if no stream was left out that could show more.
+    """
+
+    texts: list[str]
+    is_whole: bool
+
+
 def peeked_texts(path: Path) -> list[str]:
-    """The text of the first streams, once for each map of glyphs to letters: only one of them may be readable."""
+    """The texts of a peek."""
+    return peek(path).texts
+
+
+def peek(path: Path) -> Peek:
+    """What a PDF shows."""
     seen = path.stat()
     return _peek(path, (seen.st_ino, seen.st_mtime_ns, seen.st_size))
 
 
 @lru_cache(maxsize=2)  # several pipelines look at one file, one after the other
-def _peek(path: Path, _version: tuple[int, int, int]) -> list[str]:
+def _peek(path: Path, _version: tuple[int, int, int]) -> Peek:
     with path.open("rb") as file:
-        data = file.read(BYTES_MAX)
+        data = file.read(BYTES_MAX + 1)
     contents: list[bytes] = []
     maps: list[GlyphMap] = []
     size = 0
+    is_ended = len(data) <= BYTES_MAX and _END in data[-_END_BYTES_MAX:]
+    is_whole = is_ended and b"/Encrypt" not in data
     for stream in _streams(data):
-        if b"beginbfchar" in stream or b"beginbfrange" in stream:
+        if stream is None:
+            is_whole = False
+        elif b"beginbfchar" in stream or b"beginbfrange" in stream:
             maps += [_glyph_map(stream)] if len(maps) < MAPS_MAX else []
         elif size < TEXT_BYTES_MAX and (b"Tj" in stream or b"TJ" in stream):
             contents.append(stream)
             size += len(stream)
-    return [_text(contents, each) for each in maps or [{}]]
+    is_whole = is_whole and size < TEXT_BYTES_MAX
+    return Peek([_text(contents, each) for each in maps or [{}]], is_whole)
 
 
-def _streams(data: bytes) -> Iterator[bytes]:
+def _streams(data: bytes) -> Iterator[bytes | None]:
+    """The starts of the first streams but pictures; None for one that cannot be unpacked, or that is left out."""
     for number, found in enumerate(_STREAM.finditer(data)):
         if number >= STREAMS_MAX:
+            yield None
             return
+        before = data[max(0, found.start() - _DICTIONARY_BYTES_MAX) : found.start()]
+        dictionary = before.rpartition(b"obj")[2]
+        if _PICTURE.search(dictionary):
+            continue
         # What inflates to so many bytes is hardly longer itself.
         stored = data[found.end() : found.end() + STREAM_BYTES_MAX]
         for decode in (_inflate, _inflate_ascii85):
@@ -72,8 +103,7 @@ def _streams(data: bytes) -> Iterator[bytes]:
                 continue
             break
         else:
-            if (end := stored.find(b"endstream")) > 0:
-                yield stored[:end]
+            yield None if b"/Filter" in dictionary else stored.partition(b"endstream")[0]
 
 
 def _inflate(stored: bytes) -> bytes:

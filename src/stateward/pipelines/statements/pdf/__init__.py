@@ -288,7 +288,8 @@ class _Assembler:
         if not tried.is_sound:
             raise FatalFailure(
                 f"no table of transactions was found on the {self._pages} pages; if this is a statement, export it"
-                " as CSV and report the bank that prints it",
+                " as CSV and report the bank that prints it; if it is none, submit it with --source-type scan, which"
+                " keeps its text",
                 code="NO_TABLE",
             )
         self._accounts.append("")
