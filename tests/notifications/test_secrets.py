@@ -63,14 +63,14 @@ def test_secrets_of_a_former_version_are_sealed_without_a_trace(
     app = make_app()
     webhook_id = add(app)
     app.database.run("UPDATE webhooks SET secret = :plain", plain=PLAIN)
-    assert secrets_line(app) == (False, "1 secrets of webhooks and workers are stored as they are")
+    assert secrets_line(app) == (False, "stored as they are, of webhooks and workers: 1 secret")
     assert PLAIN.encode() in database_bytes(tmp_path)
 
     assert (seal_stored(app), seal_stored(app)) == (1, 0)
 
     assert PLAIN.encode() not in database_bytes(tmp_path)
     app.notifications.check_secret(app.notifications.webhook(webhook_id))
-    assert secrets_line(app) == (True, "1 secrets of webhooks and workers are encrypted")
+    assert secrets_line(app) == (True, "encrypted, of webhooks and workers: 1 secret")
 
 
 def test_messages_are_signed_with_the_same_secret_after_a_rotation_of_the_key(
@@ -121,8 +121,8 @@ def test_without_its_key_nothing_is_signed_and_doctor_says_so(
     seal_stored(other)  # as a service does when it starts
     telemetry.set_up(level="warning")
 
-    assert (is_well, "cannot be opened" in said) == (False, True)
-    assert "1 secrets of webhooks and workers cannot be opened" in stream.getvalue()
+    assert (is_well, "do not open 1 secret" in said) == (False, True)
+    assert "do not open 1 secret of webhooks and workers" in stream.getvalue()
     assert "name it in store.secret_key_file" in stream.getvalue()
     with pytest.raises(SecretUnreadable, match="is not here"):
         add(other, "https://93.184.215.14/other")

@@ -79,7 +79,7 @@ def checks(app: App) -> Iterator[Check]:
     yield Check(
         name="overdue",
         is_well=not overdue,
-        sentence=f"{overdue} records are past their time",
+        sentence=f"past their time: {plural(overdue, 'record')}",
         advice="see that a coordinator runs: stateward up, or stateward coordinator"
         if overdue
         else "",
@@ -307,13 +307,13 @@ def _secrets_check(app: App) -> Check:
     """Whether who has the database, or a backup of it, has the secrets in it."""
     found, path = secret_state(app), app.secrets.path
     keys = app.secrets.ids()
-    said = f"{found.sealed} secrets of webhooks and workers are encrypted"
+    said = f"encrypted, of webhooks and workers: {plural(found.sealed, 'secret')}"
     advice = ""
     if found.plain:
-        said = f"{found.plain} secrets of webhooks and workers are stored as they are"
+        said = f"stored as they are, of webhooks and workers: {plural(found.plain, 'secret')}"
         advice = "start the service, which encrypts them, or: stateward secrets rotate"
     elif found.unreadable:
-        said = f"{found.unreadable} secrets cannot be opened with the keys in {path}"
+        said = f"the keys in {path} do not open {plural(found.unreadable, 'secret')}"
         advice = "put the right key file there, or name it in store.secret_key_file"
     elif keys and _is_open_to_others(path):
         said = f"other users of this machine can read {path}"
@@ -382,7 +382,7 @@ def _feed_check(app: App) -> Check:
     return Check(
         name="feed",
         is_well=is_well,
-        sentence=f"{status.behind} transitions are not sent yet"
+        sentence=f"not sent yet: {plural(status.behind, 'transition')}"
         + (f", the first for {late_s:.0f} s" if status.behind else ""),
         advice=""
         if is_well

@@ -8,7 +8,7 @@ import msgspec
 from stateward import telemetry
 from stateward.app import App
 from stateward.core.errors import SecretUnreadable
-from stateward.core.model import Fields
+from stateward.core.model import Fields, plural
 from stateward.storage.audit import SECRETS_ROTATED, AuditEntry
 from stateward.storage.sealing import is_sealed
 
@@ -34,7 +34,7 @@ def seal_stored(app: App) -> int:
     found = state(app)
     if found.unreadable:
         telemetry.log("secrets").warning(
-            f"{found.unreadable} secrets of webhooks and workers cannot be opened with the keys in {app.secrets.path}: "
+            f"the keys in {app.secrets.path} do not open {plural(found.unreadable, 'secret')} of webhooks and workers: "
             "none of their messages is sent or accepted; put the right file there, or name it in store.secret_key_file"
         )
     plain = found.plain

@@ -225,7 +225,7 @@ def _summary(outcomes: list[str], *, is_preview: bool) -> str:
         return f"{plural(len(outcomes) - outcomes.count('refused'), 'record')} read again"
     words = {
         "changed": "would change",
-        "unchanged": "would stay as it is",
+        "unchanged": "would not change",
         "readable": "would be processed anew",
         "refused": "would be refused",
     }

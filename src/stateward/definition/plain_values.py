@@ -12,6 +12,7 @@ from typing import NoReturn, TypeAlias
 import msgspec
 
 from stateward.core.errors import DeclarationError, Fault
+from stateward.core.model import plural
 
 TEXT_CHARS_MAX = 1_000_000
 NODES_MAX = 50_000
@@ -78,7 +79,7 @@ def quote_value(value: object) -> str:
         case int() | float():
             return str(value)
         case list() | tuple():
-            return f"a list of {count_of(len(value), 'item')}"
+            return f"a list of {plural(len(value), 'item')}"
         case Mapping():
             return "a mapping"
         case _:
@@ -94,10 +95,6 @@ def quote_word(text: str) -> str:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= SHOWN_CHARS_MAX else f"{text[: SHOWN_CHARS_MAX - 1]}…"
-
-
-def count_of(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def value_at(value: object, at: Path) -> object:

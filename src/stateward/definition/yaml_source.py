@@ -14,12 +14,12 @@ import msgspec
 from msgspec import inspect as kinds
 
 from stateward.core.errors import Fault
+from stateward.core.model import plural
 from stateward.definition.plain_values import (
     FAULTS_MAX,
     Document,
     Path,
     TooManyFaults,
-    count_of,
     quote_value,
     quote_word,
     resolve_scalar,
@@ -79,7 +79,7 @@ def describe_type(kind: kinds.Type) -> str:
         case kinds.ListType() | kinds.VarTupleType() | kinds.SetType() | kinds.FrozenSetType():
             return f"a list{_describe_length(kind, 'item')}{_describe_items(kind.item_type)}"
         case kinds.TupleType():
-            return f"a list of exactly {count_of(len(kind.item_types), 'item')}"
+            return f"a list of exactly {plural(len(kind.item_types), 'item')}"
         case _:
             return _TYPE_WORDS.get(type(kind), "a value")
 
@@ -120,10 +120,10 @@ _Many: TypeAlias = kinds.ListType | kinds.VarTupleType | kinds.SetType | kinds.F
 def _describe_length(kind: kinds.StrType | _Many, noun: str) -> str:
     shortest, longest = kind.min_length, kind.max_length
     if shortest is not None and longest is not None:
-        return f" of {shortest} to {count_of(longest, noun)}"
+        return f" of {shortest} to {plural(longest, noun)}"
     if shortest is not None:
-        return f" of at least {count_of(shortest, noun)}"
-    return "" if longest is None else f" of at most {count_of(longest, noun)}"
+        return f" of at least {plural(shortest, noun)}"
+    return "" if longest is None else f" of at most {plural(longest, noun)}"
 
 
 def _describe_items(kind: kinds.Type) -> str:

@@ -23,6 +23,7 @@ from stateward.core.model import (
     Json,
     Record,
     Transition,
+    plural,
     to_iso,
 )
 from stateward.core.verify import (
@@ -202,7 +203,7 @@ def check_audit(
         yield Finding(check="audit", where="audit log", sentence=fault)
     loose, late = audit.unchained()
     if invented := late if former_until(store, audit) else loose:
-        sentence = f"{invented} entries were added without their place in the chain"
+        sentence = f"{plural(invented, 'entry')} without a place in the chain"
         yield Finding(check="audit", where="audit log", sentence=sentence)
     stored = store.machine_digests()
     for entry in audit.walk(verb=MACHINES_STORED):

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from stateward.core.model import SECOND, Micros, clean_text, to_iso
+from stateward.core.model import SECOND, Micros, clean_text, plural, to_iso
 from stateward.notifications.alerts import Alert, Topic
 
 # Python's own mail takes a while to import: a service without an address to write to need not wait for it.
@@ -226,7 +226,7 @@ def _digest(alerts: Sequence[Alert], addresses: EmailAddresses) -> str:
         (each.machine, WORDING[each.topic][0], str(each.facts.get("error_code") or ""))
         for each in alerts
     )
-    lines = [f"{len(alerts)} alerts.", ""]
+    lines = [f"{plural(len(alerts), 'alert')}.", ""]
     lines += [
         f"{count:6} {machine} {word} {code}".rstrip()
         for (machine, word, code), count in causes.most_common()

@@ -61,7 +61,7 @@ def _ids_to_erase(app: App, data: schemas.ErasureRequest) -> list[str]:
     wanted = data.record_ids if data.subject is None else records_of(app, data.subject)
     if len(wanted) > BATCH_MAX:
         raise InvalidRequest(
-            f"{len(wanted)} records have this label, and one request erases {BATCH_MAX} at most; "
+            f"{len(wanted):,} records have this label, and one request erases {BATCH_MAX} at most; "
             "use: stateward erase --subject"
         )
     return wanted
