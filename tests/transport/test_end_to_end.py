@@ -19,6 +19,7 @@ from stateward.app import App
 from stateward.app.artifacts import SWEEP_AGE_S, sweep_artifacts
 from stateward.app.doctor import checks
 from stateward.core.errors import DeclarationError
+from stateward.pipelines.literature.sources import request_document
 from stateward.server.health import _checks as ready_checks
 from stateward.storage.store import Store
 from stateward.transport.messages import (
@@ -30,6 +31,7 @@ from stateward.transport.messages import (
     WorkMessage,
     results_stream,
 )
+from tests.pipelines.literature.source_server import a_source_server
 from tests.transport.brokers import server_of
 from tests.transport.impostor import Impostor, first_work
 from tests.transport.scene import Scene, settings
@@ -455,3 +457,40 @@ def test_doctor_says_that_the_broker_does_not_answer(tmp_path: Path) -> None:
 def test_a_url_that_names_no_engine_is_refused_with_the_settings(tmp_path: Path, url: str) -> None:
     with pytest.raises(DeclarationError, match="url must be database:"):
         settings(tmp_path, url, "p")
+
+
+@pytest.mark.long
+def test_workers_without_a_store_ask_sources_of_papers_one_at_a_time(
+    make_scene: SceneMaker,
+) -> None:
+    with a_source_server() as server:
+        # By two names of one host, whose locks on this machine are not the same.
+        port = server.url.rpartition(":")[2]
+        addresses = [
+            f"http://{host}:{port}/page.html?{number}"
+            for number in range(2)
+            for host in ("localhost", "127.0.0.1")
+        ]
+        allowed = "allow: [localhost, 127.0.0.1], pause_seconds: 0.0"
+        scene = make_scene(text=f"literature: {{fetch: {{{allowed}}}}}\n")
+        scene.add_worker()
+        scene.add_worker()
+        papers = [
+            scene.app.submissions.submit(
+                request_document("url", each), machine="literature", labels={"source_type": "url"}
+            ).record.id
+            for each in addresses
+        ]
+        relay = scene.coordinator._relay
+        assert relay is not None
+        at_once: list[int] = []
+
+        def are_fetched() -> bool:
+            sent = [each for each in relay._sent.values() if each.number]
+            at_once.append(sum(each.work.stage == "fetch" for each in sent))
+            return all("fetch" in scene.app.record(each).outputs for each in papers)
+
+        scene.until(are_fetched)
+
+    assert max(at_once) == 1
+    assert sum(server.asked.values()) == len(addresses)

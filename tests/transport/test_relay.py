@@ -1,11 +1,13 @@
 """The decisions of a relay: how much it may send, what its stream has lost, and whom it has heard."""
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.core.model import Work
-from stateward.engine.sent_work import Sent, lost_work, window
+from stateward.engine.sent_work import Sent, lost_work, publishable, window
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo
+from stateward.workers.routes import RunnerRoute
 
 LEASE_S = 10.0
 
@@ -47,6 +49,24 @@ def test_work_that_later_work_has_overtaken_is_lost_after_two_leases() -> None:
     assert lost(sent(1), later, now=19.9, is_empty=False) == []
     assert lost(sent(1), later, now=20.0, is_empty=False) == [1]
     assert lost(sent(1, stream="other"), later, now=20.0, is_empty=False) == []
+
+
+def test_of_work_that_one_machine_at_a_time_may_do_only_one_is_published_at_a_time() -> None:
+    routes = {("m", "s", "polite"): RunnerRoute(runner="m.ask", one_machine=True)}
+
+    def of_source(name: str, *, number: int = 0) -> Sent:
+        work = replace(
+            sent(1).work, record_id=name, rank=int(name[-1]), labels={"source_type": name[:-1]}
+        )
+        return Sent(work=work, stream="s", number=number)
+
+    def named(*some: Sent) -> list[str]:
+        return [each.work.record_id for each in publishable(some, routes)]
+
+    waiting = [of_source("polite3"), of_source("polite2"), of_source("other4")]
+
+    assert named(*waiting) == ["polite2", "other4"]
+    assert named(*waiting, of_source("polite9", number=7)) == ["other4", "polite9"]
 
 
 def test_relays_share_the_slots_of_the_workers_behind_the_transport() -> None:

@@ -651,6 +651,7 @@ class App:
                 automatic_moves=self.plugins.automatic_moves,
                 engine_stages=self.plugins.engine_stages,
                 tells_owners=settings.worker.recycle == "owner",
+                routes=self.plugins.routes,
             ),
             ticks=time.monotonic,
         )

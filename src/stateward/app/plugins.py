@@ -215,6 +215,7 @@ class Plugins:
                 runner=runner,
                 network=stage in each.network,
                 programs=each.programs.get(stage, ()),
+                one_machine=stage in each.one_machine,
             )
             for _, each in self._all_source_types
             for stage, runner in each.runners.items()

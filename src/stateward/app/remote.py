@@ -102,6 +102,7 @@ def build_relay(
                 },
                 **{place: route.runner for place, route in plugins.routes.items()},
             },
+            routes=plugins.routes,
         ),
         channel=channel,
         inbox=Inbox(channel, [results_stream(own.prefix)], log),

@@ -54,9 +54,10 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
 
     Several plug-ins may offer source types of one machine: `runners` (stage to runner) then names the code that handles
     a document of this type where it is not that of the machine itself, `network` the stages of it that may open
-    connections, and `programs` (stage to names) what its stages may execute. `format` is what `detect` must say of the
-    content; "" accepts whatever the plug-in reads. `labels` are those without which a document of this type cannot be
-    processed, each with what to ask a person for.
+    connections, and `programs` (stage to names) what its stages may execute. `one_machine` are stages of it whose
+    runners keep a limit among themselves, which they can do on one machine only: workers of one machine at a time are
+    given them. `format` is what `detect` must say of the content; "" accepts whatever the plug-in reads. `labels` are
+    those without which a document of this type cannot be processed, each with what to ask a person for.
     """
 
     name: str
@@ -68,6 +69,7 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
     runners: dict[str, str] = {}
     network: tuple[str, ...] = ()
     programs: dict[str, tuple[str, ...]] = {}
+    one_machine: tuple[str, ...] = ()
     labels: dict[str, str] = {}
 
 

@@ -55,6 +55,9 @@ class Capacity:
     Inline work runs in the worker itself and takes no child process, so it has slots of its own. A draining worker has
     none, and neither has a silent one: what it was given would only have to be taken back by the next `recover`. A
     worker behind a transport has none here: its relay announces them.
+
+    Work that one machine at a time may do goes to the machine whose worker has been there longest, so that one that
+    joins changes nothing; to a relay only where no worker with a database can do it (docs/decisions/0049).
     """
 
     def __init__(
@@ -66,10 +69,13 @@ class Capacity:
     ) -> None:
         self._free: dict[tuple[str, bool], int] = {}
         self._runners: dict[str, frozenset[str]] = {}
+        self._places: dict[str, tuple[bool, Micros, str]] = {}
         for worker in workers:
             if worker.is_draining or worker.via or worker.id in silent:
                 continue
             self._runners[worker.id] = frozenset(worker.runners)
+            place = worker.id if worker.is_relay else worker.host
+            self._places[worker.id] = (worker.is_relay, worker.started_at, place)
             for is_inline, slots in ((False, worker.slots), (True, worker.inline_slots)):
                 # Never negative: a worker that lowers its prefetch may have more work than it announces slots.
                 self._free[worker.id, is_inline] = max(
@@ -90,16 +96,26 @@ class Capacity:
             if stage.runner in runners
         )
 
-    def take(self, stage: Stage, *, avoided: AbstractSet[str] = frozenset()) -> str | None:
+    def take(
+        self,
+        stage: Stage,
+        *,
+        avoided: AbstractSet[str] = frozenset(),
+        is_of_one_machine: bool = False,
+    ) -> str | None:
         """Take a slot of the worker with the most free ones: work spreads evenly. Ties go by name, to be repeatable.
 
         One that is `avoided` is taken only where there is no other.
         """
         is_inline = stage.isolation == "inline"
+        workers = [worker for worker, runners in self._runners.items() if stage.runner in runners]
+        if is_of_one_machine:
+            *_, only = min((self._places[each] for each in workers), default=("",))
+            workers = [each for each in workers if self._places[each][-1] == only]
         able = [
             (worker not in avoided, self._free[worker, is_inline], worker)
-            for worker, runners in self._runners.items()
-            if stage.runner in runners and self._free[worker, is_inline]
+            for worker in workers
+            if self._free[worker, is_inline]
         ]
         if not able:
             return None

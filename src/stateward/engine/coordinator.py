@@ -65,6 +65,7 @@ from stateward.transport import (
     WorkerInfo,
     workers_and_load,
 )
+from stateward.workers.routes import Routes, is_of_one_machine
 
 # After a conflict another writer was first, and reading again mostly suffices. The waits grow in case writers keep
 # meeting, and end after 0.7 s because a caller waits. They are documented in docs/reference/errors.md.
@@ -118,7 +119,8 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     moves that records make in the transaction that brings them there. `tells_owners`: work says who submitted its
     record, for workers that give each owner a process; it costs a query for each batch. `hands_over`: a submission
     dispatches its records itself where nothing waits before them (docs/decisions/0035). `engine_stages`, (machine,
-    stage): no worker is given them, because the engine does them itself (docs/decisions/0041).
+    stage): no worker is given them, because the engine does them itself (docs/decisions/0041). `routes` say which work
+    the workers of one machine at a time are given (docs/decisions/0049).
     """
 
     batch_max: int = 512
@@ -129,6 +131,7 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     tells_owners: bool = False
     hands_over: bool = True
     engine_stages: frozenset[tuple[str, str]] = frozenset()
+    routes: Routes = {}
 
 
 class Coordinator:
@@ -575,7 +578,12 @@ class Coordinator:
             return
         capacity = Capacity([self.local_worker.info], self.local_worker.load())
         is_open = _not_paused(arrived, batch.paused or self._store.ask_paused())
-        self._assign(is_open.values(), capacity, batch)
+        # Which machine does work of one machine is known by looking at all of them.
+        anyones = (
+            [each for each in queue if not self._is_of_one_machine(each, stage)]
+            for (_, stage), queue in is_open.items()
+        )
+        self._assign(anyones, capacity, batch)
 
     def _hand_out(self, batch: "Batch") -> None:
         self.has_waiting = True  # until the stages were asked
@@ -601,7 +609,8 @@ class Coordinator:
         for record in heapq.merge(*queues, key=attrgetter("rank")):
             machine = self._registry.of(record)
             stage = machine.stage[record.waiting or ""]
-            worker = capacity.take(stage)
+            is_alone = self._is_of_one_machine(record, stage.name)
+            worker = capacity.take(stage, is_of_one_machine=is_alone)
             if worker is None:  # full for this stage, but maybe not for the next record's
                 continue
             found = self._look_up(machine, stage, record, batch) if stage.earlier else None
@@ -612,6 +621,9 @@ class Coordinator:
             batch.sent.append(work if found is None else replace(work, earlier=found.given))
             if len(batch.sent) == self._config.batch_max or not capacity.is_available:
                 return
+
+    def _is_of_one_machine(self, record: Record, stage: str) -> bool:
+        return is_of_one_machine(self._config.routes, record.machine, stage, record.labels)
 
     def _look_up(
         self, machine: Machine, stage: Stage, record: Record, batch: "Batch"
@@ -727,8 +739,11 @@ class Coordinator:
                 self._decide(_lost_event(work, reason, batch.now), batch)
             else:
                 machine = self._registry.of(record)
+                stage = machine.stage[work.stage]
                 worker = capacity.take(
-                    machine.stage[work.stage], avoided=workers_to_avoid(work.losses)
+                    stage,
+                    avoided=workers_to_avoid(work.losses),
+                    is_of_one_machine=self._is_of_one_machine(record, stage.name),
                 )
                 if worker is not None:
                     batch.change(start(machine, record, worker=worker, now=batch.now).change)

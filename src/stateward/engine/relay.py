@@ -28,7 +28,7 @@ from stateward.engine.admission import Admission
 from stateward.engine.relay_intake import Heard, Intake, Runners
 from stateward.engine.relay_publisher import Documents, Publisher, PublisherConfig
 from stateward.engine.remote_results import ResultChecker
-from stateward.engine.sent_work import Attempt, Sent, lost_work, window
+from stateward.engine.sent_work import Attempt, Sent, lost_work, publishable, window
 from stateward.storage.database import TOPIC_WORK, Database
 from stateward.storage.outputs import Outputs, result_event, saved_values
 from stateward.storage.store import Store
@@ -43,6 +43,7 @@ from stateward.transport.messages import (
     results_stream,
 )
 from stateward.workers.fetching import LOOK_S
+from stateward.workers.routes import Routes
 
 MESSAGES_MAX = 1024  # that are leased ahead of the turn that handles them
 LOOK_EVERY_S = 1.0  # for work that was withdrawn, or sent by another coordinator: a notification may have been lost
@@ -63,6 +64,7 @@ class RelayConfig(msgspec.Struct, frozen=True, kw_only=True):
     inline_bytes_max: int = 256 * 1024
     ageing_s: Mapping[str, float] = {}
     runners: Runners = {}
+    routes: Routes = {}
 
 
 class Relay:
@@ -205,7 +207,9 @@ class Relay:
     def _send(self) -> None:
         try:
             if self._has_unsent:  # first: workers wait for it
-                self._has_unsent = not self._publisher.publish(list(self._sent.values()))
+                wanted = publishable(list(self._sent.values()), self._config.routes)
+                is_all = self._publisher.publish(wanted)
+                self._has_unsent = not is_all or len(wanted) < len(self._sent)
             if self._unacked:
                 self._channel.ack(self._unacked)
                 self._unacked = []

@@ -10,6 +10,7 @@ import msgspec
 
 from stateward.core.model import Work
 from stateward.transport import VIA_TRANSPORT, WorkerInfo
+from stateward.workers.routes import Routes, is_of_one_machine
 
 Attempt = tuple[str, int]
 
@@ -27,6 +28,22 @@ class Sent(msgspec.Struct, kw_only=True, gc=False):
     sent_at: float = 0.0
     heard_at: float = 0.0
     losses: int = 0
+
+
+def publishable(sent: Sequence[Sent], routes: Routes) -> list[Sent]:
+    """All of it, but of the work that one machine at a time may do only one at a time.
+
+    Nothing is known of the machines of workers behind a transport, and a stream gives its work to any of them. While
+    it is held back its time does not run.
+    """
+    alone = [
+        each
+        for each in sent
+        if is_of_one_machine(routes, each.work.machine, each.work.stage, each.work.labels)
+    ]
+    first = min(alone, key=lambda each: (not each.number, each.work.rank), default=None)
+    held = {id(each) for each in alone if not each.number and each is not first}
+    return [each for each in sent if id(each) not in held]
 
 
 def lost_work(

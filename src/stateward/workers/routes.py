@@ -12,6 +12,7 @@ class RunnerRoute(msgspec.Struct, frozen=True, kw_only=True):
     runner: str
     network: bool = False
     programs: tuple[str, ...] = ()
+    one_machine: bool = False
 
 
 Routes: TypeAlias = Mapping[tuple[str, str, str], RunnerRoute]
@@ -23,3 +24,11 @@ def route_of(
 ) -> RunnerRoute | None:
     """The runner that a record's source type selects; None: the stage's own."""
     return routes.get((machine, stage, str(labels.get("source_type", "")))) if routes else None
+
+
+def is_of_one_machine(
+    routes: Routes, machine: str, stage: str, labels: Mapping[str, object]
+) -> bool:
+    """Whether workers of one machine at a time are given this work."""
+    route = route_of(routes, machine, stage, labels)
+    return route is not None and route.one_machine

@@ -42,6 +42,7 @@ def _source_type(name: str, title: str) -> SourceType:
         title=title,
         runners={"fetch": "literature.download"},
         network=("fetch",),
+        one_machine=("fetch",),
     )
 
 

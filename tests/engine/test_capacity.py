@@ -1,0 +1,69 @@
+"""Which worker is given an attempt, where workers of one machine at a time may do it."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from stateward.app import App
+from stateward.engine.capacity import Capacity
+from stateward.ledger import DOCUMENT_MACHINE
+from stateward.pipelines.literature.sources import request_document
+from stateward.transport import WorkerInfo
+
+FETCH = DOCUMENT_MACHINE.stage["fetch"]
+
+
+def a_worker(name: str, host: str, *, since: int, slots: int = 2) -> WorkerInfo:
+    return WorkerInfo(
+        id=name, host=host, pid=1, life="1", runners=("literature.fetch",), slots=slots, inline_slots=slots,
+        started_at=since, seen_at=since,
+    )  # fmt: skip
+
+
+def given(*workers: WorkerInfo, attempts: int = 4) -> list[str | None]:
+    capacity = Capacity(workers, {})
+    return [capacity.take(FETCH, is_of_one_machine=True) for _ in range(attempts)]
+
+
+def test_the_machine_whose_worker_was_there_first_does_it_with_all_of_its_workers() -> None:
+    found = given(
+        a_worker("a1", "a", since=20), a_worker("b1", "b", since=10, slots=1),
+        a_worker("b2", "b", since=30), a_worker("c1", "c", since=40),
+    )  # fmt: skip
+
+    assert found == ["b2", "b2", "b1", None]
+
+
+def test_another_machine_takes_it_over_when_the_first_one_leaves() -> None:
+    leaving = replace(a_worker("a1", "a", since=10), is_draining=True)
+
+    assert given(leaving, a_worker("b1", "b", since=20), attempts=1) == ["b1"]
+    assert given(attempts=1) == [None]
+
+
+def test_one_relay_gets_it_and_only_where_no_worker_with_a_database_can_do_it() -> None:
+    relays = [a_worker("relay-1", "a", since=20), a_worker("relay-2", "a", since=10)]
+
+    assert given(*relays, a_worker("b1", "b", since=30), attempts=3) == ["b1", "b1", None]
+    assert given(*relays, attempts=3) == ["relay-2", "relay-2", None]
+
+
+def test_papers_of_sources_are_fetched_from_one_machine_and_files_are_read_on_all(
+    tmp_path: Path,
+) -> None:
+    with App.embedded(tmp_path / "data") as app, app.node(is_worker=False):
+        for name, since in (("a", 1), ("b", 2)):
+            app.bus.heartbeat(a_worker(f"worker-{name}", name, since=since, slots=3))
+        for number in range(4):
+            labels = {"source_type": "pubmed"}
+            app.submissions.submit(
+                request_document("pmid", str(900 + number)), machine="literature", labels=labels
+            )
+            app.submissions.submit(f"Paper {number}\n\nText.".encode(), machine="literature")
+
+        app.coordinator.turn([])
+
+        work = app.database.rows("SELECT worker, body FROM work")
+        of_source = [worker for worker, body in work if "pubmed" in str(body)]
+        assert set(of_source) == {"worker-a"}
+        assert {worker for worker, _ in work} == {"worker-a", "worker-b"}
