@@ -1,0 +1,169 @@
+"""Rewritings of a history, from one cell to the whole database, and what finds each of them."""
+
+from typing import NamedTuple
+
+from tests.engine import edits
+from tests.engine.forger import Edit, Forger, nothing
+
+ALONE, CHECKPOINT = "`verify`", "`verify --checkpoint`"
+UNSEALED, ROWS, RECORDS, ALL = (
+    "nothing", "its own hash", "the chains of records", "the whole database",
+)  # fmt: skip
+SEALS: dict[str, Edit] = {
+    UNSEALED: nothing,
+    ROWS: Forger.seal_rows,
+    RECORDS: Forger.seal_records,
+    ALL: Forger.seal_all,
+}
+
+
+class Rewriting(NamedTuple):
+    """What is changed, what is computed anew, what finds it, and the checks that say so."""
+
+    what: str
+    edit: Edit
+    sealed: str
+    found_by: str
+    checks: set[str]
+
+
+REWRITINGS = [
+    Rewriting("who made a transition", edits.actor, UNSEALED, ALONE, {"hash"}),
+    Rewriting("who made a transition", edits.actor, ROWS, ALONE, {"chain", "lane"}),
+    Rewriting("who made a transition", edits.actor, RECORDS, ALONE, {"lane"}),
+    Rewriting("who made a transition", edits.actor, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("why a transition was made", edits.reason, UNSEALED, ALONE, {"hash"}),
+    Rewriting("why a transition was made", edits.reason, ROWS, ALONE, {"chain", "lane"}),
+    Rewriting("why a transition was made", edits.reason, RECORDS, ALONE, {"lane"}),
+    Rewriting("why a transition was made", edits.reason, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("when a transition was made", edits.time, UNSEALED, ALONE, {"hash"}),
+    Rewriting("when a transition was made", edits.time, RECORDS, ALONE, {"lane"}),
+    Rewriting("when a transition was made", edits.time, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("a label of a record", edits.label, UNSEALED, ALONE, {"record"}),
+    Rewriting("a label of a record", edits.label, RECORDS, ALONE, {"lane"}),
+    Rewriting("a label of a record", edits.label, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("which document a record is of", edits.document, UNSEALED, ALONE, {"record"}),
+    Rewriting("which document a record is of", edits.document, RECORDS, ALONE, {"lane"}),
+    Rewriting("which document a record is of", edits.document, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("a fact about a record", edits.field, UNSEALED, ALONE, {"record"}),
+    Rewriting("a fact about a record", edits.field, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting(
+        "the last transition is cut off", edits.cut_the_end, UNSEALED, ALONE, {"lane", "status"}
+    ),
+    Rewriting("the last transition is cut off", edits.cut_the_end, ALL, ALONE, {"status"}),
+    Rewriting("a record disappears", edits.cut_a_record, UNSEALED, ALONE, {"lane"}),
+    Rewriting("a record disappears", edits.cut_a_record, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("a record is invented", edits.double, RECORDS, ALONE, {"lane"}),
+    Rewriting("two commits change places", edits.swap, UNSEALED, ALONE, {"lane"}),
+    Rewriting("two commits change places", edits.swap, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("every person's name", edits.rename, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("the labels of all records but one", edits.relabel, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("every time", edits.shift, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("everything is deleted", edits.empty, UNSEALED, ALONE, {"lane"}),
+    Rewriting("everything is deleted", edits.empty, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("the head of a lane", edits.head, UNSEALED, ALONE, {"lane"}),
+    Rewriting("a lane is deleted", edits.fewer, UNSEALED, ALONE, {"lane"}),
+    Rewriting("the lanes become one", edits.one_lane, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("an item that a stage produced", edits.item, UNSEALED, ALONE, {"output"}),
+    Rewriting("an item that a stage produced", edits.item_sealed, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("items are deleted", edits.items_gone, UNSEALED, ALONE, {"output"}),
+    Rewriting("items are doubled", edits.items_doubled, UNSEALED, ALONE, {"output"}),
+    Rewriting("a derived file is added", edits.file, UNSEALED, ALONE, {"output"}),
+    Rewriting("the log of an attempt", edits.log, UNSEALED, ALONE, {"log"}),
+    Rewriting("the result of an attempt", edits.result, UNSEALED, ALONE, {"output"}),
+    Rewriting(
+        "the result of an attempt is deleted", edits.result_gone, UNSEALED, ALONE, {"output"}
+    ),
+    Rewriting(
+        "the result of an attempt is invented", edits.result_invented, UNSEALED, ALONE, {"output"}
+    ),
+    Rewriting("the definition of a machine", edits.definition, UNSEALED, ALONE, {"machine"}),
+    Rewriting("a machine is invented", edits.machine_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an event that changed nothing", edits.event, UNSEALED, ALONE, {"sealed"}),
+    Rewriting(
+        "an event that changed nothing is deleted", edits.event_gone, UNSEALED, ALONE, {"sealed"}
+    ),
+    Rewriting(
+        "an event that changed nothing is doubled", edits.event_doubled, UNSEALED, ALONE, {"sealed"}
+    ),
+    Rewriting(
+        "an event that changed nothing is deleted", edits.event_sealed, ALL, CHECKPOINT, {"audit"}
+    ),
+    Rewriting("a dead letter", edits.letter, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("a dead letter is deleted", edits.letter_gone, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("a dead letter is invented", edits.letter_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an edition of items", edits.edition, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an edition is deleted", edits.edition_gone, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an edition is invented", edits.edition_doubled, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("who did an administrative act", edits.act, UNSEALED, ALONE, {"audit"}),
+    Rewriting("who did an administrative act", edits.act_sealed, ALL, CHECKPOINT, {"audit"}),
+    Rewriting("an administrative act is invented", edits.act_invented, UNSEALED, ALONE, {"audit"}),
+    Rewriting("a hold is invented", edits.hold_invented, UNSEALED, ALONE, {"act"}),
+    Rewriting(
+        "a decision about flags is invented", edits.decision_invented, UNSEALED, ALONE, {"act"}
+    ),
+    Rewriting("a key of the API is invented", edits.key_invented, UNSEALED, ALONE, {"act"}),
+    Rewriting("the priority of a record", edits.priority, UNSEALED, ALONE, {"act"}),
+    Rewriting("a pause is deleted", edits.pause_gone, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("a pause is deleted", edits.pause_gone, ALL, CHECKPOINT, {"audit"}),
+    Rewriting("a webhook is invented", edits.webhook_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting(
+        "a credential of a worker is invented", edits.worker_invented, UNSEALED, ALONE, {"sealed"}
+    ),
+    Rewriting(
+        "a pending decision is invented", edits.pending_invented, UNSEALED, ALONE, {"sealed"}
+    ),
+    Rewriting("an approver link is invented", edits.link_invented, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("an acknowledgement is invented", edits.acknowledged, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("from when on there are lanes", edits.since, UNSEALED, ALONE, {"sealed"}),
+    Rewriting(
+        "items of no output are planted", edits.items_of_nothing, UNSEALED, ALONE, {"output"}
+    ),
+    Rewriting("the numbers of chunks", edits.items_moved, UNSEALED, ALONE, {"output"}),
+    Rewriting("a file of no output is planted", edits.file_of_nothing, UNSEALED, ALONE, {"output"}),
+    Rewriting(
+        "a result beyond the record's version is planted",
+        edits.result_beyond,
+        UNSEALED,
+        ALONE,
+        {"output"},
+    ),
+    Rewriting(
+        "a result of an ended record is planted", edits.result_at_end, UNSEALED, ALONE, {"output"}
+    ),
+    Rewriting(
+        "a result of a cancelled attempt is planted",
+        edits.result_of_loss,
+        UNSEALED,
+        ALONE,
+        {"output"},
+    ),
+    Rewriting("the numbers of the log, by one distance", edits.numbers, UNSEALED, ALONE, {"order"}),
+    Rewriting(
+        "the number of the last transition", edits.number_of_last, UNSEALED, ALONE, {"order"}
+    ),
+    Rewriting("a hash of a tree is planted", edits.tree_planted, UNSEALED, ALONE, {"tree"}),
+    Rewriting("a hash of no tree is planted", edits.tree_of_nothing, UNSEALED, ALONE, {"tree"}),
+    Rewriting("the epoch of all lanes rises", edits.epoch_risen, UNSEALED, ALONE, {"epoch"}),
+    Rewriting("the epoch of all lanes falls", edits.epoch_fallen, UNSEALED, ALONE, {"epoch"}),
+    Rewriting("the epoch of one lane", edits.epoch_of_one, UNSEALED, ALONE, {"epoch"}),
+    Rewriting(
+        "an act is planted behind the head", edits.act_behind_head, UNSEALED, ALONE, {"audit"}
+    ),
+    Rewriting("the order of two acts", edits.acts_swapped, UNSEALED, ALONE, {"audit"}),
+    Rewriting("the last act is cut off", edits.act_cut, UNSEALED, ALONE, {"audit"}),
+    Rewriting("the last act is cut off", edits.act_cut_with_head, ALL, CHECKPOINT, {"audit"}),
+    Rewriting("the salt of a transition", edits.salt_of_transition, UNSEALED, ALONE, {"hash"}),
+    Rewriting("the salt of an event", edits.salt_of_event, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("words are erased by no one", edits.erased_words, UNSEALED, ALONE, {"erased"}),
+    Rewriting("how often a record was retried", edits.retries, UNSEALED, ALONE, {"record"}),
+    Rewriting(
+        "which machine a record follows", edits.machine_of_record, UNSEALED, ALONE, {"record"}
+    ),
+    Rewriting(
+        "which attempts of a record count", edits.output_of_record, UNSEALED, ALONE, {"record"}
+    ),
+    Rewriting("the status of a record", edits.status, UNSEALED, ALONE, {"record", "status"}),
+    Rewriting("who paused a stage", edits.pause_of_another, UNSEALED, ALONE, {"sealed"}),
+    Rewriting("the letters of a hash", edits.hash_as_text, UNSEALED, ALONE, {"hash"}),
+]
