@@ -208,3 +208,40 @@ def test_a_mark_of_debits_beside_some_amounts_is_theirs(tmp_path: Path) -> None:
 
     assert read.amounts == ["-10.00", "30.00", "-20.00"]
     assert read.dates[0] == "2024-05-02"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [[(40, "Transaction date"), (109, "Value")], [(109, "Date")]],
+        [[(40, "Booking"), (76, "Value date")], [(40, "date")]],
+    ],
+)
+def test_names_that_touch_are_two_where_one_of_them_goes_on_below(
+    tmp_path: Path, names: list[Line]
+) -> None:
+    read = read_lines(
+        tmp_path,
+        names[0],
+        [*names[1], (170, "Description"), (-400, "Debits"), (-480, "Deposit"), (-560, "Balance")],
+        [(170, "Balance b/f"), (-560, "100.00")],
+        [(40, "01/09/2026"), (103, "02/09/2026"), (170, "Shell"), (-400, "10.00"), (-560, "90.00")],
+        [(40, "03/09/2026"), (103, "04/09/2026"), (170, "Pay"), (-480, "5.00"), (-560, "95.00")],
+        [(40, "13/09/2026"), (103, "14/09/2026"), (170, "Rent"), (-400, "5.00"), (-560, "90.00")],
+    )
+
+    assert read.dates == ["2026-09-01", "2026-09-03", "2026-09-13"]
+    assert read.flags == []
+
+
+def test_dates_without_a_name_behind_value_dates_are_doubted(tmp_path: Path) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Value date"), (170, "Description"), (-480, "Amount"), (-560, "Balance")],
+        [(170, "Opening balance"), (-560, "100.00")],
+        [(40, "01/09/2026"), (103, "02/09/2026"), (170, "Shell"), (-480, "-1.00"), (-560, "99.00")],
+        [(40, "03/09/2026"), (103, "04/09/2026"), (170, "Pay"), (-480, "5.00"), (-560, "104.00")],
+        [(40, "13/09/2026"), (103, "14/09/2026"), (170, "Rent"), (-480, "-5.00"), (-560, "99.00")],
+    )
+
+    assert "DATE_UNPROVEN" in read.flags

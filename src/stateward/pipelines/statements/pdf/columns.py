@@ -440,11 +440,29 @@ def _stack(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
             continue
         (cell,) = cells
         used.add(id(cell))
-        stacked.append(
-            PdfCell(f"{top.text} {cell.text}", min(top.x0, cell.x0), max(top.x1, cell.x1))
-        )
+        stacked.extend(_two_columns(top, cell) or [_joined(top, cell)])
     stacked.extend(cell for cell in lower if id(cell) not in used and not _covers(upper, cell))
     return sorted(stacked, key=lambda cell: cell.x0)
+
+
+def _joined(top: PdfCell, below: PdfCell) -> PdfCell:
+    return PdfCell(f"{top.text} {below.text}", min(top.x0, below.x0), max(top.x1, below.x1))
+
+
+def _two_columns(top: PdfCell, below: PdfCell) -> list[PdfCell]:
+    """Two names that stand close together, of which one goes on below: `Booking date Value` over `date`."""
+    if vocab.is_exact_heading(f"{top.text} {below.text}"):
+        return []
+    width = (top.x1 - top.x0) / len(top.text)
+    for at in (i for i, char in enumerate(top.text) if char == " "):
+        edge = top.x0 + at * width
+        left = PdfCell(top.text[:at], top.x0, edge)
+        right = PdfCell(top.text[at + 1 :], edge + width, top.x1)
+        middle = (below.x0 + below.x1) / 2
+        pair = [left, _joined(right, below)] if middle > edge else [_joined(left, below), right]
+        if all(vocab.is_exact_heading(each.text) for each in pair):
+            return pair
+    return []
 
 
 def _covers(upper: list[PdfCell], cell: PdfCell) -> bool:

@@ -146,8 +146,13 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         heading.has_day_lines = vocab.DATE not in heading.roles and any(map(labelled_day, lines))
         measure_columns(heading, lines)
         if heading.has(vocab.DATE_ROLES) and (days := unnamed_dates(heading, lines)):
-            named = [column.x0 for column in heading.columns if column.role == vocab.DATE]
-            heading.has_open_dates = any(day.x0 < x0 for day in days for x0 in named)
+            heading.has_open_dates = any(
+                # Value dates stand behind those of bookings, as a rule.
+                day.x0 < column.x0 if column.role == vocab.DATE else day.x0 > column.x0
+                for day in days
+                for column in heading.columns
+                if column.role in vocab.DATE_ROLES and column.role != day.role
+            )
             heading.columns = sorted([*heading.columns, *days], key=lambda column: column.x0)
         heading.has_unread_dates = _has_unread_dates(heading, lines)
         if not heading.has(vocab.AMOUNT_ROLES) and heading.has({vocab.DATE}):
