@@ -261,13 +261,49 @@ def overwritten(text: str, at: int, first: int, new: str) -> str:
 CLOSINGS = {"coda": (-2, 42, 50), "norma43": (-2, 59, 66), "cnab240": (-2, 169, 160)}
 
 
+OPENINGS = {"coda": (1, 43), "norma43": (0, 33), "cnab240": (1, 169)}
+
+
 @every_format
-@pytest.mark.parametrize("part", ["sign", "digits"])
-def test_a_balance_that_cannot_be_read_is_reported(tmp_path: Path, name: str, part: str) -> None:
-    at, sign, digits = CLOSINGS[name]
-    wrong = overwritten(WRITERS[name](MOVEMENTS), at, sign if part == "sign" else digits, "X")
+def test_a_balance_that_cannot_be_read_is_reported(tmp_path: Path, name: str) -> None:
+    at, _, digits = CLOSINGS[name]
+    wrong = overwritten(WRITERS[name](MOVEMENTS), at, digits, "X")
 
     assert "BALANCE_UNREADABLE" in read_bytes(tmp_path, wrong).flags
+
+
+@every_format
+@pytest.mark.parametrize("end", ["opening", "closing"])
+def test_the_movements_prove_a_balance_whose_sign_is_unknown(
+    tmp_path: Path, name: str, end: str
+) -> None:
+    place = CLOSINGS[name][:2] if end == "closing" else OPENINGS[name]
+    whole = WRITERS[name](MOVEMENTS)
+
+    read = read_bytes(tmp_path, overwritten(whole, *place, "9"))
+
+    assert read.flags == []
+    assert read.checks == read_bytes(tmp_path, whole).checks
+
+
+@every_format
+def test_a_balance_whose_sign_is_unknown_is_reported_if_the_movements_do_not_lead_to_it(
+    tmp_path: Path, name: str
+) -> None:
+    at, sign, digits = CLOSINGS[name]
+    wrong = overwritten(overwritten(WRITERS[name](MOVEMENTS), at, digits, "7"), at, sign, "X")
+
+    assert "BALANCE_UNREADABLE" in read_bytes(tmp_path, wrong).flags
+
+
+def test_a_currency_of_an_unknown_number_is_reported(tmp_path: Path) -> None:
+    told = norma43(MOVEMENTS)
+    other = overwritten(overwritten(told, 0, 48, "999"), -2, 74, "999")
+
+    read = read_bytes(tmp_path, other)
+
+    assert read.flags == ["CURRENCY_UNKNOWN"]
+    assert {row.get("currency", "") for row in read.canonicals} == {""}
 
 
 @pytest.mark.parametrize("name", ["coda", "norma43"])

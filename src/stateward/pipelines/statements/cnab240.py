@@ -65,7 +65,7 @@ class CnabFile(FixedFile):
                 self.end_section()
                 self._is_other = line.at(9, 9) != STATEMENT
                 if not self._is_other:
-                    self.open = _open_account(self.reading, line)
+                    self.open = _open_account(line)
                 else:
                     said = f"line {line.number} begins a batch that is no statement"
                     self.reading.decisions.append(said)
@@ -114,7 +114,7 @@ class CnabFile(FixedFile):
             add_problem(self.reading, "STATUS_UNKNOWN", message, line)
 
     def _close(self, account: OpenSection, line: FixedLine) -> None:
-        account.facts["closing"] = BALANCE.read(self.reading, line)
+        account.closing = BALANCE.read(line)
         account.facts["closing_date"] = _day(line.at(143, 150))
         totals = {
             "debits": decimal_text(line.at(177, 194), DECIMALS),
@@ -125,14 +125,14 @@ class CnabFile(FixedFile):
         self.compare_count(line, line.at(171, 176), account.records + 1, of="batch")
 
 
-def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
+def _open_account(line: FixedLine) -> OpenSection:
     return OpenSection(
         line,
         account=f"{line.at(59, 70)}{line.at(71, 71)}",
         account_name=line.at(73, 102),
         bank=line.at(1, 3),
         currency=line.at(171, 173),
-        opening=BALANCE.read(reading, line),
+        opening=BALANCE.read(line),
         opening_date=_day(line.at(143, 150)),
     )
 

@@ -72,13 +72,13 @@ class CodaFile(FixedFile):
                 self.records, self._moved = 0, {"1": Decimal(0), "0": Decimal(0)}
             case "1":
                 self.end_section()
-                self.open = _open_account(self.reading, line)
+                self.open = _open_account(line)
             case "2" | "3" if self.open is not None:
                 self._movement(self.open, line)
             case "4":
                 self.reading.decisions.append(f"line {line.number} is a message of the bank")
             case "8" if self.open is not None:
-                self.open.facts["closing"] = CLOSING.read(self.reading, line)
+                self.open.closing = CLOSING.read(line)
                 self.open.facts["closing_date"] = line.at(58, 63)
                 self.open.is_ended = True
             case "9":
@@ -149,7 +149,7 @@ class CodaFile(FixedFile):
             self.reading.decisions.append(said)
 
 
-def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
+def _open_account(line: FixedLine) -> OpenSection:
     structure = line.at(2, 2)
     places = {BELGIAN: ((6, 17), (19, 21)), BELGIAN_IBAN: ((6, 21), (40, 42))}
     number, currency = places.get(structure, ((6, 39), (40, 42)))
@@ -158,7 +158,7 @@ def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
         account=line.at(*number),
         currency=line.at(*currency),
         account_name=line.at(65, 90),
-        opening=OPENING.read(reading, line),
+        opening=OPENING.read(line),
         opening_date=line.at(59, 64),
     )
 

@@ -4,6 +4,7 @@ A reader of such a format knows its columns; nothing is guessed here. A field th
 reported with its line, and a file that ends without its trailer is said to be cut off.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -12,6 +13,8 @@ from typing import ClassVar, NamedTuple
 from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit import money
+from stateward.pipelines.statements.interpret import signed_amount
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
@@ -21,6 +24,8 @@ from stateward.pipelines.statements.model import (
     StatementSection,
 )
 from stateward.pipelines.statements.source import Source
+
+_CURRENCY = re.compile(r"[A-Z]{3}")
 
 
 class FixedLine(NamedTuple):
@@ -58,25 +63,34 @@ class BalanceField(NamedTuple):
     decimals: int
     signs: Mapping[str, str]
 
-    def read(self, reading: StatementReading, line: FixedLine) -> str:
-        """The balance of a record; one that cannot be read is reported, one that is left empty is none."""
+    def read(self, line: FixedLine) -> "ReadBalance":
+        """The balance of a record; one that is left empty is none, and nothing needs no sign."""
         mark, digits = line.at(self.sign, self.sign), line.at(self.first, self.last)
         value = decimal_text(digits, self.decimals)
         is_nothing = bool(value) and not Decimal(value)
         if not digits or is_nothing:
-            return value
+            return ReadBalance(value)
+        doubt = f"the balance {mark}{digits} has no amount, or no known sign"
         if not value or mark not in self.signs:
-            message = f"the balance {mark}{digits} has no amount, or no known sign"
-            add_problem(reading, "BALANCE_UNREADABLE", message, line)
-            return ""
-        return f"{self.signs[mark]}{value}"
+            return ReadBalance(value, doubt, line)
+        return ReadBalance(f"{self.signs[mark]}{value}")
+
+
+class ReadBalance(NamedTuple):
+    """A balance as text; without its sign, or empty, where there is a doubt."""
+
+    value: str
+    doubt: str = ""
+    line: FixedLine = FixedLine(0, "")
 
 
 class OpenSection:
     """One account while its records come."""
 
-    def __init__(self, line: FixedLine, **facts: str) -> None:
+    def __init__(self, line: FixedLine, opening: ReadBalance, **facts: str) -> None:
         self.line = line
+        self.opening = opening
+        self.closing = ReadBalance("")
         self.facts = facts
         self.totals: dict[str, str] = {}
         self.rows: list[StatementRow] = []
@@ -107,8 +121,30 @@ class OpenSection:
             given = {name: text for name, text in fields.items() if text and not getattr(row, name)}
             self.rows[-1] = replace(row, **given)
 
-    def finish(self, terms: ReadingTerms) -> StatementSection:
-        return StatementSection(totals=self.totals, terms=terms, rows=self.rows, **self.facts)  # type: ignore[arg-type]
+    def finish(self, terms: ReadingTerms) -> tuple[StatementSection, list[ReadBalance]]:
+        """The section, and the balances that could not be read: those have a sign that only the movements tell."""
+        total = sum((signed_amount(row, terms) for row in self.rows), Decimal(0))
+        opening, closing = self.opening, self.closing
+        if closing.doubt and not opening.doubt:
+            closing = _signed(closing, opening.value and Decimal(opening.value) + total)
+        elif opening.doubt and not closing.doubt:
+            opening = _signed(opening, closing.value and Decimal(closing.value) - total)
+        doubted = [each for each in (opening, closing) if each.doubt]
+        section = StatementSection(
+            totals=self.totals,
+            terms=terms,
+            rows=self.rows,
+            opening="" if opening.doubt else opening.value,
+            closing="" if closing.doubt else closing.value,
+            **self.facts,  # type: ignore[arg-type]
+        )
+        return section, doubted
+
+
+def _signed(balance: ReadBalance, expected: Decimal | str) -> ReadBalance:
+    """A balance of no known sign with that of what the movements lead to, if it is that."""
+    is_proven = bool(balance.value and expected) and abs(Decimal(expected)) == Decimal(balance.value)
+    return ReadBalance(f"{Decimal(expected):f}") if is_proven else balance
 
 
 def add_problem(reading: StatementReading, code: str, message: str, line: FixedLine) -> None:
@@ -173,7 +209,15 @@ class FixedFile(ABC):
         if not section.is_ended:
             message = f"{self.unended}: the file may be cut off"
             add_problem(self.reading, "FILE_CUT", message, section.line)
-        self.sections.append(section.finish(self.terms))
+        currency = section.facts.get("currency", "")
+        if currency and not _CURRENCY.fullmatch(money.currency_code(currency)):
+            section.facts["currency"] = ""
+            message = f"the currency {currency!r} is unknown"
+            add_problem(self.reading, "CURRENCY_UNKNOWN", message, section.line)
+        finished, doubted = section.finish(self.terms)
+        for balance in doubted:
+            add_problem(self.reading, "BALANCE_UNREADABLE", balance.doubt, balance.line)
+        self.sections.append(finished)
 
     def finish(self) -> None:
         """There are no further records."""

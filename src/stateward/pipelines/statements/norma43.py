@@ -25,6 +25,9 @@ MARKS = {"1": "D", "2": "C"}
 CURRENCIES = {
     "978": "EUR", "840": "USD", "826": "GBP", "756": "CHF", "392": "JPY", "752": "SEK", "578": "NOK", "208": "DKK",
     "985": "PLN", "484": "MXN", "124": "CAD", "036": "AUD", "724": "ESP", "504": "MAD", "986": "BRL", "156": "CNY",
+    "203": "CZK", "348": "HUF", "946": "RON", "975": "BGN", "949": "TRY", "554": "NZD", "344": "HKD", "702": "SGD",
+    "710": "ZAR", "376": "ILS", "784": "AED", "682": "SAR", "032": "ARS", "152": "CLP", "170": "COP", "604": "PEN",
+    "858": "UYU", "012": "DZD", "788": "TND", "643": "RUB", "980": "UAH", "356": "INR", "410": "KRW", "764": "THB",
 }  # fmt: skip
 SIGNS = {"1": "-", "2": ""}
 OPENING = BalanceField(33, 34, 47, DECIMALS, SIGNS)
@@ -65,7 +68,7 @@ class Norma43File(FixedFile):
         match kind:
             case "11":
                 self.end_section()
-                self.open = _open_account(self.reading, line)
+                self.open = _open_account(line)
             case "22" if account is not None:
                 self._movement(account, line)
             case "23" if account is not None:
@@ -74,7 +77,7 @@ class Norma43File(FixedFile):
             case "24":
                 self._equivalents += 1
             case "33" if account is not None:
-                account.facts["closing"] = CLOSING.read(self.reading, line)
+                account.closing = CLOSING.read(line)
                 account.totals = _totals(line)
                 account.is_ended = True
                 self._compare_account(account, line)
@@ -120,13 +123,13 @@ class Norma43File(FixedFile):
         self.compare_count(line, line.at(21, 26), self.records, self.records - self._equivalents)
 
 
-def _open_account(reading: StatementReading, line: FixedLine) -> OpenSection:
+def _open_account(line: FixedLine) -> OpenSection:
     return OpenSection(
         line,
         account=line.at(3, 20),
         account_name=line.at(52, 77),
-        currency=CURRENCIES.get(line.at(48, 50), ""),
-        opening=OPENING.read(reading, line),
+        currency=CURRENCIES.get(line.at(48, 50), line.at(48, 50)),
+        opening=OPENING.read(line),
         period_from=line.at(21, 26),
         period_to=line.at(27, 32),
     )

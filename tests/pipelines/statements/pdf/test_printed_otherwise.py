@@ -245,3 +245,21 @@ def test_dates_without_a_name_behind_value_dates_are_doubted(tmp_path: Path) -> 
     )
 
     assert "DATE_UNPROVEN" in read.flags
+
+
+@pytest.mark.parametrize(("closing", "is_proven"), [("105.00", True), ("106.00", False)])
+def test_the_only_balance_with_a_date_opens_a_statement_if_its_rows_lead_to_the_new_one(
+    tmp_path: Path, closing: str, is_proven: bool
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Solde au : 01/12/2024"), (-480, "100.00")],
+        HEADING[:-1],
+        booked("13/12/2024", "Paul", "10.00", "", ""),
+        booked("14/12/2024", "Acme", "", "20.00", ""),
+        booked("15/12/2024", "Eau", "5.00", "", ""),
+        [(40, "Nouveau solde : 31/12/2024"), (-480, closing)],
+    )
+
+    assert read.amounts == ["-10.00", "20.00", "-5.00"]
+    assert (read.flags == []) == is_proven

@@ -25,6 +25,8 @@ def balance_pairs(facts: Sequence[PrintedFact], terms: ReadingTerms) -> list[Bal
     # A subtotal is the closing balance only if no other is printed.
     closings = closings or _balances(facts, vocab.CARRIED, terms)[-1:]
     lefts: list[KnownBalance] = [*openings] or [None]
+    if not openings and last:  # the only one with a date may also be that of the first day
+        lefts.append(last)
     rights: list[KnownBalance] = [*reversed(closings)] or [None]
     return [(left, right) for left in lefts for right in rights][:PAIRS_MAX]
 
