@@ -126,9 +126,9 @@ class OpenSection:
         total = sum((signed_amount(row, terms) for row in self.rows), Decimal(0))
         opening, closing = self.opening, self.closing
         if closing.doubt and not opening.doubt:
-            closing = _signed(closing, opening.value and Decimal(opening.value) + total)
+            closing = _with_sign(closing, opening.value and Decimal(opening.value) + total)
         elif opening.doubt and not closing.doubt:
-            opening = _signed(opening, closing.value and Decimal(closing.value) - total)
+            opening = _with_sign(opening, closing.value and Decimal(closing.value) - total)
         doubted = [each for each in (opening, closing) if each.doubt]
         section = StatementSection(
             totals=self.totals,
@@ -141,9 +141,11 @@ class OpenSection:
         return section, doubted
 
 
-def _signed(balance: ReadBalance, expected: Decimal | str) -> ReadBalance:
+def _with_sign(balance: ReadBalance, expected: Decimal | str) -> ReadBalance:
     """A balance of no known sign with that of what the movements lead to, if it is that."""
-    is_proven = bool(balance.value and expected) and abs(Decimal(expected)) == Decimal(balance.value)
+    is_proven = bool(balance.value and expected) and abs(Decimal(expected)) == Decimal(
+        balance.value
+    )
     return ReadBalance(f"{Decimal(expected):f}") if is_proven else balance
 
 

@@ -234,17 +234,20 @@ def test_names_that_touch_are_two_where_one_of_them_goes_on_below(
     assert read.flags == []
 
 
-def test_dates_without_a_name_behind_value_dates_are_doubted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "is_open"), [("Value date", False), ("Entry Value date", True)])
+def test_dates_without_a_name_behind_value_dates_are_doubted_if_the_name_may_be_of_both(
+    tmp_path: Path, name: str, is_open: bool
+) -> None:
     read = read_lines(
         tmp_path,
-        [(40, "Value date"), (170, "Description"), (-480, "Amount"), (-560, "Balance")],
+        [(40, name), (170, "Description"), (-480, "Amount"), (-560, "Balance")],
         [(170, "Opening balance"), (-560, "100.00")],
         [(40, "01/09/2026"), (103, "02/09/2026"), (170, "Shell"), (-480, "-1.00"), (-560, "99.00")],
         [(40, "03/09/2026"), (103, "04/09/2026"), (170, "Pay"), (-480, "5.00"), (-560, "104.00")],
         [(40, "13/09/2026"), (103, "14/09/2026"), (170, "Rent"), (-480, "-5.00"), (-560, "99.00")],
     )
 
-    assert "DATE_UNPROVEN" in read.flags
+    assert ("DATE_UNPROVEN" in read.flags) == is_open
 
 
 @pytest.mark.parametrize(("closing", "is_proven"), [("105.00", True), ("106.00", False)])
@@ -263,3 +266,15 @@ def test_the_only_balance_with_a_date_opens_a_statement_if_its_rows_lead_to_the_
 
     assert read.amounts == ["-10.00", "20.00", "-5.00"]
     assert (read.flags == []) == is_proven
+
+
+def test_a_name_of_a_side_above_texts_is_a_title(tmp_path: Path) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "Date"), (110, "Purchases"), (360, "Merchant category"), (-560, "Amount")],
+        [(40, "13/09/2026"), (110, "TRANSPORT FOR LONDON"), (360, "Travel"), (-560, "10.00")],
+        [(110, "TFL.GOV.UK/CP")],
+        [(40, "14/09/2026"), (110, "TESCO STORES 3344"), (360, "Food"), (-560, "20.00")],
+    )
+
+    assert "TFL.GOV.UK/CP" in read.canonicals[0]["description"]

@@ -42,6 +42,7 @@ DATE_WORDS = 8  # words at the start of a line that may contain its dates
 MEASURED_MAX = 800  # lines of a table that are enough to measure it
 UNDER_MIN = 0.25  # share of cells below an unknown name that must be dates or amounts
 SIGN_GAP_MAX = 8.0  # points between the name of a column and a sign that belongs to it
+MARK_LETTERS_MAX = 3  # of what stands beside an amount: CR, Dr., EUR
 TEXT_GAP = 0.75  # of the height: a number this close behind a word is part of the text
 
 
@@ -208,6 +209,7 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
     """Give columns with an unknown or ambiguous name a role by what is printed below them."""
     unknown: list[TableColumn] = []
     dated: list[TableColumn] = []
+    _find_titles(heading, lines)
     for column in heading.columns:
         if column.role and not _is_doubtful(heading, column):
             continue
@@ -226,6 +228,24 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
     for column, role in zip(unknown, _missing_roles(heading, len(unknown)), strict=True):
         column.role = role
         heading.is_inferred |= role in vocab.AMOUNT_ROLES and len(unknown) > 1
+
+
+def _find_titles(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
+    """Columns beside one of amounts that are called like a side, and hold texts: `Purchases` is a title there."""
+    if not heading.has({vocab.AMOUNT}):
+        return
+    for column in heading.columns:
+        if column.role not in (vocab.DEBIT, vocab.CREDIT):
+            continue
+        under = [cell.text for line in lines for cell in cells_of(line) if _is_under(cell, column)]
+        if sum(map(_is_words, under)) > len(under) / 2:
+            column.role = vocab.TEXT
+
+
+def _is_words(text: str) -> bool:
+    """Whether a text is neither a figure nor a date, and longer than a mark."""
+    is_word = sum(map(str.isalpha, text)) > MARK_LETTERS_MAX
+    return is_word and not is_money(text) and not is_date(text)
 
 
 def _is_doubtful(heading: TableHeading, column: TableColumn) -> bool:
@@ -440,12 +460,12 @@ def _stack(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
             continue
         (cell,) = cells
         used.add(id(cell))
-        stacked.extend(_two_columns(top, cell) or [_joined(top, cell)])
+        stacked.extend(_two_columns(top, cell) or [_join_cells(top, cell)])
     stacked.extend(cell for cell in lower if id(cell) not in used and not _covers(upper, cell))
     return sorted(stacked, key=lambda cell: cell.x0)
 
 
-def _joined(top: PdfCell, below: PdfCell) -> PdfCell:
+def _join_cells(top: PdfCell, below: PdfCell) -> PdfCell:
     return PdfCell(f"{top.text} {below.text}", min(top.x0, below.x0), max(top.x1, below.x1))
 
 
@@ -459,7 +479,11 @@ def _two_columns(top: PdfCell, below: PdfCell) -> list[PdfCell]:
         left = PdfCell(top.text[:at], top.x0, edge)
         right = PdfCell(top.text[at + 1 :], edge + width, top.x1)
         middle = (below.x0 + below.x1) / 2
-        pair = [left, _joined(right, below)] if middle > edge else [_joined(left, below), right]
+        pair = (
+            [left, _join_cells(right, below)]
+            if middle > edge
+            else [_join_cells(left, below), right]
+        )
         if all(vocab.is_exact_heading(each.text) for each in pair):
             return pair
     return []

@@ -146,12 +146,14 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         heading.has_day_lines = vocab.DATE not in heading.roles and any(map(labelled_day, lines))
         measure_columns(heading, lines)
         if heading.has(vocab.DATE_ROLES) and (days := unnamed_dates(heading, lines)):
+            named = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
             heading.has_open_dates = any(
-                # Value dates stand behind those of bookings, as a rule.
-                day.x0 < column.x0 if column.role == vocab.DATE else day.x0 > column.x0
+                # Value dates stand behind those of bookings, as a rule; a longer name may be that of both.
+                day.x0 < column.x0
+                if column.role == vocab.DATE
+                else day.x0 > column.x0 and not vocab.is_exact_heading(column.text)
                 for day in days
-                for column in heading.columns
-                if column.role in vocab.DATE_ROLES and column.role != day.role
+                for column in named
             )
             heading.columns = sorted([*heading.columns, *days], key=lambda column: column.x0)
         heading.has_unread_dates = _has_unread_dates(heading, lines)
