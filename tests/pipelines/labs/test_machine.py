@@ -9,6 +9,7 @@ from stateward.app import App
 from stateward.core.errors import InvalidCorrection
 from stateward.definition.plugin import Content
 from stateward.engine.answers import DecisionRequest
+from stateward.pipelines.labs import PLUGIN
 from stateward.pipelines.labs.detection import detect
 from stateward.settings import Settings
 from tests.pipelines.labs.reading import csv, hl7
@@ -53,6 +54,17 @@ def test_the_machine_has_the_states_and_fields_that_were_asked_for(tmp_path: Pat
 
     assert [state.name for state in machine.states] == STATES
     assert set(machine.expose) == FIELDS
+
+
+@pytest.mark.parametrize("stage", ["analyze", "approval"])
+def test_test_and_value_stand_before_what_the_analysis_says_of_them(stage: str) -> None:
+    (view,) = (each for each in PLUGIN.items if (each.machine, each.stage) == ("labs", stage))
+
+    names = [column.name for column in view.columns]
+
+    assert names[:4] == ["test", "comparator", "value", "unit"]
+    assert names.index("flag") < names.index("finding") < names.index("code")
+    assert len(set(names)) == len(names)
 
 
 def test_a_report_is_validated_analyzed_and_approved_by_a_person(tmp_path: Path) -> None:

@@ -26,10 +26,9 @@ OBSERVATIONS = (
     Column("page", format="number", path=("where", "page")),
     Column("line", format="number", path=("where", "line")),
 )
-RESULTS = (
+# What a person looks for first: the test, and what was measured against what.
+MEASURED = (
     Column("test"),
-    Column("code", title="LOINC code", format="code"),
-    Column("code_confidence", title="sure", format="percent"),
     Column("comparator", title=""),
     Column("value", align="right"),
     Column("unit", format="code"),
@@ -37,14 +36,6 @@ RESULTS = (
     Column("high", format="number"),
     Column("range_text", title="range as text"),
     Column("flag", format="code"),
-    Column("printed_flag", title="printed flag", format="code"),
-    Column("printed_value", title="printed", path=("printed", "value")),
-    Column("printed_unit", title="printed unit", path=("printed", "unit")),
-    Column("specimen"),
-    Column("collected", format="time"),
-    Column("status"),
-    Column("section"),
-    Column("problems", format="list"),
 )
 FINDINGS = (
     Column("finding"),
@@ -55,6 +46,20 @@ FINDINGS = (
     Column("change_percent", title="change", format="percent"),
     Column("why"),
 )
+DETAILS = (
+    Column("code", title="LOINC code", format="code"),
+    Column("code_confidence", title="sure", format="percent"),
+    Column("printed_flag", title="printed flag", format="code"),
+    Column("printed_value", title="printed", path=("printed", "value")),
+    Column("printed_unit", title="printed unit", path=("printed", "unit")),
+    Column("specimen"),
+    Column("collected", format="time"),
+    Column("status"),
+    Column("section"),
+    Column("problems", format="list"),
+)
+RESULTS = (*MEASURED, *DETAILS)
+ANALYZED = (*MEASURED, *FINDINGS, *DETAILS)
 SEARCHED = ("test", "code_name", "section", "comment")
 
 PLUGIN = Plugin(
@@ -101,18 +106,8 @@ PLUGIN = Plugin(
             source_types=(SOURCE_TYPE,),
         ),
         ItemView(machine=MACHINE, stage="validate", title="Results", columns=RESULTS),
-        ItemView(
-            machine=MACHINE,
-            stage="analyze",
-            title="Analyzed results",
-            columns=(*FINDINGS, *RESULTS),
-        ),
-        ItemView(
-            machine=MACHINE,
-            stage="approval",
-            title="Corrected results",
-            columns=(*FINDINGS, *RESULTS),
-        ),
+        ItemView(machine=MACHINE, stage="analyze", title="Analyzed results", columns=ANALYZED),
+        ItemView(machine=MACHINE, stage="approval", title="Corrected results", columns=ANALYZED),
     ),
     searchable=(
         SearchableText(
