@@ -389,3 +389,44 @@ def test_an_antibiotic_has_the_code_of_its_test_only_where_it_was_tested(tmp_pat
 )
 def test_blood_groups_have_codes(tmp_path: Path, name: str, code: str) -> None:
     assert one(tmp_path, csv(f"{name};positive;;;"))["code"] == code
+
+
+def test_the_unit_of_a_title_is_that_of_the_tests_it_can_be_of(tmp_path: Path) -> None:
+    found = results(
+        tmp_path,
+        csv(
+            "Electrolytes (mmol/L);;;;",
+            "Sodium;140;;136-145;",
+            "INR;1.1;;0.9-1.2;",
+            "Albumin;41;;35-50;",
+            "Na/K ratio foo;30;;20-40;",
+        ),
+    )
+
+    assert [(each["test"], each["value"], each.get("unit", "")) for each in found] == [
+        ("Sodium", "140", "mmol/L"),
+        ("INR", "1.1", "{INR}"),
+        ("Albumin", "41", ""),  # no protein is told in moles
+        ("Na/K ratio foo", "30", ""),
+    ]
+    assert "UNIT_UNSURE" in found[2]["problems"]
+    assert "UNIT_UNSURE" not in found[0].get("problems", [])
+
+
+def test_the_unit_of_a_title_is_unsure_where_rows_below_it_have_others(tmp_path: Path) -> None:
+    rows = ("Minerals (mmol/L);;;;", "Sodium;140;;136-145;", "Iron;95;ug/dL;60-170;")
+
+    found = results(tmp_path, csv(*rows))
+
+    assert (found[0]["unit"], found[0]["problems"]) == ("mmol/L", ["UNIT_UNSURE"])
+
+
+def test_a_number_with_a_unit_has_no_sure_code_of_a_test_that_is_told_in_words(
+    tmp_path: Path,
+) -> None:
+    heading = "Test;Result;Units;Specimen"
+    number = one(tmp_path, csv("Nitrite;5;mg/dL", heading=heading))
+    word = one(tmp_path, csv("Nitrite;negative;mg/dL", heading=heading))
+
+    assert "CODE_UNSURE" in number["problems"]
+    assert "CODE_UNSURE" not in word.get("problems", [])

@@ -22,6 +22,7 @@ AMBIGUOUS_DATE = "AMBIGUOUS_DATE"
 UNKNOWN_UNIT = "UNKNOWN_UNIT"
 UNIT_MISSING = "UNIT_MISSING"
 UNIT_MISMATCH = "UNIT_MISMATCH"
+UNIT_UNSURE = "UNIT_UNSURE"
 UNKNOWN_TEST = "UNKNOWN_TEST"
 CODE_UNSURE = "CODE_UNSURE"
 BAD_CODE = "BAD_CODE"
@@ -33,8 +34,8 @@ UNSUPPORTED_VALUE = "UNSUPPORTED_VALUE"
 # Of these a person should know; the others explain a gap that the report itself has.
 NOTEWORTHY = (
     ROW_UNREAD, CELL_UNREAD, VALUE_UNREAD, NO_VALUE, AMBIGUOUS_NUMBER, AMBIGUOUS_DATE, UNKNOWN_UNIT, UNIT_MISMATCH,
-    CODE_UNSURE, BAD_CODE, RANGE_UNREAD, RANGE_UNSURE, FLAG_DISAGREES, FLAG_UNREAD, UNSUPPORTED_VALUE, ROW_REPAIRED,
-    UNKNOWN_TEST,
+    UNIT_UNSURE, CODE_UNSURE, BAD_CODE, RANGE_UNREAD, RANGE_UNSURE, FLAG_DISAGREES, FLAG_UNREAD, UNSUPPORTED_VALUE,
+    ROW_REPAIRED, UNKNOWN_TEST,
 )  # fmt: skip
 
 
@@ -89,6 +90,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     section: str = ""
     comment: str = ""
     patient_key: str = ""
+    shared_unit: str = ""  # of all rows of a table, where a line above it says so
     decimal: str = ""  # the decimal sign of the report, where that was found out
     meaning: str = ""  # of the value, where only its table tells it: S among antibiotics
     side: str = ""  # what the flag means, where the report explains it otherwise than is usual

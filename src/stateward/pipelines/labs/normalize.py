@@ -10,7 +10,14 @@ from decimal import Decimal
 import msgspec
 from msgspec.structs import replace
 
-from stateward.pipelines.labs.analytes import SURE, Match, by_antibiotic, by_code, by_name
+from stateward.pipelines.labs.analytes import (
+    SURE,
+    WRONG_UNIT,
+    Match,
+    by_antibiotic,
+    by_code,
+    by_name,
+)
 from stateward.pipelines.labs.model import (
     AMBIGUOUS_NUMBER,
     CODE_UNSURE,
@@ -22,6 +29,7 @@ from stateward.pipelines.labs.model import (
     ROW_UNREAD,
     UNIT_MISMATCH,
     UNIT_MISSING,
+    UNIT_UNSURE,
     UNKNOWN_TEST,
     UNKNOWN_UNIT,
     UNSUPPORTED_VALUE,
@@ -37,6 +45,7 @@ from stateward.pipelines.labs.units import (
     is_known_unit,
     is_measure,
     round_converted,
+    same_dimension,
 )
 from stateward.pipelines.labs.values import PrintedValue, plain, read_value
 from stateward.pipelines.labs.words import (
@@ -50,6 +59,8 @@ from stateward.pipelines.labs.words import (
 NOT_YET = frozenset({"pending", "cancelled", "not asked", "order only", "registered"})
 UNITLESS = frozenset({"", "{titer}", "{ratio}", "{INR}", "[pH]", "{index}"})
 TITRE = "{titer}"
+SMALL_MOLECULE = 1000  # g/mol: what is larger is usually told by its mass
+_RATIOS = frozenset({"ratio", "index", "quotient", "quote", "rapport", "indice", "indeks", "kvot"})
 _SIDES = {"HH": "H", "LL": "L", "AA": "A"}
 
 
@@ -58,7 +69,28 @@ def normalize(observations: Iterable[Observation]) -> Iterator[LabResult]:
     told = list(observations)
     # By date: a cumulative report flags the newest results, and prints the others as they are.
     flagged = {each.collected for each in told if _side_of(each) in ("H", "L", "A")}
-    return (normalize_one(each, has_flags=each.collected in flagged) for each in told)
+    mixed = _mixed_titles(told)
+    return (
+        normalize_one(each, has_flags=each.collected in flagged, is_mixed=_title_of(each) in mixed)
+        for each in told
+    )
+
+
+def _title_of(seen: Observation) -> str:
+    """What tells the unit of several rows: a line above the table, or the title of the section."""
+    return seen.shared_unit or seen.section
+
+
+def _mixed_titles(told: Iterable[Observation]) -> frozenset[str]:
+    """The titles with a unit below which rows print other ones: theirs is not that of every row."""
+    return frozenset(
+        title
+        for each in told
+        if each.unit
+        and (title := _title_of(each))
+        and (shared := candidates(each.shared_unit or unit_in_name(title)))
+        and not set(shared) & set(candidates(each.unit))
+    )
 
 
 class _Quantity(msgspec.Struct, frozen=True):
@@ -70,16 +102,21 @@ class _Quantity(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
-    """One observation as a result."""
+def normalize_one(
+    seen: Observation, *, has_flags: bool = True, is_mixed: bool = False
+) -> LabResult:
+    """One observation as a result. `is_mixed`: the unit of its title is not that of all rows below it."""
     told_value = PrintedValue(kind="ordinal", text=seen.meaning)
     value = told_value if seen.meaning else read_value(seen.value, seen.decimal)
     within = read_range(seen.range, seen.decimal)
     is_number = value.kind in ("quantity", "interval")
     printed_unit = seen.unit or (_unit_told_elsewhere(seen, within) if is_number else "")
+    problems = [*seen.problems, *_value_problems(seen, value, within)]
+    if is_number and not printed_unit:
+        printed_unit, is_sure = _unit_of_title(seen, is_mixed=is_mixed)
+        problems += () if is_sure else (UNIT_UNSURE,)
     units = candidates(printed_unit)
     match = _match(seen, units, value)
-    problems = [*seen.problems, *_value_problems(seen, value, within)]
     if value.kind == "text" and _hides_number(value.text, within, match):
         problems.append(VALUE_UNREAD)
     problems += _code_problems(match, seen)
@@ -144,9 +181,33 @@ def bare_name(name: str) -> str:
 
 
 def _unit_told_elsewhere(seen: Observation, within: PrintedRange) -> str:
-    """The unit of a number that has none beside it: in the name, behind the range, in the title of its section."""
+    """The unit of a number that has none beside it: in the name, or behind the range."""
     behind = within.unit if is_known_unit(within.unit) and within.unit[:1] != "(" else ""
-    return unit_in_name(seen.test) or behind or unit_in_name(seen.section)
+    return unit_in_name(seen.test) or behind
+
+
+def _unit_of_title(seen: Observation, *, is_mixed: bool) -> tuple[str, bool]:
+    """The unit that a title tells for all rows below it, where it can be that of this one, and whether that is sure.
+
+    A share or a pH has no unit, whatever stands above it, and a protein is hardly ever told in moles.
+    """
+    unit = seen.shared_unit or unit_in_name(seen.section)
+    if not unit:
+        return "", True
+    units = candidates(unit)
+    match = by_name(bare_name(seen.test), units, _specimen_of(seen))
+    if match.analyte is None:
+        return ("", True) if _is_ratio(seen.test) else (unit, not is_mixed)
+    if match.confidence <= WRONG_UNIT or not match.analyte.unit:
+        return "", True
+    is_large = match.analyte.mass is not None and match.analyte.mass > SMALL_MOLECULE
+    if is_large and not any(same_dimension(each, match.analyte.unit) for each in units):
+        return "", False
+    return unit, not is_mixed
+
+
+def _is_ratio(name: str) -> bool:
+    return not _RATIOS.isdisjoint(fold(name).split()) or "/" in name
 
 
 def unit_in_name(name: str) -> str:
@@ -177,7 +238,6 @@ def _without_unit(range_: str, within: PrintedRange, unit: str) -> str:
 
 def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Match:
     """The code that the report has, else that of the name; the analyte of the name also where a code is unknown."""
-    specimen = specimen_of(seen.specimen) or specimen_of(seen.section) or specimen_of(seen.test)
     known = by_code(seen.code) if seen.code else None
     if known is not None:
         return Match(known, seen.code, 100)
@@ -187,11 +247,19 @@ def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Ma
         tested = by_antibiotic(seen.test)
         if tested.code:
             return tested
-    found = by_name(bare_name(seen.test), units, specimen)
+    found = by_name(bare_name(seen.test), units, _specimen_of(seen))
     if not seen.code:
+        is_strip = found.analyte is not None and not found.analyte.unit
+        if is_strip and units and value.kind in ("quantity", "interval"):
+            # A number with a unit is no value of a test that is told as negative or 2+.
+            return replace(found, confidence=min(found.confidence, WRONG_UNIT))
         return found
     is_fitting = found.analyte is not None and found.confidence >= SURE
     return Match(found.analyte if is_fitting else None, seen.code, 100)
+
+
+def _specimen_of(seen: Observation) -> str:
+    return specimen_of(seen.specimen) or specimen_of(seen.section) or specimen_of(seen.test)
 
 
 def _value_problems(seen: Observation, value: PrintedValue, within: PrintedRange) -> Iterator[str]:

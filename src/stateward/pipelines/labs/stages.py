@@ -36,6 +36,7 @@ MEANINGS = {
     "AMBIGUOUS_DATE": "a date may be day first or month first; set labs.date_order",
     "UNKNOWN_UNIT": "a unit is unknown; the value is not converted",
     "UNIT_MISMATCH": "a unit does not fit the test; the value is not converted",
+    "UNIT_UNSURE": "a unit is told by a title only, and may not be that of the test",
     "UNKNOWN_TEST": "a test has no LOINC code and no known name",
     "CODE_UNSURE": "a LOINC code is uncertain",
     "BAD_CODE": "a LOINC code has a wrong check digit",

@@ -83,6 +83,11 @@ def is_measure(printed: str) -> bool:
     )
 
 
+def same_dimension(one: str, other: str) -> bool:
+    """Whether two codes of the table differ by a factor alone, whatever is measured."""
+    return one == other or (one in _FAMILY_OF and _FAMILY_OF[one] == _FAMILY_OF.get(other))
+
+
 def convert(
     number: Decimal, source: str, target: str, analyte: Analyte | None = None
 ) -> Decimal | None:

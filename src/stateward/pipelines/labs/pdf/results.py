@@ -90,6 +90,7 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             local_code=row.texts.get("local_code", ""),
             collected=when,
             section=row.section,
+            shared_unit=row.shared_unit,
             comment="\n".join(filter(None, (comment, more))),
             meaning=row.meaning,
             problems=problems,

@@ -26,6 +26,7 @@ _PAGE = re.compile(r"[0-9]{1,3} (?:of|von|de|sur|di|van|z|av|af) [0-9]{1,3}", re
 _DAY = re.compile(
     r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4})(?:[ ,T]+[0-9]{1,2}[:.][0-9]{2}\S*)?"
 )
+_CLOCK = re.compile(r"[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?")
 _FOOTNOTE = re.compile(r"(?P<name>.*[^\W\d].*?)0[1-9]")
 
 
@@ -42,6 +43,7 @@ class Row(msgspec.Struct):
     values: list[tuple[str, str]]  # a value and its date, "" where the report has one date
     flag: str = ""
     section: str = ""
+    shared_unit: str = ""  # of all rows of the table
     comment: str = ""
     is_unread: bool = False
     start: float = 0.0  # the baseline of its first line
@@ -76,6 +78,9 @@ def is_of_paper(row: Row) -> bool:
     if not row.values:
         rest = text.replace(phone, "", 1)
         return bool(phone) and _digits(rest) == 0
+    is_timed = all(_CLOCK.fullmatch(value.strip()) for value, _ in row.values)
+    if is_timed and len(row.values) > 1:  # the hours at which samples of several days were taken
+        return True
     value = row.values[0][0].strip()
     is_said = any(_STREET.search(each) for each in (row.name, value, row.texts.get("range", "")))
     is_dated = not row.values[0][1] and _DAY.fullmatch(value) is not None
