@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.pipelines.labs.pdf.cells import split_value
+from stateward.pipelines.labs.pdf.cells import split_unit_and_range, split_value
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.words import column_of, flag_of_words
 from tests.pipelines.labs.test_pdf import read_plain
@@ -222,3 +222,148 @@ def test_a_dash_in_its_own_column_of_a_flow_sheet_is_no_flag_of_the_value_before
     told = {(each["test"], each["collected"]): dict(each["printed"]) for each in found}
     assert told["Potassium", "2026-02-02"] == {"value": "4.4", "unit": "mmol/L"}
     assert told["Sodium", "2026-02-02"] == {"value": "151", "unit": "mmol/L", "flag": "H"}
+
+
+def columns(places: tuple[float, ...], *rows: tuple[str, ...]) -> list[Line]:
+    return [tuple((x, text) for x, text in zip(places, row, strict=False) if text) for row in rows]
+
+
+BESIDE = (50, 150, 190, 240, 320, 420, 460, 510)
+SIDE_BY_SIDE = [
+    ("Sodium", "140", "mmol/L", "136-145", "ALT", "23", "U/L", "10-50"),
+    ("Potassium", "", "mmol/L", "3.5-5.1", "AST", "31", "U/L", "10-40"),
+    ("Chloride", "99", "mmol/L", "98-107", "GGT", "12", "U/L", "5-60"),
+    ("Calcium", "", "", "", "Albumin", "41", "g/L", "35-50"),
+    ("Urea", "5.0", "mmol/L", "2.5-7.8", "Ferritin", "77", "ug/L", "30-400"),
+]
+
+
+@pytest.mark.parametrize("heading", [[], [("Test", "Result", "Unit", "Range") * 2]])
+def test_a_name_without_a_value_beside_another_table_is_told(
+    tmp_path: Path, heading: list[tuple[str, ...]]
+) -> None:
+    found = read_plain(tmp_path, *columns(BESIDE, *heading, *SIDE_BY_SIDE))
+
+    unread = [str(each["test"]) for each in found if "ROW_UNREAD" in each.get("problems", [])]
+    assert [name.split()[0] for name in sorted(unread)] == ["Calcium", "Potassium"]
+    assert len(found) == 10
+    assert not any(each.get("section") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("[150-400] 304", None),  # a range, and the result of another day
+        ("4.20 - 5.40 M/uL", ("4.20", "5.40")),  # of no men
+        ("<5.7 % of total Hgb", (None, "5.7")),
+        ("10 or more", ("10", None)),
+        ("5.0 mmol/L or less", (None, "5.0")),
+    ],
+)
+def test_what_stands_behind_a_range_is_its_unit_or_no_part_of_it(
+    text: str, limits: tuple[str | None, str | None] | None
+) -> None:
+    told = read_range(text)
+
+    found = tuple(None if each is None else str(each) for each in (told.low, told.high))
+    assert (found if told.kind == "interval" else None) == limits
+
+
+@pytest.mark.parametrize(
+    ("unit", "range_", "told"),
+    [
+        ("mmol/l", "3,5 - 5,1 +", ("mmol/l", "3,5 - 5,1", "+")),
+        ("U/L", "10 - 50 -", ("U/L", "10 - 50", "-")),
+        ("% foo", "1 - 2", ("% foo", "1 - 2", "")),  # half a unit would be another one
+    ],
+)
+def test_a_flag_behind_a_range_is_a_flag_and_a_unit_stays_whole(
+    unit: str, range_: str, told: tuple[str, str, str]
+) -> None:
+    assert split_unit_and_range(unit, range_) == told
+
+
+def test_a_date_without_a_gap_to_the_heading_before_it_is_a_column(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Test"), (200, "Unit"), (270, "Reference10/11/2025"), (390, "13/12/2025")),
+        ((50, "Sodium"), (200, "mmol/L"), (270, "[136-145]"), (340, "142"), (400, "139")),
+        ((50, "Platelets"), (200, "G/L"), (270, "[150-400]"), (340, "304"), (400, "-")),
+        ((50, "Potassium"), (200, "mmol/L"), (270, "[3.5-5.1]"), (340, "4.2"), (400, "4.4")),
+    )
+
+    assert [(each["test"], each["value"], each["high"], each["collected"]) for each in found] == [
+        ("Sodium", "142", "145", "2025-11-10"),
+        ("Sodium", "139", "145", "2025-12-13"),
+        ("Platelets", "304", "400", "2025-11-10"),
+        ("Potassium", "4.2", "5.1", "2025-11-10"),
+        ("Potassium", "4.4", "5.1", "2025-12-13"),
+    ]
+
+
+def test_an_unknown_name_before_a_colon_with_unit_and_range_is_a_result(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Ferritin: 132 ug/L"), (300, "(30 - 400)")),
+        ((50, "Foobarase: 215 nmol/L H"), (300, "(50 - 150)")),
+        ((50, "ALT (GPT): 7 U/L"), (300, "[10 - 50]")),
+    )
+
+    assert [(each["test"], each["printed"]["value"]) for each in found] == [
+        ("Ferritin", "132"),
+        ("Foobarase", "215"),
+        ("ALT (GPT)", "7"),
+    ]
+    assert found[1]["printed"]["flag"] == "H"
+
+
+def test_a_name_that_goes_on_below_starts_behind_its_code(tmp_path: Path) -> None:
+    places = (50, 110, 320, 400)
+    heading = ("Code", "Assay", "Value", "Reference range")
+    rows = [
+        ("UREA", "Urea [mg/dL]", "22", "17-49"),
+        ("CHOL", "Cholesterol, total in serum or", "126", "< 200"),
+        ("", "plasma, fasting [mg/dL]"),
+        ("TG", "Triglycerides [mg/dL]", "133", "< 150"),
+    ]
+
+    found = read_plain(tmp_path, *columns(places, heading, *rows))
+
+    assert found[1]["test"] == "Cholesterol, total in serum or plasma, fasting [mg/dL]"
+    assert found[1]["printed"]["unit"] == "mg/dL"
+
+
+def test_the_hours_and_numbers_of_samples_are_no_results(tmp_path: Path) -> None:
+    places = (50, 200, 290, 380, 450)
+    rows = [
+        ("Date", "04/11/2024", "18/03/2025"),
+        ("Time", "08:10", "09:25"),
+        ("Lab No.", "51022871", "52290017", "Units", "Reference"),
+        ("Sodium", "140", "132 L", "mmol/L", "(135-145)"),
+        ("Potassium", "4.6", "4.7", "mmol/L", "(3.5-5.5)"),
+        ("Chloride", "101", "99", "mmol/L", "(95-110)"),
+        ("Urea", "3.0", "6.4", "mmol/L", "(2.5-7.0)"),
+    ]
+
+    found = read_plain(tmp_path, *columns(places, *rows))
+
+    assert [each["test"] for each in found] == [
+        name for name, *_ in rows[3:] for _ in range(2)
+    ]  # fmt: skip
+    assert [each["collected"] for each in found[:2]] == ["2024-11-04", "2025-03-18"]
+
+
+def test_a_unit_below_a_range_is_its_unit(tmp_path: Path) -> None:
+    places = (50, 200, 290)
+    rows = [
+        ("Test Name", "Result", "Reference Range"),
+        ("SODIUM", "140", "135-146 mmol/L"),
+        ("EGFR", "77", "> OR = 60"),
+        ("", "", "mL/min/1.73m2"),
+        ("POTASSIUM", "4.3", "3.5-5.3 mmol/L"),
+    ]
+
+    found = read_plain(tmp_path, *columns(places, *rows))
+
+    assert (found[1]["unit"], found[1]["low"]) == ("mL/min/{1.73_m2}", "60")
+    assert "problems" not in found[1]

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
+from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import PrintedValue, read_number, tidy
 from stateward.pipelines.labs.words import fold, is_category, ordinal_of
 
@@ -35,6 +36,12 @@ _ONE = re.compile(
     rf"(?:(?P<below>{_BELOW})|(?P<above>{_ABOVE}))\s*(?P<number>{_SIGNED})", re.IGNORECASE
 )
 _BRACKETED = re.compile(r"[(\[]([^()\[\]]*[0-9][^()\[\]]*)[)\]]\s*([^\s()\[\]]\S*)")
+_OR_MORE = re.compile(
+    rf"(?P<number>{_NUMBER})\s?(?P<unit>\S+)? (?:or|and|oder|und|ou|et|o|y|e) "
+    r"(?:(?P<above>more|above|higher|greater|over|mehr|höher|plus|más|più|mais)"
+    r"|(?P<below>less|below|lower|under|fewer|weniger|niedriger|moins|menos|meno))",
+    re.IGNORECASE,
+)
 _FROM = re.compile(rf"({_NUMBER})\s?[-–~]")  # `59-`: nothing above is too much
 _TITRE = re.compile(rf"(?P<sign>{_BELOW})\s*1\s?[:/]\s?(?P<number>[0-9]+)", re.IGNORECASE)
 # `bis 5` and `up to 5` include the limit; `< 5`, `unter 5` and `less than 5` do not.
@@ -98,6 +105,8 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
         read = None
     if read is not None:
         return read
+    if found := _OR_MORE.fullmatch(bare):
+        return _limit_and_words(found, text, decimal)
     if found := _FROM.fullmatch(bare):
         low, is_ambiguous = read_number(found[1], decimal)
         return PrintedRange(kind="interval", low=low, text=text, is_ambiguous=is_ambiguous)
@@ -114,9 +123,9 @@ def _unwrap(text: str) -> str:
     text = text.strip().rstrip(".,;")
     while len(text) > 1 and (text[0], text[-1]) in (("(", ")"), ("[", "]")):
         text = text[1:-1].strip()
-    if found := _BRACKETED.fullmatch(
-        text
-    ):  # `(4.30 - 5.75) 10*12/L`: the unit stands behind the brackets
+    found = _BRACKETED.fullmatch(text)
+    # `(4.30 - 5.75) 10*12/L`: the unit stands behind the brackets; `[150-400] 304` is a range and another value.
+    if found and (not found[2][0].isdigit() or is_known_unit(found[2])):
         text = f"{found[1].strip()} {found[2]}"
     text = re.sub(r"^(?:above|below|over|under)\s+(?=[<>≤≥])", "", text, flags=re.IGNORECASE)
     return re.sub(
@@ -166,6 +175,20 @@ def _one_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> Prin
     )
 
 
+def _limit_and_words(found: re.Match[str], text: str, decimal: str) -> PrintedRange:
+    """`10 or more`: the limit itself is within."""
+    number, is_ambiguous = read_number(found["number"], decimal)
+    is_above = found["above"] is not None
+    return PrintedRange(
+        kind="interval",
+        low=number if is_above else None,
+        high=None if is_above else number,
+        text=text,
+        unit=found["unit"] or "",
+        is_ambiguous=is_ambiguous,
+    )
+
+
 def _is_excluding(sign: str) -> bool:
     bare = sign.strip().lower()
     return bare in _EXCLUDING or bare.startswith(_EXCLUDING_STEMS)
@@ -179,7 +202,7 @@ def _rest(bare: str, found: re.Match[str]) -> str:
 
 def _is_unit_like(rest: str) -> bool:
     """Whether what follows a range may be its unit: nothing, or one short word without another range in it."""
-    if not rest:
+    if not rest or is_known_unit(rest):  # `M/uL` is no range of men
         return True
     return (
         len(rest) <= 24

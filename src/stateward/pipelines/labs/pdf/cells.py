@@ -236,13 +236,9 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
         unit, range_ = "", unit  # a test without a unit, whose range slipped into its column
     if (drawn := _DRAWN.search(range_)) and _is_limit(range_[: drawn.start()]):
         range_ = range_[: drawn.start()]
-    words = range_.split() if not _is_limit(range_) else []
-    if (
-        len(words) > 1
-        and is_flag(words[-1])
-        and words[-1] not in "-+"
-        and _is_limit(" ".join(words[:-1]))
-    ):
+    is_whole = _is_limit(range_) and not is_flag(read_range(range_).unit)
+    words = [] if is_whole else range_.split()
+    if len(words) > 1 and is_flag(words[-1]) and _ends_before(words):
         flag = words.pop()
         range_ = " ".join(words)
     if (
@@ -254,21 +250,27 @@ def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
         flag = flag or words.pop(0)
         range_ = " ".join(words)
     if unit and not is_known_unit(unit):
-        moved = _split_unit(unit)
-        if moved is not None:
-            unit, rest = moved
-            if read_range(rest).kind == "interval" and not range_:
-                range_ = rest
-            elif is_flag(rest):
-                flag = flag or rest
-            elif range_ and read_range(f"{rest} {range_}").kind == "interval":
-                range_ = f"{rest} {range_}"
+        moved, rest = _split_unit(unit) or ("", "")
+        if moved and read_range(rest).kind == "interval" and not range_:
+            unit, range_ = moved, rest
+        elif moved and is_flag(rest):
+            unit, flag = moved, flag or rest
+        elif moved and range_ and read_range(f"{rest} {range_}").kind == "interval":
+            unit, range_ = moved, f"{rest} {range_}"
     if not unit and range_:
         bare = re.sub(r"\s*\((?:calc|calculated|berechnet)\.?\)$", "", range_)
         if is_known_unit(bare):
             return bare, "", flag
         unit, range_ = _unit_before_range(range_)
     return unit, range_, flag
+
+
+def _ends_before(words: Sequence[str]) -> bool:
+    """Whether a range ends before the last word; a plus or minus goes on, unless both limits stand before it."""
+    told = read_range(" ".join(words[:-1]))
+    if words[-1] in "-+":
+        return told.kind == "interval" and None not in (told.low, told.high)
+    return told.kind in ("interval", "titre")
 
 
 def _is_limit(text: str) -> bool:

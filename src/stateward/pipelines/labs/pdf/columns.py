@@ -17,6 +17,7 @@ from stateward.pipelines.labs.pdf.row import is_administrative
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
+from stateward.pipelines.labs.words import flag_of_words
 
 LINES_MIN = 4  # of a table without headings
 NAMES_MIN = 3  # of them that begin with a name that is known
@@ -72,20 +73,27 @@ def _with_dates(
     numbers = [
         at for at, column in enumerate(columns) if _is_mostly([c.text for c in column], _is_number)
     ]
-    for line in body:
-        days = [cell for cell in _cells(line) if DATE.fullmatch(cell.text)]
-        found = {
-            at: day.text
-            for at in numbers
-            for day in days
-            if day.x0 < headings[at].x1 and day.x1 > headings[at].x0
-        }
-        if len(found) > 1 and len(set(found.values())) == len(found):
-            return [
-                Heading("date", each.x0, each.x1, found[at]) if at in found else each
-                for at, each in enumerate(headings)
-            ]
+    for cells_of in (_cells, _heading_words):
+        for line in body:
+            days = [cell for cell in cells_of(line) if DATE.fullmatch(cell.text)]
+            found = {
+                at: day.text
+                for at in numbers
+                for day in days
+                if day.x0 < headings[at].x1 and day.x1 > headings[at].x0
+            }
+            if len(found) > 1 and len(set(found.values())) == len(found):
+                return [
+                    Heading("date", each.x0, each.x1, found[at]) if at in found else each
+                    for at, each in enumerate(headings)
+                ]
     return headings
+
+
+def _heading_words(line: PdfLine) -> list[_Cell]:
+    """The words of a line without labels: a date may stand right behind another heading."""
+    words = [] if ":" in line.text else line.words
+    return [_Cell(word.text, word.x0, word.x1) for word in words]
 
 
 def _cells(line: PdfLine) -> list[_Cell]:
@@ -153,6 +161,8 @@ def _roles(columns: Sequence[Sequence[str]]) -> list[str]:
             fitting = [at for at in fitting if any(map(_is_two_sided, columns[at]))]
         if role == "flag":
             fitting = [at for at in fitting if not _is_mostly(columns[at], _is_number)]
+            telling = [at for at in fitting if any(flag_of_words(t) != "N" for t in columns[at])]
+            fitting = telling or fitting  # `OK` in every row is a status
         if fitting:
             best = max(fitting, key=lambda at: (round(shares[at][role], 1), len(columns[at]), -at))
             roles[fitting[0] if role == "value" else best] = role

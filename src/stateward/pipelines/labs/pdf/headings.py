@@ -42,6 +42,9 @@ _OTHER_DATE = re.compile(
     r"|receive|eingang|recib|receb|recu|ricev|przyj|ontvang|order|request|auftrag|anford|demand|solicit|richiest|zlec|aanvra|release|freigabe"
     r"|emit|emis|authori|approv|verif|sign|page|seite"
 )
+_GLUED = re.compile(
+    r"(?<=[^\W\d_A-Z])(?=[A-ZÄÖÜÉ])|(?<=[^\W\d_])(?=[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{2,4}$)"
+)
 _TIME = (
     r"(?:[ ,T\t]*(?:um |à |at |kl\.? ?)?[0-2]?[0-9](?:[:h]|(?<=kl[. ]\d\d)\.|(?<=kl\. \d\d)\.)[0-5][0-9]"
     r"(?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
@@ -118,10 +121,10 @@ def _joined_names(headings: Sequence[Heading]) -> list[Heading]:
 
 
 def _part_glued(line: PdfLine) -> PdfLine:
-    """The line with words parted where a small letter meets a capital: `IntervalMethod`, two headings without a gap."""
+    """The line with words parted where two headings have no gap: `IntervalMethod`, `Reference10/11/2025`."""
     words: list[PdfWord] = []
     for word in line.words:
-        parts = re.split(r"(?<=[^\W\d_A-Z])(?=[A-ZÄÖÜÉ])", word.text)
+        parts = _GLUED.split(word.text)
         width = (word.x1 - word.x0) / max(len(word.text), 1)
         at = 0
         for part in parts:

@@ -25,6 +25,7 @@ LIMIT_ROWS_MIN = 3  # with two numbers each, before two unknown columns are take
 RUNNING_WORDS_MIN = 4
 FLUSH = 1.0  # points
 FLUSH_MIN = 3  # words
+EVERYWHERE = 1e6  # points: beyond any paper
 STEP = 1.0  # points between the places at which a border is tried
 
 
@@ -46,6 +47,11 @@ class Layout(msgspec.Struct, frozen=True):
     has_unsure_limits: bool = False  # no heading says that they are limits
     is_antibiogram: bool = False
     title: str = ""  # a section that stands where the heading of the names does: `HAEMATOLOGY   Result   Range`
+
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether another table stands beside it."""
+        return self.left > -EVERYWHERE or self.right < EVERYWHERE
 
     def words(self, line: PdfLine) -> list[PdfWord]:
         """The words of a line that stand in this table's part of the page."""
@@ -69,7 +75,7 @@ def layouts_of(headings: Sequence[Heading], body: Sequence[PdfLine]) -> list[Lay
             is_numbered = bool(groups) and groups[-1][-1].role == COUNTER and len(groups[-1]) > 1
             groups.append([groups[-1].pop()] if is_numbered else [])
         groups[-1].append(heading)
-    edges = [-1e6, *(group[0].x0 - 3 for group in groups[1:]), 1e6]
+    edges = [-EVERYWHERE, *(group[0].x0 - 3 for group in groups[1:]), EVERYWHERE]
     return [
         layout
         for group, left, right in zip(groups, edges, edges[1:], strict=False)

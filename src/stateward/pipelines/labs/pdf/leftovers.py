@@ -5,6 +5,7 @@ result where it went: a cell of a row that is in none of its fields, a line of n
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
@@ -24,11 +25,13 @@ from stateward.pipelines.labs.pdf.sentences import has_sentence, sentence_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import column_of
+from stateward.pipelines.labs.words import column_of, is_category
 
 # Of all rows: words that so many have are a column of their own, such as a method.
 COLUMN_SHARE = 0.6
 TEXT_CHARS_MAX = 120
+SAME_PLACE = 4.0  # points
+NAMES_MIN = 2  # of rows that begin at one place
 EARLIER_NEAR = 20.0  # points beside a heading for earlier results
 
 
@@ -67,13 +70,19 @@ def mark_unread_cells(rows: Sequence[Row], pages: Sequence[Sequence[PdfLine]]) -
     earlier = [span for page in pages for line in page for span in _earlier_spans(line)]
     found = [(row, _unread_cells(row)) for row in rows if not row.is_unread]
     is_column = sum(bool(each) for _, each in found) > COLUMN_SHARE * max(len(found), 4)
+    texts = Counter(_text(cell) for _, left in found for cell in left)
+    usual = {text for text, count in texts.items() if count > COLUMN_SHARE * max(len(found), 4)}
     for row, left in found:
         for cell in left:
-            text = " ".join(word.text for word in cell)
+            text = _text(cell)
             is_earlier = any(x0 < cell[-1].x1 and x1 > cell[0].x0 for x0, x1 in earlier)
-            is_open = not is_earlier and (not is_column or _is_part(text))
+            is_open = not is_earlier and (not is_column or _is_part(text)) and text not in usual
             row.has_unread = row.has_unread or is_open
             row.comment = f"{row.comment} {'previous: ' if is_earlier else ''}{text}".strip()
+
+
+def _text(cell: Sequence[PdfWord]) -> str:
+    return " ".join(word.text for word in cell)
 
 
 def _earlier_spans(line: PdfLine) -> Iterator[tuple[float, float]]:
@@ -104,6 +113,8 @@ def lost_rows(pages: Sequence[Sequence[PdfLine]], rows: Sequence[Row]) -> Iterat
             is_lost = _looks_lost(line.words) or _is_lost_range(line, rows)
             if not is_lost or is_administrative(line.text) or is_administrative(_head(line)):
                 continue
+            if is_category(_head(line)) and not is_name(_head(line)):
+                continue  # what values mean
             if all(word.text in told for word in line.words):
                 continue  # a summary that repeats what rows say
             if listed := list(sentence_rows(line)):
@@ -113,6 +124,29 @@ def lost_rows(pages: Sequence[Sequence[PdfLine]], rows: Sequence[Row]) -> Iterat
             row = Row(name, line.page, line.base, line.height, line.x0, list(line.words), {}, [])
             row.is_unread = True
             yield row
+
+
+def unvalued_rows(pages: Sequence[Sequence[PdfLine]], rows: Sequence[Row]) -> Iterator[Row]:
+    """Known names without a value beside a result of another table: they stand where names do, and are in no row."""
+    read = {id(word) for row in rows for word in row.words}
+    starts = [(row.page, row.x0) for row in rows if not row.is_unread]
+    for page in pages:
+        for line in page:
+            found = cells(line.words)
+            is_read = [any(id(word) in read for word in cell) for cell in found]
+            if not any(is_read):
+                continue
+            for cell, is_taken in zip(found, is_read, strict=True):
+                name = without_leaders(" ".join(word.text for word in cell))
+                if is_taken or not is_name(name):
+                    continue
+                beside = sum(
+                    at == line.page and abs(x0 - cell[0].x0) < SAME_PLACE for at, x0 in starts
+                )
+                if beside >= NAMES_MIN:
+                    row = Row(name, line.page, line.base, line.height, cell[0].x0, cell, {}, [])
+                    row.is_unread = True
+                    yield row
 
 
 def _head(line: PdfLine) -> str:

@@ -168,6 +168,7 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
         before = parts.pop(0)  # a sign in the margin
     if len(parts) < 2:
         return None
+    parts = _part_labelled(parts)
     sign, parts[0] = _sign_before(parts[0])
     before = before or sign
     head, mark = split_mark(parts[0])
@@ -215,6 +216,18 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
     is_told = is_name(name) or is_measured  # with unit and range it is a result, whatever its name
     row.is_unread = at > 1 + len(marks) or not is_told or not is_confirmed
     return row
+
+
+def _part_labelled(parts: list[str]) -> list[str]:
+    """`Ferritin: 132 ug/L` in one cell as two; with a name that is not known only if it is measured in a range."""
+    name, colon, rest = parts[0].partition(": ")
+    value = split_value(rest)
+    if not colon or read_value(value.value).kind not in NUMERIC:
+        return parts
+    is_measured = is_known_unit(value.unit) and any(
+        read_range(text).kind == "interval" for text in parts[1:]
+    )
+    return [name, rest, *parts[1:]] if is_measured or is_name(name) else parts
 
 
 def _is_worded_limit(text: str) -> bool:

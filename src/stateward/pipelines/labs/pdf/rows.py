@@ -35,7 +35,7 @@ from stateward.pipelines.labs.pdf.halves import parts_of
 from stateward.pipelines.labs.pdf.headed import Block, table_blocks
 from stateward.pipelines.labs.pdf.headings import UNKNOWN, CollectedAt, Heading, is_dated_label
 from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
-from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells
+from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells, unvalued_rows
 from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
 from stateward.pipelines.labs.pdf.own_flags import learn_flags, legend_of
 from stateward.pipelines.labs.pdf.results import row_observations
@@ -55,6 +55,7 @@ from stateward.pipelines.labs.words import (
     PENDING_WORDS,
     SECTIONS,
     SUSCEPTIBILITIES,
+    column_of,
     fold,
     is_category,
     ordinal_of,
@@ -114,6 +115,7 @@ def observations_of(
     if any(not row.is_unread for row in rows):
         lost = lost_rows(pages, [*rows, *paper])
         rows += [row for row in lost if not is_of_paper(row)]
+        rows += list(unvalued_rows(whole, [*rows, *paper]))
         rows.sort(key=lambda row: row.page)
     decimal = vote_decimal(
         text
@@ -286,7 +288,8 @@ class _Table:
             line.page,
             line.base,
             line.height,
-            words[0].x0,
+            # Of the name: a number or a code of the test may stand before it.
+            placed[self._name_at][0].x0 if self._name_at in placed else words[0].x0,
             list(words),
             texts,
             values,
@@ -411,8 +414,9 @@ class _Table:
         if is_category(row.name) and not is_name(row.name):
             self._remark_below(row)
             return
-        if row.texts.get(ELSEWHERE) and not row.values:
-            return  # it has a value in another column of values only
+        is_elsewhere = row.texts.get(ELSEWHERE) and not row.values  # in another column of values
+        if is_elsewhere or _repeats_headings(row):
+            return
         self._is_antibiogram = self._is_antibiogram or fold(row.name) in ANTIBIOGRAMS
         if (_is_title(row) and not self._hangs(row)) or self._is_large(row):
             self._let_go()
@@ -472,8 +476,7 @@ class _Table:
             self._held = None
         self._let_go()
         row.section = self.section
-        if self._unit:
-            row.texts.setdefault("unit", self._unit)
+        row.shared_unit = self._unit
         self._rows.append(row)
 
     def _is_believable(self, row: Row) -> bool:
@@ -681,6 +684,7 @@ class _Table:
                 last.comment = f"{last.comment} {row.texts[role]}".strip()[:COMMENT_CHARS_MAX]
                 continue
             is_next = role == "range" and before and not _OPEN_END.search(before)
+            is_next = is_next and not is_known_unit(row.texts[role])
             last.texts[role] = f"{before}{'; ' if is_next else ' '}{row.texts[role]}".strip(" ;")
         last.words += row.words
 
@@ -717,7 +721,9 @@ class _Table:
         has_more = any(held.texts.get(role) for role in ("unit", "range"))
         label, colon, _ = held.name.partition("(")[0].partition(": ")
         is_labelled = bool(colon) and not _is_section(label)  # `Blood group: A positive`
-        if (has_more or is_labelled) and self._is_in_line(held):
+        is_beside = self._layout.is_one_of_several and is_name(held.name)
+        is_row = has_more or is_labelled or (is_beside and fold(held.name) not in SECTIONS)
+        if is_row and self._is_in_line(held):
             self._give_unread(held)
         elif len(held.name.split()) <= SECTION_WORDS_MAX:
             self.section = held.name.rstrip(":")
@@ -740,6 +746,11 @@ def _mend_range(texts: dict[str, str]) -> None:
             if not rest:
                 del texts[role]
             return
+
+
+def _repeats_headings(row: Row) -> bool:
+    """Whether the unit and the range of a row are their headings: numbers of samples, above the first result."""
+    return all(column_of(row.texts.get(role, "")) == role for role in ("unit", "range"))
 
 
 def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
