@@ -108,20 +108,21 @@ def test_a_history_without_its_anchor_or_with_another_is_not_believed(scratch: P
         file_states(history)
 
 
-def test_an_export_of_an_older_version_still_verifies(scratch: Path) -> None:
-    """It called the values of the lane `hash` and `prev_hash`, which elsewhere are those of the transition."""
+def test_an_export_of_the_first_release_is_not_called_damaged(scratch: Path) -> None:
     history = damage.a_history(scratch / "service")
-    encode = msgspec.json.Encoder(order="deterministic").encode
-    names = {"lane_hash": "hash", "lane_prev": "prev_hash"}
+    encode = msgspec.json.Encoder(order="sorted").encode
+    names = {"seal": "hash", "record_prev": "prev_hash"}
+    gone = {"lane", "lane_seq", "lane_prev", "lane_hash", "salt"}
     old = [
-        {names.get(name, name): value for name, value in msgspec.json.decode(line).items()}
+        {names.get(name, name): value for name, value in msgspec.json.decode(line).items() if name not in gone}
         for line in history.read_bytes().splitlines()
-    ]
+    ]  # fmt: skip
     history.write_bytes(b"".join(encode(line) + b"\n" for line in old))
 
-    assert verify_file(history).is_sound
-    history.write_bytes(history.read_bytes().replace(b'"hash":"', b'"hash":"0', 1))
-    assert not verify_file(history).is_sound
+    found = verify_file(history)
+
+    assert not found.is_sound
+    assert "an export of version 0.1.0" in str(found.findings[0])
 
 
 def test_the_result_stands_between_the_marks_of_its_page(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ it ends; without it a cut of the file cannot be noticed, and that is a finding. 
 exporter writes for its values: then no change goes unnoticed, not even one of blanks. The check reads only.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,10 +27,11 @@ ANCHOR_FILE = "anchor.json"
 LINE_BYTES_MAX = 128 << 20
 """A file that is no export may have no end of line at all; it must not be read into memory for that."""
 PROGRESS_LINES = 4096
+FIRST_RELEASE = "it is an export of version 0.1.0, which knew no lanes: verify it with that version, or export anew"
 FINDINGS_MAX = 1000
 """One changed line can make all after it bad; no person reads further than this."""
-FIRST_KEYS = (b'{"actor":', b'{"at":')
-"""Keys are sorted: how a line begins, in this version and in an older one that had no actor."""
+LINE_START = b'{"actor":'
+"""Keys are sorted: how a line begins."""
 
 encode_line = msgspec.json.Encoder(order="sorted").encode
 """Sorted keys: two exports of one history are the same bytes, and can be compared by their hashes."""
@@ -40,8 +41,7 @@ class TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """A transition in the form of the export: all that its hash covers, so that it can be computed from the file.
 
     `from` and `to` are the names of the format; times are RFC 3339, the text that is hashed (docs/decisions/0009). Its
-    hash is called `seal` here, and that of its record's transition before it `record_prev`; no field is called `hash`,
-    as older exports had the value of the lane under that name.
+    hash is called `seal` here, and that of its record's transition before it `record_prev`.
     """
 
     record_id: str
@@ -89,13 +89,6 @@ class LaneLine(TransitionLine, frozen=True, kw_only=True, forbid_unknown_fields=
     lane_hash: str
 
 
-class _OldLaneLine(LaneLine, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The same as older versions wrote it, where `hash` was not that of the transition."""
-
-    lane_prev: str = msgspec.field(name="prev_hash")
-    lane_hash: str = msgspec.field(name="hash")
-
-
 _SAME = tuple(
     name
     for name in TransitionLine.__struct_fields__
@@ -115,7 +108,6 @@ class _AnchorFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 _decode = msgspec.json.Decoder(LaneLine).decode
-_decode_old = msgspec.json.Decoder(_OldLaneLine).decode
 
 
 def is_history(path: Path) -> bool:
@@ -123,7 +115,7 @@ def is_history(path: Path) -> bool:
     if path.name == "transitions.jsonl":
         return True
     with path.open("rb") as file:
-        return file.read(16).startswith(FIRST_KEYS)
+        return file.read(16).startswith(LINE_START)
 
 
 class HistoryFileCheck:
@@ -169,19 +161,18 @@ class HistoryFileCheck:
         name would leave every hash as it is, and mean something else to another reader.
         """
         at = 0
-        decode: Callable[[bytes], LaneLine] = _decode
         with self._path.open("rb") as file:
             while text := file.readline(LINE_BYTES_MAX):
-                if not at and b'"lane_hash":' not in text:
-                    decode = _decode_old  # one export has lines of one version
                 try:
-                    line = decode(text)
+                    line = _decode(text)
                     found = line.transition()
                     written = encode_line(line) + b"\n", to_iso(found.at)
                 except (
                     msgspec.DecodeError, ValueError, OverflowError, OSError, RecursionError,
                 ) as error:  # fmt: skip
-                    raise self._damage_error(f"the line cannot be read: {error}", at) from error
+                    is_first_release = not at and b'"prev_hash":' in text and b'"lane' not in text
+                    why = FIRST_RELEASE if is_first_release else f"the line cannot be read: {error}"
+                    raise self._damage_error(why, at) from error
                 if written != (text, line.at):
                     raise self._damage_error("the line is not as the export wrote it", at)
                 yield line, found
