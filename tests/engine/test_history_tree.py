@@ -145,8 +145,6 @@ def test_another_history_is_not_proved(database: Database) -> None:
     assert written.faults(new, old)  # it has not shrunk either
     assert rewritten.faults(new, replace(new, origin="another"))
     assert rewritten.faults(new, replace(new, lanes=new.lanes[1:]))
-    with pytest.raises(InvalidRequest, match="had no trees"):
-        written.faults(replace(old, trees={}), new)
     other.close()
 
 
@@ -200,15 +198,14 @@ def test_what_is_older_than_lanes_has_a_tree_that_does_not_grow(database: Databa
     assert dict(written.computed().roots()) == new.trees
 
 
-def test_a_checkpoint_of_a_former_version_is_read_and_a_changed_one_refused() -> None:
+def test_a_checkpoint_or_a_proof_that_was_changed_is_refused() -> None:
     lanes = [Lane(lane=0, count=2, head="a" * 64)]
-    former = read_checkpoint(make_checkpoint(lanes, audit=(1, "b" * 64)))
-    assert (former.audit, former.trees) == ((1, "b" * 64), {})
-    text = make_checkpoint(lanes, audit=(1, "b" * 64), trees={0: "c" * 64})
-    with pytest.raises(InvalidRequest, match="not a tree for each"):
-        read_checkpoint(text)
+    for trees in ({}, {0: "c" * 64}):
+        text = make_checkpoint(lanes, audit=(1, "b" * 64), trees=trees)
+        with pytest.raises(InvalidRequest, match="not a tree for each"):
+            read_checkpoint(text)
     with pytest.raises(InvalidRequest, match="does not name its lanes"):
-        read_checkpoint(make_checkpoint(lanes) + "leaf 0\n")
+        read_checkpoint(make_checkpoint(lanes, trees={}) + "leaf 0\n")
     for wrong in ("", "{}", '{"logs": {"0": {"old": 1, "new": 2, "path": ["?"]}}}'):
         with pytest.raises(InvalidRequest, match="no proof of consistency"):
             read_proof(wrong)

@@ -197,7 +197,8 @@ def test_a_checkpoint_that_does_not_fit_itself_is_refused(
 ) -> None:
     for _ in range(8):
         rig.open()
-    text = make_checkpoint(rig.store.lanes())
+    lanes = rig.store.lanes()
+    text = make_checkpoint(lanes, trees={each.lane: "a" * 64 for each in lanes})
     assert read_checkpoint(text).count == 8
 
     with pytest.raises(InvalidRequest, match="checkpoint"):

@@ -17,9 +17,8 @@ checked against it:
 A line is the number of a lane, how many transitions it has, and its head; `lane -1` is what was written before the
 store had lanes. `audit` is the same of the audit log. A line `tree` is the root of the Merkle tree over the hashes of
 the transitions of a lane, or of the entries of the audit log, as text in their order: by them it can be proved that
-one history has grown from another without reading either (`ledger.history_proof`). Checkpoints of former versions have
-no such lines, and older ones none of the audit log. The root is that of the Merkle tree (RFC 6962) whose leaves are the
-lines of the lanes in their order, and the signature covers all.
+one history has grown from another without reading either (`ledger.history_proof`). The root is that of the Merkle
+tree (RFC 6962) whose leaves are the lines of the lanes in their order, and the signature covers all.
 
 Nothing here touches a disk.
 """
@@ -47,8 +46,8 @@ _AUDIT_NAME = "audit"
 class HistoryCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint that was read: the lanes with their counts and heads, and the root over them in hex.
 
-    `audit` is count and head of the audit log, None in a checkpoint of a former version; `trees` are the roots of the
-    trees over the lanes and the audit log, in hex, all of them or none.
+    `audit` is count and head of the audit log, None where none was read; `trees` are the roots of the trees over the
+    lanes and the audit log, in hex.
     """
 
     origin: str
@@ -56,7 +55,7 @@ class HistoryCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     lanes: tuple[Lane, ...]
     audit: tuple[int, str] | None = None
-    trees: Mapping[int, str] = {}
+    trees: Mapping[int, str]
 
     @property
     def sizes(self) -> dict[int, int]:
@@ -77,7 +76,7 @@ def make_checkpoint(
     lanes: Sequence[Lane],
     *,
     audit: tuple[int, str] | None = None,
-    trees: Mapping[int, str] | None = None,
+    trees: Mapping[int, str],
     origin: str = HISTORY_ORIGIN,
     signer: CheckpointSigner | None = None,
 ) -> str:
@@ -87,7 +86,7 @@ def make_checkpoint(
     text += "".join(f"{_lane_line(each)}\n" for each in lanes)
     if audit is not None:
         text += f"audit {audit[0]} {audit[1]}\n"
-    text += "".join(f"tree {log_name(log)} {root}\n" for log, root in (trees or {}).items())
+    text += "".join(f"tree {log_name(log)} {root}\n" for log, root in trees.items())
     return text if signer is None else signer.sign(text)
 
 
@@ -115,7 +114,7 @@ def read_checkpoint(text: str) -> HistoryCheckpoint:
         audit=None if audit is None else (int(audit[1]), audit[2]),
         trees=trees,
     )
-    if trees and found.trees.keys() != found.sizes.keys():
+    if found.trees.keys() != found.sizes.keys():
         raise InvalidRequest("this checkpoint was changed: it has not a tree for each of its logs")
     return found
 
