@@ -282,3 +282,33 @@ def test_an_external_entity_reads_no_file(tmp_path: Path) -> None:
 
     assert texts(paper.blocks, "paragraph") == ["A &unknown; B"]
     assert [note.code for note in paper.notes] == ["UNKNOWN_ENTITY"]
+
+
+def test_a_title_loses_marks_of_notes_and_keeps_references_that_are_words_of_it(
+    tmp_path: Path,
+) -> None:
+    paper = read(
+        tmp_path,
+        '<article><front><article-meta><title-group><article-title>Soup<xref ref-type="fn" rid="n">1</xref> of the'
+        " south<sup>[<xref>2</xref>]</sup><xref>*</xref></article-title></title-group></article-meta></front><body>"
+        '<sec><title>Models of <xref ref-type="fig" rid="f5">Figure 5</xref></title><p>One.</p></sec>'
+        '<sec><title>After <xref ref-type="bibr">Firpo (2007</xref>)<xref ref-type="bibr"><sup>25</sup></xref></title>'
+        "<p>Two.</p></sec></body></article>",
+    )
+
+    assert paper.metadata.title == "Soup of the south"
+    assert texts(paper.blocks, "heading") == ["Models of Figure 5", "After Firpo (2007)"]
+
+
+def test_a_name_that_the_source_takes_apart_in_one_string_is_a_name(tmp_path: Path) -> None:
+    paper = read(
+        tmp_path,
+        "<article><front><article-meta><title-group><article-title>Soup</article-title></title-group><contrib-group>"
+        "<contrib><string-name><given-names>Ann</given-names><surname>Roe</surname></string-name></contrib>"
+        "<contrib><string-name>Jan van Dam</string-name></contrib></contrib-group></article-meta></front></article>",
+    )
+
+    assert paper.metadata.authors == [
+        Author(name="Ann Roe", surname="Roe", given="Ann"),
+        Author(name="Jan van Dam"),
+    ]

@@ -162,7 +162,7 @@ def _jats_truth(article: ET.Element) -> dict[str, object]:
     meta = article.find("front/article-meta")
     if meta is None:
         return {}
-    names = {"pmid": "pmid", "pmc": "pmcid", "doi": "doi"}
+    names = {"pmid": "pmid", "pmc": "pmcid", "pmcid": "pmcid", "doi": "doi", "arxiv": "arxiv"}
     ids = {
         names[kind]: _text(each)
         for each in meta.findall("article-id")
@@ -172,7 +172,7 @@ def _jats_truth(article: ET.Element) -> dict[str, object]:
         ids["pmcid"] = "PMC" + ids["pmcid"].removeprefix("PMC")
     return {
         "ids": ids,
-        "title": _text(meta.find("title-group/article-title")),
+        "title": _title(meta.find("title-group/article-title")),
         "authors": list(_jats_authors(meta)),
         "abstract": _jats_abstract(meta),
         "section_titles": list(_jats_titles(article)),
@@ -184,7 +184,7 @@ def _jats_authors(meta: ET.Element) -> Iterator[str]:
     for contrib in meta.findall("contrib-group/contrib"):
         if contrib.get("contrib-type", "author") != "author":
             continue
-        name = contrib.find("name")
+        name = next((each for each in contrib if each.tag in ("name", "string-name")), None)
         if name is not None:
             parts = (_text(name.find(part)) for part in ("given-names", "surname", "suffix"))
             yield " ".join(filter(None, parts))
@@ -210,8 +210,24 @@ def _jats_titles(article: ET.Element) -> Iterator[str]:
     for name in ("body", "back"):
         for part in article.findall(name):
             for section in part.iter("sec"):
-                if title := _text(section.find("title")):
+                if title := _title(section.find("title")):
                     yield title
+
+
+def _title(element: ET.Element | None) -> str:
+    """A title without footnotes and without what is raised to mark one."""
+    return "" if element is None else squeeze("".join(_texts_without_marks(element)))
+
+
+def _texts_without_marks(element: ET.Element) -> Iterator[str]:
+    yield element.text or ""
+    for each in element:
+        is_raised = each.tag in ("xref", "sup") and {"xref", "sup"} <= {
+            inner.tag for inner in each.iter()
+        }
+        if not (each.tag == "fn" or is_raised or each.get("ref-type") == "fn"):
+            yield from _texts_without_marks(each)
+        yield f" {each.tail or ''}" if each.tag == "fn" else each.tail or ""
 
 
 def _pubmed_truth(root: ET.Element) -> dict[str, object]:

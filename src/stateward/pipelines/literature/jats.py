@@ -67,6 +67,8 @@ PUBLISHED = {
     "epub": "epub", "ppub": "ppub", "pub": "published", "publication": "published", "collection": "collection",
     "epub-ppub": "published", "electronic": "epub", "print": "ppub",
 }  # fmt: skip
+# Kinds of xref that point to a note beside the text.
+NOTE_MARKS = frozenset({"fn", "table-fn", "author-notes", "corresp", "aff"})
 _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
 
 
@@ -150,6 +152,36 @@ def _collect(element: etree._Element, without: frozenset[str], pieces: list[str]
         pieces.append(child.tail or "")
 
 
+def title_text(title: etree._Element) -> str:
+    """A title without its footnotes and their marks; a reference that is a part of the sentence stays."""
+    if next(title.iterdescendants("xref", "fn"), None) is None:
+        return text_of(title)
+    pieces: list[str] = []
+    _collect_title(title, pieces)
+    return squeeze("".join(pieces))
+
+
+def _collect_title(element: etree._Element, pieces: list[str]) -> None:
+    pieces.append(element.text or "")
+    for child in element:
+        if _is_mark(child):
+            pieces.append(" ")
+        else:
+            _collect_title(child, pieces)
+        pieces.append(child.tail or "")
+
+
+def _is_mark(element: etree._Element) -> bool:
+    """Whether it points to a note or is set as such marks are: raised, or without a letter or digit."""
+    if element.tag == "sup":
+        return next(element.iterdescendants("xref"), None) is not None
+    if element.tag != "xref":
+        return bool(element.tag == "fn")
+    is_raised = next(element.iterdescendants("sup"), None) is not None
+    is_sign = not any(map(str.isalnum, text_of(element)))
+    return is_raised or is_sign or element.get("ref-type") in NOTE_MARKS
+
+
 class _Front:
     """The front matter of an article."""
 
@@ -175,7 +207,7 @@ class _Front:
         title = meta.find("title-group/article-title")
         return Metadata(
             format=FORMAT,
-            title="" if title is None else prose(title, ("fn", "xref")),
+            title="" if title is None else title_text(title),
             ids=self._ids(),
             type=kind,
             language=(article.get(XML_LANG) or "").lower(),
@@ -340,6 +372,7 @@ def _author(contrib: etree._Element, affiliations: dict[str, str], common: list[
         children.setdefault(child.tag, []).append(child)
     marks = [(each.get("ref-type"), each) for each in children.get("xref", ())]
     names = children.get("name") or contrib.findall("name-alternatives/name")
+    names = names or [each for each in children.get("string-name", ()) if _is_taken_apart(each)]
     name, collab = next(iter(names), None), next(iter(children.get("collab", ())), None)
     own = [
         affiliations.get(rid, "")
@@ -376,6 +409,10 @@ def _author(contrib: etree._Element, affiliations: dict[str, str], common: list[
         is_corresponding=contrib.get("corresp") == "yes" or corresponds,
         is_group=name is None and collab is not None,
     )
+
+
+def _is_taken_apart(name: etree._Element) -> bool:
+    return name.find("surname") is not None and name.find("given-names") is not None
 
 
 class _Walk:
@@ -419,8 +456,9 @@ class _Walk:
         stub = element.find("front-stub")
         title = None if stub is None else stub.find("title-group/article-title")
         if title is not None:
-            self._add("heading", text_of(title), title, level=1)
-            self._section = (text_of(title),)
+            text = title_text(title)
+            self._add("heading", text, title, level=1)
+            self._section = (text,)
         for name in ("body", "back", "floats-group"):
             for each in element.iterfind(name):
                 self._children(each)
@@ -452,7 +490,7 @@ class _Walk:
         before = self._section
         title = element.find("title")
         title = element.find("caption/title") if title is None else title
-        text = "" if title is None else prose(title, ("xref", "fn"))
+        text = "" if title is None else title_text(title)
         label = child_text(element, "label")
         if text:
             of = "" if element.tag == "sec" else element.tag
