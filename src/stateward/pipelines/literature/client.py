@@ -41,7 +41,10 @@ class LiteratureOperations(Operations):
     def add_papers(
         self, papers: Sequence[ListedPaper], *, reason: str | None = None, is_filtered: bool = True
     ) -> list[AddedPaper]:
-        """A record for every entry of a list, at most 100; unless told otherwise by the filters of the server."""
+        """A record for every entry of a list, at most 100; unless told otherwise by the filters of the server.
+
+        Without its filters, a paper that a record has already under another identifier is that record.
+        """
         asked = {"papers": list(papers), "reason": reason, "is_filtered": is_filtered}
 
         def steps() -> Steps[list[AddedPaper]]:

@@ -74,11 +74,15 @@ def add_papers(
     service: Service,
     papers: Iterable[ListedPaper],
     *,
-    filters: PaperFilters,
+    filters: PaperFilters | None,
     reason: str | None,
     tell: Callable[[int], object] = lambda _: None,
 ) -> Iterator[Added]:
-    """Create a record for every entry that names a paper."""
+    """Create a record for every entry that names a paper.
+
+    Without filters the papers are taken up, not chosen: one that a record has under another identifier is that record,
+    and gets none of its own to be skipped.
+    """
     count = 0
     iterator = iter(papers)
     while batch := list(islice(iterator, BATCH)):
@@ -93,7 +97,7 @@ def _add(
     service: Service,
     entry: ListedPaper,
     known: dict[str, str],
-    filters: PaperFilters,
+    filters: PaperFilters | None,
     reason: str | None,
 ) -> Added:
     if entry.name is None:
@@ -101,7 +105,9 @@ def _add(
     scheme, value = entry.name
     labels = {**known_labels(entry), SOURCE_TYPE: ADAPTERS[scheme]}
     twin = next((known[key] for key in _keys(entry) if key in known), "")
-    refusal = f"the same paper is {twin}" if twin else filters.refusal(entry)
+    if filters is None and twin:
+        return Added(entry=entry, outcome="known", record_id=twin)
+    refusal = f"the same paper is {twin}" if twin else (filters or PaperFilters()).refusal(entry)
     with service.transaction():
         made, is_known = service.submit(
             request_document(scheme, value),

@@ -121,8 +121,8 @@ class StoredPapers:
         self, papers: Sequence[ListedPaper], *, reason: str | None, is_filtered: bool = True
     ) -> Iterator[Added]:
         """A record for every entry; unless they are to be taken as they are, by the filters of the settings."""
-        filters: PaperFilters = (
-            self._app.plugins.configured(MACHINE).filters if is_filtered else PaperFilters()
+        filters: PaperFilters | None = (
+            self._app.plugins.configured(MACHINE).filters if is_filtered else None
         )
         return add_papers(self, papers, filters=filters, reason=reason)
 

@@ -146,8 +146,9 @@ async def add(
 ) -> Response[AddedPapers]:
     """A record for every entry; known ones and those that the settings do not want are skipped with the reason.
 
-    To send the same entries again adds nothing twice. With an idempotency key the first answer comes back; without
-    one the entries are known.
+    With `is_filtered: false` they are taken up as they are: a paper that a record has under another identifier is
+    `known`, and gets no record to be skipped. To send the same entries again adds nothing twice. With an idempotency
+    key the first answer comes back; without one the entries are known.
     """
     caller = caller_of(request)
     once = once_of(caller, request, key, (await request.body(),))
