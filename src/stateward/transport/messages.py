@@ -14,6 +14,7 @@ Everything here is a value; nothing is sent from this module.
 """
 
 from collections.abc import Sequence
+from inspect import cleandoc
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -286,5 +287,11 @@ def json_schema() -> dict[str, Any]:
             }
             for type_, kind in DATA.items()
         ],
-        "$defs": definitions,
+        "$defs": {name: _laid_out(each) for name, each in definitions.items()},
     }
+
+
+def _laid_out(definition: dict[str, Any]) -> dict[str, Any]:
+    """With the description as the interpreters from 3.13 on keep a docstring: not indented."""
+    said = definition.get("description")
+    return definition if said is None else {**definition, "description": cleandoc(said)}

