@@ -1,11 +1,15 @@
 """Checkpoints of the history are handed to other places, signed, and a rewritten history does not fit them."""
 
 import os
+from email.message import EmailMessage
+from email.policy import SMTP
+from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
+from stateward import telemetry
 from stateward.app import App
 from stateward.app.anchors import anchor_when_due, hand_over
 from stateward.app.doctor import Check, checks
@@ -175,3 +179,46 @@ def test_an_authority_stamps_the_time_of_a_checkpoint(tmp_path: Path, key: str) 
     assert "is no good time stamp of" in forged.stderr
     assert shell(*asked).exit_code == Exit.USAGE
     assert shell("verify", "--timestamp", str(token)).exit_code == Exit.USAGE
+
+
+def test_of_two_places_the_one_that_is_away_is_named_and_tried_again_alone(
+    tmp_path: Path, elsewhere: Path, key: str
+) -> None:
+    text = "ledger: {signing_key: signing.key}\nanchors: {destinations: [elsewhere, away]}\n"
+    settings, stream = loaded(tmp_path, text), StringIO()
+
+    telemetry.set_up(level="warning", stream=stream)
+    waits = [anchor_when_due(settings) for _ in range(2)]
+    telemetry.set_up(level="warning")
+    with App(settings) as app:
+        found = anchors_of(app)
+
+    away = tmp_path / "away"
+    assert all(each < 3600 for each in waits)
+    assert (found.is_well, found.sentence.endswith(f"and none to {away}")) == (False, True)
+    assert stream.getvalue().count(f"not handed to {away}: the folder {away} is not there") == 2
+    away.mkdir()
+    assert 86_000 < anchor_when_due(settings) < 86_400
+    assert [len(list(each.iterdir())) for each in (elsewhere, away)] == [1, 1]
+    with App(settings) as app:
+        assert anchors_of(app).is_well
+
+
+@pytest.mark.parametrize("form", ["8bit", "base64", "quoted-printable"])
+def test_a_mail_that_was_saved_is_taken_for_its_checkpoint(
+    tmp_path: Path, key: str, form: str
+) -> None:
+    with App(loaded(tmp_path, "ledger: {signing_key: signing.key}\n")) as app:
+        text = app.admin.checkpoint()
+    mail = EmailMessage()
+    mail["Subject"] = "checkpoint"
+    mail.set_content(text, cte=form)
+    saved = tmp_path / "saved.eml"
+    saved.write_bytes(b"Return-Path: <a@example.org>\r\n" + mail.as_bytes(policy=SMTP))
+    shell = Shell(tmp_path / "data")
+
+    good = shell("verify", "--checkpoint", str(saved), "--signed-by", key)
+    saved.write_bytes(saved.read_bytes()[:-40])
+    cut = shell("verify", "--checkpoint", str(saved), "--signed-by", key)
+
+    assert (good.exit_code, cut.exit_code) == (0, Exit.REFUSED)

@@ -1,9 +1,10 @@
 """Outside anchors: signed checkpoints of the history, handed to places that the owner of this machine does not own.
 
 A destination that fails is tried again with a newer checkpoint, which covers the one before. Each handover is an entry
-of the audit log.
+of the audit log, by which each destination is known to be due.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from stateward.core.errors import StatewardError
 from stateward.core.model import COORDINATOR, SECOND, Json, Micros
 from stateward.ledger.checkpoint_export import checkpoint_name
 from stateward.settings.storage import BUCKETS, MAILTO, TIMESTAMP
-from stateward.storage.audit import AuditEntry
+from stateward.storage.audit import ENTRIES_MAX, AuditEntry
 
 if TYPE_CHECKING:
     from stateward.app import App
@@ -45,11 +46,13 @@ def _beside_backups(settings: "Settings") -> tuple[str, ...]:
     return () if folder is None else (f"{folder.rstrip('/')}/{CHECKPOINTS}",)
 
 
-def hand_over(app: "App") -> dict[str, str]:
-    """Hand the checkpoint of now to every destination; for each that has not got it, why."""
+def hand_over(app: "App", destinations: Sequence[str] | None = None) -> dict[str, str]:
+    """Hand the checkpoint of now to these destinations, or to every one; for each that has not got it, why."""
+    if destinations is None:
+        destinations = anchor_destinations(app.settings)
     ensure_signing_key(app.settings)
     checkpoint = app.admin.checkpoint()
-    told = {each: _hand_to(app, each, checkpoint) for each in anchor_destinations(app.settings)}
+    told = {each: _hand_to(app, each, checkpoint) for each in destinations}
     done: list[Json] = [each for each, fault in told.items() if not fault]
     if done:
         entry = AuditEntry(
@@ -132,23 +135,34 @@ def bucket_at(url: str, settings: "Settings") -> "Bucket":
     return Bucket(options, settings.data_path)  # its cache is not used
 
 
-def last_anchor(app: "App") -> Micros | None:
-    """When a checkpoint was handed over last."""
-    found = app.audit.entries(verb=ANCHORED, limit=1)
-    return found[0].at if found else None
+def last_anchors(app: "App") -> dict[str, Micros]:
+    """By destination, when it got a checkpoint last. One that is not there has got none for very long."""
+    found: dict[str, Micros] = {}
+    for entry in app.audit.entries(verb=ANCHORED, limit=ENTRIES_MAX):
+        places = entry.detail.get("destinations")
+        for each in places if isinstance(places, list) else ():
+            found.setdefault(str(each), entry.at)
+    return found
 
 
 def anchor_when_due(settings: "Settings") -> float:
-    """Hand a checkpoint over if it is time; how many seconds until the next time."""
+    """Hand a checkpoint to each destination whose time it is; how many seconds until the next time."""
     from stateward.app import App
 
     every = settings.anchors.every_hours * HOUR_S
     with App(settings) as app:  # its own connection: the loop uses its one all the time
-        last = last_anchor(app)
-        left = 0.0 if last is None else (last - app.clock()) / SECOND + every
-        if left > 0:
-            return left
-        failed = hand_over(app)
+        last, now = last_anchors(app), app.clock()
+        left = {
+            each: every + (last[each] - now) / SECOND if each in last else 0.0
+            for each in anchor_destinations(settings)
+        }
+        due = [each for each, seconds in left.items() if seconds <= 0]
+        failed = hand_over(app, due) if due else {}
     for place, reason in failed.items():
-        telemetry.log("anchors").error("not handed over", place=place, reason=reason)
-    return RETRY_S if failed else every
+        telemetry.log("anchors").error(
+            f"a checkpoint was not handed to {place}: {reason}", place=place, reason=reason
+        )
+    return min(
+        [RETRY_S] * bool(failed) + [seconds for seconds in left.values() if seconds > 0],
+        default=every,
+    )

@@ -10,7 +10,7 @@ from stateward.app.backup import Backup
 from stateward.app.backup_places import BackupPlace, place_at
 from stateward.app.databases import open_database
 from stateward.core.errors import StatewardError
-from stateward.core.model import SECOND, Micros
+from stateward.core.model import SECOND, Micros, plural
 from stateward.settings import Settings
 from stateward.storage.last_backup import last_backup
 
@@ -45,7 +45,7 @@ def _run(
             make_scheduled(settings, config, clock=clock)
             wait_s = due_in_s(settings, now=clock())
         except (StatewardError, OSError) as error:
-            telemetry.log("backup").error("no backup could be made", reason=str(error))
+            telemetry.log("backup").error(f"no backup could be made: {error}", reason=str(error))
 
 
 def due_in_s(settings: Settings, *, now: Micros) -> float:
@@ -68,7 +68,8 @@ def make_scheduled(settings: Settings, config: Path | None, *, clock: Callable[[
     log = telemetry.log("backup")
     log.info("backup made", name=made.name, new_documents=made.new_documents, removed=len(gone))
     if made.missing:
-        log.error("documents are missing from the backup", count=len(made.missing))
+        missing = plural(len(made.missing), "document")
+        log.error(f"{missing} could not be put into the backup", count=len(made.missing))
 
 
 def _place(settings: Settings) -> BackupPlace:

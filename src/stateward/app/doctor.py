@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from stateward.app import App
-from stateward.app.anchors import anchor_destinations, last_anchor
+from stateward.app.anchors import anchor_destinations, last_anchors
 from stateward.app.artifacts import FOLDER
 from stateward.app.feed import feed_of
 from stateward.app.secrets import state as secret_state
@@ -178,11 +178,15 @@ def _backup_check(app: App) -> Check:
 def _anchor_check(app: App) -> Check:
     """Where it matters, someone else must have a signed checkpoint: only that shows that all was rewritten."""
     own, places = app.settings.anchors, anchor_destinations(app.settings)
-    last = last_anchor(app) if places else None
-    is_recent = last is not None and app.clock() - last <= 2 * own.every_hours * 3600 * SECOND
+    found, since = last_anchors(app), app.clock() - 2 * own.every_hours * 3600 * SECOND
+    last = max((found[each] for each in places if each in found), default=None)
+    late = [each for each in places if found.get(each, 0) < since]
     is_signed = signing_key_of(app.settings) is not None
-    is_well = app.settings.profile == "personal" or (is_recent and is_signed)
+    is_personal = app.settings.profile == "personal"
+    is_well = not late and (is_personal or (last is not None and is_signed))
     said = "no checkpoint was handed over" if last is None else f"last at {to_iso(last)}"
+    if last is not None and late:
+        said += f", and none to {', '.join(late)}"
     advice = (
         "name anchors.destinations in the settings, or backup.folder, or notifications.admin_email and smtp_url"
         if not places

@@ -17,6 +17,7 @@ from stateward.app.backup import document_digests
 from stateward.app.backup_places import CHECKPOINTS, BackupPlace, BackupSet
 from stateward.app.databases import open_database
 from stateward.core.errors import InvalidRequest, StatewardError
+from stateward.ledger.checkpoints import kept_text
 from stateward.settings import Settings
 from stateward.settings.storage import BUCKETS
 from stateward.storage.erasure import Erasures
@@ -153,14 +154,7 @@ class Checkpoints:
 
 def read_checkpoint_file(path: Path) -> int:
     """How many transitions the checkpoint in a file covers; the file may be a whole mail as it was saved."""
-    data = path.read_bytes()
-    try:
-        return checkpoint_count(data.decode("utf-8", "replace"))
-    except InvalidRequest:
-        text = _text_of_mail(data)
-        if text is None:
-            raise
-        return checkpoint_count(text)
+    return checkpoint_count(kept_text(path.read_bytes()))
 
 
 def checkpoint_count(text: str) -> int:
@@ -168,13 +162,6 @@ def checkpoint_count(text: str) -> int:
     from stateward.ledger.history_checkpoint import read_checkpoint
 
     return read_checkpoint(text).count
-
-
-def _text_of_mail(data: bytes) -> str | None:
-    from email import message_from_bytes, policy
-
-    body = message_from_bytes(data, policy=policy.default).get_body(("plain",))
-    return None if body is None else str(body.get_content()).replace("\r\n", "\n").lstrip()
 
 
 def _covered_by_name(name: str) -> int:

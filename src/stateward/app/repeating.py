@@ -37,4 +37,4 @@ def _repeat(
         try:
             wait_s = act(settings)
         except (StatewardError, OSError) as error:
-            telemetry.log(name).error("it could not be done", reason=str(error))
+            telemetry.log(name).error(f"it could not be done: {error}", reason=str(error))

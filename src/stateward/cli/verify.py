@@ -231,7 +231,9 @@ def _verify(
 
     is_read_only = is_read_only or _is_unwritable(context)
     if folder is None and not with_documents and not is_read_only:
-        text = None if kept is None else kept.read_text("utf-8", "replace")
+        from stateward.ledger.checkpoints import kept_text
+
+        text = None if kept is None else kept_text(kept.read_bytes())
         with context.app() as app:
             return app.verify(checkpoint=text, progress=progress), None
     from msgspec.structs import replace
@@ -316,9 +318,10 @@ def _use_store(context: CliContext, place: Path) -> None:
 def _read_kept(path: Path, signed_by: str | None) -> "HistoryCheckpoint":
     from stateward.core.errors import InvalidRequest
     from stateward.ledger import parse_verifier
+    from stateward.ledger.checkpoints import kept_text
     from stateward.ledger.history_checkpoint import read_checkpoint
 
-    text = path.read_text("utf-8", "replace")
+    text = kept_text(path.read_bytes())
     if signed_by is not None:
         key = parse_verifier(signed_by)
         if not key.has_signed(text):

@@ -77,7 +77,7 @@ class RankedIndexer:
             made = read_document(ranked, self._outputs, output)
         except (LookupError, TypeError, ValueError, msgspec.MsgspecError) as error:
             _LOG.warning(
-                "a document is not in the ranked index, because its pipeline cannot read its items",
+                f"{output.record_id} is not in the ranked index: its pipeline cannot read its items of {output.stage}",
                 record_id=output.record_id,
                 stage=output.stage,
                 error=f"{type(error).__name__}: {error}"[:500],

@@ -62,6 +62,31 @@ def parse_checkpoint(text: str) -> tuple[str, int, bytes]:
     return lines[0], int(lines[1]), root
 
 
+def kept_text(data: bytes) -> str:
+    """The checkpoint in a file as someone kept it: its lines, or the whole mail that it came in.
+
+    A file that holds neither is given back as text, for the caller to refuse.
+    """
+    lines = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    for found in (lines, _text_of_mail(data)):
+        try:
+            parse_checkpoint(found)
+        except InvalidRequest:
+            continue
+        return found
+    return lines
+
+
+def _text_of_mail(data: bytes) -> str:
+    from email import message_from_bytes, policy
+
+    body = message_from_bytes(data, policy=policy.default).get_body(("plain",))
+    try:
+        return "" if body is None else str(body.get_content()).replace("\r\n", "\n").lstrip()
+    except (LookupError, ValueError):  # a form or an encoding that no checkpoint is sent in
+        return ""
+
+
 def verify_proof(proof: InclusionProof, checkpoint: str) -> bool:
     """Whether the proof leads from its line to the root of the checkpoint."""
     _, size, root = parse_checkpoint(checkpoint)

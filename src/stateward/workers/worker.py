@@ -319,7 +319,8 @@ class Worker:
         for each, is_own in zip(finished, is_ours, strict=True):
             if not is_own:
                 self._log.warning(
-                    "dropped a result: the work was given to another", **_facts(each.work)
+                    f"dropped a result of {each.work.record_id}: the work was given to another",
+                    **_facts(each.work),
                 )
         return True
 
