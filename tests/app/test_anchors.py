@@ -18,6 +18,7 @@ from stateward.core.errors import DeclarationError
 from stateward.ledger import generate_key, parse_verifier
 from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
+from stateward.storage.sqlite import SqliteDatabase
 from stateward.testing.s3 import ENVIRONMENT, S3Server
 from tests.cli.shell import Shell
 from tests.notifications.smtp_server import mail_server
@@ -222,3 +223,18 @@ def test_a_mail_that_was_saved_is_taken_for_its_checkpoint(
     cut = shell("verify", "--checkpoint", str(saved), "--signed-by", key)
 
     assert (good.exit_code, cut.exit_code) == (0, Exit.REFUSED)
+
+
+def test_a_handover_binds_the_numbers_of_the_log(
+    tmp_path: Path, elsewhere: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL they may have gaps, so that only entries of the audit log can bind them."""
+    monkeypatch.setattr(SqliteDatabase, "is_gapless", False)
+    with App(loaded(tmp_path, FULL)) as app:
+        app.submit(b"a;b\n1;2\n", machine="upload", name="a.csv")
+        assert hand_over(app) == {}
+        assert app.admin.verify().is_sound
+
+        app.database.run("UPDATE transitions SET seq = seq + 1000")
+
+        assert {each.check for each in app.admin.verify().findings} == {"order"}

@@ -57,6 +57,19 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         SqliteDatabase(path)
 
 
+def test_a_version_that_does_not_announce_its_starts_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would count starts that no entry of the audit log tells of, and verify would call them forged for good."""
+    path = tmp_path / "store.db"
+    SqliteDatabase(path).close()
+    older = [each for each in migrations("sqlite") if each.number < 32]
+    monkeypatch.setattr("stateward.storage.sqlite.migrations", lambda _: older)
+
+    with pytest.raises(StoreMismatch, match="newer Stateward"):
+        SqliteDatabase(path)
+
+
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(StoreUnreachable, match="cannot open"):
         SqliteDatabase(tmp_path)

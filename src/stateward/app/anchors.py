@@ -15,14 +15,14 @@ from stateward.core.errors import StatewardError
 from stateward.core.model import COORDINATOR, SECOND, Json, Micros
 from stateward.ledger.checkpoint_export import checkpoint_name
 from stateward.settings.storage import BUCKETS, MAILTO, TIMESTAMP
-from stateward.storage.audit import ENTRIES_MAX, AuditEntry
+from stateward.storage.audit import ANCHORED, ENTRIES_MAX, AuditEntry
+from stateward.storage.row_seals import mark_of_log
 
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.blobs.bucket import Bucket
     from stateward.settings import Settings
 
-ANCHORED = "anchored"
 TIMESTAMPS = "timestamps"
 HOUR_S = 3600.0
 RETRY_S = 900.0  # while a destination does not answer
@@ -55,9 +55,8 @@ def hand_over(app: "App", destinations: Sequence[str] | None = None) -> dict[str
     told = {each: _hand_to(app, each, checkpoint) for each in destinations}
     done: list[Json] = [each for each, fault in told.items() if not fault]
     if done:
-        entry = AuditEntry(
-            at=app.clock(), actor=COORDINATOR, verb=ANCHORED, detail={"destinations": done}
-        )
+        detail = {"destinations": done, **mark_of_log(app.database)}
+        entry = AuditEntry(at=app.clock(), actor=COORDINATOR, verb=ANCHORED, detail=detail)
         app.audit.add([entry])
     return {each: fault for each, fault in told.items() if fault}
 

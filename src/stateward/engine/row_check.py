@@ -14,6 +14,7 @@ from stateward.core.model import PRIORITY, PRIORITY_NORMAL, Json, Micros, Record
 from stateward.core.verify import Finding, lane_name
 from stateward.engine.flags import FlagAction, FlagDecision, stored_decisions
 from stateward.storage.audit import (
+    ANCHORED,
     COORDINATOR_STARTED,
     FLAG_DECIDED,
     HELD,
@@ -103,7 +104,7 @@ def began_after(audit: AuditLog | None, kind: str) -> int:
 def log_marks(audit: AuditLog, *, until: int) -> dict[int, str]:
     """Hashes that transitions had, by their numbers, as entries of the audit log up to this one say."""
     found: dict[int, str] = {}
-    for verb in (SEALING_BEGAN, COORDINATOR_STARTED):
+    for verb in (SEALING_BEGAN, COORDINATOR_STARTED, ANCHORED):
         for entry in audit.walk(verb=verb):
             if "hash" in entry.detail and (entry.seq or 0) <= until:
                 found[_number(entry, "log", 0)] = str(entry.detail["hash"])

@@ -59,6 +59,7 @@ SECRETS_ROTATED = "secrets_rotated"
 # person, and only shown to who asks for them.
 SEALED, SEALING_BEGAN = "sealed", "sealing_began"
 COORDINATOR_STARTED = "coordinator_started"
+ANCHORED = "anchored"
 _COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
 _ACTS = f"verb NOT IN ('{SEALED}', '{SEALING_BEGAN}', '{COORDINATOR_STARTED}')"
 _decode_fields = msgspec.json.Decoder(Fields).decode
