@@ -94,7 +94,14 @@ def test_the_commands_that_it_names_work(shell: Shell) -> None:
         for each in commands
         if each[0] in {"list", "items", "logs", "errors", "verify", "machine"}
     ]
-    assert len(runnable) >= 7  # one graph for each state machine
+    assert {each[0] for each in runnable} == {
+        "list",
+        "items",
+        "logs",
+        "errors",
+        "verify",
+        "machine",
+    }
     assert all(shell(*each).exit_code == 0 for each in runnable)
 
 
@@ -103,3 +110,20 @@ def test_a_folder_with_a_space_is_quoted(tmp_path: Path) -> None:
     done = Shell(tmp_path / "my demo")(*SOME)
 
     assert f"stateward --data '{tmp_path / 'my demo'}' list" in done.stdout
+
+
+@pytest.mark.parametrize("is_on_path", [True, False])
+def test_the_commands_that_it_names_are_found_by_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_on_path: bool
+) -> None:
+    program = tmp_path / ".venv" / "bin" / "stateward"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(program), "demo"])
+    monkeypatch.setenv("PATH", str(program.parent if is_on_path else tmp_path))
+
+    told = Shell(tmp_path / "stateward-demo")("demo", "--only", "web").stdout
+
+    named = "stateward" if is_on_path else ".venv/bin/stateward"
+    assert f"\n  {named} --data " in told

@@ -1,9 +1,12 @@
 """`stateward demo`: the sample documents of the installed pipelines on their way through their state machines."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from functools import cached_property
+from pathlib import Path
 from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +18,6 @@ from stateward.cli.records import record_fields, write_history
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-    from pathlib import Path
 
     from stateward.app import App
     from stateward.core.model import Fields, Record
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from stateward.engine.coordinator import Submitted
     from stateward.settings import Settings
 
-FOLDER = "stateward-demo"
+FOLDER, NAME = "stateward-demo", "stateward"
 
 
 @click.command(
@@ -275,13 +277,22 @@ def _count_text(view: "Fields") -> str:
 
 def _here(context: CliContext, command: str) -> str:
     """A command as it must be typed to find this data."""
-    return command.replace("stateward ", f"stateward --data {quote(context.data or FOLDER)} ")
+    return command.replace("stateward ", f"{_program()} --data {quote(context.data or FOLDER)} ")
+
+
+def _program() -> str:
+    """How to call this program: by its name where the shell finds it, else (after `make run`) by its path."""
+    own, found = Path(sys.argv[0]), which(NAME)
+    if own.name != NAME or (found is not None and own.samefile(found)):
+        return NAME
+    here = Path.cwd()
+    return quote(str(own.relative_to(here) if own.is_relative_to(here) else own))
 
 
 def _tell_next(context: CliContext, shows: Sequence[_Show]) -> None:
     finished = [each for show in shows for each in show.records if each.error_code is None]
     _head(f"All of it is kept in {context.data}. What to try next:")
-    machines = dict.fromkeys(each.machine for show in shows for each in show.records)
+    machines = [each.machine for show in shows for each in show.records]
     for command in (
         "stateward list",
         *(f"stateward items {each.id} --format csv" for each in finished[:1]),
@@ -292,7 +303,7 @@ def _tell_next(context: CliContext, shows: Sequence[_Show]) -> None:
             for show in shows
             if show.hit is not None
         ),
-        *(f"stateward machine graph {each}" for each in machines),
+        *(f"stateward machine graph {each}" for each in machines[:1]),
         "stateward verify",
         "stateward submit YOUR.pdf --wait",
         "stateward up",
