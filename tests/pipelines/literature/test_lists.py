@@ -13,8 +13,9 @@ from stateward.cli import cli
 from stateward.console import console
 from stateward.core.model import SECOND, Fields
 from stateward.ledger import Ledger, LedgerEntry, LedgerState
+from stateward.pipelines.literature.commands import _pace
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, entries_of, is_list
-from stateward.pipelines.literature.progress import Failing, progress_of
+from stateward.pipelines.literature.progress import Failing, Progress, progress_of
 from stateward.server.http_server import Server
 from tests import web
 from tests.pipelines.literature.articles import PMC, TEXT
@@ -28,6 +29,7 @@ PY  - 2011/03//
 LA  - eng
 DO  - https://doi.org/10.5555/POTS
 AN  - 99000020
+DP  - NLM
 ER  -
 
 TY  - BOOK
@@ -64,7 +66,7 @@ def test_ris_names_papers_and_says_what_it_does_not() -> None:
         "eng",
         "JOUR",
     )
-    assert (second.line, second.name) == (10, None)
+    assert (second.line, second.name) == (11, None)
     assert "'Lids' names no identifier" in second.fault
 
 
@@ -92,6 +94,44 @@ def test_lines_are_identifiers_or_addresses_and_nothing_is_dropped() -> None:
         None,
     ]
     assert papers[-1].line == 5
+
+
+def test_a_number_is_a_pmid_only_where_the_list_says_so() -> None:
+    of_rows = entries_of("id,title,doi\n1,Pots,10.5555/pots\n2,Lids,\n")
+    of_another = entries_of(
+        "TY  - JOUR\nID  - 77\nAN  - 88\nDB  - Embase\nDO  - 10.5555/pots\nER  - \n"
+    )
+    of_bibtex = entries_of("@article{a, id = {17}, doi = {10.5555/pots}}")
+    alone = entries_of("id\n31452104\n")
+
+    pots, lids = of_rows
+    assert names([pots, *of_another, *of_bibtex]) == [("doi", "10.5555/pots")] * 3
+    assert (lids.name, "if 2 is a PMID" in lids.fault) == (None, True)
+    assert names(list(alone)) == [("pmid", "31452104")]
+
+
+def test_an_identifier_of_bibtex_is_read_whole() -> None:
+    escaped = "@inproceedings{a, title = {Nets}, doi = {10.1007/978-3-319-24574-4\\_28}}"
+    joined = '@article{a, month = 10 # "~" # feb, journal = "J. " # j # " B", doi = "10.5555/pots"}'
+    no_comma = "@article{a, title = {Pots}\n year = 2001, doi = {10.5555/pots}}"
+
+    assert names(list(entries_of(escaped))) == [("doi", "10.1007/978-3-319-24574-4_28")]
+    assert names([*entries_of(joined), *entries_of(no_comma)]) == [("doi", "10.5555/pots")] * 2
+
+
+def test_an_entry_of_ris_that_has_no_end_is_an_entry() -> None:
+    papers = list(entries_of("TY  - JOUR\nDO  - 10.5555/a\nTY  - JOUR\nDO  - 10.5555/b\nER  - \n"))
+
+    assert [(each.line, each.ids["doi"]) for each in papers] == [(1, "10.5555/a"), (3, "10.5555/b")]
+
+
+def test_an_address_that_shows_a_paper_names_it() -> None:
+    papers = entries_of(
+        "https://www.ncbi.nlm.nih.gov/pubmed/31452104\nhttps://europepmc.org/article/MED/31452104\n"
+        "https://europepmc.org/article/PMC/PMC77\n"
+    )
+
+    assert names(list(papers)) == [("pmid", "31452104")] * 2 + [("pmcid", "PMC77")]
 
 
 @pytest.mark.parametrize("text", [RIS, BIBTEX, LINES])
@@ -454,3 +494,15 @@ def test_documents_are_adopted_once_over_http_too_and_none_that_a_person_must_se
     assert "adopt it by its ID" in first.stdout
     counts = [json.loads(each.stdout)["counts"] for each in again]
     assert counts == [{"known": 2}, {"known": 2}]
+
+
+@pytest.mark.parametrize(
+    ("left_seconds", "told"),
+    [(0, ""), (None, ""), (59, ", 1 minute left"), (60, ", 2 minutes left")],
+)
+def test_time_is_left_only_while_a_paper_has_not_ended(left_seconds: int | None, told: str) -> None:
+    found = Progress(
+        total=9, ended=9, per_hour=54, left_seconds=left_seconds, adapters={}, failing={}
+    )
+
+    assert _pace(found) == f", 54 an hour{told}"

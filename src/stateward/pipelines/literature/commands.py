@@ -204,8 +204,9 @@ def status(context: CliContext) -> Exit:
 def _pace(found: "Progress") -> str:
     if not found.per_hour:
         return ""
-    left = "" if found.left_seconds is None else f", {found.left_seconds // 60 + 1} minutes left"
-    return f", {found.per_hour} an hour{left}"
+    if not found.left_seconds:  # nothing ends, or nothing is left
+        return f", {found.per_hour} an hour"
+    return f", {found.per_hour} an hour, {plural(found.left_seconds // 60 + 1, 'minute')} left"
 
 
 # Finding

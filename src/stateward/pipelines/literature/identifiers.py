@@ -20,7 +20,8 @@ _DIGITS = re.compile(r"[0-9]{1,9}")
 _PREFIX = re.compile(
     r"^\s*(?:(?P<name>doi|pmid|pmcid|pmc|arxiv|nct)\s*:\s*"
     r"|https?://(?:dx\.)?doi\.org/|https?://(?:www\.)?arxiv\.org/(?P<arxiv>abs|pdf)/"
-    r"|https?://pubmed\.ncbi\.nlm\.nih\.gov/(?P<pubmed>)"
+    r"|https?://(?:pubmed\.ncbi\.nlm\.nih\.gov|(?:www\.)?ncbi\.nlm\.nih\.gov/pubmed)/(?P<pubmed>)"
+    r"|https?://(?:www\.)?europepmc\.org/(?:article|abstract)/(?:MED|PMC)/"
     r"|https?://(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov)/articles/(?P<pmc>)"
     r"|https?://(?:www\.)?clinicaltrials\.gov/(?:study|ct2/show)/)",
     re.IGNORECASE,

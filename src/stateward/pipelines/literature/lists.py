@@ -6,7 +6,7 @@ Nothing is dropped: a line that names no paper is an entry without one, with its
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -34,13 +34,18 @@ _NAMES = {
 _RIS = re.compile(r"^([A-Z][A-Z0-9])  - ?(.*)$")
 _RIS_FIELDS = {
     "DO": "doi", "TI": "title", "T1": "title", "PY": "year", "Y1": "year", "DA": "year", "LA": "language",
-    "TY": "type", "UR": "url", "L2": "url", "AN": "id", "C2": "id", "ID": "id",
+    "TY": "type", "UR": "url", "L2": "url", "AN": "accession", "DB": "database", "DP": "database",
+    "C2": "id", "ID": "id",
 }  # fmt: skip
 _ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*([^,\s]*)\s*,")
 _BIBTEX_ENTRY = re.compile(r"^\s*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
 _FIELD = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*")
 _YEAR = re.compile(r"\b(1[5-9]|20|21)[0-9]{2}\b")
 _BRACES = re.compile(r"[{}]")
+_ESCAPED = re.compile(r"\\([_%&#$~])")  # as BibTeX writes signs that mean something to TeX
+_JOINED = re.compile(r"\s*#\s*")
+_BETWEEN = re.compile(r"\s*,|(?=\s*[A-Za-z][\w-]*\s*=)")  # a forgotten comma loses no field
+_OF_PUBMED = re.compile(r"pubmed|medline|\bnlm\b", re.IGNORECASE)
 
 
 class ListedPaper(Request, frozen=True, kw_only=True):
@@ -158,7 +163,8 @@ def _rows(text: str, names: list[str], delimiter: str) -> Iterator[ListedPaper]:
     for row in reader:
         if any(cell.strip() for cell in row):
             pairs = [(name, cell) for name, cell in zip(names, row, strict=False) if name]
-            yield _entry(reader.line_num, pairs)
+            # Beside other columns a number may be that of the row.
+            yield _entry(reader.line_num, pairs, is_number_pmid=len(names) == 1)
 
 
 def _ris(text: str) -> Iterator[ListedPaper]:
@@ -169,14 +175,25 @@ def _ris(text: str) -> Iterator[ListedPaper]:
         if found is None:
             continue
         if found[1] == "TY":
+            if pairs:  # the entry before has no end
+                yield _ris_entry(start, pairs)
             pairs, start = [], number
         if found[1] in _RIS_FIELDS:
             pairs.append((_RIS_FIELDS[found[1]], found[2].strip()))
         if found[1] == "ER":
-            yield _entry(start, pairs)
+            yield _ris_entry(start, pairs)
             pairs = []
     if pairs:
-        yield _entry(start, pairs)
+        yield _ris_entry(start, pairs)
+
+
+def _ris_entry(line: int, pairs: Sequence[tuple[str, str]]) -> ListedPaper:
+    """The accession number is that of a database: a PMID where PubMed is named."""
+    is_of_pubmed = any(name == "database" and _OF_PUBMED.search(value) for name, value in pairs)
+    accession = "pmid" if is_of_pubmed else "id"
+    return _entry(
+        line, [(accession if name == "accession" else name, value) for name, value in pairs]
+    )
 
 
 def _bibtex(text: str) -> Iterator[ListedPaper]:
@@ -199,11 +216,14 @@ def _bibtex_fields(text: str, at: int) -> Iterator[tuple[str, str]]:
     """The fields of an entry: braces may hold braces, and a value may be a bare word."""
     while (found := _FIELD.match(text, at)) is not None:
         value, at = _bibtex_value(text, found.end())
-        yield found[1].lower(), squeeze(_BRACES.sub("", value))
-        comma = re.compile(r"\s*,").match(text, at)
-        if comma is None:
+        while (joined := _JOINED.match(text, at)) is not None:
+            more, at = _bibtex_value(text, joined.end())
+            value += more
+        yield found[1].lower(), squeeze(_BRACES.sub("", _ESCAPED.sub(r"\1", value)))
+        between = _BETWEEN.match(text, at)
+        if between is None:
             return
-        at = comma.end()
+        at = between.end()
 
 
 def _bibtex_value(text: str, at: int) -> tuple[str, int]:
@@ -219,16 +239,22 @@ def _bibtex_value(text: str, at: int) -> tuple[str, int]:
         end = text.find('"', at + 1)
         end = len(text) if end < 0 else end
         return text[at + 1 : end], end + 1
-    found = re.compile(r"[^,}\n]*").match(text, at)
+    found = re.compile(r"[^,}#\n]*").match(text, at)
     return (found[0], found.end()) if found else ("", at)
 
 
-def _entry(line: int, pairs: Iterable[tuple[str, str]]) -> ListedPaper:
-    """An entry from what a list calls its parts."""
+def _entry(
+    line: int, pairs: Iterable[tuple[str, str]], *, is_number_pmid: bool = False
+) -> ListedPaper:
+    """An entry from what a list calls its parts; a bare number may be anything, and says so by the name of its part."""
     ids: dict[str, str] = {}
     rest: dict[str, str] = {}
+    number = ""
     for name, given in pairs:
         value = squeeze(given)
+        if name == "id" and value.isdecimal() and not is_number_pmid:
+            number = number or value
+            continue
         if name in SCHEMES and (found := normal_id(name, _bare(name, value))):
             ids.setdefault(name, found)
         elif name in ("id", "url") and (known := identify(value)) is not None:
@@ -239,9 +265,10 @@ def _entry(line: int, pairs: Iterable[tuple[str, str]]) -> ListedPaper:
     url = rest.get("url", "")
     title = rest.get("title", "")
     has_name = bool(ids) or url.startswith(("http://", "https://"))
+    hint = f"; if {number[:20]} is a PMID, its column or field has to say so" if number else ""
     return ListedPaper(
         line=line,
-        text=next(iter(ids.values()), url or title),
+        text=next(iter(ids.values()), url or title or number[:LINE_CHARS_SHOWN]),
         ids=ids,
         url=url if url.startswith(("http://", "https://")) else "",
         title=title,
@@ -250,7 +277,7 @@ def _entry(line: int, pairs: Iterable[tuple[str, str]]) -> ListedPaper:
         language=rest.get("language", ""),
         fault=""
         if has_name
-        else f"the entry {title[:LINE_CHARS_SHOWN]!r} names no identifier and no address",
+        else f"the entry {title[:LINE_CHARS_SHOWN]!r} names no identifier and no address{hint}",
     )
 
 
