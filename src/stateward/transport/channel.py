@@ -218,6 +218,7 @@ class Channel:
         """Give back what was leased ahead, for those who have the time. By the thread that calls `receive`."""
         self.release(self._heads)
         self._heads = []
+        self._engine.give_back()
 
     def drain(self) -> None:
         """Give back what was leased ahead; `receive` is not called any more."""

@@ -76,6 +76,9 @@ class Engine(Protocol):
     def release(self, deliveries: Sequence[Delivery]) -> None:
         """Give messages back that were not begun, for another consumer to take at once."""
 
+    def give_back(self) -> None:
+        """Give back what requests that are still open have brought. By the thread that calls `receive`."""
+
     def drain(self) -> None:
         """Give back what requests that are still open bring; `receive` is not called any more."""
 

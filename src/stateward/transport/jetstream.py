@@ -329,11 +329,16 @@ class JetStreamEngine:
             self._answer(lambda: self._publish(stream, [each.data for each in messages]))
             self._answer(lambda: self._settle(messages))
 
+    def give_back(self) -> None:
+        """Give back what came for a request after the call that sent it had its messages."""
+        self._answer(lambda: self._take_in(0.0))
+        for stream, pull in self._pulls.items():
+            self._give_back(stream, _some(pull.messages, len(pull.messages)))
+
     def drain(self) -> None:
         """End the requests that are open, and give back what they brought."""
         self._answer(self._stop_reading)
-        for stream, pull in self._pulls.items():
-            self._give_back(stream, _some(pull.messages, len(pull.messages)))
+        self.give_back()
         self._pulls.clear()
         self._by_inbox.clear()
 

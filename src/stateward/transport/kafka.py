@@ -164,6 +164,9 @@ class KafkaEngine:
                 self._answer(lambda each=each: self._append(each.stream, [Parcel("", each.body)]))  # type: ignore[misc]
             member.settle(each.token for each in own)
 
+    def give_back(self) -> None:
+        """What waits in partitions is not leased yet."""
+
     def drain(self) -> None:
         """Leave the groups: what waits in the partitions is for others now."""
         for each in list(self._members.values()):

@@ -119,6 +119,9 @@ class MemoryEngine:
         ]
         return [each for each in entries if each is not None and each.consumer == self._consumer]
 
+    def give_back(self) -> None:
+        """None is open, as for `drain`."""
+
     def drain(self) -> None:
         """A request is answered before `receive` returns: none is open."""
 

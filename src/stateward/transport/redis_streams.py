@@ -231,6 +231,9 @@ class RedisEngine:
         if deliveries:
             self._answer(give_back)
 
+    def give_back(self) -> None:
+        """None is open, as for `drain`."""
+
     def drain(self) -> None:
         """A request is answered before `receive` returns: none is open."""
 
