@@ -389,6 +389,17 @@ def test_a_reopened_record_says_who_reopened_it_and_where_it_resumes() -> None:
     )
 
 
+def test_an_end_from_which_it_may_be_retried_says_what_failed() -> None:
+    record = a_record(
+        DOCUMENT_MACHINE, status="failed", error_code="NOT_FOUND", error_message="no such paper"
+    )
+
+    why = because(DOCUMENT_MACHINE, record)
+
+    assert (why.code, why.advice) == ("failed", f"fix the cause, then: stateward retry {record.id}")
+    assert why.sentence.endswith("NOT_FOUND: no such paper")
+
+
 @pytest.mark.parametrize(
     ("machine", "status"),
     [(UPLOAD, "normalized"), (CONTRACT, "timed_out"), (DOCUMENT_MACHINE, "skipped")],

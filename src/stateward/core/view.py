@@ -4,7 +4,7 @@ from collections import Counter
 
 import msgspec
 
-from stateward.core.machine import Machine, Stage
+from stateward.core.machine import RETRY_REQUESTED, Machine, Stage
 from stateward.core.model import (
     CANCELLED,
     ERASED_REST,
@@ -159,6 +159,8 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
                 until=_iso(record.due_at),
             )
         case "failed":
+            return _explain_failure(machine, record, around)
+        case _ if record.error_code and (record.status, RETRY_REQUESTED) in machine.rules:
             return _explain_failure(machine, record, around)
         case _:
             return Explanation(code="ended", sentence=f"finished: {record.status}")
