@@ -298,8 +298,23 @@ def test_a_store_is_never_overwritten_and_a_changed_set_is_refused(
     with pytest.raises(StoreMismatch, match="its hash is another"):
         restore(place, settings_at(tmp_path / "new"))
     assert not (tmp_path / "new/data").exists()
+    with pytest.raises(InvalidRequest, match=f"name one as {place}"):
+        restore(tmp_path / "sound", settings_at(tmp_path / "new"))
     with pytest.raises(InvalidRequest, match="is no complete backup set"):
-        restore(tmp_path, settings_at(tmp_path / "new"))
+        restore(tmp_path / "sound/sets/other", settings_at(tmp_path / "new"))
+
+
+def test_a_set_is_named_from_within_its_place(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with App(own) as app:
+        submitted(app, 1)
+        made = backed_up(app, tmp_path / "sound")
+    monkeypatch.chdir(tmp_path / "sound")
+
+    found = restore(Path("sets") / made.name, settings_at(tmp_path / "new"))
+
+    assert found.documents == 1
 
 
 def test_a_folder_inside_the_data_folder_is_refused(own: Settings) -> None:

@@ -372,10 +372,18 @@ def place_at(where: str | Path, settings: Settings) -> BackupPlace:
 def opened_set(where: str | Path, settings: Settings) -> Iterator[tuple[Path, BackupPlace]]:
     """The files of a set by its whole name, and the place that it lies in."""
     text = str(where).rstrip("/")
+    if "://" not in text:
+        text = str(Path(text).absolute())
     above, _, name = text.rpartition("/")
-    place = place_at(above.rpartition("/")[0] or "/", settings)
-    if "://" in text and not above.endswith(f"/{SETS}"):
-        raise InvalidRequest(f"{text} is no backup set: name one as s3://bucket/prefix/{SETS}/NAME")
+    if not above.endswith(f"/{SETS}"):
+        newest = [each.name for each in place_at(text, settings).sets()][-1:]
+        example = (
+            f"{text}/{SETS}/{newest[0]}"
+            if newest
+            else f"DIR/{SETS}/NAME or s3://bucket/prefix/{SETS}/NAME"
+        )
+        raise InvalidRequest(f"{text} is no backup set: name one as {example}")
+    place = place_at(above.removesuffix(f"/{SETS}") or "/", settings)
     with place.fetched(name) as files:
         yield files, place
 
