@@ -50,10 +50,11 @@ def term_spans(text: str) -> Iterator[tuple[str, int, int]]:
         yield stem(_remove_accents(found[0]).lower()), found.start(), found.end()
 
 
-def words_of(text: str) -> Iterator[str]:
+def words_of(text: str) -> list[str]:
     """The words of a text in small letters, without accents."""
-    folded = text if text.isascii() else _remove_accents(text)
-    return (found[0].lower() for found in WORD.finditer(folded))
+    if text.isascii():  # no letter of which the small one is another kind of sign
+        return WORD.findall(text.lower())
+    return [word.lower() for word in WORD.findall(_remove_accents(text))]
 
 
 def _remove_accents(text: str) -> str:
