@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.pipelines.web import main_text
 from stateward.pipelines.web.captures import CapturedPage, decode_page
 from stateward.pipelines.web.links import link_in
 from stateward.pipelines.web.main_text import printed_date
@@ -280,3 +281,48 @@ def test_the_first_of_january_is_believed_where_a_page_prints_it(
     html: str, is_printed: bool
 ) -> None:
     assert printed_date("2023-01-01", html) == ("2023-01-01" if is_printed else "")
+
+
+def test_tables_that_place_a_page_are_no_part_of_its_text(tmp_path: Path) -> None:
+    body = f"<h1>About us</h1><p>{LONG}</p><p>Apple acquired Beats for $3 billion.</p>"
+    page = (
+        "<html><body><table><tr><td colspan=2><a href=/>Home</a> | <a href=/a>Sport</a></td></tr><tr><td>"
+        f"<font>Read also: ten islands</font></td><td>{body}</td></tr><tr><td>We use cookies. Accept all</td></tr>"
+        "</table></body></html>"
+    ).encode()
+
+    text = read(tmp_path, page).text()
+
+    assert "Apple acquired Beats" in text
+    assert not [word for word in ("Home", "islands", "cookies", "|") if word in text]
+
+
+def test_a_table_of_figures_stays_one(tmp_path: Path) -> None:
+    table = "<table><tr><th>City</th><th>People</th></tr><tr><td>Ghent</td><td>265,000</td></tr></table>"
+    page = a_page(LONG * 2).replace(b"</article>", f"{table}</article>".encode())
+
+    assert "Ghent | 265,000" in read(tmp_path, page).text()
+
+
+def test_what_a_page_hides_is_not_read(tmp_path: Path) -> None:
+    hidden = "<div style='display: none'><p>Apple sold Beats for $9 billion to Oracle last week.</p></div>"
+    page = a_page(LONG * 2, TEXT).replace(b"</article>", f"{hidden}</article>".encode())
+    later = page.replace(b"<article>", b"<article style='visibility:hidden'>")
+
+    assert "Oracle" not in read(tmp_path, page).text()
+    assert "Apple acquired Beats" in read(tmp_path, later).text()
+
+
+def test_a_long_article_that_the_page_marks_is_not_cut_to_a_part_of_it(tmp_path: Path) -> None:
+    html = "<html><body><article>{}</article></body></html>"
+    told = [f"{LONG}This is the part {number} of it." for number in range(30)]
+    article = "".join(f"<p>{each}</p>" for each in told)
+
+    marked = main_text._MarkedText.of(html.format(article))
+
+    assert marked.is_more_of("\n".join(told[:5]))
+    assert not marked.is_more_of("\n".join(told[:20]))
+    assert not marked.is_more_of("Another text. " * 20)
+    assert not main_text._MarkedText.of(
+        html.format(f"{article}</article><article>{article}")
+    ).article

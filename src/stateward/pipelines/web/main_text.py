@@ -5,6 +5,8 @@ trafilatura finds it. What it gives depends on the page alone: not on the day on
 
 import re
 from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -14,6 +16,10 @@ from stateward.pipelines.kit.dates import MONTH_TABLE, month_names
 from stateward.pipelines.kit.failures import NO_TEXT
 from stateward.pipelines.web.captures import INVALID_HTML, CapturedPage, decode_page
 
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+    from lxml.html import HtmlElement
+
 TEXT_CHARS_MAX = 1_000_000
 META_CHARS_MAX = 500
 # libxml2 drops what is deeper than 256 levels, and real pages stay below 40: a refusal says more than half a text.
@@ -21,6 +27,15 @@ DEPTH_MAX = 250
 TAGS_MIN = 1
 # A main text that is shorter may be a notice: the whole text of the page is then taken.
 MAIN_CHARS_MIN = 80
+# A main text that is so many times shorter than the paragraphs of its page is looked for once more, less strictly.
+LOST_FACTOR = 3
+PRECISION, RECALL = "precision", "recall"
+# How much more the element that a page marks as its article must have for it to be taken instead.
+ARTICLE_FACTOR, ARTICLE_CHARS_MIN = 2, 1500
+_BESIDE = (
+    "nav", "aside", "footer", "header", "form", "button", "figure", "script", "style", "noscript", "template",
+)  # fmt: skip
+_BLOCKS = ("p", "blockquote", "h2", "h3", "li")
 # A day after every page: the library would otherwise take today, and give another date tomorrow.
 LAST_DAY = "2099-12-31"
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})")
@@ -34,6 +49,8 @@ _LONG_TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9]{0,20})\s[^<>]{20000,}>?")
 # Many elements that open and hold nothing: parsers close each of them by looking at all before it.
 _EMPTY_TAGS = re.compile(r"(?:<(p|li|br|td|tr|dd|dt|option)>\s*){20,}", re.IGNORECASE)
 _HIDDEN = re.compile(r"<(script|style|!--)", re.IGNORECASE)
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDING = re.compile(rf"\shidden[\s=>/]|{_HIDDEN_STYLE.pattern}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"<html[^>]{0,500}?\blang\s*=\s*[\"']?([a-zA-Z]{2})", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -74,7 +91,7 @@ def read_page(page: CapturedPage) -> PageText:
     html = _XML_DECLARATION.sub("", decode_page(page)).replace("\x00", "")
     html = _EMPTY_TAGS.sub(r"<\1>", _LONG_TAG.sub(r"<\1>", html))
     _check_structure(html)
-    found = _extract(html, page.url)
+    found = _extract(_as_shown(html), page.url)
     text, is_main = found.get("text", ""), True
     if len(text) < MAIN_CHARS_MIN:
         whole = _whole_text(html)
@@ -159,35 +176,145 @@ def _without_hidden(html: str) -> str:
     return "".join([*parts, html[at:]])
 
 
+def _as_shown(html: str) -> str:
+    """The page without what it hides, and with its tables of cells that hold whole texts as plain boxes.
+
+    Such tables place menu, text and footer; as a table, all of it would be one text.
+    """
+    from lxml import etree
+    from lxml import html as parser
+
+    is_hiding = _HIDING.search(html) is not None
+    if not is_hiding and "<td" not in html and "<TD" not in html:
+        return html
+    try:
+        root = parser.document_fromstring(html)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError, TypeError):
+        return html
+    changes = _drop_hidden(root) if is_hiding else 0
+    changes += _unfold_layout_tables(root)
+    return parser.tostring(root, encoding="unicode") if changes else html
+
+
+def _drop_hidden(root: "HtmlElement") -> int:
+    """Take away what is not shown; nothing where that is most of the text, which a script shows later."""
+    hidden = [
+        each
+        for each in root.iter("div", "p", "section", "article", "span", "ul", "table", "aside")
+        if "hidden" in each.attrib or _HIDDEN_STYLE.search(str(each.get("style", "")))
+    ]
+    outer = [each for each in hidden if not any(above in hidden for above in each.iterancestors())]
+    if 2 * sum(len(_paragraph(each)) for each in outer) > len(_paragraph(root)):
+        return 0
+    for each in outer:
+        each.drop_tree()
+    return len(outer)
+
+
+def _unfold_layout_tables(root: "_Element") -> int:
+    parts: dict[_Element, list[_Element]] = {}  # of each table, without those of tables in it
+    for part in root.iter("tbody", "thead", "tfoot", "tr", "td", "th"):
+        if (table := next(part.iterancestors("table"), None)) is not None:
+            parts.setdefault(table, []).append(part)
+    layouts = [table for table, own in parts.items() if any(map(_holds_text, own))]
+    for table in layouts:
+        for part in (table, *parts[table]):
+            part.tag = "div"
+    return len(layouts)
+
+
+def _holds_text(part: "_Element") -> bool:
+    """Whether a cell holds paragraphs, or one below a heading."""
+    if part.tag not in ("td", "th"):
+        return False
+    paragraphs = sum(1 for _ in islice(part.iter("p"), 2))
+    return paragraphs == 2 or (paragraphs == 1 and next(part.iter("h1"), None) is not None)
+
+
 def _extract(html: str, url: str) -> dict[str, str]:
+    """What the library finds: without what may be boilerplate, unless hardly anything is left of the page then."""
+    found = _extraction(html, url, favor=PRECISION)
+    if not found:
+        return _extraction(html, url)
+    marked = _MarkedText.of(html)
+    if marked.paragraph_chars > LOST_FACTOR * len(found["text"]):
+        others = _extraction(html, url), _extraction(html, url, favor=RECALL)
+        if all(len(each.get("text", "")) > LOST_FACTOR * len(found["text"]) for each in others):
+            found = {**found, "text": others[1]["text"]}
+    if marked.is_more_of(found["text"]):
+        found = {**found, "text": marked.article}
+    return found
+
+
+def _extraction(html: str, url: str, *, favor: str = "") -> dict[str, str]:
     import trafilatura
 
-    for is_precise in (True, False):
+    try:
+        found = trafilatura.bare_extraction(
+            html,
+            url=url or None,
+            with_metadata=True,
+            include_comments=False,
+            date_extraction_params={"original_date": True, "max_date": LAST_DAY},
+            favor_precision=favor == PRECISION,
+            favor_recall=favor == RECALL,
+        )
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        KeyError,
+        IndexError,
+        RecursionError,
+    ) as error:
+        raise FatalFailure(
+            f"Invalid HTML structure: the page cannot be read ({type(error).__name__}); save it from a browser",
+            code=INVALID_HTML,
+        ) from error
+    if found is None or not getattr(found, "text", None):
+        return {}
+    names = ("text", "title", "author", "date", "sitename", "url")
+    return {name: str(getattr(found, name, "") or "") for name in names}
+
+
+class _MarkedText(NamedTuple):
+    """How much text stands in paragraphs, and that of the only element which the page itself marks as its article."""
+
+    paragraph_chars: int = 0
+    article: str = ""
+
+    @classmethod
+    def of(cls, html: str) -> "_MarkedText":
+        from lxml import etree
+        from lxml import html as parser
+
         try:
-            found = trafilatura.bare_extraction(
-                html,
-                url=url or None,
-                with_metadata=True,
-                include_comments=False,
-                favor_precision=is_precise,
-                date_extraction_params={"original_date": True, "max_date": LAST_DAY},
-            )
-        except (
-            ValueError,
-            TypeError,
-            AttributeError,
-            KeyError,
-            IndexError,
-            RecursionError,
-        ) as error:
-            raise FatalFailure(
-                f"Invalid HTML structure: the page cannot be read ({type(error).__name__}); save it from a browser",
-                code=INVALID_HTML,
-            ) from error
-        if found is not None and getattr(found, "text", None):
-            names = ("text", "title", "author", "date", "sitename", "url")
-            return {name: str(getattr(found, name, "") or "") for name in names}
-    return {}
+            root = parser.document_fromstring(html)
+        except (etree.ParserError, etree.XMLSyntaxError, ValueError, TypeError):
+            return cls()
+        etree.strip_elements(root, etree.Comment, *_BESIDE, with_tail=False)
+        chars = sum(len(_paragraph(each)) for each in root.iter("p"))
+        articles = [*root.iter("article")]
+        if len(articles) != 1:
+            return cls(chars)
+        outer = [each for each in articles[0].iter(*_BLOCKS) if not _is_inner(each)]
+        return cls(chars, "\n".join(filter(None, map(_paragraph, outer))))
+
+    def is_more_of(self, text: str) -> bool:
+        """Whether the article has what was found, and far more: the library takes some long texts for boilerplate."""
+        added = len(self.article) - len(text)
+        if added < ARTICLE_CHARS_MIN or len(self.article) < ARTICLE_FACTOR * len(text):
+            return False
+        lines = (" ".join(line.split()) for line in text.splitlines())
+        return 2 * sum(len(line) for line in lines if line in self.article) > len(text)
+
+
+def _paragraph(element: "_Element") -> str:
+    return " ".join("".join(map(str, element.itertext())).split())
+
+
+def _is_inner(element: "_Element") -> bool:
+    return any(each.tag in ("p", "blockquote", "li") for each in element.iterancestors())
 
 
 def _whole_text(html: str) -> str:
