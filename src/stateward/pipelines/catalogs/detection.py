@@ -13,15 +13,18 @@ from stateward.pipelines.catalogs.headings import (
     HEADING_ROWS_MAX,
     IDENTITIES,
     PRICES,
+    role_of,
     roles_in,
     simplify,
 )
+from stateward.pipelines.catalogs.readers import PAGE_CHARS_MAX, is_page
 from stateward.pipelines.kit.archives import entry_start
 from stateward.pipelines.kit.delimited import DELIMITERS
 from stateward.pipelines.kit.files import ZIP, is_pdf
 
 SAMPLE_CHARS = 16 * 1024
 OWN_FORMAT, SURE, LIKELY, BY_NAME = 95, 80, 60, 40
+PRICE_PAGE = 92  # more than what is said of any page
 SURE_ROLES = 4
 TEXTS_MAX, HEADING_CELLS = 60, 30  # of a spreadsheet: headings stand at its top
 # What only banks and laboratories have in a table: a column of such a heading makes it none of ours.
@@ -35,13 +38,19 @@ NAMES = re.compile(
     r"catalog|katalog|catalogue|product|produkt|artikel|price.?list|preisliste|pricelist|tarif|listino|sortiment",
     re.IGNORECASE,
 )
+MONEY_KEYS = {"amount", "value", "currency"}  # of an object that is a price
 _BMECAT = re.compile(rb"<(?:\w+:)?BMECAT\b", re.IGNORECASE)
 _GOOGLE = b"http://base.google.com/ns/1.0"
 _XML_ITEM = re.compile(
-    rb"<(?:\w+:)?(?:product|article|item|offer|artikel|produkt)s?[\s>]", re.IGNORECASE
+    rb"<(?:\w+:)?(?:product|article|item|offer|artikel|produkt|variant|entry)s?[\s>]", re.IGNORECASE
 )
 _XML_FIELDS = re.compile(rb"<(?:\w+:)?(?:sku|gtin|ean|price|preis)\b", re.IGNORECASE)
 _XLSX_TEXT = re.compile(r"<(?:\w+:)?t(?:\s[^<>]*)?>([^<]{1,200})</")
+_HTML_ROW = re.compile(r"<tr\b[^>]{0,500}>(.{0,20000}?)</tr", re.IGNORECASE | re.DOTALL)
+_HTML_CELL = re.compile(r"<t[hd]\b[^>]{0,500}>(.{0,300}?)</t[hd]", re.IGNORECASE | re.DOTALL)
+_HTML_TAG = re.compile(r"<[^<>]{0,300}>")
+_SCHEMA_ORG = re.compile(r"""["/]Product(?:Group)?["']""")
+PAGE_ROWS_MAX = 60
 _JSON_KEYS = re.compile(r'"([A-Za-z_ ]{1,40})"\s*:')
 
 
@@ -54,7 +63,7 @@ def detect(content: Content) -> Detected | None:
         return _spreadsheet(content)
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"<"):
-        return _xml(head)
+        return _page(content) if is_page(_text(head[:PAGE_CHARS_MAX])) else _xml(head)
     text = _text(head)
     if start.startswith((b"{", b"[")):
         return _json(text)
@@ -93,10 +102,27 @@ def _xml(head: bytes) -> Detected | None:
     return _detection("xml", LIKELY) if is_list else None
 
 
+def _page(content: Content) -> Detected | None:
+    """By the headings of its tables, or the products that it tells; a saved page is otherwise one to read."""
+    text = _text(content.head)
+    rows = (_HTML_CELL.findall(row) for row in _HTML_ROW.findall(text)[:PAGE_ROWS_MAX])
+    best = max(
+        ([unescape(_HTML_TAG.sub(" ", cell)).strip() for cell in row] for row in rows),
+        key=lambda row: len(roles_in(row)),
+        default=[],
+    )
+    if _names_products(best) and len(roles_in(best)) >= SURE_ROLES:
+        return _detection("html", PRICE_PAGE)
+    tells = _names_products(best) or _SCHEMA_ORG.search(text)
+    return _detection("html", BY_NAME) if tells else None
+
+
 def _json(text: str) -> Detected | None:
     keys = {*_JSON_KEYS.findall(text[:SAMPLE_CHARS])}
     if {"variants", "handle"} <= keys or {"regular_price", "sku"} <= keys:
         return _detection("json", OWN_FORMAT)
+    if len(roles_in([*keys])) >= SURE_ROLES:
+        keys -= MONEY_KEYS
     return _detection("json", LIKELY) if _names_products([*keys]) else None
 
 
@@ -116,9 +142,12 @@ def _table(text: str) -> Detected | None:
 
 
 def _names_products(names: list[str]) -> bool:
-    """Whether headings name what identifies a product and its price, and nothing of another domain."""
+    """Whether headings name what identifies a product and its price, and nothing of another domain.
+
+    A word that is also one of a catalogue is of no other domain: `Valuta` is a currency in Dutch.
+    """
     roles = roles_in(names)
-    is_foreign = any(simplify(name) in FOREIGN for name in names)
+    is_foreign = any(simplify(name) in FOREIGN and not role_of(name)[0] for name in names)
     return bool(roles & IDENTITIES and roles & PRICES) and not is_foreign
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stateward.pipelines.catalogs.bmecat import Bmecat, Row, is_bmecat, without_document_type
-from stateward.pipelines.catalogs.headings import is_heading
+from stateward.pipelines.catalogs.headings import is_heading, is_product
 from stateward.pipelines.catalogs.model import CatalogReading
 from stateward.pipelines.catalogs.objects import (
     TRANSPARENT,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 GOOGLE = "http://base.google.com/ns/1.0"
 FEED_DEPTH_MAX = 6
 VALUE_CHARS_MAX = 100_000
+NO_OPTION = "Default Title"  # what Shopify calls the only variant of a product
 
 
 def read_xml(path: Path, *, is_lenient: bool = False) -> CatalogReading:
@@ -41,7 +42,7 @@ def read_xml(path: Path, *, is_lenient: bool = False) -> CatalogReading:
         is_google = any(GOOGLE in str(value) for value in root.nsmap.values())
         reading = CatalogReading("google" if is_google else "xml")
         rows = (
-            (number, element.sourceline, _cells(element))
+            (number, element.sourceline, _variant_cells(element))
             for number, element in enumerate(elements, start=1)
         )
     for each in damage:
@@ -66,21 +67,40 @@ def _products(root: "_Element") -> list["_Element"]:
         if len(element) and isinstance(element.tag, str) and element.getparent() is not None:
             groups.setdefault((str(element.getparent().tag), element.tag), []).append(element)
     likely = [
-        found for found in groups.values() if any(is_heading([*_cells(each)]) for each in found[:5])
+        found for found in groups.values() if any(is_product([*_cells(each)]) for each in found[:5])
     ]
     if not likely:
         raise no_catalog("no repeated element in it has a SKU beside a title or a price")
     return max(reversed(likely), key=len)  # of two as long, the inner one
 
 
-def _cells(element: "_Element", prefix: str = "", depth: int = 0) -> PrintedCells:
-    """The leaves of an element by name; the first of several with a text wins, the others are numbered."""
+def _variant_cells(element: "_Element") -> PrintedCells:
+    """The cells of an element, and those of the product around it that it is a variant of."""
+    cells = _cells(element)
+    product = element.getparent()
+    if product is None or product.getparent() is None:
+        return cells
+    shared = _cells(product, but=str(element.tag))
+    if not is_heading([*shared]):
+        return cells
+    if title := shared.get("title"):
+        name = cells.pop("title", "")
+        if name and name not in (title, NO_OPTION):
+            cells["option1 value"] = name
+    return {**shared, **{name: text for name, text in cells.items() if text}}
+
+
+def _cells(element: "_Element", prefix: str = "", depth: int = 0, but: str = "") -> PrintedCells:
+    """The leaves of an element by name; the first of several with a text wins, the others are numbered.
+
+    Elements inside that are named as `but` are left out.
+    """
     cells: PrintedCells = {}
     for name, value in element.attrib.items():
         cells[f"{prefix}{str(name).rpartition('}')[2]}"] = str(value)
     for child in element:
         name = local_name(child)
-        if not name:
+        if not name or child.tag == but:
             continue
         if len(child) and depth < FEED_DEPTH_MAX:
             parent = "" if name in TRANSPARENT else f"{name} "

@@ -124,6 +124,16 @@ def is_heading(cells: Sequence[str]) -> bool:
     return len(roles) >= ROLES_MIN and bool(roles & IDENTITIES) and bool(roles & PRODUCT_ROLES)
 
 
+def is_product(names: Sequence[str]) -> bool:
+    """Whether the names of an object's values could be those of a product.
+
+    Anything has a number and a title: an entry of a blog is a product no more than a customer is.
+    """
+    roles = roles_in(names)
+    is_told = bool(roles & (IDENTITIES - {"number"})) or bool(roles & (PRICES | {"brand"}))
+    return is_told and is_heading(names)
+
+
 def heading_row(rows: Sequence[Sequence[str]]) -> int | None:
     """The place of the row that names the most roles; None if none looks like headings."""
     first = rows[:HEADING_ROWS_MAX]

@@ -4,7 +4,7 @@ Numbers keep the digits that are printed: no float is made of a price.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,16 +17,20 @@ from stateward.pipelines.catalogs.headings import (
     PRICES,
     PROGRAMS,
     choose_bare_price,
-    is_heading,
+    is_product,
     role_of,
 )
 from stateward.pipelines.catalogs.model import CatalogReading, Observation, ProductPlace
+from stateward.pipelines.catalogs.schema_org import (
+    FORMAT,
+    JsonObject,
+    JsonValue,
+    products_in,
+)
 from stateward.pipelines.catalogs.tables import no_catalog
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import CORRUPT_FILE, DAMAGED_FILE, HOSTILE_FILE
 
-JsonValue: TypeAlias = "str | bool | list[JsonValue] | dict[str, JsonValue] | None"
-JsonObject: TypeAlias = "dict[str, JsonValue]"
 PrintedCells: TypeAlias = dict[str, str]
 
 BATCH_ROWS = 100
@@ -52,7 +56,8 @@ def read_json(path: Path, *, is_lenient: bool = False) -> CatalogReading:
         if not is_lenient or error.code != CORRUPT_FILE:
             raise
         decoded, damage = _whole_objects(text), error.message
-    products = _products(decoded, 0)
+    told = products_in(decoded)
+    products = told or _products(decoded, 0)
     if damage and not products:
         raise FatalFailure(f"{damage}, and no product in it is whole", code=CORRUPT_FILE)
     if not products:
@@ -61,14 +66,20 @@ def read_json(path: Path, *, is_lenient: bool = False) -> CatalogReading:
     reading.decisions.append(f"the text is {encoding.name}: {encoding.why}")
     if damage:
         reading.note(DAMAGED_FILE, f"products may be missing: {damage}")
-    maker = ObjectMaker(reading)
-    reading.format = _program(products[0])
-    reading.batches = maker.batches(
+    reading.format = FORMAT if told else _program(products[0])
+    reading.batches = object_batches(products, reading)
+    return reading
+
+
+def object_batches(
+    products: Sequence[JsonObject], reading: CatalogReading
+) -> Iterator[list[Observation]]:
+    """The products, and the variants of each."""
+    return ObjectMaker(reading).batches(
         (number, None, cells)
         for number, product in enumerate(products, start=1)
         for cells in _rows(product)
     )
-    return reading
 
 
 class ObjectMaker:
@@ -206,7 +217,7 @@ def _unwrap(value: JsonObject) -> JsonObject:
 
 
 def _is_product(value: JsonObject) -> bool:
-    return is_heading([*_cells(value)]) or (_variants(value) != [] and "title" in value)
+    return is_product([*_cells(value)]) or (_variants(value) != [] and "title" in value)
 
 
 def _has_identity_of_its_own(value: JsonObject) -> bool:

@@ -4,6 +4,7 @@ What holds for all rows (the roles of the columns, the decimal sign of the price
 here, with its reason, and travels to the next stage in the summary. Nothing is converted and no product is refused.
 """
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -22,7 +23,11 @@ PROBLEMS_MAX = 1000
 PROBLEMS_LOGGED_MAX = 100
 # Distinct printed prices that vote on the decimal sign: enough for any table, and bounded for a hostile one.
 PRICES_MAX = 5_000
-WITH_POINT = frozenset({"bmecat", "google", "shopify", "woocommerce"})
+# UTF-8 that was read as Windows-1252: a letter of Latin script, or a sign, became two or three.
+_SPLIT_LETTER = re.compile(
+    "[\u00c2-\u00c5][\u0080-\u00bf\u0152-\u0178\u02c6\u2013-\u2122](?![A-Z])|\u00e2\u20ac"
+)
+WITH_POINT = frozenset({"bmecat", "google", "shopify", "woocommerce", "schema.org"})
 
 
 def parse(job: Job) -> Iterator[Batch]:
@@ -37,9 +42,11 @@ def parse(job: Job) -> Iterator[Batch]:
         reading = read_catalog(path, options.bounds, is_lenient=is_lenient)
     prices = _PriceSample()
     count = 0
+    letters = _LetterCheck(reading)
     for batch in reading.batches:
         count += len(batch)
         prices.add(batch)
+        letters.look(batch)
         yield Batch(batch)
     if not count:
         raise FatalFailure(
@@ -64,6 +71,25 @@ class _PriceSample:
         """Each side of a range is a price of its own."""
         for text in list(self._texts)[:PRICES_MAX]:
             yield from (part for part in text.replace("\u2013", " - ").split(" - ") if part.strip())
+
+
+class _LetterCheck:
+    """Looks for letters that another program took for two of another encoding: `GlÃ¼hbirne`."""
+
+    def __init__(self, reading: CatalogReading) -> None:
+        self._reading = reading
+        self._is_noted = False
+
+    def look(self, rows: list[Observation]) -> None:
+        if self._is_noted or not _SPLIT_LETTER.search("\n".join([row.title for row in rows])):
+            return
+        first = next(row for row in rows if _SPLIT_LETTER.search(row.title))
+        self._is_noted = True
+        self._reading.note(
+            "LETTERS_DAMAGED",
+            f"letters were damaged before the file was saved ({first.title[:60]!r}); export it again as UTF-8",
+            first.where,
+        )
 
 
 def _summary(reading: CatalogReading, prices: _PriceSample, count: int) -> ParseSummary:

@@ -1,5 +1,6 @@
 """The format of a catalogue by its content, and the reader for it. Names and media types may be wrong."""
 
+import re
 from pathlib import Path
 
 from stateward.core.errors import FatalFailure
@@ -17,6 +18,13 @@ from stateward.pipelines.kit.files import OLE, ZIP, foreign_file, is_binary, is_
 INFLATED_SETTING = "catalogs.inflated_bytes_max"
 # The entries by which the directory of an XLSX, XLSB or ODS is recognised.
 WORKBOOKS = ({"xl/workbook.xml"}, {"xl/workbook.bin"}, {"content.xml", "mimetype"})
+PAGE_CHARS_MAX = 4096
+# The name of the first element of a page. Programs also save a bare table, or what stands in a head.
+_FIRST = re.compile(
+    r"(?:\s*<(?:\?[^>]*\?|!--.*?--|!doctype[^>]*)>)*\s*"
+    r"<(?:html|head|body|table|meta|title|div|style|script|main|section|article|center)[\s>/]",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def read_catalog(path: Path, bounds: Bounds, *, is_lenient: bool = False) -> CatalogReading:
@@ -44,13 +52,17 @@ def read_catalog(path: Path, bounds: Bounds, *, is_lenient: bool = False) -> Cat
         from stateward.pipelines.catalogs.objects import read_json
 
         return read_json(path, is_lenient=is_lenient)
+    if kind == "html":
+        from stateward.pipelines.catalogs.pages import read_page
+
+        return read_page(path)
     from stateward.pipelines.catalogs.feeds import read_xml
 
     return read_xml(path, is_lenient=is_lenient)
 
 
 def sniff(path: Path, bounds: Bounds) -> str:
-    """The format: "sheet", "json", "xml" or "csv"; a refusal if it is none of them."""
+    """The format: "sheet", "json", "xml", "html" or "csv"; a refusal if it is none of them."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if is_empty(head):
@@ -68,8 +80,13 @@ def sniff(path: Path, bounds: Bounds) -> str:
         raise _unsupported_error("neither text nor a spreadsheet")
     start = text.lstrip()
     if start.startswith("<"):
-        return "xml"
+        return "html" if is_page(start) else "xml"
     return "json" if start.startswith(("{", "[")) else "csv"
+
+
+def is_page(start: str) -> bool:
+    """Whether a text that begins so is HTML."""
+    return _FIRST.match(start[:PAGE_CHARS_MAX].lstrip("\ufeff")) is not None
 
 
 def _zip_format(path: Path, bounds: Bounds) -> str:

@@ -26,7 +26,7 @@ def read_sheet(path: Path) -> CatalogReading:
             continue
         try:
             # A sheet is a whole in memory, so that the width of its first row is that of all.
-            parts.append(table_observations(_batches(name if parts else None, rows), reading))
+            parts.append(table_observations(row_batches(name if parts else None, rows), reading))
         except FatalFailure:
             reading.decisions.append(f"the sheet {name!r} holds no catalogue")
         else:
@@ -39,7 +39,8 @@ def read_sheet(path: Path) -> CatalogReading:
     return reading
 
 
-def _batches(sheet: str | None, rows: list[list[str]]) -> Iterator[RowBatch]:
+def row_batches(sheet: str | None, rows: list[list[str]]) -> Iterator[RowBatch]:
+    """Rows that are held as a whole, in batches."""
     for at in range(0, len(rows), BATCH_ROWS):
         part = rows[at : at + BATCH_ROWS]
         yield RowBatch(part, at + 1, list(range(at + 1, at + 1 + len(part))), sheet)

@@ -79,6 +79,8 @@ def format_of(head: bytes) -> str:
 def _xml_format(text: str) -> str:
     root = _ROOT.search(_COMMENT.sub(" ", text))
     name = root[1] if root else ""
+    if name == "feed" and "arxiv.org" not in text:
+        raise _unsupported_error("a feed that is none of arXiv")
     if name in ROOTS:
         return ROOTS[name]
     if name and "<body" in text.lower() and "<p" in text.lower():
