@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stateward.core.model import Json
-from tests.pipelines.labs.reading import csv, hl7, normalized, one, parsed, results
+from tests.pipelines.labs.reading import csv, failure, hl7, normalized, one, parsed, results
 from tests.pipelines.two_stages import rows_of
 
 OBX = "OBX|1|NM|2345-7^Glucose^LN||{value}|{unit}|{range}|{flag}|||F|||20260309074000+0100"
@@ -430,3 +430,74 @@ def test_a_number_with_a_unit_has_no_sure_code_of_a_test_that_is_told_in_words(
 
     assert "CODE_UNSURE" in number["problems"]
     assert "CODE_UNSURE" not in word.get("problems", [])
+
+
+WIDE = "patient_id,collection_date,Hemoglobin (g/dL),WBC,Creatinine (mg/dL),CRP (mg/L)"
+
+
+def test_a_table_with_a_column_a_test_has_a_result_for_each_cell(tmp_path: Path) -> None:
+    rows = (
+        "Units,,,10^3/uL,,",
+        "Reference range,,12-16,4-11,,",
+        "S1,2026-02-26,15.5,8.5,1.01,12.0",
+        "S2,2026-02-27,14.6,,1.14,<0.5",
+    )
+
+    found = results(tmp_path, csv(*rows, heading=WIDE))
+
+    assert len(found) == 7
+    assert (found[0]["code_name"], found[0]["value"], found[0]["unit"], found[0]["high"]) == (
+        "hemoglobin", "15.5", "g/dL", "16",
+    )  # fmt: skip
+    assert (found[1]["value"], found[1]["unit"], found[1]["low"]) == ("8.5", "10*3/uL", "4")
+    assert (found[6]["comparator"], found[6]["collected"]) == ("<", "2026-02-27")
+    assert len({each["patient_key"] for each in found}) == 2
+
+
+def test_limits_in_two_columns_are_a_range_and_a_column_of_upper_limits_may_hold_one(
+    tmp_path: Path,
+) -> None:
+    heading = "Analyt;Ergebnis;Einheit;Ref_unten;Ref_oben"
+    two = one(tmp_path, csv("Kalium;4,0;mmol/l;3,5;5,1", heading=heading))
+    heading = "Parameter;Messwert;Einheit;Grenzwert"
+    rows = ("Nitrat;10,9;mg/l;50,0", "pH-Wert;7,4;;6,5 - 9,5")
+    upper = results(tmp_path, csv(*rows, heading=heading))
+
+    assert (two["low"], two["high"]) == ("3.5", "5.1")
+    assert [(each.get("low"), each["high"]) for each in upper] == [(None, "50.0"), ("6.5", "9.5")]
+
+
+def test_a_comma_in_a_name_is_repaired_where_the_last_column_is_empty(tmp_path: Path) -> None:
+    heading = "id,test,result,unit,ref_low,ref_high,flag"
+
+    found = one(tmp_path, csv("B-77,Bilirubin, total,0.7,mg/dL,0.2,1.2,", heading=heading))
+
+    assert (found["test"], found["value"], found["unit"]) == ("Bilirubin, total", "0.7", "mg/dL")
+    assert "ROW_REPAIRED" in found["problems"]
+
+
+def test_a_table_of_sites_has_no_codes_of_tests_of_blood_and_tells_the_site(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Well 7,Sodium,mg/L,131", heading="site,parameter,unit,value"))
+
+    assert (found["value"], found["unit"], found["comment"]) == ("131", "mg/L", "Well 7")
+    assert "code" not in found
+    assert "UNKNOWN_TEST" in found["problems"]
+
+
+def test_a_micro_sign_does_not_make_another_code_page_of_a_table(tmp_path: Path) -> None:
+    text = csv("Hämoglobin;15,1;g/dl;13-17;", "Ferritin;264;µg/l;30-400;").encode("cp1252")
+
+    found = results(tmp_path, text)
+
+    assert [each["printed"]["unit"] for each in found] == ["g/dl", "µg/l"]
+    assert found[0]["test"] == "Hämoglobin"
+
+
+def test_vital_signs_alone_are_refused_with_what_was_left_out(tmp_path: Path) -> None:
+    pulse = {"resourceType": "Observation", "status": "final", "valueQuantity": {"value": 72}}
+    pulse["code"] = {"coding": [{"system": "http://loinc.org", "code": "8867-4"}]}
+
+    found = failure(parsed(tmp_path, json.dumps(pulse)))
+
+    assert found.code == "NO_RESULTS"
+    assert "1 observations of other categories than laboratory are left out" in found.message

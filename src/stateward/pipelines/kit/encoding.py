@@ -20,6 +20,7 @@ WIDE_SAMPLES_BYTES = (400, 4096)  # a short heading may be of another script tha
 WIDE_SHARE = 0.8  # of the bytes on one side are zero where the letters are Latin
 # Other characters than letters that Western texts contain beyond ASCII.
 WESTERN_SIGNS = frozenset("€£§°–—‘’“”„«»·…®©´`\u00a0\u00ad")
+MICRO = "µ"  # a letter by Unicode, and of no language: a unit
 # Where several give the same text, the first is named: the most common first.
 CODE_PAGES = (
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257", "mac_roman", "cp852", "cp850", "iso8859-2", "cp866",
@@ -232,7 +233,7 @@ def _faults(text: str) -> int:
     for word in _WORDS.findall(text):
         scripts = {"latin" if c < "\u0250" else "other" for c in word}
         count += len(scripts) > 1 or _has_inner_capital(word)
-    letters = {c for c in text.lower() if c >= "\x80" and c.isalpha()}
+    letters = {c for c in text.lower() if c >= "\x80" and c.isalpha()} - {MICRO}
     strange = min(len(letters - alphabet) for alphabet in ALPHABETS)
     return count + (min(strange, 1) if letters <= WESTERN else strange)
 

@@ -40,6 +40,10 @@ OTHER_CATEGORIES = frozenset(
         "procedure",
     }
 )
+# LOINC codes of blood pressure, pulse, breathing, temperature, oxygen by a clip, height, weight and body mass index.
+VITAL_SIGNS = frozenset(
+    "85354-9 55284-4 8480-6 8462-4 8867-4 9279-1 8310-5 59408-5 8302-2 29463-7 39156-5 85353-1".split()
+)
 STATUSES = {"registered": "pending", "entered-in-error": "wrong"}
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
 
@@ -181,7 +185,10 @@ def _why_skipped(resource: Object) -> str:
         for category in _list(resource.get("category"))
         for coding in _codings(category)
     }
-    if codes & OTHER_CATEGORIES and "laboratory" not in codes:
+    is_vital = not codes and not VITAL_SIGNS.isdisjoint(
+        _text_of(coding.get("code")) for coding in _codings(resource.get("code"))
+    )
+    if is_vital or (codes & OTHER_CATEGORIES and "laboratory" not in codes):
         return "observations of other categories than laboratory are left out"
     if not _has_value(resource) and not _list(resource.get("component")):
         members = _list(resource.get("hasMember")) or _list(resource.get("related"))

@@ -50,8 +50,9 @@ def read_report(source: ReportSource) -> LabReading:
     with private(kind.upper()):
         reading = _read(kind, source)
     if not reading.observations:
+        left_out = "".join(f"; {count} {why}" for why, count in sorted(reading.skipped.items()))
         raise FatalFailure(
-            "the document holds no laboratory result; check that it is a lab report and complete",
+            f"the document holds no laboratory result{left_out}; check that it is a lab report and complete",
             code=NO_RESULTS,
         )
     return reading

@@ -5,7 +5,7 @@ repaired where only one way makes sense, and flagged; otherwise it is flagged an
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -13,7 +13,7 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.dates import is_date, read_date, vote_order
 from stateward.pipelines.kit.delimited import Record, Rows, find_dialect, read_records
 from stateward.pipelines.kit.encoding import find_encoding
-from stateward.pipelines.labs.analytes import is_loinc
+from stateward.pipelines.labs.analytes import is_loinc, is_name
 from stateward.pipelines.labs.model import (
     AMBIGUOUS_DATE,
     BAD_CODE,
@@ -23,24 +23,28 @@ from stateward.pipelines.labs.model import (
     Observation,
     Place,
 )
+from stateward.pipelines.labs.normalize import bare_name
 from stateward.pipelines.labs.source import ReportSource
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
-from stateward.pipelines.labs.words import column_of
+from stateward.pipelines.labs.words import ENVIRONMENT, column_of
 
 HEADING_ROWS_MAX = 60  # letterheads are shorter
+TESTS_MIN = 3  # columns whose headings are known tests, of a table of one row a sample
+TESTS_SHARE = 0.6  # of the columns that hold no date, sample or patient
 TEXT_CHARS_MAX = 4000
 # A unit may begin with digits behind a blank: `6,9 10*3/uL`.
 _VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s*[0-9][0-9.,']*)(?:\s+(?=\S)|(?=[^\d\s]))(.*)")
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """Which column holds what, by index; `dates` are columns of values, each with its date."""
+    """Which column holds what, by index; `dates` and `tests` are columns of values."""
 
     width: int
     roles: dict[str, int]
     patient: tuple[int, ...] = ()
     dates: tuple[tuple[int, str], ...] = ()
+    tests: tuple[tuple[int, str], ...] = ()  # columns of values, each of one test
 
     def cell(self, cells: Sequence[str], role: str) -> str:
         """The text of a column; "" where the row or the table has none."""
@@ -69,7 +73,10 @@ def read_table(source: ReportSource) -> LabReading:
                     f"the file has more than {source.results_max} rows; split it, or raise labs.results_max",
                     code="TOO_LARGE",
                 )
-    at, columns = find_columns([cells for _, cells in records[:HEADING_ROWS_MAX]])
+    heads = [cells for _, cells in records[:HEADING_ROWS_MAX]]
+    at, columns = find_columns(heads)
+    if columns is None:
+        at, columns = find_test_columns(heads)
     if columns is None:
         raise FatalFailure(
             "no row names the columns of a lab report; the first row must name at least the test and its result "
@@ -119,6 +126,22 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
     return 0, None
 
 
+def find_test_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
+    """The row that names a test in nearly every column, as tables of one row a sample have it: `WBC (10^3/uL)`."""
+    for at, row in enumerate(rows):
+        roles = {role: index for index, cell in enumerate(row) if (role := column_of(cell))}
+        patient = [index for index, cell in enumerate(row) if column_of(cell) == "patient"]
+        rest = [index for index, cell in enumerate(row) if cell.strip() and not column_of(cell)]
+        known = [index for index in rest if is_name(bare_name(row[index].strip()))]
+        if len(known) >= TESTS_MIN and len(known) >= TESTS_SHARE * len(rest):
+            kept: dict[str, int] = {
+                role: roles[role] for role in ("collected", "specimen", "sample") if role in roles
+            }
+            tests = tuple((index, row[index].strip()) for index in rest)
+            return at, Columns(len(row), kept, tuple(patient), tests=tests)
+    return 0, None
+
+
 def _read_body(
     body: Sequence[Record],
     columns: Columns,
@@ -129,6 +152,7 @@ def _read_body(
     texts = [
         columns.cell(cells, role) for _, cells in body for role in ("value", "range", "low", "high")
     ]
+    texts += [cells[at] for _, cells in body for at, _ in columns.tests if at < len(cells)]
     if "unit" not in columns.roles:
         texts = [_with_unit_inside(text)[0] for text in texts]
     decimal = vote_decimal(texts)
@@ -138,8 +162,14 @@ def _read_body(
     )
     patients: set[str] = set()
     section = ""
+    described: dict[
+        str, list[str]
+    ] = {}  # the rows of units and ranges of a table with a column a test
     for line, cells in body:
         filled = [cell for cell in cells if cell.strip()]
+        if columns.tests and (role := column_of(filled[0])) in ("unit", "range"):
+            described[role] = cells
+            continue
         if (
             len(filled) == 1
             and cells
@@ -156,7 +186,7 @@ def _read_body(
             else ""
         )
         patients.add(patient)
-        for row in _row(fitted, columns, decimal, vote.order):
+        for row in _row(fitted, columns, decimal, vote.order, described):
             reading.observations.append(
                 msgspec.structs.replace(
                     row,
@@ -177,15 +207,21 @@ def _fit(
     if is_broken:
         return cells, (ROW_UNREAD,)
     extra = len(cells) - columns.width
-    if extra <= 0 or not any(cell.strip() for cell in cells[columns.width :]):
-        is_short = extra < 0 and not columns.cell(cells, "value") and not columns.dates
+    is_empty = not any(cell.strip() for cell in cells[columns.width :])
+    has_columns = bool(columns.dates or columns.tests)
+    if extra <= 0 or (is_empty and (has_columns or _is_plausible(cells, columns))):
+        is_short = extra < 0 and not columns.cell(cells, "value") and not has_columns
         return cells[: columns.width], (ROW_UNREAD,) if is_short else ()
     # A delimiter inside an unquoted name, or a decimal comma between commas: the place where the row fits again.
-    for at in range(columns.width):
-        joined = [*cells[:at], ",".join(cells[at : at + extra + 1]), *cells[at + extra + 1 :]]
-        if _is_plausible(joined, columns):
-            return joined, (ROW_REPAIRED,)
-    return cells, (ROW_UNREAD,)
+    ways = [
+        [*cells[:at], ",".join(cells[at : at + extra + 1]), *cells[at + extra + 1 :]]
+        for at in range(columns.width)
+    ]
+    fitting = [way for way in ways if _is_plausible(way, columns)]
+    named = [way for way in fitting if is_name(columns.cell(way, "test"))]
+    if fitting:
+        return (named or fitting)[0], (ROW_REPAIRED,)
+    return (cells[: columns.width], ()) if is_empty else (cells, (ROW_UNREAD,))
 
 
 def _is_plausible(cells: list[str], columns: Columns) -> bool:
@@ -199,8 +235,29 @@ def _is_plausible(cells: list[str], columns: Columns) -> bool:
     )
 
 
-def _row(cells: list[str], columns: Columns, decimal: str, order: str) -> Iterator[Observation]:
-    """The observations of one row: one, or one for each date that has a value."""
+def _row(
+    cells: list[str],
+    columns: Columns,
+    decimal: str,
+    order: str,
+    described: Mapping[str, Sequence[str]],
+) -> Iterator[Observation]:
+    """The observations of one row: one, or one for each date or test that has a value."""
+    for index, name in columns.tests:
+        if index < len(cells) and (value := cells[index].strip()):
+            when = columns.cell(cells, "collected")
+            told = _observation(cells, columns, value, when, decimal, order)
+            told_above = {
+                role: row[index].strip() for role, row in described.items() if index < len(row)
+            }
+            yield msgspec.structs.replace(
+                told,
+                test=name,
+                unit=told.unit or told_above.get("unit", ""),
+                range=told_above.get("range", ""),
+            )
+    if columns.tests:
+        return
     if not columns.dates:
         yield _observation(
             cells,
@@ -242,15 +299,20 @@ def _observation(
         if not problems or (AMBIGUOUS_DATE in problems and BAD_CODE not in problems)
         else "",
         local_code=cell(cells, "local_code") or (code if BAD_CODE in problems else ""),
-        specimen=cell(cells, "specimen"),
+        specimen=cell(cells, "specimen") or _matrix(columns),
         collected=when,
         resulted=resulted,
         status=cell(cells, "status").lower(),
         section=cell(cells, "section"),
-        comment=cell(cells, "comment"),
+        comment="\n".join(filter(None, (cell(cells, "sample"), cell(cells, "comment")))),
         decimal=decimal,
         problems=problems,
     )
+
+
+def _matrix(columns: Columns) -> str:
+    """What was measured in, by the columns alone: a table of sites and no patients is not of blood."""
+    return ENVIRONMENT if "sample" in columns.roles and not columns.patient else ""
 
 
 def _with_unit_inside(text: str) -> tuple[str, str]:
@@ -260,7 +322,9 @@ def _with_unit_inside(text: str) -> tuple[str, str]:
 
 
 def limits(low: str, high: str) -> str:
-    """Two columns of limits as one range."""
+    """Two columns of limits as one range; a column of upper limits may hold a whole range too."""
+    if high and not low and read_value(high).kind != "quantity":
+        return high
     if low and high:
         return f"{low} - {high}"
     return f">= {low}" if low else f"<= {high}" if high else ""

@@ -42,6 +42,7 @@ FLAGS: dict[str, str] = {
     word.casefold(): name for name, spelled in _WORDS["flags"].items() for word in spelled
 }
 _ORDINALS: dict[str, str] = _fold_words(_WORDS["ordinals"])
+ENVIRONMENT = "environmental sample"  # of which no code of a test of blood is true
 SPECIMENS: dict[str, str] = _fold_words(_WORDS["specimens"])
 HL7_SPECIMENS: dict[str, str] = _WORDS["hl7_specimens"]
 SECTIONS: frozenset[str] = frozenset(map(fold, _WORDS["sections"]))
