@@ -367,3 +367,97 @@ def test_a_unit_below_a_range_is_its_unit(tmp_path: Path) -> None:
 
     assert (found[1]["unit"], found[1]["low"]) == ("mL/min/{1.73_m2}", "60")
     assert "problems" not in found[1]
+
+
+ANTIBIOTICS = [("Oxacilline", "R", ""), ("Gentamicine", "S", "R"), ("Ceftazidime", "", "S")]
+
+
+@pytest.mark.parametrize(
+    ("above", "told"),
+    [
+        (
+            [("Germe 1 : Staphylococcus aureus",), ("ANTIBIOGRAMME", "Germe 1", "Germe 2")],
+            [
+                "Germe 1: Staphylococcus aureus",
+                "Germe 1: Staphylococcus aureus",
+                "Germe 2",
+                "Germe 2",
+            ],
+        ),
+        ([("Results of the culture",)], [None, None, None, None]),
+    ],
+)
+def test_the_letters_of_several_organisms_are_told_apart_or_marked(
+    tmp_path: Path, above: list[tuple[str, ...]], told: list[str | None]
+) -> None:
+    found = read_plain(tmp_path, *columns((50, 250, 350), *above, *ANTIBIOTICS))
+
+    assert [each.get("comment") for each in found] == told
+    assert [each["value"] for each in found] == ["resistant", "susceptible", "resistant", "susceptible"]  # fmt: skip
+    is_marked = {"CELL_UNREAD" in each.get("problems", []) for each in found}
+    assert is_marked == {told[0] is None}
+
+
+def test_columns_of_several_samples_are_results_that_say_of_which_they_are(tmp_path: Path) -> None:
+    rows = [
+        ("Paramètre", "Unité", "Seuil", "S1 (0-0,5 m)", "S2 (1 m)"),
+        ("Arsenic", "mg/kg", "25,0", "9,5", "26,1"),
+        ("Cadmium", "mg/kg", "0,45", "<0,10", "0,34"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 180, 250, 320, 430), *rows))
+
+    assert [(each["test"], each["value"], each["high"], each["comment"]) for each in found] == [
+        ("Arsenic", "9.5", "25.0", "S1 (0-0,5 m)"),
+        ("Arsenic", "26.1", "25.0", "S2 (1 m)"),
+        ("Cadmium", "0.10", "0.45", "S1 (0-0,5 m)"),
+        ("Cadmium", "0.34", "0.45", "S2 (1 m)"),
+    ]
+    assert not any("AMBIGUOUS_DATE" in each.get("problems", []) for each in found)
+
+
+def test_a_row_with_words_of_headings_is_no_line_of_headings(tmp_path: Path) -> None:
+    rows = [
+        ("Test Name", "Result", "Unit", "Reference Interval"),
+        ("Triglycerides", "134", "mg/dL", "Normal : < 150"),
+        ("HDL Cholesterol", "55", "mg/dL", "40 - 60"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 250, 330, 420), *rows))
+
+    assert [(each["test"], each["value"]) for each in found] == [
+        ("Triglycerides", "134"),
+        ("HDL Cholesterol", "55"),
+    ]
+
+
+def test_classes_below_the_label_of_a_range_are_the_range(tmp_path: Path) -> None:
+    rows = [
+        ("TEST NAME", "TECHNOLOGY", "VALUE", "UNITS"),
+        ("HbA1c", "HPLC", "3.3", "%"),
+        ("Bio. Ref. Interval. :-",),
+        ("Below 5.7% : Normal",),
+        (">=6.5% : Diabetic",),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 250, 330, 420), *rows))
+
+    assert found[0]["printed"]["range"] == "Below 5.7% : Normal; >=6.5% : Diabetic"
+    assert found[0]["problems"] == ["RANGE_CONDITIONAL"]
+
+
+def test_a_report_of_water_has_no_codes_of_tests_of_blood(tmp_path: Path) -> None:
+    rows = [
+        ("Trinkwasseruntersuchung nach TrinkwV",),
+        ("Parameter", "Messwert", "Einheit", "Grenzwert"),
+        ("Natrium", "131", "mg/l", "200"),
+        ("Chlorid", "79", "mg/l", "250"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 250, 330, 420), *rows))
+
+    assert [(each["value"], each["unit"], each["high"]) for each in found] == [
+        ("131", "mg/L", "200"),
+        ("79", "mg/L", "250"),
+    ]
+    assert not any(each.get("code") for each in found)

@@ -11,6 +11,8 @@ went: what cannot be read is flagged, and never dropped.
 
 import re
 
+from msgspec.structs import replace
+
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.pipelines.kit.dates import vote_order
 from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED
@@ -26,7 +28,9 @@ from stateward.pipelines.labs.pdf.headings import (
 )
 from stateward.pipelines.labs.pdf.rows import observations_of
 from stateward.pipelines.labs.source import ReportSource
+from stateward.pipelines.labs.words import ENVIRONMENT
 
+LETTERHEAD_LINES = 15
 CHARS_MIN = 60  # of the whole document: less is a scan
 NO_TABLE = "NO_TABLE"
 ADVICE = "ask the laboratory for a text PDF, HL7 or FHIR"
@@ -35,6 +39,12 @@ _PATIENT = re.compile(
     re.IGNORECASE,
 )
 
+# Reports of water and soil: their sodium is not that of blood.
+_ENVIRONMENT = re.compile(
+    r"trinkwasser|grundwasser|abwasser|drinking[ -]water|ground ?water|waste ?water|surface water|\bsoils?\b|bodenprobe"
+    r"|\banalyses? de sols?\b|\beaux? (?:potable|souterraine|usée)|agua potable|aguas residuales|acqua potabile",
+    re.IGNORECASE,
+)
 _DAY_FIRST = re.compile(
     r"\b(?:fechas?|pacientes?|resultados?|unidades|prélèvement|résultats?|unités)\b", re.IGNORECASE
 )
@@ -67,6 +77,7 @@ def read_pdf(source: ReportSource) -> LabReading:
         (source.patient(found[1]) for text in texts if (found := _PATIENT.search(text))), ""
     )
     collected = collected_date(lines, order)
+    matrix = ENVIRONMENT if any(map(_ENVIRONMENT.search, texts[:LETTERHEAD_LINES])) else ""
     observations = observations_of(
         lines,
         date_order=order,
@@ -74,6 +85,7 @@ def read_pdf(source: ReportSource) -> LabReading:
         later=[each for each in collected_dates(lines, order) if not each.is_received],
         patient=patient,
     )
+    observations = [replace(each, specimen=each.specimen or matrix) for each in observations]
     if not observations:
         raise FatalFailure(
             "no table of results was found in the PDF; check that it is a lab report, or submit it as HL7, FHIR or CSV",

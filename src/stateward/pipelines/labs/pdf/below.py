@@ -1,5 +1,6 @@
 """A line below a row that says more of it: its range, its unit, the same value in another unit."""
 
+import re
 from decimal import Decimal
 
 from stateward.pipelines.labs.analytes import by_name
@@ -25,6 +26,7 @@ THAT_IS = frozenset(
         "pari a",
     }
 )
+_LIMIT = re.compile(r"[0-9]")
 SAME_WITHIN = Decimal("0.03")  # two units of one result, each rounded as printed
 
 
@@ -36,7 +38,7 @@ def take_range(last: Row, row: Row) -> bool:
         return False
     label, colon, text = _without_brackets(name_of(row)).partition(":")
     is_labelled = bool(colon) and column_of(label.strip(" .")) == "range"
-    if is_labelled and not text.strip():
+    if is_labelled and not text.strip(" -–"):
         last.awaits_range = True
         return True
     text = text.strip() if is_labelled else name_of(row)
@@ -54,6 +56,21 @@ def take_range(last: Row, row: Row) -> bool:
         last.texts["unit"] = unit
     last.words += row.words
     last.awaits_range = False
+    return True
+
+
+def take_class(last: Row, row: Row) -> bool:
+    """Take a line below the label of a range that says what values mean: `Below 5.7% : Normal`, one after the other."""
+    is_near = row.page == last.page and row.base - last.base <= NEAR * last.height
+    text = name_of(row)
+    one, colon, other = text.partition(" : ") if " : " in text else text.partition(":")
+    limits = [each for each in (one, other) if _LIMIT.search(each)]
+    if not (last.awaits_range and is_near and colon and len(limits) == 1):
+        return False
+    before = last.texts.get("range", "")
+    last.texts["range"] = f"{before}; {text}".strip(" ;")
+    last.words += row.words
+    last.base = row.base
     return True
 
 

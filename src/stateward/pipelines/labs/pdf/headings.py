@@ -14,12 +14,14 @@ from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.pdf.cells import cells
 from stateward.pipelines.labs.table import iso_date
 from stateward.pipelines.labs.units import is_known_unit, is_measure
+from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import COLLECTED, column_of, fold, known_column
 
 WORDS_MAX = 5  # of one heading
 GAP_MAX = 1.2  # of the height, between two words of one heading
 SHARE_MIN = 0.55  # of the words of a heading line that headings explain
 BETWEEN_MAX = 8  # letters between a label and its date: `am`, `le`, `time`
+SAMPLES_MIN = 2  # columns, of a table without a heading for results
 TITLED_MIN = 3  # headings that may stand as close together as the words of a title
 NEARBY = 12.0  # points
 JOINED_MAX = 3  # lines between the dates of columns and their units
@@ -85,9 +87,13 @@ def headings_of(line: PdfLine) -> list[Heading]:
         found, line = parted, _part_glued(line)
     explained = sum(count for _, count in found)
     headings = _as_sides(_with_units(_joined_names([each for each, _ in found]), line))
+    if samples := _samples(headings, line):
+        return _with_names([*headings, *samples])
     is_title = len(cells(line.words)) == 1 and len(found) < TITLED_MIN  # `Your Test Results`
     if explained < SHARE_MIN * len(line.words) or not is_table(headings) or is_title:
         return []
+    if any(read_value(_text(cell)).kind == "quantity" for cell in cells(line.words)):
+        return []  # `Triglycerides   134   mg/dL   Normal : < 150` has words of headings, and a result
     headings = _with_names([*_unknown_headings(headings, line), *headings])
     dates = [each for each in headings if each.role == "date"]
     if dates and any(each.role == "value" for each in headings):
@@ -97,6 +103,24 @@ def headings_of(line: PdfLine) -> list[Heading]:
             for each in headings
         ]
     return headings
+
+
+def _samples(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:
+    """The columns of several samples: headings that are not known, where others say test and unit and none says result.
+
+    They are columns of values with a name where others have a date.
+    """
+    roles = {each.role for each in headings}
+    if not {"test", "unit"} <= roles or roles & _VALUES or ":" in line.text:
+        return []
+    end = max(each.x1 for each in headings if each.role in ("test", "unit"))
+    found = [each for each in _unknown_headings(headings, line) if each.role == UNKNOWN]
+    is_behind = len(found) >= SAMPLES_MIN and all(each.x0 > end for each in found)
+    return [Heading("date", each.x0, each.x1, each.text) for each in found] if is_behind else []
+
+
+def _text(cell: Sequence[PdfWord]) -> str:
+    return " ".join(word.text for word in cell)
 
 
 def _joined_names(headings: Sequence[Heading]) -> list[Heading]:

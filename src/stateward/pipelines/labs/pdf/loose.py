@@ -1,12 +1,13 @@
 """Results outside of tables: lines that no heading stands above."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
-from stateward.pipelines.labs.analytes import by_antibiotic, is_name, named_in_words
+from stateward.pipelines.labs.analytes import is_name, named_in_words
+from stateward.pipelines.labs.pdf.antibiogram import ORGANISM, organisms_of, susceptibility_rows
 from stateward.pipelines.labs.pdf.below import (
     is_same_result,
     take_flag,
@@ -28,9 +29,7 @@ from stateward.pipelines.labs.pdf.sentences import sentence_rows
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
-from stateward.pipelines.labs.words import SUSCEPTIBILITIES, column_of, ordinal_of
-
-_ORGANISM = re.compile(r"\(?([1-9])[.)]\s+[A-Z][a-z]+ [a-z]{3,}")
+from stateward.pipelines.labs.words import column_of, ordinal_of
 
 
 def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
@@ -38,7 +37,7 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
     units: tuple[str, ...] = ()
     last: Row | None = None
     held: Row | None = None
-    organisms: dict[str, str] = {}
+    organisms = organisms_of(body)
     for line, below in zip_longest(body, body[1:]):
         held, before = _named_number(line), held
         if below is not None and _is_card(line, below):
@@ -47,7 +46,7 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
         if pair := paired_rows(line, units):
             yield from pair
         elif susceptible := list(
-            _susceptibilities(line, organisms, is_inside=last is not None and bool(last.meaning))
+            susceptibility_rows(line, organisms, is_inside=last is not None and bool(last.meaning))
         ):
             last = susceptible[-1]
             yield from susceptible
@@ -55,8 +54,6 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
             if last is not None and take_other_unit(last, row):
                 continue
             units, last = (), row
-            if found := _ORGANISM.match(row.name):
-                organisms[found[1]] = row.name
             yield row
         elif last is not None and (
             take_range(last, _bare_row(line)) or take_flag(last, _bare_row(line))
@@ -74,32 +71,11 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
                 yield listed
 
 
-def _susceptibilities(
-    line: PdfLine, organisms: Mapping[str, str], *, is_inside: bool
-) -> Iterator[Row]:
-    """A line of an antibiogram: a known antibiotic and S, I or R for each organism."""
-    first, *others = cells(line.words)
-    name = " ".join(word.text for word in first)
-    letters = [cell[0] for cell in others if len(cell) == 1 and cell[0].text in SUSCEPTIBILITIES]
-    is_listed = is_inside and len(letters) == len(others)  # among others, a name that is not known
-    if not letters or not (by_antibiotic(name).code or is_listed):
-        return
-    more = [word for cell in others for word in cell if word not in letters]
-    for at, letter in enumerate(letters, start=1):
-        row = _bare_row(line)
-        row.name, row.values, row.is_loose = name, [(letter.text, "")], True
-        row.words = [*first, letter, *more]
-        row.meaning = SUSCEPTIBILITIES[letter.text]
-        row.comment = organisms.get(str(at), "") if len(letters) > 1 else ""
-        row.texts["comment"] = " ".join(word.text for word in more)
-        yield row
-
-
 def _told_in_words(line: PdfLine) -> Row | None:
     """What a culture or a slide shows: a name that is known or a numbered organism, and words."""
     name, *others = (" ".join(word.text for word in cell) for cell in cells(line.words))
     label = without_leaders(name)
-    is_told = named_in_words(label) or _ORGANISM.match(name) is not None
+    is_told = named_in_words(label) or ORGANISM.match(name) is not None
     if not others or not is_told or is_administrative(label):
         return None
     row = _bare_row(line)

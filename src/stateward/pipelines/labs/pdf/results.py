@@ -22,7 +22,7 @@ from stateward.pipelines.labs.pdf.cells import (
     split_unit_and_range,
     split_value,
 )
-from stateward.pipelines.labs.pdf.headings import UNKNOWN
+from stateward.pipelines.labs.pdf.headings import DATE, UNKNOWN
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.table import iso_date, limits
@@ -48,7 +48,12 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
     comment = "\n".join(
         filter(
             None,
-            (row.comment, row.texts.get("comment", ""), _previous(row.texts.get("previous", ""))),
+            (
+                row.texts.get("sample", ""),
+                row.comment,
+                row.texts.get("comment", ""),
+                _previous(row.texts.get("previous", "")),
+            ),
         )
     )
     cells_of = [(parts, date) for text, date in row.values for parts in _each_result(text, range_)]
@@ -61,7 +66,8 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
         if not parts.value or is_graph(parts.value) or (date and parts.value in NOT_MEASURED):
             continue
         problems: tuple[str, ...] = (ROW_UNREAD,) if row.is_unread else ()
-        when, is_sure = iso_date(date, order) if date else (collected, True)
+        is_day = DATE.search(date) is not None  # else the name of a sample
+        when, is_sure = iso_date(date, order) if is_day else (collected, True)
         if row.has_unread:
             problems = (*problems, CELL_UNREAD)
         if is_unsure:
@@ -91,7 +97,7 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             collected=when,
             section=row.section,
             shared_unit=row.shared_unit,
-            comment="\n".join(filter(None, (comment, more))),
+            comment="\n".join(filter(None, ("" if is_day else date, comment, more))),
             meaning=row.meaning,
             problems=problems,
             where=_place(row),

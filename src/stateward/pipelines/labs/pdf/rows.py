@@ -14,6 +14,7 @@ from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.model import Observation
 from stateward.pipelines.labs.pdf.below import (
     is_same_result,
+    take_class,
     take_flag,
     take_other_unit,
     take_range,
@@ -406,10 +407,7 @@ class _Table:
     # What a line is
 
     def _take(self, row: Row) -> None:
-        if self._rows and self._held is None and take_flag(self._rows[-1], row):
-            self._rows[-1].base = row.base
-            return
-        if self._rows and self._held is None and take_other_unit(self._rows[-1], row):
+        if self._rows and self._held is None and self._tells_more(self._rows[-1], row):
             return
         if is_category(row.name) and not is_name(row.name):
             self._remark_below(row)
@@ -434,6 +432,14 @@ class _Table:
             self._name_alone(row)
         elif self._rows and row.base - self._rows[-1].base < NEAR * 2 * row.height:
             self._continue_cells(row)
+
+    @staticmethod
+    def _tells_more(last: Row, row: Row) -> bool:
+        """Whether a line is about the row above: its flag, its value in another unit, a class of its range."""
+        if take_flag(last, row):
+            last.base = row.base
+            return True
+        return take_other_unit(last, row) or take_class(last, row)
 
     def _hangs(self, row: Row) -> bool:
         """Whether a line stands a little farther in than the row above and closer to it than rows do: no section."""

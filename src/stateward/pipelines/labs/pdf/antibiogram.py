@@ -1,0 +1,118 @@
+"""Antibiograms outside of tables that are known: an antibiotic, and S, I or R for each organism.
+
+Letters stand in columns, one for each organism. Which organism a column is of follows from the line above the first
+antibiotic (`Germ 1   Germ 2`) and from lines that say what those are, or from organisms that are numbered. Where
+there are several columns and nothing says whose they are, the rows are marked.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from stateward.pipelines.kit.pdf.lines import PdfLine
+from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.labs.analytes import by_antibiotic
+from stateward.pipelines.labs.pdf.cells import cells
+from stateward.pipelines.labs.pdf.row import Row
+from stateward.pipelines.labs.words import SUSCEPTIBILITIES, fold
+
+SAME_COLUMN = 14.0  # points between the middles of two letters of one column
+HEADING_NEAR = 40.0  # points between the middles of a letter and of the heading of its column
+ABOVE_MAX = 3  # lines between the heading and the first antibiotic
+ORGANISM = re.compile(r"\(?([1-9])[.)]\s+([A-Z][a-z]+ [a-z]{3,}.*)")
+
+
+class Organisms(msgspec.Struct, frozen=True):
+    """The columns of an antibiogram by the middles of their letters, and what is said of each."""
+
+    columns: tuple[float, ...] = ()
+    titles: tuple[str, ...] = ()  # "" where nothing says whose letters they are
+
+    def of(self, letter: PdfWord) -> tuple[str, bool]:
+        """The organism that a letter is told of, and whether that is sure."""
+        if len(self.columns) < 2:
+            return "", True
+        middle = _middle([letter])
+        at = min(range(len(self.columns)), key=lambda n: abs(self.columns[n] - middle))
+        return self.titles[at], bool(self.titles[at])
+
+
+def organisms_of(body: Sequence[PdfLine]) -> Organisms:
+    """The organisms whose letters the lines of an antibiogram hold."""
+    listed = [
+        (at, letters) for at, line in enumerate(body) if (letters := _letters(line)[1]) is not None
+    ]
+    middles = sorted(_middle([letter]) for _, letters in listed for letter in letters)
+    columns: list[list[float]] = []
+    for middle in middles:
+        if not columns or middle - columns[-1][-1] > SAME_COLUMN:
+            columns.append([])
+        columns[-1].append(middle)
+    places = tuple(sum(each) / len(each) for each in columns)
+    if len(places) < 2:
+        return Organisms(places, ("",) * len(places))
+    above = body[max(listed[0][0] - ABOVE_MAX, 0) : listed[0][0]]
+    return Organisms(places, _titles(places, above, _explanations(body)))
+
+
+def susceptibility_rows(line: PdfLine, organisms: Organisms, *, is_inside: bool) -> Iterator[Row]:
+    """The rows of a line: a known antibiotic, or among others any name, and S, I or R for each organism."""
+    first, letters = _letters(line)
+    others = cells(line.words)[1:]
+    name = " ".join(word.text for word in first)
+    is_known = bool(by_antibiotic(name).code)
+    is_listed = is_inside and letters is not None and len(letters) == len(others)
+    if not letters or not (is_known or is_listed):
+        return
+    more = [word for cell in others for word in cell if word not in letters]
+    for letter in letters:
+        title, is_sure = organisms.of(letter)
+        row = Row(name, line.page, line.base, line.height, line.x0, [*first, letter, *more], {}, [])
+        row.values, row.is_loose = [(letter.text, "")], True
+        row.meaning = SUSCEPTIBILITIES[letter.text]
+        row.comment, row.has_unread = title, not is_sure
+        row.texts["comment"] = " ".join(word.text for word in more)
+        yield row
+
+
+def _letters(line: PdfLine) -> tuple[Sequence[PdfWord], list[PdfWord] | None]:
+    """The first cell of a line, and the letters in cells of their own behind it; None if there are none."""
+    first, *others = cells(line.words)
+    found = [cell[0] for cell in others if len(cell) == 1 and cell[0].text in SUSCEPTIBILITIES]
+    return first, found or None
+
+
+def _titles(
+    places: Sequence[float], above: Sequence[PdfLine], explained: dict[str, str]
+) -> tuple[str, ...]:
+    for line in reversed(above):
+        heads = [cell for cell in cells(line.words)[1:] if _letters(line)[1] is None]
+        found = [
+            min(heads, key=lambda cell: abs(_middle(cell) - place), default=None)
+            for place in places
+        ]
+        if not all(
+            cell and abs(_middle(cell) - place) < HEADING_NEAR
+            for cell, place in zip(found, places, strict=True)
+        ):
+            continue
+        texts = [" ".join(word.text for word in cell or ()) for cell in found]
+        return tuple(": ".join(filter(None, (text, explained.get(fold(text))))) for text in texts)
+    return tuple(explained.get(str(at), "") for at in range(1, len(places) + 1))
+
+
+def _explanations(body: Sequence[PdfLine]) -> dict[str, str]:
+    """What lines say of a label (`Germ 1 : Staphylococcus aureus`) or of a number (`1. Escherichia coli`)."""
+    told: dict[str, str] = {}
+    for line in body:
+        if numbered := ORGANISM.match(line.text):
+            told.setdefault(numbered[1], " ".join(word.text for word in cells(line.words)[0]))
+        label, colon, rest = line.text.partition(":")
+        if colon and rest.strip():
+            told.setdefault(fold(label), rest.strip())
+    return told
+
+
+def _middle(cell: Sequence[PdfWord]) -> float:
+    return (cell[0].x0 + cell[-1].x1) / 2
