@@ -501,3 +501,19 @@ def test_vital_signs_alone_are_refused_with_what_was_left_out(tmp_path: Path) ->
 
     assert found.code == "NO_RESULTS"
     assert "1 observations of other categories than laboratory are left out" in found.message
+
+
+def test_a_text_that_holds_its_unit_is_a_number_with_a_unit(tmp_path: Path) -> None:
+    segment = "OBX|1|ST|X^Colony count^L||>100000 CFU/mL||||||F"
+
+    found = one(tmp_path, hl7("PID|1||1^^^L", "OBR|1|||P1^Panel^L", segment))
+
+    assert (found["kind"], found["comparator"], found["value"], found["unit"]) == (
+        "quantity", ">", "100000", "[CFU]/mL",
+    )  # fmt: skip
+
+
+def test_a_part_of_a_name_gives_no_code_where_the_unit_is_of_another_test(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Pt-eGFR foo (Krea);72;mL/min/1.73m2;> 60;"))
+
+    assert found["problems"] == ["UNKNOWN_TEST"]

@@ -13,6 +13,7 @@ from stateward.pipelines.labs import PLUGIN
 from stateward.pipelines.labs.detection import detect
 from stateward.settings import Settings
 from tests.pipelines.labs.reading import csv, hl7
+from tests.pipelines.labs.test_pdf import plain_pdf
 
 SAMPLES = files("stateward.pipelines.labs") / "samples"
 ORU = (SAMPLES / "oru-r01.hl7").read_bytes()
@@ -203,3 +204,35 @@ def test_a_result_is_compared_with_earlier_reports_of_the_same_patient(tmp_path:
         )
         assert "MRN-Q7" not in told
         assert "compared with 2 earlier results of 2 reports" in told
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            ("Ketones", "negative"), ("Blood", "1+"), ("Bilirubin", "negative"), ("Nitrite", "negative"), ("Glucose", "2+"),
+        ],
+        [("Oxacillin", "S"), ("Gentamicin", "R"), ("Ciprofloxacin", "S"), ("Rifampicin", "S"), ("Vancomycin", "S")],
+    ],
+)  # fmt: skip
+def test_a_pdf_of_results_in_words_or_letters_is_recognised(
+    tmp_path: Path, lines: list[tuple[str, ...]]
+) -> None:
+    placed = [tuple(zip((50, 250, 350), line, strict=False)) for line in lines]
+    path = tmp_path / "document.pdf"
+    path.write_bytes(plain_pdf(*placed))
+
+    found = detect(Content.of(path, name="document.pdf"))
+
+    assert found is not None
+    assert found.source_type == "lab_report"
+
+
+def test_a_table_of_patients_with_a_column_a_test_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    heading = "patient_id,date,Hemoglobin (g/dL),WBC (10^3/uL),CRP (mg/L)\n"
+    path.write_text(heading + "S1,2026-02-26,15.5,8.5,12.0\n")
+
+    assert detect(Content.of(path, name="table.csv")) is not None
+    path.write_text("patient_id,date,Speed (m/s),Mass (kg),Size (m)\nS1,2026-02-26,15.5,8.5,12.0\n")
+    assert detect(Content.of(path, name="table.csv")) is None

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from stateward.pipelines.labs.pdf.cells import split_unit_and_range, split_value
+from stateward.pipelines.labs.pdf.headings import DATE
 from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.table import iso_date
 from stateward.pipelines.labs.words import column_of, flag_of_words
 from tests.pipelines.labs.test_pdf import read_plain
 from tests.pipelines.two_stages import JsonRow as Row
@@ -461,3 +463,10 @@ def test_a_report_of_water_has_no_codes_of_tests_of_blood(tmp_path: Path) -> Non
         ("79", "mg/L", "250"),
     ]
     assert not any(each.get("code") for each in found)
+
+
+def test_a_date_with_signs_for_year_month_and_day_is_that_of_the_sample(tmp_path: Path) -> None:
+    day, is_sure = iso_date("2026年5月8日", "dmy")
+
+    assert (day, is_sure) == ("2026-05-08", True)
+    assert DATE.fullmatch("2026年5月8日")

@@ -126,6 +126,8 @@ def by_name(name: str, units: tuple[str, ...] = (), specimen: str = "") -> Match
         # A value without a unit of its own, and of the same specimen: a share of blood cells is no test strip.
         if bare := [x for x in fitting if not x.unit and x.specimen == fitting[0].specimen]:
             return Match(bare[0], bare[0].loinc, SURE)
+        if confidence <= WITHOUT_FILLERS:
+            continue  # `eGFR (Crea)` in mL/min is no creatinine: of a part of the name, the unit is the judge
         return Match(fitting[0], fitting[0].loinc, WRONG_UNIT)
     return Match(None, "", 0)
 

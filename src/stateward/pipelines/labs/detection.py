@@ -38,6 +38,13 @@ _ANYTHING = frozenset(
 )
 # What speaks for a lab report: units in cells of their own (a paper has them in sentences), names of tests or ranges.
 CELLS_MIN, CELL_CHARS_MAX, TESTS_MIN = 3, 30, 3
+NAMES_MIN, CELLS_MAX = 4, 2000
+_LETTERS = frozenset("SIR")
+_ORDINALS = re.compile(
+    r"\s*(?:neg(?:ative?|ativ|ativo|ativa|atif)?|pos(?:itive?|itiv|itivo|itiva|itif)?|non[- ]reactive|reactive|"
+    r"not detected|n[ée]gatif|no reactivo|nicht nachweisbar|[1-4]\+)\.?\s*",
+    re.IGNORECASE,
+)
 _UNITS = re.compile(
     r"\b(?:[mµu]?mol/l|[mµunp]?g/(?:dl|ml|l)|[mµk]?I?U/(?:l|ml)|mm/h|fl|pg)\b|10[\^*]?\d+/(?:u|µ)?l|[GT]/l\b"
     r"|\b(?:м?м?к?моль|м?к?г|м?Ед|тыс|млн)/(?:д|м|мк)?л\b",
@@ -90,7 +97,24 @@ def _is_report(text: str) -> bool:
     cells = [cell for cell in re.split(r"\n| {2,}", text) if len(cell) <= CELL_CHARS_MAX]
     tests = {found[0].casefold() for found in _TESTS.finditer(text)}
     is_named = len(tests) >= TESTS_MIN or (tests and _RANGES.search(text))
-    return bool(is_named) and sum(map(bool, map(_UNITS.search, cells))) >= CELLS_MIN
+    units = sum(map(bool, map(_UNITS.search, cells)))
+    return (bool(is_named) and units >= CELLS_MIN) or _lists_tests(cells, units)
+
+
+def _lists_tests(cells: list[str], units: int) -> bool:
+    """Whether cells are names of tests by the tables of the reader, with units or with results in words."""
+    letters = sum(cell.strip() in _LETTERS for cell in cells)
+    words = sum(map(bool, map(_ORDINALS.fullmatch, cells)))
+    if max(units, letters, words) < CELLS_MIN:
+        return False  # the tables are not loaded for any other document
+    from stateward.pipelines.labs.analytes import by_antibiotic, is_name
+
+    names = {
+        cell.strip().casefold() for cell in cells[:CELLS_MAX] if re.search(r"[^\W\d]{2}", cell)
+    }
+    if letters >= CELLS_MIN and sum(bool(by_antibiotic(name).code) for name in names) >= NAMES_MIN:
+        return True
+    return max(units, words) >= CELLS_MIN and sum(map(is_name, names)) >= NAMES_MIN
 
 
 def _is_table(head: bytes) -> bool:
@@ -106,7 +130,7 @@ def _is_table(head: bytes) -> bool:
                 if line.count(delimiter) > 1
                 else []
             )
-            if _are_headings(cells):
+            if _are_headings(cells) or _are_tests(cells):
                 return True
     return False
 
@@ -122,3 +146,14 @@ def _are_headings(cells: list[str]) -> bool:
     if not tests or len(found & {"value", "unit", "range", "code"}) < 2:
         return False
     return ("value" in found or any(map(_DAY.match, cells))) and not any(map(_MONEY.search, cells))
+
+
+def _are_tests(cells: list[str]) -> bool:
+    """Whether headings are tests with their units, beside a patient or a date: `Hemoglobin (g/dL)`."""
+    if sum("(" in cell or "[" in cell for cell in cells) < TESTS_MIN:
+        return False
+    from stateward.pipelines.labs.table import find_test_columns
+    from stateward.pipelines.labs.words import column_of
+
+    is_of_people = any(column_of(cell) in ("patient", "collected") for cell in cells)
+    return is_of_people and find_test_columns([cells])[1] is not None

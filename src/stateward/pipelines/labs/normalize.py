@@ -59,6 +59,7 @@ from stateward.pipelines.labs.words import (
 NOT_YET = frozenset({"pending", "cancelled", "not asked", "order only", "registered"})
 UNITLESS = frozenset({"", "{titer}", "{ratio}", "{INR}", "[pH]", "{index}"})
 TITRE = "{titer}"
+_VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s?[0-9][0-9.,']*)\s?([^\W\d].*|%)")
 SMALL_MOLECULE = 1000  # g/mol: what is larger is usually told by its mass
 _RATIOS = frozenset({"ratio", "index", "quotient", "quote", "rapport", "indice", "indeks", "kvot"})
 _SIDES = {"HH": "H", "LL": "L", "AA": "A"}
@@ -106,6 +107,7 @@ def normalize_one(
     seen: Observation, *, has_flags: bool = True, is_mixed: bool = False
 ) -> LabResult:
     """One observation as a result. `is_mixed`: the unit of its title is not that of all rows below it."""
+    seen = _with_unit_apart(seen)
     told_value = PrintedValue(kind="ordinal", text=seen.meaning)
     value = told_value if seen.meaning else read_value(seen.value, seen.decimal)
     within = read_range(seen.range, seen.decimal)
@@ -162,6 +164,14 @@ def normalize_one(
         problems=tuple(dict.fromkeys(problems)),
         where=seen.where,
     )  # fmt: skip
+
+
+def _with_unit_apart(seen: Observation) -> Observation:
+    """An observation whose value holds its unit (`>100,000 CFU/mL` as a text of HL7 or FHIR) with both apart."""
+    found = None if seen.unit or seen.meaning else _VALUE_AND_UNIT.fullmatch(seen.value.strip())
+    if found is None or not is_measure(found[2]):
+        return seen
+    return replace(seen, value=found[1].rstrip(), unit=found[2])
 
 
 def _hides_number(text: str, within: PrintedRange, match: Match) -> bool:

@@ -34,6 +34,7 @@ TESTS_MIN = 3  # columns whose headings are known tests, of a table of one row a
 TESTS_SHARE = 0.6  # of the columns that hold no date, sample or patient
 TEXT_CHARS_MAX = 4000
 # A unit may begin with digits behind a blank: `6,9 10*3/uL`.
+_EAST_ASIAN = re.compile(r"([0-9]{4})年([0-9]{1,2})月([0-9]{1,2})日")
 _VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s*[0-9][0-9.,']*)(?:\s+(?=\S)|(?=[^\d\s]))(.*)")
 
 
@@ -332,7 +333,7 @@ def limits(low: str, high: str) -> str:
 
 def iso_date(text: str, order: str) -> tuple[str, bool]:
     """A printed date with its time in ISO 8601; as it is printed, and False, if its order is unknown."""
-    text = text.strip()
+    text = _EAST_ASIAN.sub(lambda day: f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}", text.strip())
     if not text:
         return "", True
     found = re.match(

@@ -28,7 +28,7 @@ JOINED_MAX = 3  # lines between the dates of columns and their units
 CELL_END = "\t"  # between the texts of two cells of a line
 LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
 DATE = re.compile(
-    r"(?<![\w.,/-])(?:[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\2(?:[0-9]{4}|[0-9]{2})"
+    r"(?<![\w.,/-])(?:[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}|[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日|[0-9]{1,2}([./-])[0-9]{1,2}\2(?:[0-9]{4}|[0-9]{2})"
     r"|[0-9]{1,2}[-./ ]{1,2}[A-Za-zäéûû]{3,9}\.?[-/ ,]{1,2}[0-9]{4}|[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4})(?![\w/-])"
 )
 # Parts of words for the taking of a specimen, where no label that is known whole is printed.
