@@ -210,7 +210,8 @@ def test_a_result_is_compared_with_earlier_reports_of_the_same_patient(tmp_path:
     "lines",
     [
         [
-            ("Ketones", "negative"), ("Blood", "1+"), ("Bilirubin", "negative"), ("Nitrite", "negative"), ("Glucose", "2+"),
+            ("Ketones", "negative"), ("Blood", "1+"), ("Bilirubin", "negative"), ("Nitrite", "negative"),
+            ("Glucose", "2+"),
         ],
         [("Oxacillin", "S"), ("Gentamicin", "R"), ("Ciprofloxacin", "S"), ("Rifampicin", "S"), ("Vancomycin", "S")],
     ],

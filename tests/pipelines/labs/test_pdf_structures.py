@@ -470,3 +470,53 @@ def test_a_date_with_signs_for_year_month_and_day_is_that_of_the_sample(tmp_path
 
     assert (day, is_sure) == ("2026-05-08", True)
     assert DATE.fullmatch("2026年5月8日")
+
+
+DAYS = ((50, "Prueba"), (180, "13/10/2026"), (260, "10/09/2026"), (330, "Unidad"))
+
+
+def test_a_number_that_a_long_name_touches_is_a_value(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        DAYS,
+        ((50, "Glucosa"), (195, "92"), (270, "93"), (330, "mg/dL")),
+        ((50, "Urea"), (195, "22"), (270, "23"), (330, "mg/dL")),
+        ((50, "Creatinina"), (195, "94"), (270, "95"), (330, "umol/L")),
+        ((50, "Hemoglobina glicosilada (HbA1c)"), (195, "62 +"), (270, "30"), (330, "mmol/mol")),
+    )
+
+    assert [each["printed"]["value"] for each in found[-2:]] == ["62", "30"]
+    assert found[-1]["test"] == "Hemoglobina glicosilada (HbA1c)"
+
+
+def test_dates_beside_their_columns_are_those_of_the_columns_in_their_order(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        (name, "mmol/L", "(1 - 200)", value, other)
+        for name, value, other in (
+            ("Sodium", "140", "141"), ("Potassium", "4.2", "4.3"), ("Chloride", "99", "98"),
+            ("Urea", "5.0", "5.1"), ("Calcium", "2.3", "2.4"),
+        )
+    ]  # fmt: skip
+    heading = ((50, "PREISKAVA"), (150, "ENOTA"), (220, "MEJE 28/02/2026"), (390, "06/04/2026"))
+
+    found = read_plain(tmp_path, heading, *columns((50, 150, 220, 312, 400), *rows))
+
+    assert [(each["value"], each["collected"]) for each in found[:2]] == [
+        ("140", "2026-02-28"),
+        ("141", "2026-04-06"),
+    ]
+    assert len(found) == 10
+
+
+def test_a_range_below_another_heading_is_a_range(tmp_path: Path) -> None:
+    rows = [
+        ("Measurement", "Sample typeHealthy range", "", "Your result", "Unit"),
+        ("Sodium", "Serum", "[135-145]", "164", "mmol/L"),
+        ("Albumin", "Serum", "[35-50]", "41", "g/L"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 200, 262, 350, 430), *rows))
+
+    assert [each["printed"]["range"] for each in found] == ["[135-145]", "[35-50]"]

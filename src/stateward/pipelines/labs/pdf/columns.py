@@ -24,6 +24,7 @@ NAMES_MIN = 3  # of them that begin with a name that is known
 SHARE_MIN = 0.6  # of the cells of a column that are what the column is said to be
 CROSSING_MAX = 0.12  # of the lines: so many cells may reach over the gap between two columns
 STEP = 1.0  # points between the places at which a gap is looked for
+BESIDE_MAX = 30.0  # points between a column and its date, where there is one for each
 GAP_MIN = 2.0  # points without a cell between two columns
 
 
@@ -73,20 +74,29 @@ def _with_dates(
     numbers = [
         at for at, column in enumerate(columns) if _is_mostly([c.text for c in column], _is_number)
     ]
-    for cells_of in (_cells, _heading_words):
-        for line in body:
-            days = [cell for cell in cells_of(line) if DATE.fullmatch(cell.text)]
-            found = {
-                at: day.text
-                for at in numbers
-                for day in days
-                if day.x0 < headings[at].x1 and day.x1 > headings[at].x0
-            }
-            if len(found) > 1 and len(set(found.values())) == len(found):
-                return [
-                    Heading("date", each.x0, each.x1, found[at]) if at in found else each
-                    for at, each in enumerate(headings)
-                ]
+    for line in body:
+        days = [
+            [cell for cell in told if DATE.fullmatch(cell.text)]
+            for told in (_cells(line), _heading_words(line))
+        ]
+        told = max(days, key=len)
+        found = {
+            at: day.text
+            for at in numbers
+            for day in told
+            if day.x0 < headings[at].x1 and day.x1 > headings[at].x0
+        }
+        pairs = [*zip(numbers, told, strict=False)] if len(told) == len(numbers) else []
+        if all(
+            day.x0 - headings[at].x1 < BESIDE_MAX and headings[at].x0 - day.x1 < BESIDE_MAX
+            for at, day in pairs
+        ):  # as many as columns, and near: each is of the one in its place
+            found = {**found, **{at: day.text for at, day in pairs}}
+        if len(found) > 1 and len(set(found.values())) == len(found):
+            return [
+                Heading("date", each.x0, each.x1, found[at]) if at in found else each
+                for at, each in enumerate(headings)
+            ]
     return headings
 
 

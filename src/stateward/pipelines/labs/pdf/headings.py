@@ -82,9 +82,10 @@ class Heading(msgspec.Struct, frozen=True):
 def headings_of(line: PdfLine) -> list[Heading]:
     """The headings of a line; none if the line is not one that names columns."""
     found = list(_match_headings(line))
-    parted = list(_match_headings(_part_glued(line)))
-    if len({each.role for each, _ in parted}) > len({each.role for each, _ in found}):
-        found, line = parted, _part_glued(line)
+    glued = _part_glued(line)
+    parted = list(_match_headings(glued))
+    if _explains(parted, glued) > _explains(found, line):
+        found, line = parted, glued
     explained = sum(count for _, count in found)
     headings = _as_sides(_with_units(_joined_names([each for each, _ in found]), line))
     if samples := _samples(headings, line):
@@ -103,6 +104,11 @@ def headings_of(line: PdfLine) -> list[Heading]:
             for each in headings
         ]
     return headings
+
+
+def _explains(found: Sequence[tuple[Heading, int]], line: PdfLine) -> tuple[int, int]:
+    """How many columns headings name, and then how few words of the line they leave over."""
+    return len({each.role for each, _ in found}), sum(count for _, count in found) - len(line.words)
 
 
 def _samples(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:

@@ -35,7 +35,7 @@ from stateward.pipelines.labs.pdf.flowsheet import flowsheet_rows
 from stateward.pipelines.labs.pdf.halves import parts_of
 from stateward.pipelines.labs.pdf.headed import Block, table_blocks
 from stateward.pipelines.labs.pdf.headings import UNKNOWN, CollectedAt, Heading, is_dated_label
-from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
+from stateward.pipelines.labs.pdf.layout import ELSEWHERE, FLUSH, FLUSH_MIN, Layout, layouts_of
 from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells, unvalued_rows
 from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
 from stateward.pipelines.labs.pdf.own_flags import learn_flags, legend_of
@@ -229,6 +229,7 @@ class _Table:
         # A name whose value may follow on the next line, or a section.
         self._held: Row | None = None
         self._pitch = 0.0
+        self._numbers: list[tuple[int, float, float]] = []  # the column and the ends of each number
 
     def read(self, body: Lines) -> list[Row]:
         """The rows of a body."""
@@ -238,6 +239,7 @@ class _Table:
             if (words := self._layout.words(line)) and not is_dated_label(line)
         ]
         self._pitch = self._row_distance(seen)
+        self._numbers = self._number_places([words for _, words in seen])
         for at, (line, words) in enumerate(seen):
             row = self._row(line, words)
             below = seen[at + 1][0] if at + 1 < len(seen) else None
@@ -263,7 +265,9 @@ class _Table:
             parts: dict[int, list[PdfWord]] = {}
             for word, guide in zip(cell, self._guides(cell), strict=True):
                 parts.setdefault(self._layout.column_at(guide), []).append(word)
-            if len(parts) > 1 and self._is_overflow(parts):
+            if self._name_at in parts and (at := self._touching_value(cell)):
+                parts = {self._name_at: cell[:at], self._values_at[0]: cell[at:]}
+            elif len(parts) > 1 and self._is_overflow(parts):
                 at = min(parts)
                 parts = {at: cell}
                 is_name_cell = self._layout.columns[at].role == "test"
@@ -306,7 +310,39 @@ class _Table:
             row.comment = " ".join(word.text for word in words)
         self._fill_value(row)
         row.has_unsure_limits = self._layout.has_unsure_limits
+        # Beside columns of days, a value in a column without one would be of none of them.
+        row.has_unread = any(date for _, date in row.values) and bool(texts.get("value"))
         return row
+
+    @property
+    def _values_at(self) -> list[int]:
+        """The columns of values behind the names."""
+        return [
+            at
+            for at, each in enumerate(self._layout.columns)
+            if at > self._name_at and each.role in (*VALUE_ROLES, "date")
+        ]
+
+    def _number_places(self, lines: Sequence[Sequence[PdfWord]]) -> list[tuple[int, float, float]]:
+        return [
+            (self._layout.column_at(word), word.x0, word.x1)
+            for words in lines
+            for word in words
+            if read_value(word.text).kind in NUMERIC
+        ]
+
+    def _touching_value(self, cell: Sequence[PdfWord]) -> int:
+        """Where a number begins that a long name touches, if it stands where those of the first values do; else 0."""
+        numeric = [at for at, word in enumerate(cell) if read_value(word.text).kind in NUMERIC]
+        if not numeric or not numeric[-1] or not self._values_at:
+            return 0
+        at, word = numeric[-1], cell[numeric[-1]]
+        if not all(is_flag(each.text) for each in cell[at + 1 :]):
+            return 0
+        places = [each for each in self._numbers if each[0] == self._values_at[0]]
+        lefts = sum(abs(x0 - word.x0) < FLUSH for _, x0, _ in places)
+        rights = sum(abs(x1 - word.x1) < FLUSH for _, _, x1 in places)
+        return at if max(lefts, rights) >= FLUSH_MIN else 0
 
     def _texts(
         self, placed: dict[int, list[PdfWord]]
@@ -330,6 +366,7 @@ class _Table:
             texts["value"] = told  # words of a value that reach into the next column
             del texts["unit"]
         _mend_range(texts)
+        _find_range(texts)
         other = texts.get(UNKNOWN, "")
         is_mark = is_flag(other) and (
             len(other) == 1 or not is_name(other)
@@ -371,7 +408,7 @@ class _Table:
             head = " ".join(word.text for word in parts[first])
             is_apart = is_result(split_value(head).value) or read_range(text).kind == "interval"
         else:
-            is_apart = is_result(text) or bool(split_value(text).unit)
+            is_apart = is_result(split_value(text).value) or bool(split_value(text).unit)
         return not (is_apart or is_known_unit(text) or is_flag(text))
 
     def _is_sentence(self, cell: list[PdfWord], at: int) -> bool:
@@ -752,6 +789,19 @@ def _mend_range(texts: dict[str, str]) -> None:
             if not rest:
                 del texts[role]
             return
+
+
+def _find_range(texts: dict[str, str]) -> None:
+    """Take a range out of a cell that holds none: a border misplaced it, `Serum [4.0-10.0]` below `Specimen`."""
+    for role in ("specimen", "method", "lab", "local_code", "status"):
+        words = texts.get(role, "").split()
+        for at in range(len(words) if not texts.get("range") else 0):
+            told = read_range(" ".join(words[at:]))
+            is_two_sided = told.low is not None and told.high is not None
+            is_compared = words[at].lstrip("([")[:1] in ("<", ">", "≤", "≥")
+            if told.kind == "interval" and (is_two_sided or is_compared):
+                texts[role], texts["range"] = " ".join(words[:at]), " ".join(words[at:])
+                break
 
 
 def _repeats_headings(row: Row) -> bool:
