@@ -65,6 +65,12 @@ def test_the_law_under_which_a_party_was_founded_does_not_govern() -> None:
         ("Dieser Vertrag hat eine Laufzeit von 24 Monaten.", "24 months"),
         ('It covers what is furnished for one year following the Effective Date ("the Term").', "1 year"),
         ("The restrictions on use and disclosure shall survive for a period of two (2) years.", "2 years"),
+        ("The term of this Agreement shall commence on the Effective Date and end three years thereafter.", "3 years"),
+        ("This Agreement begins on the Effective Date for an initial period of one year.", "1 year"),
+        ("This Agreement covers disclosures for a period of two years commencing as of the date hereof.", "2 years"),
+        ('The "Expiration Date" is the date 84 months from the Effective Date.', "84 months"),
+        ("The covenants set forth herein shall end upon the two-year anniversary of this Agreement.", "2 years"),
+        ("The term of employment shall start on the Effective Date and continue one year thereafter.", "1 year"),
     ],
 )  # fmt: skip
 def test_the_term_is_found(text: str, term: str) -> None:
@@ -80,18 +86,54 @@ def test_the_term_is_found(text: str, term: str) -> None:
         "The Executive has been employed by the Company for more than ten (10) years.",
         "You agree that for 18 months from the date of this letter you will not acquire any securities.",
         "This letter shall end on the later to occur of December 31, 2009 or the day on which he leaves.",
+        "This Agreement shall apply to what is disclosed prior to the date that is 12 months from the date hereof.",
+        "This Agreement becomes effective and irrevocable upon the expiration of the 14 day period after signing.",
+        'The "Restricted Period" means the time until the day five years from the date hereof.',
+        "The covenant shall not apply to a person after two months have elapsed from the date on which he left.",
+        "The obligations under Section 4 shall survive such termination for a period of three (3) years.",
+        "The duration of the covenant will be reduced by one month at a time.",
+        "For the period from the Effective Date of this Agreement through September 15, 2008, he will not hire.",
     ],
 )
 def test_other_durations_are_no_term(text: str) -> None:
     assert values(BETWEEN + text, "term") == []
 
 
-def test_a_day_on_which_a_contract_ends_gives_its_term_in_months() -> None:
-    text = 'This Agreement is effective as of May 16, 2002 between Acme Inc. ("Acme") and Beta LLC ("Beta").'
+@pytest.mark.parametrize(
+    ("start", "ending", "term"),
+    [
+        ("May 16, 2002", "shall expire December 31, 2002.", "7 months"),
+        ("July 8, 2002", "shall expire December 31, 2002.", "6 months"),
+        ("January 1, 2002", "shall expire December 31, 2003.", "2 years"),
+        ("January 31, 2002", "shall expire January 30, 2003.", "1 year"),
+        ("May 16, 2002", "shall terminate on the earlier of (i) a merger and (ii) May 15, 2003.", "1 year"),
+    ],
+)  # fmt: skip
+def test_a_day_on_which_a_contract_ends_gives_its_term_in_months(
+    start: str, ending: str, term: str
+) -> None:
+    text = f'This Agreement is effective as of {start} between Acme Inc. ("Acme") and Beta LLC ("Beta").'
 
-    found_term = values(f"{text} 4. Term. This Agreement shall expire December 31, 2002.", "term")
+    found_term = values(f"{text} 4. Term. This Agreement {ending}", "term")
 
-    assert found_term == ["7 months"]
+    assert found_term == [term]
+
+
+def test_how_long_the_contract_lasts_is_its_term_and_not_what_survives_it() -> None:
+    own = "This Agreement shall terminate one year after the date of this Agreement."
+    duty = "The obligations under this Agreement survive such termination for three years from the date hereof."
+
+    assert values(f"{BETWEEN}{own} {duty}", "term") == ["1 year"]
+
+
+def test_a_duty_that_ends_some_time_after_a_disclosure_is_a_term_where_no_other_is_stated() -> None:
+    duty = "The duty to protect Confidential Information expires five years from the date of disclosure."
+    own = "This Agreement shall continue for two years."
+
+    alone = found(BETWEEN + duty, "term")[0]
+
+    assert (alone.value, alone.confidence) == ("5 years", 60)
+    assert values(f"{BETWEEN}{duty} {own}", "term") == ["2 years"]
 
 
 def test_the_date_of_another_agreement_is_not_the_effective_date() -> None:

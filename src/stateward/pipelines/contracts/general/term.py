@@ -24,6 +24,7 @@ SCORE_EXPIRY = 4.5
 SCORE_STATED = 3.5  # of a duration that counts where two contradict each other
 THEN_CHARS = 240
 DURATIONS_MAX = 1500  # that are looked at
+MONTH_SHORT_DAYS = 8
 NUMBER_MAX = {"year": 99, "month": 600, "week": 520, "day": 3660}
 UNITS = {
     "year": "year", "years": "year", "yr": "year", "yrs": "year", "jahr": "year", "jahre": "year", "jahren": "year",
@@ -62,13 +63,13 @@ _ANNIVERSARY = re.compile(
 )
 
 _AGREEMENT = (
-    r"(?:this|the|said|our)\s+(?:\w+[\s-]+){0,4}?"
+    r"(?:this|the|said|our)\s+(?:(?!(?:of|under|in|to|by|with|from|date|which|that)\b)\w+[\s-]+){0,4}?"
     r"(?:agreement|letter|contract|undertaking|nda|covenants?|deed|lease|licen[cs]e)\b"
 )
 # The contract as what a sentence is about: not the date of it, nor a duty under it.
 _THIS = (
     rf"(?:\b(?:terms?|provisions?|duration|life)\s+(?:and\s+\w+\s+)?of\s+{_AGREEMENT}|"
-    rf"\b(?:obligations?|undertakings?|agreements|covenants|restrictions)\s+(?:[^\s.;]+\s+){{0,8}}?(?:under|in|of)\s+{_AGREEMENT}|"
+    rf"\b(?:obligations?|undertakings?|agreements|covenants|commitments|restrictions)\s+(?:[^\s.;]+\s+){{0,8}}?(?:under|in|of)\s+{_AGREEMENT}|"
     r"\bobligations?\s+(?:[^\s.;]+\s+){0,10}?here(?:under|in|of)\b|"
     rf"(?<!\bof\s)(?<!\bunder\s)(?<!\bin\s)(?<!\bto\s)(?<!\bby\s)(?<!\bwith\s)(?:\b|(?<=\d)){_AGREEMENT}|"
     r"\bterm\s+(?:hereof|of\s+agreement)|diese[rs]?\s+(?:vertrag|vereinbarung))"
@@ -76,7 +77,7 @@ _THIS = (
 _ENDS = (
     r"(?:terminat\w*|expir\w*|laps\w*|ceas\w*|end(?:s|ing|ed)?|continu\w*|remain\w*|surviv\w*|be\s+effective|be\s+binding|"
     r"in\s+(?:full\s+)?(?:force|effect)|full\s+force|force\s+(?:or|and)\s+effect|run\b|extend\w*|be\s+for|has\s+a\s+term|have\s+a\s+term|valid|govern|"
-    r"appl(?:y|ies)|bind\w*|lasts?|endet|läuft|gilt)"
+    r"appl(?:y|ies)|bind\w*|lasts?|covers?|endet|läuft|gilt)"
 )
 _DUTY = (
     r"\b(?:obligations?|dut(?:y|ies)|undertakings?|restrictions?|covenants?|provisions|confidentiality|non-?disclosure|"
@@ -110,9 +111,9 @@ _FROM_DATE = re.compile(
     re.IGNORECASE,
 )
 _FROM_THIS_DATE = re.compile(
-    r"^\W{0,3}(?:period\s+)?(?:from|after|following|of|beginning|commencing|starting)\s+(?:on\s+|with\s+|and\s+after\s+)?(?:the\s+)?"
-    r"(?:date\s+(?:hereof|first|of\s+(?:this|the\s+agreement|its|execution|signature|signing|last\s+signature))|effective\s+date|"
-    r"execution|signing|hereof)\b",
+    r"^\W{0,3}(?:period\s+)?(?:from|after|following|beyond|of|beginning|commencing|starting)\s+(?:on\s+|with\s+|as\s+of\s+|and\s+after\s+)?"
+    r"(?:the\s+)?(?:date\s+(?:hereof|first|of\s+(?:this|the\s+agreement|its|execution|signature|signing|last\s+signature))|effective\s+date|"
+    r"execution|signing|hereof|(?<=of\s)this\s+(?:\w+\s+){0,2}agreement)\b",
     re.IGNORECASE,
 )
 _FROM_END = re.compile(
@@ -123,15 +124,42 @@ _FROM_END = re.compile(
 # A duration that begins with an event of which no one knows the day is hardly the term, whatever it limits.
 _FROM_EVENT = re.compile(
     r"^\W{0,3}(?:period\s+)?(?:from|after|following|of)\b[^.;]{0,70}?(?:\btermination|\bexpir|\bearlier\s+of|\blater\s+of|"
-    r"\bno\s+longer|\bcease|\bcessation|\bdiscussions?\b|\bcompletion|\bclosing\b)",
+    r"\bno\s+longer|\bcease|\bcessation|\bdiscussions?\b|\bcompletion|\bclosing\b|\boccurrence\b)",
+    re.IGNORECASE,
+)
+# It begins on a day that the sentence has named: `shall commence on the Effective Date and end two years thereafter`.
+_FROM_NAMED_DAY = re.compile(
+    r"\b(?:commenc\w*|begin\w*|start\w*|effective|from|as\s+of)\s+(?:(?:on|upon|at|as\s+of|with|from|and|the)\s+)*"
+    r"(?:effective\s+date|date\s+(?:hereof|first|of\s+(?:this|execution|signing|its))|execution|signing)\b",
+    re.IGNORECASE,
+)
+_THEREAFTER = re.compile(r"^\W{0,3}(?:period\s+)?thereafter\b", re.IGNORECASE)
+# What holds on although the contract has ended is not how long the contract lasts.
+_SURVIVES = re.compile(
+    r"\bsurviv\w*\b[^.;]{0,60}\b(?:terminat|expir)|\b(?:notwithstanding|despite|after)\b[^.;,]{0,30}"
+    r"\b(?:termination|expiration)\b[^.;]{0,200}\bsurviv",
+    re.IGNORECASE,
+)
+# Periods with a name of their own that are not the term.
+_OTHER_PERIOD = re.compile(
+    r"[\"“](?:the\s+)?(?:restrict\w*|standstill|covenant|survival|severance|non-?\w+)\s+period[\"”]",
+    re.IGNORECASE,
+)
+# What is disclosed until a day, and not how long the duty lasts; what does not apply; what takes effect only then.
+_NO_TERM_BEFORE = re.compile(
+    r"\b(?:disclosed|furnished|provided|received)\s+(?:\w+\s+){0,4}prior\s+to\b[^.;]{0,30}$|\bnot\s+apply\b[^.;]{0,60}$|"
+    r"\bbecomes?\s+[^.;]{0,60}?\b(?:effective|enforceable|irrevocable)\s+(?:up)?on\s+(?:the\s+)?expiration\s+of\s+(?:the\s+)?$|\b(?:before|during|within|prior\s+to)\s+the\s+expiration\s+of\s+(?:the\s+)?$|\b(?:reduced|shortened|extended|increased|postponed|delayed)\s+by\s+$",
     re.IGNORECASE,
 )
 _CALLED_TERM = re.compile(
     r"^[^.;]{0,60}?\(\s*(?:the\s+)?[\"“](?:the\s+)?(?:Initial\s+)?Term[\"”]", re.IGNORECASE
 )
 _TERM_IS = re.compile(
-    rf"\b(?:term|duration)\s+(?:of\s+{_AGREEMENT}\s+|hereof\s+|of\s+agreement\s+)?(?:(?:shall|will)\s+)?(?:be|is|begin|commence|run|"
-    rf"start|last)\w*\b[^.;]{{0,120}}$|(?:{_AGREEMENT}|vertrag|vereinbarung)[^.;]{{0,60}}\b(?:is|has|have|be|hat)\b[^.;]{{0,20}}"
+    rf"\b(?:term|duration)\s+(?:of\s+employment\s+)?(?:(?:of|under)\s+{_AGREEMENT}\s+|hereof\s+|of\s+agreement\s+)?(?:(?:shall|will)\s+)?(?:be|is|begin|commence|run|"
+    rf"start|last)\w*\b[^.;]{{0,120}}$|[\"“](?:Initial\s+)?Term[\"”]\s+(?:shall\s+)?means?\b[^.;]{{0,160}}$|"
+    rf"[\"“](?:expiration|expiry|termination|end)\s+date[\"”]\s+(?:(?:shall\s+)?means?|is)\s+(?:the\s+)?(?:date\s+)?(?:(?:that|which)\s+is\s+)?$|"
+    rf"(?:\b|(?<=\d)){_AGREEMENT}\s+(?:shall\s+|will\s+)?(?:commences?|begins?|starts?|takes?\s+effect)\b[^.;]{{0,80}}\bfor\s+(?:an?\s+)?(?:\w+\s+)?"
+    rf"(?:(?:period|term)\s+of\s+)?$|(?:{_AGREEMENT}|vertrag|vereinbarung)[^.;]{{0,60}}\b(?:is|has|have|be|hat)\b[^.;]{{0,20}}"
     r"\b(?:term|laufzeit)\s+(?:of|von)\s+$",
     re.IGNORECASE,
 )
@@ -147,7 +175,7 @@ _FROM_DISCLOSURE = re.compile(
 _OTHER = re.compile(
     r"solicit|\bhire|\bhiring|employment|standstill|acquir|\bcompet|non-?compet|salary|severance|\bvest|bonus|notice|"
     r"insurance|securities|\bstock|option|\bbenefits?|cure|invoice|payment|\bwarrant|audit|retain(?:ed)?\s+(?:copies|records)|"
-    r"\bage\b|restrict(?!ions?\s+on\s+(?:the\s+)?(?:use|disclosure))|statute|imprison|experience|vacation|renew",
+    r"\bage\b|restrict(?!ions?\s+(?:on\s+(?:the\s+)?(?:use|disclosure)|(?:and\s+\w+\s+)?(?:(?:set\s+forth|contained)\s+)?(?:herein|(?:in|of|under)\s+this)\b))|statute|imprison|experience|vacation|renew",
     re.IGNORECASE,
 )
 _OTHER_AFTER = re.compile(
@@ -155,7 +183,7 @@ _OTHER_AFTER = re.compile(
     re.IGNORECASE,
 )
 _BACK = re.compile(
-    r"\b(?:prior|previous|preceding|past|last|within|more\s+than|less\s+than|at\s+least|every|each|next|first|not\s+to\s+"
+    r"\b(?:prior|previous|preceding|past|last|within|more\s+than|less\s+than|at\s+least|every|each|next|first|such|not\s+to\s+"
     r"exceed|up\s+to)\s*(?:the\s+)?(?:\w+\s+)?$",
     re.IGNORECASE,
 )
@@ -164,12 +192,12 @@ _PRIOR = re.compile(
     re.IGNORECASE,
 )
 _EXPIRES_ON = re.compile(
-    rf"(?:{_THIS})[^.;]{{0,160}}?\b(?:terminat\w*|expir\w*|continue\w*|remain\w*|ends?|through|until)\b[^.;]{{0,60}}$",
+    rf"(?:{_THIS})[^.;]{{0,160}}?\b(?:terminat\w*|expir\w*|continue\w*|remain\w*|ends?|through|until)\b(?:[^.;]{{0,60}}|[^.;]{{0,60}}\b(?:earlier|earliest)\s+(?:of|to\s+occur)\b[^.;]{{0,200}})$",
     re.IGNORECASE,
 )
 # The end is the later of two days, or that of something else.
 _OTHER_END = re.compile(
-    r"\b(?:later|earlier)\s+(?:of|to\s+occur)\b|\b(?:service|employ\w*|consult\w*|resign\w*)\b[^.;]{0,120}$",
+    r"\blater\s+(?:of|to\s+occur)\b|\b(?:service|employ\w*|consult\w*|resign\w*)\b[^.;]{0,120}$",
     re.IGNORECASE,
 )
 
@@ -306,7 +334,9 @@ def _score(prose: Prose, start: int, end: int) -> float:
     before, after = prose.text[first:start], prose.text[end:last]
     if _lasts(before, after):
         return SCORE_LASTS
-    if _BACK.search(before) or _PRIOR.search(after):
+    if _BACK.search(before) or _PRIOR.search(after) or _NO_TERM_BEFORE.search(before):
+        return 0.0
+    if _OTHER_PERIOD.search(before) or _OTHER_PERIOD.search(after[:80]):
         return 0.0
     is_this = bool(_THIS_ENDS.search(before) or _TERM_IS.search(before))
     is_duty = bool(_DUTY_ENDS.search(before) or _HELD.search(before))
@@ -318,9 +348,15 @@ def _score(prose: Prose, start: int, end: int) -> float:
     if not score:
         return 0.0
     score += 1.5 * bool(_TERM_LABEL.search(before)) + 0.5 * bool(_LEAD.search(before))
-    if _FROM_THIS_DATE.search(after):
+    survives = bool(_SURVIVES.search(before))
+    score -= 2.0 * survives
+    if _FROM_THIS_DATE.search(after) or (
+        _THEREAFTER.search(after) and _FROM_NAMED_DAY.search(before)
+    ):
         score += 1.5
-    elif any(each.search(after) for each in (_FROM_END, _FROM_EVENT, _FROM_DISCLOSURE)):
+    elif _FROM_DISCLOSURE.search(after):
+        return 0.0 if survives or "surviv" in before.lower() else SCORE_MIN
+    elif _FROM_END.search(after) or _FROM_EVENT.search(after):
         return 0.0  # it begins on a day that no one knows yet: no term that the contract states
     elif _FROM_DATE.search(after):
         score += 1.5
@@ -361,4 +397,10 @@ def _by_expiry(prose: Prose, effective: str | None) -> list[TermCandidate]:
 
 def _months(start: date, dated: FoundDate) -> int:
     end = dated.day
-    return 12 * (end.year - start.year) + end.month - start.month - (end.day < start.day)
+    months = 12 * (end.year - start.year) + end.month - start.month
+    # The last day belongs to the term, and a few days short of a month are one.
+    return (
+        months
+        - (end.day + MONTH_SHORT_DAYS < start.day)
+        + (end.day - start.day >= 30 - MONTH_SHORT_DAYS)
+    )
