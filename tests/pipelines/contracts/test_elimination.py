@@ -423,3 +423,21 @@ def test_what_comes_after_the_term_leaves_its_end(base: dict[str, str], line: st
 )
 def test_what_changes_every_payment_keeps_the_price_back(base: dict[str, str], line: str) -> None:
     assert found(base, "monthly_rate", more=line).confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("base", "field", "line"),
+    [
+        (
+            TELCO,
+            "cancellation_period",
+            "Bei einem Umzug kann der Kunde den Vertrag mit einer Frist von sechs Wochen außerordentlich kündigen.",
+        ),
+        (TELCO, "monthly_rate", "Bei Verzug mit mindestens 100 Euro kann der Anbieter den Anschluss sperren."),
+        (ENGLISH, "data_volume", "Minutes and texts: Unlimited"),
+    ],
+)  # fmt: skip
+def test_what_holds_for_another_case_keeps_no_value_back(
+    base: dict[str, str], field: str, line: str
+) -> None:
+    assert found(base, field, more=line).confidence >= ACCEPTED_MIN

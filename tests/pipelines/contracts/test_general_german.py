@@ -49,6 +49,11 @@ def values(found: Extraction, field: str) -> list[str]:
         "und der Bergmann Sensorik AG, Erfurt (Auftragnehmer)\n",
         "Mietvertrag\nVermieter: Rheintal Messtechnik GmbH, Köln\nMieter: Bergmann Sensorik AG, Erfurt\n",
         "Mutual NDA\nParties: Rheintal Messtechnik GmbH, 50735 Köln, and Bergmann Sensorik AG, 99084 Erfurt\n",
+        "Mietvertrag\nVermieterin\tMieterin\nRheintal Messtechnik GmbH\tBergmann Sensorik AG\n"
+        "Hafen 12, 28195 Bremen\tIndustriestraße 9, 86153 Augsburg\nGeschäftsführung: Eva Lohmann\t"
+        "Geschäftsführung: Jan Stadler\n",
+        "Kooperationsvertrag\nabgeschlossen zwischen der Rheintal Messtechnik GmbH, Köln, im Folgenden kurz „Eins“, "
+        "einerseits und der Bergmann Sensorik AG, Erfurt, im Folgenden kurz „Zwei“, andererseits\n",
         "NDA\nBetween Rheintal Messtechnik GmbH, having its registered office at Köln, "
         "and Bergmann Sensorik AG, of Erfurt.\n",
     ],
@@ -106,6 +111,8 @@ def test_a_name_does_not_begin_with_a_date() -> None:
         "§ 2 Beginn\nDer Vertrag tritt zum 21. März 2024 in Kraft und läuft 12 Monate.\n",
         "§ 2 Mietzeit\nDas Mietverhältnis beginnt am 21.03.2024 und wird auf fünf Jahre fest geschlossen.\n",
         "§ 2 Laufzeit\nDer Vertrag beginnt am 21.03.2024.\n",
+        "§ 2 Dauer\nDiese Vereinbarung tritt am 21.03.2024 in Kraft und gilt für die Dauer von 3 Jahren.\n",
+        "§ 2 Dauer\nDieser Vertrag tritt mit 21. März 2024 in Kraft und wird auf zwei Jahre abgeschlossen.\n",
         "§ 2 Laufzeit\nDiese Vereinbarung tritt mit Wirkung vom 21.03.2024 in Kraft.\n",
     ],
 )
@@ -177,6 +184,8 @@ def test_how_long_it_lasts_is_read_and_a_notice_is_not(line: str, term: str) -> 
         "§ 4 Recht\nDieser Vertrag unterliegt deutschem Recht unter Ausschluss des UN-Kaufrechts.\n",
         "§ 4 Anwendbares Recht\nAuf diesen Vertrag findet deutsches Recht Anwendung.\n",
         "Für diesen Vertrag gilt das Recht der Bundesrepublik Deutschland.\n",
+        "6. Dieser Vertrag untersteht deutschem Recht. Gerichtsstand ist Köln.\n",
+        "Auf diesen Vertrag ist deutsches Recht unter Ausschluss seiner Verweisungsnormen anzuwenden.\n",
     ],
 )
 def test_a_heading_belongs_to_no_sentence_on_the_law(law: str) -> None:

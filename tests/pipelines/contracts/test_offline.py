@@ -234,6 +234,29 @@ def test_a_british_postcode_is_no_noise(postcode: str) -> None:
     assert found.about["noise"] == 0
 
 
+@pytest.mark.parametrize(
+    "line", ["B  Anschluss und Tarif", "Die Schlichtungsstelle der E-Control hilft."]
+)
+def test_a_heading_with_a_letter_and_a_word_beside_a_known_one_are_no_noise(line: str) -> None:
+    text = f"Stromliefervertrag\nTarif: Natur\n{line}\n"
+
+    found = OfflineExtractor().extract(text_document(text), RULES.vertical("energy"), RULES)
+
+    assert found.about["noise"] == 0
+
+
+def test_the_cell_above_a_price_speaks_of_its_own_row() -> None:
+    text = "Octopus Energy Ltd\nTariff type\tFixed rate\nPayment by\tMonthly Direct Debit\nUnit rate\t24.26p per kWh\n"
+
+    assert extracted(text)["kwh_price"].confidence >= 80
+
+
+def test_the_name_of_a_provider_alone_says_nothing_of_the_vertical() -> None:
+    text = "Beratungsvertrag\nBeraterin\tSäntis AG, Seestrasse 88, 8008 Zürich\n1. Das Honorar beträgt CHF 185.00.\n"
+
+    assert detect(text_document(text), RULES) == ("", False)
+
+
 def test_two_providers_that_are_equally_likely_are_not_sure() -> None:
     found = extracted("Lieferant: Yello Strom GmbH\nStromanbieter: LichtBlick SE\n")
 

@@ -58,7 +58,7 @@ _EFFECTIVE = re.compile(
 )
 # In German the words that make a date the effective one stand on both sides of it, or before it.
 _ENTERS = re.compile(
-    r"\b(?:vertrag|vereinbarung)\b[^.;]{0,60}?\btritt\s+(?:am|zum|ab|mit\s+wirkung\s+(?:vom|zum|ab))\s*(?:dem\s+)?$",
+    r"\b(?:vertrag|vereinbarung)\b[^.;]{0,60}?\btritt\s+(?:am|zum|ab|mit(?:\s+wirkung\s+(?:vom|zum|ab))?)\s*(?:dem\s+)?$",
     re.IGNORECASE,
 )
 _IN_FORCE = re.compile(r"^\s*in\s+kraft\b", re.IGNORECASE)
@@ -94,7 +94,7 @@ _THIS_IS_DATED = re.compile(
     re.IGNORECASE,
 )
 _ROW_LABEL = re.compile(
-    r"\W*(?:(?:agreement\s+)?date(?:d|\s+of\s+(?:this\s+)?(?:agreement|lease|contract))?|datum)\s*:?\s*(?:the\s+)?",
+    r"\W*(?:(?:agreement\s+)?date(?:d|\s+of\s+(?:this\s+)?(?:agreement|lease|contract))?|datum|(?:vertrags)?beginn|start\s+date|commencement)\s*:?\s*(?:the\s+)?",
     re.IGNORECASE,
 )
 _THIS = re.compile(

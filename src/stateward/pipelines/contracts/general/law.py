@@ -33,7 +33,7 @@ _STATE = (
 )
 _GOVERNED = (
     r"(?:govern(?:ed|s|ing)?|constru(?:ed|ction)|interpret(?:ed|ation)|enforce(?:d|ment|able)?|subject\s+to\s+and|"
-    r"unterlieg(?:t|en)|gilt|gelten|findet|anwendbar|anzuwenden)"
+    r"unterlieg(?:t|en)|untersteh(?:t|en)|gilt|gelten|findet|anwendbar|anzuwenden|ist(?=[^.;]{0,120}\b(?:anzuwenden|anwendbar|maßgeb)))"
 )
 _CLAUSE = re.compile(
     rf"\b{_GOVERNED}\b(?:(?!\borganized\b|\bincorporated\b).){{0,260}}?\blaws?\s*(?:,\s*(?:and\s+)?[^,.;]{{0,60}},\s*)?"

@@ -19,7 +19,7 @@ NAME_CHARS_MIN, NAME_CHARS_MAX = 4, 90
 NEAR_ROWS = 2  # between a name and the line on which its party signs
 
 _BEHALF = re.compile(
-    r"\b(?:for\s+and\s+on\s+behalf\s+of|f[üu]r\s+(?:die|den|das))\s+(?P<name>[^:_]{3,90}?)\s*[:.]?\s*$",
+    r"(?:\bfor\s+and\s+on\s+behalf\s+of|(?:^|\t)\s*f[üu]r\s+(?:die|den|das))\s+(?P<name>[^:_]{3,90}?)\s*[:.]?\s*$",
     re.IGNORECASE,
 )
 _LINE = re.compile(
@@ -32,18 +32,19 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
-    r"(?:^|[:;,(\"]|\s-|\(?\b\d[.)]|\b(?:zwischen|und|sowie|between|among|and|der|dem|die|den|das|the|parties|herrn?|frau|firma))\s*$",
+    r"(?:^|[:;,(\"\t]|\s-|\(?\b\d[.)]|\b(?:zwischen|und|sowie|between|among|and|der|dem|die|den|das|the|parties|herrn?|frau|firma))\s*$",
     re.IGNORECASE,
 )
 _BEHIND = re.compile(
-    r"\s*(?:$|[,;:(.\"]|-\s|(?:und|and|sowie|vertreten|mit\s+sitz|nachfolgend|im\s+folgenden|schließen|vereinbaren|of\s+\d|a\s|an\s|"
-    r"having|whose)\b)",
+    r"[ ]*\t|\s*(?:$|[,;:(.\"]|-\s|(?:und|and|sowie|vertreten|mit\s+sitz|nachfolgend|im\s+folgenden|schließen|"
+    r"vereinbaren|of\s+\d|a\s|an\s|having|whose)\b)",
     re.IGNORECASE,
 )
 # Before a name: it is one who acts for a party, belongs to one, or was called so before.
 _ACTS = re.compile(
     r"\b(?:represented\s+by|by\s+its|acting\s+through|formerly|früher|vormals|through|durch(?:\s+\w+){0,3}|subsidiary\s+of|affiliate\s+of|"
-    r"tochter\w*|guarantor|attention)\W*$",
+    r"tochter\w*|guarantor|attention|"
+    r"geschäftsführ\w*|vorstand|inhaber\w*|managing\s+director)\W*$",
     re.IGNORECASE,
 )
 _FIRST = re.compile(r"[A-ZÄÖÜ0-9]|[a-z][A-Z]")
@@ -86,7 +87,7 @@ def _at_head(prose: Prose, printed: str, limit: int) -> int | None:
     is_long = NAME_CHARS_MIN <= len(printed) <= NAME_CHARS_MAX
     if not is_long or not _FIRST.match(printed) or not may_name(printed):
         return None
-    if key(printed) in _NAMELESS:
+    if all(key(word) in _NAMELESS for word in printed.split()):
         return None
     text = prose.text[:limit]
     for match in re.finditer(rf"(?<!\w){re.escape(printed)}(?!\w)", text, re.IGNORECASE):

@@ -17,7 +17,12 @@ from stateward.pipelines.contracts.offline.choice import RECKONED, FieldChoice
 from stateward.pipelines.contracts.offline.grid import GridCell
 from stateward.pipelines.contracts.offline.labels import stands_in
 from stateward.pipelines.contracts.offline.linking import LONG_LINE_CHARS, LabelLink
-from stateward.pipelines.contracts.offline.number_fields import NEW_WORDS, OLD_WORDS, LinkedValue
+from stateward.pipelines.contracts.offline.number_fields import (
+    NEW_WORDS,
+    OLD_WORDS,
+    LinkedValue,
+    is_special_case,
+)
 from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
 from stateward.pipelines.contracts.offline.reckoned import said_otherwise, words_beside
 from stateward.pipelines.contracts.rules import FieldRule, Vertical, all_labels
@@ -48,6 +53,10 @@ _SENTENCE_END = re.compile(
 )
 _NUMBERED = re.compile(r"\A\W*(?:§\s*)?\d{1,2}(?:\.\d{1,2})*[.)]?\s")
 _YEAR = re.compile(r"\b(?:jahr\w*|jährlich\w*|annual\w*|year\w*|p\.\s?a\b)", re.IGNORECASE)
+# From how much on a connection may be cut off is no price.
+_ARREARS = re.compile(
+    r"\b(?:zahlungs)?(?:verzug|rückstand)\w{0,2}\b|\bin\s+arrears\b", re.IGNORECASE
+)
 _ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
 _FEE = re.compile(r"bonus|mahn|gebühr|rücklast|kaution|\bfee\b|deposit", re.IGNORECASE)
 _START = re.compile(r"(?:beginn|start|start\s+date)\Z", re.IGNORECASE)
@@ -187,7 +196,11 @@ def _is_explained(
     if (
         rule.kind == "duration"
     ):  # any text has periods: only one that is about the same thing is a rival
-        return not reader.is_about(each, rule.name) or _is_of_another(best, rule, ADJACENT_MIN)
+        return (
+            not reader.is_about(each, rule.name)
+            or _is_of_another(best, rule, ADJACENT_MIN)
+            or reader.is_special_case(each)
+        )
     if rule.kind == "date" and (
         _is_of_another(best, rule, ADJACENT_MIN)
         or reader.is_letter_date(each)
@@ -207,6 +220,7 @@ def _is_explained(
             and reader.says(each, _YEAR)
         )
         or reader.says(each, _ONCE)
+        or (candidate.per != "month" and reader.says(each, _ARREARS))
         or (reader.says(each, OLD_WORDS) and not reader.says(each, NEW_WORDS))
     ):
         return True
@@ -390,6 +404,11 @@ class _Reader:
         page = self.reading.pages[each.page]
         places = _statement(page, each.candidate.start, each.candidate.end)
         return any(pattern.search(page.text, first, last) for first, last in places)
+
+    def is_special_case(self, each: LinkedValue) -> bool:
+        """Whether the sentence of a period is about a special case."""
+        text = self.reading.pages[each.page].text
+        return is_special_case(text, each.candidate.start, each.candidate.end)
 
     def is_of_others(self, each: LinkedValue) -> bool:
         """Whether every label in the statement of a value that takes its kind is one of something else."""

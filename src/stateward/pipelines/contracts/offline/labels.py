@@ -9,6 +9,7 @@ from stateward.pipelines.contracts.words import (
     Phrases,
     PhraseToken,
     skeleton,
+    tokens,
 )
 
 STRONG, WEAK, DECOY = 1.0, 0.86, 1.0
@@ -76,13 +77,16 @@ def stands_in(rule: FieldRule, label: str) -> bool:
 def damaged_words(vertical: Vertical, text: str, words: list[PhraseToken]) -> int:
     """How many words are words of labels with one wrong letter or a blank inside: damage by OCR."""
     damaged = 0
-    for hit in _vocabulary(_key(vertical)).find(words):
+    known = _vocabulary(_key(vertical))
+    for hit in known.find(words):
         parts = text[hit.start : hit.end].split(" ")
         if len(parts) == 1:
             damaged += hit.slip == "slip"
         elif all(part.isalpha() for part in parts):
             length = sum(map(len, parts))
-            damaged += not hit.slip and max(map(len, parts)) < length - ENDING_CHARS
+            # Two words of which one is known alone are two words, and not a torn one.
+            is_torn = not hit.slip and max(map(len, parts)) < length - ENDING_CHARS
+            damaged += is_torn and not any(known.find(tokens(part)) for part in parts)
     return damaged
 
 

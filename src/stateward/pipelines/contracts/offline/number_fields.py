@@ -45,6 +45,12 @@ OLD_WORDS = re.compile(
 NEW_WORDS = re.compile(
     r"\b(?:neu\w*|new|ab sofort|now|aktuell\w*|current(?:ly)?|künftig\w*|jetzt)\b", re.IGNORECASE
 )
+SENTENCE_CHARS = 260
+_SENTENCES = re.compile(r"[.;!?]\s+(?=[A-ZÄÖÜ\d])|\n\s*\n|\n(?=\d{1,2}[.)]\s)")
+_SPECIAL_CASE = re.compile(
+    r"\b(?:umzug\w{0,2}|wohnungswechsel|wohnortwechsel|sonderkündigung\w*|außerordentlich\w*|mov(?:e|ing)\s+(?:home|house)|extraordinary)\b",
+    re.IGNORECASE,
+)
 _TO = re.compile(
     r"\s*(?:bis(?:\s+(?:zum|einschl\w*\.?|einschließlich))?|[-–—]|to|until|till|through|und|and)\s*(?:the\s|"
     r"den\s|dem\s|incl\w*\.?\s)?",
@@ -163,6 +169,14 @@ def _candidate(
     page = reading.pages[each.page]
     mine = next((link for link in each.links if link.meaning.what == rule.name), None)
     others = [link for link in each.links if rule.name not in link.meaning.what.split(">")]
+    if (
+        mine
+        and mine.how in ("left", "before")
+        and _is_price_of_unit(rule, each.candidate, mine, page)
+    ):
+        others = [
+            link for link in others if link.how != "over"
+        ]  # the cell above speaks of its own row
     strength = mine.strength if mine else 0.0
     why = f"{mine.how} {_label_text(mine, reading, each)}" if mine else ""
     if mine and mine.how == "before":
@@ -296,6 +310,14 @@ def _fit_unit(
     made = replace(candidate, value=format_number(value), number=float(value))
     shown = f"{candidate.value} / {months} = {made.value}"
     return made, factor * 0.8, f"computed from the amount by the {per}: {shown}"
+
+
+def _is_price_of_unit(
+    rule: FieldRule, candidate: ValueCandidate, mine: LabelLink, page: AnalyzedPage
+) -> bool:
+    """Whether an amount, or its label, says that it is the price of a kilowatt hour."""
+    label = page.text[mine.mention.start : mine.mention.end]
+    return rule.per == "kWh" and (candidate.per == "kWh" or "kwh" in label.casefold())
 
 
 def _instalments(
@@ -434,7 +456,21 @@ def _around(page: AnalyzedPage, candidate: ValueCandidate, mine: LabelLink | Non
     words = f"{lead} {words} {tail if '(' in tail else ''} {_column_head(page, candidate)}"
     if OLD_WORDS.search(words) and not NEW_WORDS.search(words):
         factor *= OLD
+    if candidate.kind == "duration" and is_special_case(text, candidate.start, candidate.end):
+        factor *= TERMS
     return factor
+
+
+def is_special_case(text: str, start: int, end: int) -> bool:
+    """Whether the sentence of a period, or its line behind a label, is about a special case, as a move."""
+    line = text.rfind("\n", 0, start) + 1
+    first = max(0, start - SENTENCE_CHARS)
+    last = min(len(text), end + SENTENCE_CHARS)
+    if re.search(r"[:\t]", text[line:start]):
+        first, last = line, text.find("\n", end) if "\n" in text[end:last] else last
+    before = _SENTENCES.split(text[first:start])[-1]
+    behind = _SENTENCES.split(text[end:last])[0]
+    return _SPECIAL_CASE.search(f"{before} {behind}") is not None
 
 
 def _in_words(rule: FieldRule, reading: ContractReading) -> list[FieldCandidate]:

@@ -24,8 +24,9 @@ HEADING_CHARS_MAX = 90
 TITLE_ROWS = 3  # of a document: a title may name its terms and mean the whole document
 
 _TERMS = re.compile(
-    r"^\s*(?:\W{0,3}|[IVX]+\.\s|\d+\.?\s)?(?:auszug aus (?:den|unseren) |unsere |die |es gelten |"
-    r"our )?(?:allgemeine\w*\s+(?:geschäfts|vertrags|versicherungs|liefer|lieferungs|strom|gas|bedingung)\w*|"
+    r"^\s*(?:\W{0,3}|[IVX]+\.\s|\d+\.?\s)?"
+    r"(?:(?:auszug )?aus (?:den|unseren|unsern) |unsere |die |es gelten |our |extracts? from (?:the|our) )?"
+    r"(?:allgemeine\w*\s+(?:geschäfts|vertrags|versicherungs|liefer|lieferungs|strom|gas|bedingung)\w*|"
     r"agb\b|avb\b|geschäftsbedingungen|vertragsbedingungen|versicherungsbedingungen|ergänzende bedingungen|"
     r"(?:general |standard )?terms (?:and|&) conditions|general (?:terms|conditions)|small print|policy wording|"
     r"kleingedrucktes|"
@@ -44,7 +45,7 @@ _SLASHED = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(?:19|20)?\d\d(?!\d)")
 _MIXED = re.compile(r"\b[^\W\d_]+[01568|][^\W\d_]+\b|(?:\b[^\W\d_]\s){3,}|\b[^\W\d_]{2,}[01|]\b")
 # `BS1 5TR`, `W1A 1AA`: a British postcode mixes letters and digits, and no OCR did that.
 _POSTCODE = re.compile(r"\b[A-Z]{1,2}\d[A-Z\d]?[ \u00a0]\d[A-Z]{2}\b")
-_SPLIT = re.compile(r"(?<=[^\W\d_])  (?=[^\W\d_])")
+_SPLIT = re.compile(r"(?<=[^\W\d_]{2})  (?=[^\W\d_])")  # not `B  Tarif`, a heading
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _VALUE = re.compile(r"\d|:\s*\S")
 

@@ -13,9 +13,10 @@ from stateward.pipelines.kit.documents import TextDocument
 
 CHARS_MAX = 30_000
 FIELD_WEIGHT = 0.5
-PROVIDER_WEIGHT = 2.5
+PROVIDER_WEIGHT = 2.5  # a name alone is no evidence: a city may be called as an insurer is
 SURE_RATIO = 2.0
 SURE_MIN = 5.0
+GENERAL = "general"
 WORDS_MAX = 8  # of the evidence for one vertical
 
 
@@ -48,6 +49,8 @@ def detection_of(document: TextDocument, rules: ContractRules) -> Detection:
         return Detection("", is_sure=False, evidence=tuple(weighed))
     best = weighed[0].score
     second = weighed[1].score if len(weighed) > 1 else 0.0
+    if best <= PROVIDER_WEIGHT and weighed[0].vertical != GENERAL:
+        return Detection("", is_sure=False, evidence=tuple(weighed))
     is_sure = best >= SURE_MIN and best >= SURE_RATIO * second
     return Detection(weighed[0].vertical, is_sure=is_sure, evidence=tuple(weighed))
 
