@@ -72,6 +72,7 @@ def test_a_contract_that_is_wholly_right_counts_as_such(tmp_path: Path) -> None:
     assert (total.precision, total.recall, total.f1) == (1.0, 1.0, 1.0)
     assert [one.is_right for one in result.judged] == [True]
     assert result.judged[0].cpu_ms == pytest.approx(100)
+    assert result.judged[0].pages == 1.0
 
 
 def test_what_is_found_but_not_true_costs_precision_and_what_is_missed_costs_recall(

@@ -32,6 +32,7 @@ from stateward.pipelines.kit.documents import TextDocument
 from stateward.pipelines.kit.evaluation import FieldScore
 from stateward.pipelines.kit.reader import read_document
 
+PAGE_CHARS = 3000
 _HONORIFIC = re.compile(r"^(?:Mr|Mrs|Ms|Dr|Prof)\.?\s+", re.IGNORECASE)
 
 Extract = Callable[[TextDocument, Vertical, ContractRules], Extraction]
@@ -58,6 +59,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     half: Half
     final_confidence: int
     cpu_ms: float
+    pages: float  # of the document; a text without pages has one for every 3,000 characters
     misses: list[Miss]
     code: str = ""  # of a failure
     # No if the document prints no true value of any required field that is wrong.
@@ -173,10 +175,17 @@ def _judge(
             half=half,
             final_confidence=final,
             cpu_ms=round(1000 * spent, 1),
+            pages=_page_count(document),
             misses=misses,
             code=code,
         )
     )
+
+
+def _page_count(document: TextDocument | None) -> float:
+    if document is None:
+        return 1.0
+    return max(1.0, len(document.pages), len(document.text) / PAGE_CHARS)
 
 
 def _count(

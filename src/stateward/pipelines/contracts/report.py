@@ -163,6 +163,7 @@ def _document(result: Evaluation) -> dict[str, object]:
         "accepted": len(result.accepted),
         "accepted_right": len(result.accepted) - len(result.wrongly_accepted),
         "cpu_ms": _mean([one.cpu_ms for one in result.judged]),
+        "cpu_ms_a_page": round(_ms_a_page(result), 1),
         "no_truth": list(result.no_truth),
         "unknown_fields": list(result.unknown_fields),
     }
@@ -204,6 +205,11 @@ def _band_row(name: str, score: FieldScore) -> tuple[object, ...]:
     return (name, *(f"{each.right}/{each.found}" if each.found else "" for each in bands))
 
 
+def _ms_a_page(result: Evaluation) -> float:
+    pages = sum(one.pages for one in result.judged)
+    return sum(one.cpu_ms for one in result.judged) / pages if pages else 0.0
+
+
 def _sentences(result: Evaluation) -> list[str]:
     wrong = [one for one in result.judged if not one.is_right][:SHOWN_MAX]
     accepted, missed = len(result.accepted), len(result.wrongly_accepted)
@@ -213,7 +219,8 @@ def _sentences(result: Evaluation) -> list[str]:
         _approval_sentence(accepted, accepted - missed, len(result.judged)),
         *map(_miss, wrong),
         f"{whole} of {len(result.judged)} contracts are wholly right",
-        f"{_mean(times):.0f} ms of CPU a contract, at most {max(times, default=0):.0f}",
+        f"{_mean(times):.0f} ms of CPU a contract, at most {max(times, default=0):.0f}; "
+        f"{_ms_a_page(result):.0f} a page",
     ]
     if result.no_truth:
         sentences.append(f"{len(result.no_truth)} files have no truth to compare with")

@@ -2,13 +2,16 @@ r"""Patterns for whole documents, skipped where a word that every match must hav
 
 A pattern that begins with one of several words costs some time at every character of a long contract; looking for
 words as plain text costs next to none. Of a pattern such as `(?:as|its)\s+(?:\w+\s+)?(?:guarantor|surety)`, a text
-must have one of `as` and `its`, and one of `guarantor` and `surety`. What cannot be told is not required.
+must have one of `as` and `its`, and one of `guarantor` and `surety`. What cannot be told is not required. Where such
+words are few, only what stands around them is looked at.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+PLACES_MAX = 24  # of the words of a group; more of them are looked for in the whole text
+AROUND_CHARS = 1200  # before and behind such a word: no pattern reaches that far
 _LITERAL = re.compile(r"[^\W\d_]+")
 _OPTIONAL = ("?", "*", "{")  # behind a letter or a group: it may be missing
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
@@ -20,9 +23,17 @@ class RequiredWords(NamedTuple):
     pattern: re.Pattern[str]
     groups: tuple[tuple[str, ...], ...]
 
-    def may_match(self, lowered: str) -> bool:
-        """Whether a text, in lower case, has a word of each group."""
-        return all(any(word in lowered for word in words) for words in self.groups)
+    def search(self, text: str, lowered: str) -> re.Match[str] | None:
+        """The first match in a text; `lowered` is the same in lower case."""
+        if not all(any(word in lowered for word in words) for words in self.groups):
+            return None
+        # A letter that is two in lower case moves what follows: then the whole text is looked at.
+        is_aligned = len(lowered) == len(text)
+        spans = _spans(self.groups, lowered) if is_aligned else [(0, len(text))]
+        for first, last in spans:
+            if (found := self.pattern.search(text, first, last)) is not None:
+                return found
+        return None
 
 
 class DocumentPatterns:
@@ -37,9 +48,36 @@ class DocumentPatterns:
     def search(self, text: str, lowered: str) -> re.Match[str] | None:
         """The first match of the first pattern that matches; `lowered` is the text in lower case."""
         for each in self._patterns:
-            if each.may_match(lowered) and (found := each.pattern.search(text)) is not None:
+            if (found := each.search(text, lowered)) is not None:
                 return found
         return None
+
+
+def _spans(groups: Iterable[tuple[str, ...]], lowered: str) -> list[tuple[int, int]]:
+    """Where a match can be: around the words of a group of which there are few, else anywhere."""
+    for words in groups:
+        places: list[int] = []
+        for word in words:
+            at = lowered.find(word)
+            while at >= 0 and len(places) <= PLACES_MAX:
+                places.append(at)
+                at = lowered.find(word, at + 1)
+        if len(places) <= PLACES_MAX:
+            return list(_merge_spans(sorted(places)))
+    return [(0, len(lowered))]
+
+
+def _merge_spans(places: list[int]) -> Iterator[tuple[int, int]]:
+    first = last = -1
+    for at in places:
+        if first >= 0 and at - AROUND_CHARS <= last:
+            last = at + AROUND_CHARS
+            continue
+        if first >= 0:
+            yield first, last
+        first, last = max(0, at - AROUND_CHARS), at + AROUND_CHARS
+    if first >= 0:
+        yield first, last
 
 
 def required_words(pattern: str) -> tuple[tuple[str, ...], ...]:
