@@ -16,6 +16,7 @@ from stateward.pipelines.kit.delimited import (
 from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.blocks import BLOCKS_WHY, block_records
 from stateward.pipelines.statements.model import RowPlace, StatementProblem, StatementReading
+from stateward.pipelines.statements.printed_text import read_printed
 from stateward.pipelines.statements.source import Source
 from stateward.pipelines.statements.table import StatementTable
 
@@ -26,6 +27,17 @@ SINGLE_QUOTED_MIN = 4
 
 
 def read(source: Source) -> StatementReading:
+    """A delimited text, or one whose columns are aligned by blanks, if it is not delimited."""
+    try:
+        return _read_table(source)
+    except FatalFailure as error:
+        printed = read_printed(source) if error.code == "UNKNOWN_FORMAT" else None
+        if printed is None:
+            raise
+        return printed
+
+
+def _read_table(source: Source) -> StatementReading:
     """The one section of a delimited text, or of blocks of labelled lines, with its rows as a stream."""
     reading = StatementReading(format="csv", sections=(), problems=[], decisions=[], late={})
     if start := block_records(source):

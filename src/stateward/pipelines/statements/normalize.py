@@ -52,7 +52,7 @@ LOGGED_MAX = 100
 NOTES_MAX = 20
 ID_BYTES = 12  # 96 bits: no two of a billion transactions share an id by chance
 # What is said where nothing printed proves the rows: those of a page may be missed, those of a scan misread.
-UNPROVEN = {"pdf": "ROWS_UNPROVEN", "scan": "OCR_UNPROVEN"}
+UNPROVEN = {"pdf": "ROWS_UNPROVEN", "text": "ROWS_UNPROVEN", "scan": "OCR_UNPROVEN"}
 MESSAGES = frozenset({"mt940", "camt", "bai2", "coda", "norma43", "cnab240"})
 WITH_IDS = frozenset(
     {"ofx", "camt", "csv", "xlsx"}

@@ -1,0 +1,56 @@
+"""Statements that are printed as text, their columns aligned by blanks: each character is as wide as any other.
+
+So a text is a page on which every word has a place, and is read as a PDF is. Only what has headings that are known is
+taken for a statement: lines of prose have dates and amounts, too.
+"""
+
+import re
+from collections.abc import Iterator
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
+from stateward.pipelines.statements.model import StatementReading
+from stateward.pipelines.statements.source import Source
+
+CHAR_WIDTH, LINE_HEIGHT, LETTER_HEIGHT = 6.0, 12.0, 9.0  # points; two blanks part cells
+TEXT_BYTES_MAX = 20_000_000
+FORMAT = "text"
+
+# Lines and boxes that are drawn with characters hold no words.
+_RULES = re.compile(r"[|│║]|[-=_*+~#─━═┌┐└┘├┤┬┴┼]{3,}")
+_WORD = re.compile(r"\S+")
+
+
+def read_printed(source: Source) -> StatementReading | None:
+    """The statement of a text in aligned columns; None if it is none."""
+    from stateward.pipelines.statements.pdf import reading_of_text
+
+    if source.path.stat().st_size > TEXT_BYTES_MAX:
+        return None
+    pages = [
+        _page(number, text) for number, text in enumerate(source.text().split("\f")) if text.strip()
+    ]
+    try:
+        reading = reading_of_text(pages, source.hints)
+    except FatalFailure:
+        return None
+    if reading is None or not any(section.rows for section in reading.sections):
+        return None
+    reading.format = FORMAT
+    reading.decisions[:0] = [*source.decisions, "the columns of the text are aligned by blanks"]
+    return reading
+
+
+def _page(number: int, text: str) -> PdfPage:
+    lines = text.replace("\ufeff", "").expandtabs().splitlines()
+    words = [word for at, line in enumerate(lines) for word in _words(at, line)]
+    width = CHAR_WIDTH * max(map(len, lines))
+    height = LINE_HEIGHT * (len(lines) + 1)
+    return PdfPage(number + 1, width, height, words, chars=len(text), readable=len(text))
+
+
+def _words(number: int, line: str) -> Iterator[PdfWord]:
+    base = LINE_HEIGHT * (number + 1)
+    for found in _WORD.finditer(_RULES.sub(lambda rule: " " * len(rule[0]), line)):
+        x0, x1 = found.start() * CHAR_WIDTH, found.end() * CHAR_WIDTH
+        yield PdfWord(found[0], x0, base - LETTER_HEIGHT, x1, base, base, number)
