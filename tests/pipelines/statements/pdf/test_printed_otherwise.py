@@ -278,3 +278,116 @@ def test_a_name_of_a_side_above_texts_is_a_title(tmp_path: Path) -> None:
     )
 
     assert "TFL.GOV.UK/CP" in read.canonicals[0]["description"]
+
+
+REPORT = """\
+RIVERSIDE BANK                          STATEMENT OF ACCOUNT
+A/C NO. 123-4-52372-7   CCY USD   PERIOD 01/08/2026 - 28/08/2026
+============================================================================================
+DATE       PARTICULARS                         CHQ NO     WITHDRAWAL        DEPOSIT        BALANCE
+--------------------------------------------------------------------------------------------
+01/08/2026 BALANCE BROUGHT FORWARD                                                        1,810.43
+03/08/2026 TRADER JOES, 552 SEATTLE                            43.14                      1,767.29
+13/08/2026 ZELLE FROM K MILLER                                                69.73       1,837.02
+"""
+
+
+def test_a_text_whose_columns_are_aligned_by_blanks_is_read(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, REPORT)
+
+    assert read.about["format"] == "text"
+    assert read.dates == ["2026-08-03", "2026-08-13"]
+    assert read.amounts == ["-43.14", "69.73"]
+    assert read.canonicals[0]["description"] == "TRADER JOES, 552 SEATTLE"
+    assert read.flags == []
+
+
+def test_a_text_of_aligned_columns_that_does_not_add_up_is_flagged(tmp_path: Path) -> None:
+    assert "NOT_RECONCILED" in read_bytes(tmp_path, REPORT.replace("43.14", "43.15")).flags
+
+
+def test_prose_with_days_and_amounts_is_no_statement(tmp_path: Path) -> None:
+    prose = "On 03/08/2026 we paid 43.14 for bread.\nOn 13/08/2026 we got 69.73 for jam.\n"
+
+    assert read_bytes(tmp_path, prose).normalized is None
+
+
+def test_a_line_with_both_sides_and_no_date_is_the_totals(tmp_path: Path) -> None:
+    read = read_lines(
+        tmp_path,
+        HEADING,
+        booked("13/12/2024", "Paul", "10.00", "", "90.00"),
+        booked("14/12/2024", "Acme", "", "20.00", "110.00"),
+        booked("14/12/2024", "Water", "5.00", "", "105.00"),
+        [(100, "ΣΥΝΟΛΑ"), (-400, "15.00"), (-480, "20.00")],
+    )
+
+    assert read.amounts == ["-10.00", "20.00", "-5.00"]
+    assert read.flags == []
+
+
+def test_numbers_of_bookings_are_no_days(tmp_path: Path) -> None:
+    heading: Line = [(40, "Arkistointitunnus"), (170, "Saaja/Maksaja"), (-540, "Määrä")]
+
+    read = read_lines(
+        tmp_path,
+        [(40, "Kausi 01.06.2026 - 28.06.2026")],
+        heading,
+        [(40, "ALKUSALDO"), (-540, "100,00+")],
+        [(40, "KIRJAUSPÄIVÄ 07.06.")],
+        [(40, "060725103953"), (170, "VR Yhtymä"), (-540, "56,41-")],
+        [(40, "KIRJAUSPÄIVÄ 25.06.")],
+        [(40, "062524976257"), (170, "Prisma"), (-540, "6,50-")],
+        [(40, "LOPPUSALDO"), (-540, "37,09+")],
+    )
+
+    assert read.dates == ["2026-06-07", "2026-06-25"]
+    assert read.flags == []
+
+
+def test_names_of_both_sides_without_a_gap_are_two(tmp_path: Path) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "FECHA"), (95, "DETALLE"), (-360, "CHEQUES O CARGOS"), (360.5, "DEPOSITOS O ABONOS"), (-550, "SALDO")],
+        [(95, "SALDO INICIAL"), (-550, "100,00")],
+        [(40, "13/07/2026"), (95, "METRO"), (-360, "8,00"), (-550, "92,00")],
+        [(40, "14/07/2026"), (95, "SUELDO"), (-455, "9,00"), (-550, "101,00")],
+    )  # fmt: skip
+
+    assert read.amounts == ["-8.00", "9.00"]
+
+
+def test_points_beside_the_amounts_of_a_card_are_no_balances_and_a_plus_marks_what_came_in(
+    tmp_path: Path,
+) -> None:
+    read = read_lines(
+        tmp_path,
+        [(40, "KREDİ KARTI Hesap Kesim Tarihi: 28.05.2026 Son Ödeme Tarihi: 08.06.2026")],
+        [(40, "Önceki Dönem Borcu"), (300, "Dönem Borcu")],
+        [(40, "100,00 TL"), (300, "150,00 TL")],
+        [(40, "İşlem Tarihi"), (120, "Açiklama"), (-430, "Kazanilan Puan"), (-540, "Tutar (TL)")],
+        [(40, "13/05/2026"), (120, "SHELL"), (-430, "0,30"), (-540, "60,00")],
+        [(40, "14/05/2026"), (120, "ÖDEME"), (-540, "90,00+")],
+        [(40, "15/05/2026"), (120, "NETFLIX"), (-430, "0,35"), (-540, "70,00")],
+        [(40, "16/05/2026"), (120, "TRENDYOL"), (-430, "0,05"), (-540, "10,00")],
+    )
+
+    assert read.amounts[:3] == ["-60.00", "90.00", "-70.00"]
+    assert read.flags == []
+
+
+def test_tables_side_by_side_have_the_sides_of_their_own_titles(tmp_path: Path) -> None:
+    heading: Line = [(40, "Date"), (80, "Description"), (-280, "Amount")]
+    read = read_lines(
+        tmp_path,
+        [(40, "Statement period 03/01/2026 - 03/28/2026")],
+        [(40, "Beginning balance 100.00"), (300, "Ending balance 90.00")],
+        [(40, "DEPOSITS AND CREDITS"), (320, "WITHDRAWALS AND DEBITS")],
+        [*heading, (320, "Date"), (360, "Description"), (-560, "Amount")],
+        [(40, "Mar 02"), (80, "PAYROLL"), (-280, "20.00"), (320, "Mar 01"), (360, "COMCAST"), (-560, "25.00")],
+        [(40, "Total"), (-280, "20.00"), (320, "Mar 03"), (360, "SHELL"), (-560, "5.00")],
+        [(320, "Total"), (-560, "30.00")],
+    )  # fmt: skip
+
+    assert sorted(read.amounts) == ["-25.00", "-5.00", "20.00"]
+    assert read.flags == []

@@ -7,6 +7,7 @@ adds up. This module puts them together.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -53,7 +54,7 @@ from stateward.pipelines.statements.pdf.rows import (
     title_text,
 )
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
-from stateward.pipelines.statements.pdf.tables import PdfTable, tables_of
+from stateward.pipelines.statements.pdf.tables import PdfTable, has_heading, tables_of
 from stateward.pipelines.statements.pdf.tokens import (
     StatementLine,
     date_at,
@@ -67,6 +68,7 @@ __all__ = ["read", "read_pdf"]
 CONTEXT_MAX = 8  # lines above a heading that may be its title
 UNREAD_SHOWN_MAX = 20
 RAW_CHARS_MAX = 200
+TITLE_REACH = 6.0  # points: how far left of its first column a title may begin
 ROW_WORDS_MAX = 30  # a line with more words is prose
 CARD_SURE = 2  # see `facts.card_strength`
 PAGES_NAMED_MAX = 10
@@ -229,6 +231,14 @@ def reading_of_scan(pages: Sequence[PdfPage], hints: Hints) -> StatementReading:
     return reading
 
 
+def reading_of_text(pages: Sequence[PdfPage], hints: Hints) -> StatementReading | None:
+    """The statements of a text whose characters have places; None where no heading of a table is known."""
+    lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
+    if not has_heading(lines):
+        return None
+    return _Assembler(pages, lines, margin, hints).reading()
+
+
 def _is_content(text: str) -> bool:
     """Whether a text in a margin is a heading or a balance, which every page may repeat."""
     is_balance = any(labels.find(vocab.simplify(text)) for labels in vocab.BALANCE_LABELS.values())
@@ -314,7 +324,10 @@ class _Assembler:
             named = table.heading.columns[0].text
             side = direction_of(named) or direction_of(*reversed(titles))
             builder.begin_table(side or (vocab.DEBIT if _lists_checks(table) else ""))
-            for part, parsed in table.parts:
+            sides = _sides_of_parts(table, context)
+            for number, (part, parsed) in enumerate(table.parts):
+                if any(sides):
+                    builder.begin_table(sides[number])
                 builder.add(part, parsed, table.row_layout)
             if len(table.parts) > 1:
                 builder.finish()
@@ -682,6 +695,21 @@ def _below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:
         yield line
         if printed.account_of([line]):
             return
+
+
+def _sides_of_parts(table: PdfTable, context: Sequence[StatementLine]) -> list[str]:
+    """The direction that the title right above each of several parts gives; "" without one."""
+    starts = [part.columns[0].x0 for part, _ in table.parts]
+    if len(starts) < 2:
+        return [""]
+    found: list[str] = []
+    for left, right in pairwise([*starts, float("inf")]):
+        titles = [
+            " ".join(w.text for w in line.words if left - TITLE_REACH <= w.x0 < right - TITLE_REACH)
+            for line in reversed(context)
+        ]
+        found.append(direction_of(*titles))
+    return found
 
 
 def _lists_checks(table: PdfTable) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
+from itertools import pairwise
 
 import msgspec
 
@@ -40,6 +41,7 @@ EDGE_NEAR = 3.0  # points: amounts whose edges are this close are in one column
 REACH_MAX = 70.0  # points: an amount further than this from every heading is in no column
 DATE_WORDS = 8  # words at the start of a line that may contain its dates
 MEASURED_MAX = 800  # lines of a table that are enough to measure it
+RUNNING_MIN = 0.3  # share of rows whose balance must follow from the one above
 UNDER_MIN = 0.25  # share of cells below an unknown name that must be dates or amounts
 SIGN_GAP_MAX = 8.0  # points between the name of a column and a sign that belongs to it
 MARK_LETTERS_MAX = 3  # of what stands beside an amount: CR, Dr., EUR
@@ -226,8 +228,36 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
         maybe = [column for column in heading.columns if vocab.is_maybe_amount(column.text)]
         unknown = [column for column in maybe if column not in dated][:1]
     for column, role in zip(unknown, _missing_roles(heading, len(unknown)), strict=True):
-        column.role = role
+        is_none = role == vocab.BALANCE and not _is_running(heading, column, lines)
+        column.role = vocab.OTHER if is_none else role
         heading.is_inferred |= role in vocab.AMOUNT_ROLES and len(unknown) > 1
+
+
+def _is_running(heading: TableHeading, column: TableColumn, lines: Sequence[StatementLine]) -> bool:
+    """Whether figures left of the amounts change by amounts of their rows, as balances do: points do not.
+
+    Right of the amounts stand balances, also those that are printed once a day.
+    """
+    if not any(
+        other.role in vocab.AMOUNT_ROLES and other.x0 > column.x0 for other in heading.columns
+    ):
+        return True
+    rows: list[tuple[int, set[int]]] = []
+    for line in lines:
+        cells = [(cell, _cents(cell.text)) for cell in cells_of(line) if is_money(cell.text)]
+        under = [value for cell, value in cells if _is_under(cell, column)]
+        if under:
+            rows.append((under[0], {value for cell, value in cells if not _is_under(cell, column)}))
+    steps = [
+        {abs(last - now), last + now}.isdisjoint(own | other)
+        for (last, other), (now, own) in pairwise(rows)
+    ]
+    return len(steps) < 2 or steps.count(False) >= RUNNING_MIN * len(steps)
+
+
+def _cents(text: str) -> int:
+    """The figures of an amount, without sign and decimal sign."""
+    return int("".join(filter(str.isdigit, text)) or 0)
 
 
 def _find_titles(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
@@ -385,12 +415,30 @@ def _split_cells(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
     split: list[PdfCell] = []
     for cell in cells:
         words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
-        words = [part for word in words for part in _unglue(word)]
+        parts = [list(_unglue(word)) for word in words]
+        words = [part for each in parts for part in each]
         if len(words) < 2 or vocab.is_exact_heading(cell.text):
             split.append(cell)
         else:
-            split.extend(_known_names(words) or [cell])
+            split.extend(_known_names(words) or _two_sides(parts) or [cell])
     return split
+
+
+def _two_sides(parts: Sequence[Sequence[PdfWord]]) -> list[PdfCell]:
+    """The names left and right of the one gap that is not printed, if they are of two kinds of money."""
+    cuts = [at for at, each in enumerate(parts) if len(each) > 1]
+    if len(cuts) != 1:
+        return []
+    at = cuts[0]
+    halves = [
+        [word for each in parts[:at] for word in each] + [parts[at][0]],
+        [parts[at][1]] + [word for each in parts[at + 1 :] for word in each],
+    ]
+    cells = [
+        PdfCell(" ".join(word.text for word in half), half[0].x0, half[-1].x1) for half in halves
+    ]
+    roles = {vocab.heading_role(cell.text) for cell in cells}
+    return cells if len(roles) == 2 and roles <= vocab.MONEY_ROLES else []
 
 
 def _unglue(word: PdfWord) -> Iterator[PdfWord]:

@@ -45,6 +45,7 @@ _NAMED_PARTS = re.compile(
     r" (?:annee|year|ano|jahr|anno|jaar) (?P<year>20[0-9]{2})\b"
 )
 _FIGURES = re.compile(r"[0-9]+(?:[.,'’ ][0-9]+)*")
+_THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+|-?[0-9]{1,3}(?:\.[0-9]{3})+")
 _BESIDE_AMOUNT = re.compile(r"[A-Z]{1,2}\$|[A-Z]{3}|[^\w\s.,'()+-]")
 # An amount with its rate: `USD 45.52 @ 1.2713`, `45,00 USD Kurs 1,0845`.
 _ABROAD = re.compile(
@@ -157,7 +158,10 @@ def _label_of(text: str, date: str) -> tuple[str, str, str]:
     """The kind of fact that a simplified text labels, the phrase, and the date."""
     if _NO_BALANCE.search(text) or vocab.NOT_BOOKED.find(text):
         return "", "", ""
-    if all(vocab.BALANCE_LABELS[kind].find(text) for kind in (vocab.OPENING, vocab.CLOSING)):
+    opening, closing = (
+        vocab.BALANCE_LABELS[kind].find(text) for kind in (vocab.OPENING, vocab.CLOSING)
+    )
+    if opening and closing and closing not in opening and opening not in closing:
         return "", "", ""  # a sentence of how they follow from one another
     # "Total payments and credits" is what came in, though "total payments" alone went out.
     totals = [(labels.find(text), kind) for kind, labels in vocab.TOTAL_LABELS.items()]
@@ -205,7 +209,8 @@ def _value_under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: s
             return ""
         for token in line.money:
             is_under = min(token.x1, cell.x1) - max(token.x0, cell.x0) > 0
-            is_right = token.text.isdigit() if kind in _COUNTS else has_decimals(token.text)
+            is_sum = has_decimals(token.text) or _THOUSANDS.fullmatch(token.text)
+            is_right = token.text.isdigit() if kind in _COUNTS else is_sum
             if is_under and is_right:
                 return token.text
     return ""

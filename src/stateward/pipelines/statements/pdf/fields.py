@@ -109,7 +109,8 @@ def _dates(heading: TableHeading, words: Sequence[PdfWord]) -> dict[str, WordSpa
     found: dict[str, WordSpan] = {}
     at = 0
     if not columns:
-        token = date_at(words, 0) if words and words[0].x0 < text_start(heading) + 1 else None
+        may_be = words and words[0].x0 < text_start(heading) + 1 and not _is_number(heading, words)
+        token = date_at(words, 0) if may_be else None
         return {vocab.DATE: token} if token else {}
     for column in columns:
         role = column.role if has_date else vocab.DATE
@@ -125,6 +126,13 @@ def _dates(heading: TableHeading, words: Sequence[PdfWord]) -> dict[str, WordSpa
     if not has_date and vocab.DATE not in found and vocab.VALUE_DATE in found:
         found[vocab.DATE] = found.pop(vocab.VALUE_DATE)
     return found
+
+
+def _is_number(heading: TableHeading, words: Sequence[PdfWord]) -> bool:
+    """Whether a line begins with figures alone below a name of references: `060725253953` is no day."""
+    first = heading.columns[0]
+    is_below = abs(words[0].x0 - first.x0) < TEXT_REACH
+    return is_below and first.role in vocab.NUMBER_ROLES and words[0].text.isdigit()
 
 
 def _date_under(

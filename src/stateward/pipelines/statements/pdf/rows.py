@@ -30,6 +30,7 @@ DISTANT_LINES_MAX = 4  # between the first line of a row and its amount
 LINES_PER_ROW_MAX = 40
 TEXT_CHARS_MAX = 200  # of a line that is reported
 TITLE_WORDS_MAX = 7
+DAY_DIGITS_MAX = 8
 FIGURES_MAX = 2  # of a row: its amount and its balance
 
 # Words that a label may have besides its phrase: `Balance carried forward to page 2`, `Saldovortrag per 31.12.`
@@ -336,7 +337,8 @@ class RowBuilder:
         self._fill(self._open, one)
         others = (cell.text for cell in cells_of(line) if cell.text != one.value_date)
         self._open.has_other_date = not is_dated and any(
-            is_date(text) and not has_decimals(text) for text in others
+            is_date(text) and not has_decimals(text) and not _is_long_number(text)
+            for text in others
         )
         self.context = []
 
@@ -527,6 +529,8 @@ class RowBuilder:
             return bool(vocab.SUMS.matches(text))  # `26 Jul  Closing totals  0.00  2,260.14`
         if any(labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()):
             return True
+        if _fills_both_sides(one):
+            return True
         counted = _LEADING_NUMBERS.sub("", text)
         if counted in COUNTED and counted != text:
             return True  # `2 Credits  4,407.83`
@@ -539,12 +543,14 @@ class RowBuilder:
         """Remember what a line that is nothing but a total says of its group, and of both columns of the table."""
         text = vocab.simplify(one.text)
         is_carried = _balance_label(text)[0] == vocab.CARRIED
-        if one.date or not (vocab.SUMS.prefix(text) or is_carried):
+        is_sum = bool(vocab.SUMS.prefix(text)) or _fills_both_sides(one)
+        if one.date or not (is_sum or is_carried):
             return
         key = (len(self.sections) - 1, self._group)
         self.group_totals.setdefault(key, []).append(any_money(one))
         sides = [one.money.get(role, "") for role in (vocab.DEBIT, vocab.CREDIT)]
-        if vocab.SUMS.matches(text) and not is_carried and all(sides):
+        is_whole = vocab.SUMS.matches(text) or (is_sum and len(text.split()) == 1)
+        if is_whole and not is_carried and all(sides):
             for kind, value in zip(("debits", "credits"), sides, strict=True):
                 self._add_fact(kind, value, text, one)
 
@@ -555,6 +561,17 @@ class RowBuilder:
         if one.line.x0 > heading.columns[0].x0 + TEXT_REACH:
             return ""  # it is in the column of texts
         return direction_of(one.line.text)
+
+
+def _is_long_number(text: str) -> bool:
+    """Whether a text is figures alone, more than those of a day: the number of a booking may begin with its day."""
+    return text.isdigit() and len(text) > DAY_DIGITS_MAX
+
+
+def _fills_both_sides(one: ParsedLine) -> bool:
+    """Whether a line has a debit and a credit with decimals: no booking has both, so these are totals."""
+    sides = [one.money.get(role, "") for role in (vocab.DEBIT, vocab.CREDIT)]
+    return all(has_decimals(text) and any(c in "123456789" for c in text) for text in sides)
 
 
 def _is_foreign(entry: DraftRow, one: ParsedLine) -> bool:

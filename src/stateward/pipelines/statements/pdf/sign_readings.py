@@ -123,6 +123,10 @@ def _amount_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignR
         why = "credits are marked, so what has no mark is a debit"
         for balances in ("owed", "printed") if draft.card else ("printed",):
             yield SignReading(why, "marks_else_debit", balances, as_printed)
+    if _has_pluses_alone(drafts, terms.decimal):
+        why = "what came in has a plus, so what has no sign went out"
+        for balances in ("owed", "printed") if draft.card else ("printed", "owed"):
+            yield SignReading(why, "marks_else_debit", balances, mark_pluses)
     if is_titled and not is_marked:
         yield from (owed_titles, titled) if is_card else (titled, owed_titles)
     if is_card:
@@ -150,6 +154,28 @@ def _marks_credits_alone(drafts: Sequence[DraftRow], decimal: str) -> bool:
     if any(entry.mark or _is_negative(entry, decimal) for entry in drafts):
         return False
     return {money.mark_sign(_inline_mark(entry, decimal)) for entry in drafts} == {0, 1}
+
+
+def _has_pluses_alone(drafts: Sequence[DraftRow], decimal: str) -> bool:
+    """Whether some amounts have a plus, and the others neither a mark nor a sign."""
+    if any(_is_marked(entry, decimal) and not _has_plus(entry) for entry in drafts):
+        return False
+    return {_has_plus(entry) for entry in drafts} == {True, False}
+
+
+def _has_plus(entry: DraftRow) -> bool:
+    text = entry.money.get(vocab.AMOUNT, "")
+    return text.startswith("+") or text.endswith("+")
+
+
+def mark_pluses(drafts: Sequence[DraftRow]) -> list[StatementRow]:
+    """Rows with a mark of credits in place of a plus."""
+    return [
+        msgspec.structs.replace(row, amount=row.amount.strip("+ "), mark="CR")
+        if _has_plus(entry)
+        else row
+        for entry, row in zip(drafts, as_printed(drafts), strict=True)
+    ]
 
 
 def _inline_mark(entry: DraftRow, decimal: str) -> str:

@@ -53,6 +53,11 @@ def tables_of(pages: list[list[StatementLine]]) -> list[PdfTable]:
     return tables
 
 
+def has_heading(pages: list[list[StatementLine]]) -> bool:
+    """Whether any line is a heading that is known."""
+    return bool(_tables(pages))
+
+
 def _tables(pages: list[list[StatementLine]]) -> list[PdfTable]:
     tables: list[PdfTable] = []
     above: list[StatementLine] = []
@@ -255,6 +260,7 @@ def _side_by_side(table: PdfTable) -> Iterator[tuple[TableHeading, list[Statemen
 def _clip(lines: Sequence[StatementLine], left: float, right: float) -> Iterator[StatementLine]:
     for line in lines:
         words = [word for word in line.words if left <= word.x0 < right]
-        if words and not vocab.SUMS.prefix(vocab.simplify(line.text)):
-            text = " ".join(word.text for word in words)
+        text = " ".join(word.text for word in words)
+        is_sum = vocab.SUMS.prefix(vocab.simplify(line.text))
+        if words and not (is_sum and date_at(words, 0) is None):
             yield StatementLine(line.page, line.number, line.base, line.height, words, text)
