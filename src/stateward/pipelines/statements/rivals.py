@@ -34,13 +34,16 @@ _CODE = re.compile(r"\b[A-Z]{3}\b")
 
 
 def rival_problems(
-    layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms, currency: str, *, is_proven: bool
+    layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms, currency: str, *, is_proven: bool, told: str = ""
 ) -> Iterator[StatementProblem]:  # fmt: skip
-    """What else the columns of a table could mean; `is_proven` says that balances follow from its amounts."""
+    """What else the columns of a table could mean.
+
+    `is_proven` says that balances follow from its amounts, `told` is the currency that stands above the table.
+    """
     booked = [
         cells for cells in rows if len(cells) == layout.width and dates.is_date(cells[layout.date])
     ]
-    if not is_proven and (rival := _rival_amount(layout, booked, rows, terms)) >= 0:
+    if not is_proven and (rival := _rival_amount(layout, booked, rows, terms, told)) >= 0:
         own, other = layout.headings[layout.amount], layout.headings[rival]
         message = f"{own!r} and {other!r} differ, and nothing proves which has the amounts; the first was taken"
         yield StatementProblem(code="AMOUNT_UNPROVEN", message=message)
@@ -124,7 +127,11 @@ def _is_told(layout: ColumnLayout, booked: Sequence[Cells], rows: Sequence[Cells
 
 
 def _rival_amount(
-    layout: ColumnLayout, booked: Sequence[Cells], rows: Sequence[Cells], terms: ReadingTerms
+    layout: ColumnLayout,
+    booked: Sequence[Cells],
+    rows: Sequence[Cells],
+    terms: ReadingTerms,
+    told: str,
 ) -> int:
     """Another column of amounts that says other things than the one that was taken; -1 if there is none."""
     if layout.amount < 0 or headings.is_in_account_currency(layout.headings[layout.amount]):
@@ -147,12 +154,23 @@ def _rival_amount(
         is_full = booked and len(pairs) >= len(booked) * FILLED
         if not (is_money and is_full) or all(abs(a) == abs(b) for a, b in pairs):
             continue
+        if told and _is_converted(layout.headings[layout.amount], heading, told):
+            continue
         if not is_sum_of(booked, total=layout.amount, part=index):
             # Asked last, because most tables have no other column of amounts.
             return -1 if _is_told(layout, booked, rows) else index
     return -1
 
 
+def _is_converted(own: str, other: str, told: str) -> bool:
+    """Whether two headings differ by a currency in brackets alone, and the first is in that of the account."""
+    names = [_IN_BRACKETS.fullmatch(heading.strip()) for heading in (own, other)]
+    if names[0] is None or names[1] is None or names[0][1] != names[1][1]:
+        return False
+    return money.currency_code(names[0][2]) == told != money.currency_code(names[1][2])
+
+
+_IN_BRACKETS = re.compile(r"([^()]+)\(([^()]+)\)")
 _PRICE = re.compile(r"[^0-9]*[0-9][0-9 .,']*[.,][0-9]{2}[^0-9]*")
 
 

@@ -35,6 +35,10 @@ from stateward.pipelines.statements.profiles import (
     find_profile,
     spelled_headings,
 )
+from stateward.pipelines.statements.rewritten_columns import (
+    start_with_one_amount,
+    start_with_solar_days,
+)
 from stateward.pipelines.statements.rivals import (
     do_dates_differ,
     heading_currency,
@@ -74,7 +78,11 @@ from stateward.pipelines.statements.table_cells import (
     only_text,
     raw_text,
 )
-from stateward.pipelines.statements.table_facts import facts_below_labels, labelled_facts
+from stateward.pipelines.statements.table_facts import (
+    facts_below_labels,
+    labelled_facts,
+    told_currency,
+)
 
 HEAD_ROWS = 1000
 LOGGED_ROWS_MAX = 20
@@ -168,7 +176,7 @@ class StatementTable:
             or self._currency(layout, body)
             or only_text(body, layout.currency)
         )
-        self._doubt_columns(layout, terms, body, currency)
+        self._doubt_columns(layout, terms, body, currency, told=facts.get("currency", ""))
         if is_whole and self._is_sign_proven(layout, terms, body, facts):
             problems = [each for each in self._reading.problems if each.code != "SIGN_UNPROVEN"]
             self._reading.problems[:] = problems
@@ -190,6 +198,8 @@ class StatementTable:
         for rewritten, why in (
             (dated_start, "dates are numbers of days, as sheets store them"),
             (start_in_major_units, "by their headings, whole numbers are cents"),
+            (start_with_one_amount, "columns that are called by a currency are the amounts in it"),
+            (start_with_solar_days, "dates are those of the Persian calendar"),
             (start_with_spelled_marks, "letters below a heading of two words are their initials"),
         ):
             if start := rewritten(self._start, [cells for _, cells in head]):
@@ -251,7 +261,7 @@ class StatementTable:
             usual, why_usual = found
         order = dates.vote_order(column_texts(body, layout.dates), usual=usual, why_usual=why_usual)
         point = hints.decimal or ("" if self._profile is None else self._profile.decimal)
-        point = point or self._point_of_currency(layout, body)
+        point = point or self._point_of_currency(layout, body, before)
         decimal = money.vote_decimal(column_texts(body, layout.amounts), usual=point or ".")
         if not is_whole and not order.order:
             every = column_texts(self._start(), layout.dates)
@@ -288,11 +298,14 @@ class StatementTable:
         why = {"date_order": order.why, "decimal": decimal.why, "sign": sign.why}
         return msgspec.structs.replace(terms, sign=sign.sign, balances=sign.balances, why=why)
 
-    def _point_of_currency(self, layout: ColumnLayout, body: Sequence[Record]) -> str:
+    def _point_of_currency(
+        self, layout: ColumnLayout, body: Sequence[Record], before: Sequence[Record]
+    ) -> str:
         """The decimal sign where the currency has no decimals: then a point or a comma is that of thousands."""
         if layout.currency < 0:
-            return ""
-        found = {money.currency_code(text) for text in column_texts(body, (layout.currency,))}
+            found = {told_currency([cells for _, cells in before])}
+        else:
+            found = {money.currency_code(text) for text in column_texts(body, (layout.currency,))}
         if len(found) != 1 or money.EXPONENTS.get(found.pop()) != 0:
             return ""
         texts = [text for text in column_texts(body, layout.amounts) if "." in text or "," in text]
@@ -322,6 +335,10 @@ class StatementTable:
 
     def _facts_above(self, layout: ColumnLayout, before: Sequence[Record]) -> dict[str, str]:
         facts, told = facts_below_labels([cells for _, cells in before])
+        if currency := told_currency(
+            [cells for _, cells in before if not layout.is_heading(cells)]
+        ):
+            facts.setdefault("currency", currency)
         for number, (line, cells) in enumerate(before):
             if layout.is_heading(cells):  # "Valuta" beside "Whg" is no currency
                 continue
@@ -402,7 +419,13 @@ class StatementTable:
         return msgspec.structs.replace(layout, balance=-1)
 
     def _doubt_columns(
-        self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record], currency: str
+        self,
+        layout: ColumnLayout,
+        terms: ReadingTerms,
+        body: Sequence[Record],
+        currency: str,
+        *,
+        told: str,
     ) -> None:
         """Say which other readings of the columns nothing rules out; a person or a profile has ruled out all."""
         is_known = self._profile is not None and layout.is_headed
@@ -417,6 +440,7 @@ class StatementTable:
                 terms,
                 money.currency_code(code),
                 is_proven=balances_prove(layout, rows, terms),
+                told=told,
             )
         )
 

@@ -9,6 +9,8 @@ from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.heading_parts import label_by_parts
 
 _HEAD, _GROUP = re.compile(r"(?<![0-9.,])-?[0-9]{1,3}$"), re.compile(r"[0-9]{3}(?:\.[0-9]{1,3})?")
+ENDS = ("period_from", "period_to")
+_END = re.compile(r"[^\W\d]+(?: [^\W\d]+)? ([0-9]\S+)")
 MONEY_FACTS = frozenset({"opening", "closing", "debits", "credits", "total"})
 
 
@@ -26,6 +28,8 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
         printed = text.partition(":")[2].strip()
         if printed and name in MONEY_FACTS:
             printed = _with_thousands(printed, texts[place + 1 :])
+        if name in ENDS and (end := _END.fullmatch(text)):
+            printed = end[1]  # `Desde 01/06/2026`: label and date in one cell
         value = _value_of(printed or after, name)
         if name == "period":
             found |= _period(
@@ -34,6 +38,17 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
         elif value or name in MONEY_FACTS:
             found.setdefault(name, value)
     return found
+
+
+def told_currency(rows: Sequence[Sequence[str]]) -> str:
+    """The one currency that rows above a table name, with a label or as a cell of its own; "" for none or several."""
+    found = {
+        code
+        for cells in rows
+        for code in (labelled_facts(cells).get("currency", ""), *(cell.strip() for cell in cells))
+        if code in money.CURRENCY_CODES
+    }
+    return found.pop() if len(found) == 1 else ""
 
 
 def facts_below_labels(rows: Sequence[Sequence[str]]) -> tuple[dict[str, str], set[int]]:
@@ -92,10 +107,11 @@ def _value_of(text: str, name: str) -> str:
     text = text.strip("=\"' ")
     if name in MONEY_FACTS:
         return text if money.is_amount(text) else ""
-    if name in ("period_from", "period_to"):
+    if name in ENDS:
         return text if dates.is_date(text) else ""
     if name == "currency":
-        return text.upper() if len(text) == 3 and text.isalpha() else ""
+        code = money.currency_code(text)
+        return code if len(code) == 3 and code.isalpha() and code.isascii() else ""
     return text if any(c.isdigit() for c in text) and len(text) < 60 else ""
 
 

@@ -1,0 +1,117 @@
+"""Records of a table as most tables print them: one column of amounts, and days of the Gregorian calendar.
+
+Each function gives the same records rewritten, or None where the first of them show no need for it.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
+
+from stateward.pipelines.kit import money
+from stateward.pipelines.kit.delimited import Record
+from stateward.pipelines.statements import headings
+
+HEADING_WITHIN = 100
+SOLAR_YEAR_MIN, SOLAR_YEAR_MAX = 1370, 1449  # 1991 to 2070; a lunar year of that number is past
+DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
+Cells = Sequence[str]
+Start = Callable[[], Iterator[Record]]
+
+_CURRENCY_ALONE = re.compile(r"([A-Z]{3})\s?[$€£]?")
+# Letters that Persian has and Arabic has not.
+_PERSIAN = re.compile("[\u067e\u0686\u0698\u06a9\u06af\u06cc]")
+_SOLAR = re.compile(r"(1[34][0-9]{2})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})")
+
+
+def start_with_one_amount(start: Start, head: Sequence[Cells]) -> Start | None:
+    """Amounts in the first of several columns that are called by nothing but a currency, each with that currency.
+
+    Such tables (`CAD$,USD$`) fill one of the columns in each row, by the currency of its account.
+    """
+    columns = _currency_columns(head)
+    if not columns:
+        return None
+    first = min(columns)
+
+    def records() -> Iterator[Record]:
+        for line, cells in start():
+            filled = [i for i in columns if i < len(cells) and money.is_amount(cells[i].strip())]
+            if len(filled) != 1:
+                yield line, cells
+                continue
+            at = filled[0]
+            moved = ["" if i in columns else cell for i, cell in enumerate(cells)]
+            moved[first] = f"{cells[at].strip()} {columns[at]}"
+            yield line, moved
+
+    return records
+
+
+def _currency_columns(head: Sequence[Cells]) -> dict[int, str]:
+    for at, cells in enumerate(head[:HEADING_WITHIN]):
+        found = {
+            i: name[1]
+            for i, cell in enumerate(cells)
+            if (name := _CURRENCY_ALONE.fullmatch(cell.strip())) and name[1] in money.CURRENCY_CODES
+        }
+        if len(found) < 2 or not any(headings.role_of(cell) in DATE_ROLES for cell in cells):
+            continue
+        rows = [[row[i].strip() for i in found] for row in head[at + 1 :] if len(row) > max(found)]
+        counts = [sum(map(money.is_amount, row)) for row in rows]
+        is_either = bool(counts) and max(counts) == 1 and len(set(found.values())) == len(found)
+        return (
+            found if is_either and any(row[1:] != [""] * (len(found) - 1) for row in rows) else {}
+        )
+    return {}
+
+
+def start_with_solar_days(start: Start, head: Sequence[Cells]) -> Start | None:
+    """Days of the Persian calendar (`1404/10/11`) as those of the Gregorian one, below Persian headings."""
+    columns = _solar_columns(head)
+    if not columns:
+        return None
+
+    def records() -> Iterator[Record]:
+        for line, cells in start():
+            yield line, [_from_solar(c) if i in columns else c for i, c in enumerate(cells)]
+
+    return records
+
+
+def _solar_columns(head: Sequence[Cells]) -> tuple[int, ...]:
+    for at, cells in enumerate(head[:HEADING_WITHIN]):
+        places = [i for i, cell in enumerate(cells) if headings.role_of(cell) in DATE_ROLES]
+        if not places or not any(map(_PERSIAN.search, cells)):
+            continue
+        below = [row for row in head[at + 1 :] if len(row) == len(cells)]
+        return tuple(i for i in places if _are_solar([row[i] for row in below]))
+    return ()
+
+
+def _are_solar(column: Sequence[str]) -> bool:
+    filled = [text for text in column if text.strip()]
+    return bool(filled) and all(_from_solar(text) != text for text in filled)
+
+
+def _from_solar(text: str) -> str:
+    """A day of the Persian calendar in ISO; what is none stays as it is."""
+    found = _SOLAR.fullmatch(money.western_digits(text.strip()))
+    if found is None:
+        return text
+    year, month, day = map(int, found.groups())
+    is_year = SOLAR_YEAR_MIN <= year <= SOLAR_YEAR_MAX
+    if not is_year or not 1 <= month <= 12 or not 1 <= day <= (31 if month < 7 else 30):
+        return text
+    before = 31 * (month - 1) if month < 7 else 186 + 30 * (month - 7)
+    return (_new_year(year) + timedelta(days=before + day - 1)).isoformat()
+
+
+# The year 1370 began on 21 March 1991. A leap year follows after four years, and once in a while after five.
+_SOLAR_LEAPS = frozenset(
+    (1370, 1375, 1379, 1383, 1387, 1391, 1395, 1399, 1403, 1408, 1412, 1416, 1420, 1424, 1428, 1432, 1436, 1441, 1445)
+)  # fmt: skip
+
+
+def _new_year(year: int) -> date:
+    leaps = sum(leap < year for leap in _SOLAR_LEAPS)
+    return date(1991, 3, 21) + timedelta(days=365 * (year - SOLAR_YEAR_MIN) + leaps)
