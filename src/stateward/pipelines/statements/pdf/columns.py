@@ -484,12 +484,17 @@ def _known_names(words: Sequence[PdfWord]) -> list[PdfCell]:
         if size == len(words):
             return [cell]
         last = words[size - 1]
-        if words[size].x0 - last.x1 < SPLIT_GAP * (last.bottom - last.top):
-            continue
         rest = _known_names(words[size:])
-        if rest:
+        is_apart = words[size].x0 - last.x1 >= SPLIT_GAP * (last.bottom - last.top)
+        if rest and (is_apart or _are_two_names(text, rest[0].text)):
             return [cell, *rest]
     return []
+
+
+def _are_two_names(left: str, right: str) -> bool:
+    """Whether texts without a gap are no single name: that of a date before that of an amount."""
+    is_date_name = " " in left and vocab.heading_role(left) in vocab.DATE_ROLES
+    return is_date_name and vocab.heading_role(right) in vocab.MONEY_ROLES
 
 
 def _stack(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
