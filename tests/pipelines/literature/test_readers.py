@@ -8,8 +8,12 @@ from lab.documents.literature.papers import SECTIONS, Section, ferries, two_colu
 from lab.documents.statements import broken
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
+from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.literature.ir import about_ir, ir_blocks
-from stateward.pipelines.literature.paper import Author
+from stateward.pipelines.literature.paper import Author, Place
+from stateward.pipelines.literature.pdf import _row_parts
+from stateward.pipelines.literature.sections import heading_level
+from stateward.pipelines.literature.text import Piece, paper_of
 from tests.pipelines.literature.articles import (
     PAGE,
     PMC,
@@ -312,3 +316,49 @@ def test_a_name_that_the_source_takes_apart_in_one_string_is_a_name(tmp_path: Pa
         Author(name="Ann Roe", surname="Roe", given="Ann"),
         Author(name="Jan van Dam"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        ("2.1 Trace trees", 2), ("4 AI", 1), ("B. Limits of the method", 1), ("2 R\u02d9", 0), ("3 x = y", 0),
+        ("B. Karp, H.T. Kung, GPSR: greedy perimeter", 0), ("7. Kopp, O., Armbruster, A.: Decision records", 0),
+        ("1 CELCT, Trento, Italy (forner@celct.it)", 0),
+    ],
+)  # fmt: skip
+def test_a_numbered_line_is_a_heading_if_it_reads_as_one(line: str, level: int) -> None:
+    assert heading_level(line) == level
+
+
+def test_large_formulas_authors_and_addresses_are_no_headings() -> None:
+    front = [("Soup of the south", 1), ("Anna Spoon and Jan Ladle", 1), ("1 Kitchen of Samples", 1)]
+    text = [
+        ("Abstract.", 1),
+        ("We cook.", 1),
+        ("1 Salt", 1),
+        ("\u222b\u03c8 dx =", 2),
+        ("T", 2),
+        ("Results", 2),
+    ]
+    pieces = [
+        Piece(words, Place(page=page), size=14.0, is_large=words != "We cook.")
+        for words, page in front + text
+    ]
+
+    paper = paper_of(pieces, format_="pdf")
+
+    assert texts(paper.blocks, "heading") == ["Abstract.", "Salt", "Results"]
+    assert paper.metadata.abstract == "We cook."
+    assert texts(paper.blocks, "paragraph") == [
+        "Anna Spoon and Jan Ladle", "1 Kitchen of Samples", "\u222b\u03c8 dx =", "T",
+    ]  # fmt: skip
+
+
+def test_the_number_of_a_heading_stays_with_its_words_and_columns_stay_apart() -> None:
+    def row(*words: tuple[str, float]) -> list[str]:
+        found = [PdfWord(text, x, 10.0, x + 6.0 * len(text), 20.0, 18.0, 0) for text, x in words]
+        return [" ".join(each.text for each in part) for part in _row_parts(found)]
+
+    assert row(("2.1", 50.0), ("Trees", 88.0)) == ["2.1 Trees"]
+    assert row(("trees", 50.0), ("Leaves", 100.0)) == ["trees", "Leaves"]
+    assert row(("2", 50.0), ("Leaves", 300.0)) == ["2", "Leaves"]

@@ -40,6 +40,7 @@ MARGIN = 0.1  # of the page height, above and below: where pages repeat themselv
 REPEATED_MIN = 3  # pages
 TITLE_WITHIN = 0.55  # of the first page, from the top
 PART_GAP = 0.9  # of the height: a wider gap within a line may be the one between two columns
+NUMBER_GAP = 2.5  # of the height: as far from its number a heading may begin
 GUTTER_STEP = 2  # points
 GUTTER_WITHIN = (0.2, 0.8)  # of the width of what is divided: where a gutter may be
 COLUMN_LINES_MIN = 5
@@ -49,6 +50,7 @@ COLUMNS_DEPTH = 2  # divisions inside each other: up to four columns
 DOUBTFUL_TITLE, NO_HEADINGS, SCANNED = "DOUBTFUL_TITLE", "NO_HEADINGS", "SCANNED"
 
 _DIGITS = re.compile(r"[0-9]+")
+_NUMBER = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.?|[IVX]{1,5}\.")
 
 
 class _Line:
@@ -151,10 +153,12 @@ def _leaves_free(lines: list[_Line], x: float) -> bool:
 
 
 def _row_parts(row: list[PdfWord]) -> Iterator[list[PdfWord]]:
-    """What stands on one baseline, divided at wide gaps."""
+    """What stands on one baseline, divided at wide gaps; the number of a heading stays with its words."""
     part: list[PdfWord] = []
     for word in row:
-        if part and word.x0 - part[-1].x1 > PART_GAP * max(word.bottom - word.top, 1.0):
+        is_number = len(part) == 1 and word.text[:1].isupper() and _NUMBER.fullmatch(part[0].text)
+        gap = NUMBER_GAP if is_number else PART_GAP
+        if part and word.x0 - part[-1].x1 > gap * max(word.bottom - word.top, 1.0):
             yield part
             part = []
         part.append(word)

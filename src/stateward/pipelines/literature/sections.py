@@ -19,6 +19,9 @@ HEADING_CHARS_MAX = 120
 _NUMBER = re.compile(
     r"^(?P<number>(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-H]\.))\s+(?P<title>[A-Z].*)$"
 )
+# "Karp, H.T. Kung", "Kopp, O.": names with initials, as an entry of a list of references begins.
+_NAMES = re.compile(r"\w[^\s,]*(?:\s[^\s,]+)?,\s(?:[A-Z]\.){1,3}")
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u2e80-\U0003ffff]")  # or a sign of a script that has no letters
 _RUN_IN = re.compile(r"^(abstract|summary)\s*[.:\u2013\u2014-]+\s*(?=\S)", re.IGNORECASE)
 _ENTRY = re.compile(r"^(?:\[(?P<square>[0-9]{1,4})\]|(?P<plain>[0-9]{1,4})[.)])\s+")
 _DOI = re.compile(r"10\.[0-9]{4,9}/[^\s\"<>{}|\\^`]+")
@@ -38,7 +41,16 @@ def heading_level(line: str) -> int:
     found = _NUMBER.match(line)
     if found is None or line.endswith((".", ",", ";")) or len(found["title"].split()) > 12:
         return 0
-    return _depth(line)
+    title = found["title"]
+    is_heading = is_words(title) or (len(title) > 1 and title.isalpha())
+    return _depth(line) if is_heading and not _NAMES.match(title) else 0
+
+
+def is_words(text: str) -> bool:
+    """Whether a text reads as a heading does, and is no formula, sign or address of a person."""
+    signs = sum(not each.isspace() for each in text)
+    is_lettered = 3 * sum(map(str.isalpha, text)) >= 2 * signs
+    return is_lettered and _WORD.search(text) is not None and not {"@", "="} & set(text)
 
 
 def _depth(line: str) -> int:

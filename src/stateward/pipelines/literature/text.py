@@ -19,12 +19,14 @@ from stateward.pipelines.literature.paper import (
 )
 from stateward.pipelines.literature.sections import (
     ABSTRACT,
+    NAMED,
     REFERENCES,
     entry_label,
     heading_label,
     heading_level,
     heading_text,
     ids_in,
+    is_words,
     plain_heading,
     run_in_abstract,
     without_label,
@@ -99,8 +101,9 @@ def join_lines(lines: list[str]) -> str:
 def paper_of(pieces: list[Piece], *, format_: str) -> Paper:
     """Pieces in reading order as a paper."""
     reading = _Reading()
-    for piece in pieces:
-        reading.take(piece)
+    text_at = _text_at(pieces)
+    for place, piece in enumerate(pieces):
+        reading.take(piece, is_front=place < text_at)
     head = "\n".join(piece.text for piece in pieces)[:HEAD_CHARS]
     own = head if reading.references_at is None else head[: reading.references_at]
     metadata = Metadata(
@@ -110,6 +113,17 @@ def paper_of(pieces: list[Piece], *, format_: str) -> Paper:
         abstract="\n".join(block.text for block in reading.blocks if block.kind == "abstract"),
     )
     return Paper(metadata=metadata, blocks=reading.blocks, notes=reading.notes)
+
+
+def _text_at(pieces: list[Piece]) -> int:
+    """Where the text begins, if the first page tells: what stands before, however large, are authors and addresses."""
+    for place, piece in enumerate(pieces):
+        if piece.where.page != 1 and place:
+            break
+        is_named = plain_heading(piece.text) in NAMED or run_in_abstract(piece.text) is not None
+        if place and is_named:
+            return place
+    return 0
 
 
 class _Reading:
@@ -123,9 +137,10 @@ class _Reading:
         self._section: tuple[str, ...] = ()
         self._chars = 0
 
-    def take(self, piece: Piece) -> None:
+    def take(self, piece: Piece, *, is_front: bool = False) -> None:
         text = piece.text
-        level = heading_level(text) or (1 if piece.is_large and len(text) <= TITLE_CHARS_MAX else 0)
+        is_large = piece.is_large and len(text) <= TITLE_CHARS_MAX and is_words(text)
+        level = 0 if is_front else heading_level(text) or int(is_large)
         abstract = run_in_abstract(text)
         if not self.title and plain_heading(text) not in ABSTRACT and abstract is None:
             self.title = text[:TITLE_CHARS_MAX]
@@ -159,7 +174,7 @@ class _Reading:
             self.references_at = self._chars
 
     def _body(self, piece: Piece) -> None:
-        names = {each.lower() for each in self._section}
+        names = {plain_heading(each) for each in self._section}
         if names & REFERENCES:
             self._reference(piece)
         elif names & ABSTRACT:
