@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.app.doctor import checks
-from stateward.engine.mirror import SOURCE, Mirror, compare, mirror_state
+from stateward.engine.mirror import Mirror, compare, mirror_state
 from stateward.ledger import (
     DOCUMENT_MACHINE,
     Ledger,
@@ -19,6 +19,7 @@ from stateward.ledger import (
     parse_verifier,
     verify,
 )
+from stateward.ledger.history_file import MIRRORED
 from stateward.settings import Settings
 from tests.ledger.builders import Clock, QuickDisk
 from tests.ledger.receiver import receiving
@@ -48,7 +49,9 @@ def test_with_its_machines_a_mirror_knows_ends_and_nonsense(tmp_path: Path) -> N
 
     moves = [("a", None, "pending"), ("a", "pending", "skipped"), ("b", None, "pending")]
     with Ledger.open(tmp_path / "l", machine=None, disk=QuickDisk(), clock=Clock()) as ledger:
-        ledger.mirror([an_entry(at, *move) for at, move in enumerate(moves, 1)], source=SOURCE)
+        ledger.mirror(
+            [an_entry(at, *move) for at, move in enumerate(moves, 1)], source="another service"
+        )
     opened = {"read_only": True, "machine": None, "machines": [machine], "clock": Clock()}
 
     with Ledger.open(tmp_path / "l", **opened) as ledger:  # type: ignore[arg-type]
@@ -56,12 +59,12 @@ def test_with_its_machines_a_mirror_knows_ends_and_nonsense(tmp_path: Path) -> N
         assert ledger.next_states("b") == ("fetching", "skipped")
         assert list(ledger.replay()) == []
     with Ledger.open(tmp_path / "l", machine=None, disk=QuickDisk(), clock=Clock()) as ledger:
-        ledger.mirror([an_entry(4, "b", "pending", "indexed")], source=SOURCE)
+        ledger.mirror([an_entry(4, "b", "pending", "indexed")], source="another service")
         other = replace(an_entry(5, "c", None, "x"), adapter="unheard of")
         later = an_entry(6, "d", None, "fetched")
         imported = {**later.metadata, "trigger": machine.imported_by}
         begun = replace(later, doc_id="e", source_seq=7, metadata=imported)
-        ledger.mirror([other, later, begun], source=SOURCE)
+        ledger.mirror([other, later, begun], source="another service")
 
     with Ledger.open(tmp_path / "l", **opened) as ledger:  # type: ignore[arg-type]
         found = [each.sentence for each in ledger.replay()]
@@ -199,7 +202,7 @@ def test_a_ledger_that_was_rolled_back_is_filled_again(app: App, tmp_path: Path)
     again.close()
     with Ledger.open(tmp_path / "ledger", machine=None, disk=QuickDisk()) as ledger:
         ledger.rollback(2)
-        assert ledger.source_seq(SOURCE) == 2
+        assert ledger.source_seq(MIRRORED) == 2
 
     third, said, _ = a_mirror(app, tmp_path / "ledger", batch_max=100)
     count = third.step()
@@ -207,6 +210,7 @@ def test_a_ledger_that_was_rolled_back_is_filled_again(app: App, tmp_path: Path)
 
     assert (count, said) == (2, [])
     assert compare(app.store, tmp_path / "ledger").is_same
+    assert replayed(tmp_path / "ledger") == []
 
 
 @pytest.mark.parametrize(
@@ -230,6 +234,37 @@ def test_the_first_difference_is_named(
     assert verify(tmp_path / "forged").is_sound
     assert (found.difference is None) == (words is None)
     assert words is None or f"entry 1, {words}: " in str(found.difference)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b'"actor":"person:ann"', b'"actor":"person:bob"', "was changed after it was written"),
+        (b'"prev_hash":"00', b'"prev_hash":"01', "does not follow the entry before it"),
+        (b'"version":0', b'"version":1', "version 0 was expected here"),
+        (b'"event_id":', b'"event":', "does not hold a whole transition"),
+        (b"", b"", None),
+    ],
+)
+def test_a_mirror_is_bound_by_the_seals_of_its_store_without_the_store(
+    app: App, tmp_path: Path, old: bytes, new: bytes, words: str | None
+) -> None:
+    submit(app, 3)
+    mirror, _, _ = a_mirror(app, tmp_path / "ledger")
+    mirror.step()
+    mirror.close()
+    forge(tmp_path / "ledger", lambda text: text.replace(old, new, 1))
+
+    found = replayed(tmp_path / "forged")
+
+    assert verify(tmp_path / "forged").is_sound  # who forged it has sealed its lines anew
+    assert bool(found) == (words is not None)
+    assert words is None or words in " ".join(found)
+
+
+def replayed(folder: Path) -> list[str]:
+    with Ledger.open(folder, read_only=True, machine=None) as ledger:
+        return [each.sentence for each in ledger.replay()]
 
 
 def forge(folder: Path, change: Callable[[bytes], bytes]) -> None:

@@ -27,14 +27,13 @@ from stateward.core.model import (
 )
 from stateward.engine.history import CHUNK, Progress
 from stateward.engine.mirror_upkeep import MirrorUpkeep, UpkeepOptions
+from stateward.ledger.history_file import MIRRORED, mirrored_fields
 from stateward.storage.store import Store
 
 if TYPE_CHECKING:
     from stateward.ledger import Ledger, LedgerAuditRecord, LedgerEntry
     from stateward.ledger.disk import Disk
 
-# Stored in every mirrored line; under another name the position would be 0 again.
-SOURCE = "stateward"
 # Transitions of one step: it runs in the main loop, which handles no event meanwhile.
 BATCH_MAX = 1000
 LOCKED_S = 5.0  # how soon another coordinator takes over when the one that mirrors is gone
@@ -80,23 +79,6 @@ def entry_of(t: Transition) -> "LedgerEntry":
         old_state=t.source,
         source_seq=t.seq,
     )
-
-
-def transition_of(record: "LedgerAuditRecord") -> dict[str, Json]:
-    """The reverse of `entry_of`: the fields of the transition, by name."""
-    found: dict[str, Json] = {
-        "record_id": record.doc_id,
-        "machine": record.adapter,
-        "source": record.old_state,
-        "target": record.new_state,
-        # The ledger stores seconds as a float, which is precise to the microsecond until the year 2106.
-        "at": round(record.timestamp * SECOND),
-        "actor": record.actor,
-        "seq": record.source_seq,
-        **record.metadata,
-    }
-    found["metadata"] = found.pop("facts", None)
-    return found
 
 
 def _text(value: Json) -> str | None:
@@ -167,7 +149,7 @@ class Mirror:
         fresh = self._store.log(after=self._seq, limit=self.batch_max)
         if not fresh:
             return 0
-        ledger.mirror([entry_of(each) for each in fresh], source=SOURCE)
+        ledger.mirror([entry_of(each) for each in fresh], source=MIRRORED)
         # Only now: after a failure `_opened` reads the position from the ledger, which knows what is durable.
         self._seq = fresh[-1].seq
         return len(fresh)
@@ -227,12 +209,12 @@ def _check_same(ledger: "Ledger", store: Store) -> int:
 
     The last mirrored transition is enough: its hash covers the ones before it of its record, and `compare` checks all.
     """
-    seq = ledger.source_seq(SOURCE)
+    seq = ledger.source_seq(MIRRORED)
     if not seq:
         return 0
     kept = None
     for record in ledger.records(after=max(0, ledger.last_seq - LOOK_BACK)):
-        if record.source == SOURCE and record.source_seq == seq:
+        if record.source == MIRRORED and record.source_seq == seq:
             kept = record
     ours = store.log_between(seq - 1, seq, limit=1)
     if not ours:
@@ -329,7 +311,7 @@ def _difference(
     record: "LedgerAuditRecord", last: int, pages: _Pages, *, is_back: bool
 ) -> str | None:
     where = f"line {record.seq} of the ledger"
-    if record.source != SOURCE or record.source_seq is None:
+    if record.source != MIRRORED or record.source_seq is None:
         return f"{where} was not mirrored from this history"
     seq = record.source_seq
     # A rollback of the ledger also takes its position back, so the mirror appends earlier transitions once more.
@@ -339,7 +321,7 @@ def _difference(
     if seq != ours.seq:
         return f"{where} is entry {seq}, but entry {ours.seq} was expected"
     expected: dict[str, Json] = msgspec.to_builtins(ours)
-    found = transition_of(record)
+    found = mirrored_fields(record)
     if is_erased(ours):  # the ledger may still have what was erased here
         expected |= {"metadata": commitment(ours.metadata, ours.salt), "salt": None}
         found |= {"metadata": _commitment_of(found), "salt": None}

@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from stateward.core.erasure import RECORD_ERASED
 from stateward.core.errors import Damage, LedgerDamaged, LedgerError
 from stateward.core.machine import is_stay
+from stateward.core.model import Transition
+from stateward.core.verify import check_link
 from stateward.ledger import chain
 from stateward.ledger.checkpoints import parse_checkpoint
 from stateward.ledger.delta import (
@@ -30,6 +33,7 @@ from stateward.ledger.delta import (
 )
 from stateward.ledger.disk import Disk, write_atomically
 from stateward.ledger.head import read_head, read_slots
+from stateward.ledger.history_file import MIRRORED, mirrored_transition
 from stateward.ledger.manifest import (
     ARCHIVE,
     GZIP_SUFFIX,
@@ -419,14 +423,16 @@ def replay(
     Imported lines may make any move. A mirrored line is checked against the machine that it names, if `tables` has
     that version of it; a name that `tables` does not have is reported once. After a gap (segments that were removed)
     old states are unknown, so nothing is compared any more. Memory grows with the number of documents: of each one its
-    state and a hash of all that a snapshot keeps of it.
+    state, a hash of all that a snapshot keeps of it, and in the mirror of a store its last transition, whose seal was
+    computed anew like each one: a mirror is bound by the hash rule of its store and by its own.
     """
     unknown: set[str] = set()
     rollbacks = dict(view.manifest.rollbacks)
     targets = set(rollbacks.values())
     states: dict[str, tuple[str, int]] = {}
-    saved: dict[int, dict[str, tuple[str, int]]] = {}
-    """The states at the places that rollbacks go back to."""
+    sealed: dict[str, Transition] = {}
+    saved: dict[int, tuple[dict[str, tuple[str, int]], dict[str, Transition]]] = {}
+    """Both at the places that rollbacks go back to."""
     is_importing = False
     is_whole = True
     expected = 1
@@ -453,13 +459,16 @@ def replay(
             state = states.get(line.doc_id, (None,))[0]
             for sentence in _wrong_moves(line, state, own, is_checked=is_checked):
                 yield Damage(file="log", seq=line.seq, sentence=sentence)
+            for sentence in _wrong_seals(line, sealed) if is_whole else ():
+                yield Damage(file="log", seq=line.seq, sentence=sentence)
             states[line.doc_id] = line.new_state, hash(snapshot_document(line))
         elif line.seq in rollbacks:
-            states = dict(saved.get(rollbacks[line.seq], {}))
+            then, transitions = saved.get(rollbacks[line.seq], ({}, {}))
+            states, sealed = dict(then), dict(transitions)
         elif line.new_state in (IMPORT_OPENED, IMPORT_CLOSED):
             is_importing = line.new_state == IMPORT_OPENED
         if line.seq in targets:
-            saved[line.seq] = dict(states)
+            saved[line.seq] = dict(states), dict(sealed)
     if is_whole:
         yield from _compare_stored(view, states)
 
@@ -489,6 +498,22 @@ def _states_after(
         if seq % PROGRESS_LINES == 0:
             progress("replay", seq)
     return states if seq == view.active.seq else None
+
+
+def _wrong_seals(line: LedgerLine, sealed: dict[str, Transition]) -> Iterator[str]:
+    """What is wrong with the transition of a store that a line holds; `sealed` are the last ones, and gets this one."""
+    if line.source != MIRRORED:
+        return
+    try:
+        found = mirrored_transition(line)
+    except msgspec.ValidationError as error:
+        yield f"{line.doc_id}: it does not hold a whole transition: {error}"
+        return
+    before = sealed.get(line.doc_id)
+    version = before.version + 1 if before else 0
+    for each in check_link(found, before, version=version):
+        yield f"{each.where}: {each.sentence}"
+    sealed[line.doc_id] = structs.replace(found, metadata={})
 
 
 def _table_of(
