@@ -9,7 +9,7 @@ import pytest
 
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.notifications.endpoints import Endpoints
+from stateward.notifications.endpoints import Endpoints, lock_cursor
 from stateward.notifications.outbox import Outbox
 from tests.apps import Maker, on_each_store
 from tests.notifications.conftest import LOOPBACK, ManualClock, deliver
@@ -249,3 +249,35 @@ def test_who_changes_endpoints_while_one_is_found_gone_waits_and_goes_on(
     left = {each.id: each.is_enabled for each in app.notifications.webhooks()}
     assert left.get(webhook.id) is (None if act is remove else False)
     assert app.admin.verify().is_sound
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+def test_an_erasure_waits_for_a_notifier_before_it_holds_what_that_wants(make_app: Maker) -> None:
+    app, other, watching = make_app(), make_app(), make_app()
+    with receiving(200) as receiver:
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        (record_id,) = opened(app, 1)
+        deliver(app)
+    app.actions.act("cancel", record_id, actor="person:ann", reason=None)
+    named = {"id": record_id}
+    app.database.run("INSERT INTO effects VALUES (:id, 0, 'alert', '{}', 1, NULL)", **named)
+
+    def is_held_up() -> bool:
+        return bool(
+            watching.database.rows(
+                "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                " AND datname = current_database()"
+            )
+        )
+
+    with ThreadPoolExecutor(1) as pool:
+        with app.database.transaction():  # as a notifier, which settles deliveries and then effects
+            lock_cursor(app.database)
+            app.database.run("UPDATE deliveries SET tries = tries WHERE record_id = :id", **named)
+            erasing = pool.submit(other.eraser.erase, [record_id], actor="person:ann", reason="17")
+            wait_until(lambda: is_held_up() or erasing.done())
+            app.database.run("UPDATE effects SET settled_at = 1 WHERE record_id = :id", **named)
+        done = erasing.result(120)
+
+    assert done.erased == (record_id,)
+    assert app.notifications.deliveries() == []

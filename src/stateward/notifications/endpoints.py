@@ -22,12 +22,12 @@ from stateward.core.webhook_signing import key_of
 from stateward.http_addresses import AllowedHosts, check_target, parse_url
 from stateward.notifications.messages import Content
 from stateward.storage.database import Database, Row, Table, log_end
+from stateward.storage.erasure import NOTIFIER, lock_follower
 from stateward.storage.row_seals import sealed_change
 from stateward.storage.sealing import SecretKeys, is_sealed
 
 WEBHOOKS_MAX = 1000  # all are read into memory, once a second
 EVENTS_MAX = 100
-FOLLOWER = "notifications"
 PREFIX = "WH"
 FROM_SETTINGS = "settings"
 # Stored as the reason, and compared when the settings name the endpoint again: do not reword it.
@@ -105,10 +105,7 @@ def last_sequence(database: Database) -> int:
 
 def lock_cursor(database: Database) -> int:
     """The last transition that was processed; no one else moves it, or comes to deliveries, in this transaction."""
-    ((seq,),) = database.rows(
-        f"SELECT seq FROM followers WHERE name = :name{database.for_update}", name=FOLLOWER
-    )
-    return int(seq or 0)
+    return lock_follower(database, NOTIFIER)
 
 
 class Endpoints:

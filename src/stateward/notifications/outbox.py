@@ -29,7 +29,7 @@ from stateward.notifications.deliveries import (
     delivery_of,
     delivery_row,
 )
-from stateward.notifications.endpoints import FOLLOWER, Webhook, lock_cursor
+from stateward.notifications.endpoints import Webhook, lock_cursor
 from stateward.notifications.messages import (
     ERASED,
     FLAGGED,
@@ -40,6 +40,7 @@ from stateward.notifications.messages import (
 )
 from stateward.notifications.sending import WebhookResponse
 from stateward.storage.database import Database, Row, log_end
+from stateward.storage.erasure import NOTIFIER
 
 # Transitions of one transaction: some milliseconds of work under the lock of the cursor.
 BATCH_MAX = 1000
@@ -81,7 +82,7 @@ class Outbox:
     def move_cursor(self, seq: int) -> None:
         """All transitions up to this one have been processed."""
         self._database.run(
-            "UPDATE followers SET seq = :seq WHERE name = :name", seq=seq, name=FOLLOWER
+            "UPDATE followers SET seq = :seq WHERE name = :name", seq=seq, name=NOTIFIER
         )
 
     def transitions(self, *, after: int, limit: int = BATCH_MAX) -> list[Row]:

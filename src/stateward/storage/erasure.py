@@ -45,6 +45,15 @@ _encode = msgspec.json.encode
 
 
 ERASED_AT_ONCE = 1000
+NOTIFIER = "notifications"  # the follower that tells of transitions
+
+
+def lock_follower(database: Database, name: str) -> int:
+    """The last transition that a follower has processed; none of its kind goes on until this transaction ends."""
+    ((seq,),) = database.rows(
+        f"SELECT seq FROM followers WHERE name = :name{database.for_update}", name=name
+    )
+    return int(seq or 0)
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +73,10 @@ class Erasures:
 
     def delete(self, record_ids: Sequence[str], kinds: Collection[str], *, at: Micros) -> None:
         """Delete these kinds of what the records hold; inside the transaction that says so in their histories."""
+        if CONTENTS in kinds:
+            # As the notifier begins: it writes to the same tables in another order, and what it read before this
+            # transaction would come back as a message or an alert.
+            lock_follower(self._database, NOTIFIER)
         lock_seals(self._database)
         sealed = digests_of(self._database, record_ids)
         if ITEMS in kinds or CONTENTS in kinds:
