@@ -221,3 +221,37 @@ def test_a_sample_is_read_without_its_menu(
     for fact in result.facts:
         where = fact["where"]
         assert result.text(where["file"])[where["start"] : where["end"]] == fact["printed"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "In June officials in Delhi acquired Acme.",
+        "Then Korea's beauty won the Prize.",
+        "They saw a bar in Las Vegas and acquired Acme.",
+        "There the Arduino project acquired Acme.",
+        "Later Morrison's lawyer said the question was not one of those.",
+    ],
+)
+def test_a_place_or_an_owner_is_not_who_did_it(tmp_path: Path, sentence: str) -> None:
+    found = read(tmp_path, a_page(LONG, sentence))
+
+    assert [fact["subject"] for fact in found.printed if fact["kind"] == "statement"] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject"),
+    [
+        ("At last the firm in Ghent sold 40 vehicles.", ""),
+        ("There are 71 kWh and 95 kWh.", ""),
+        ("In all, Peru's output fell by 3 percent.", ""),
+        ("By then Yahoo's 12 percent was gone.", "Yahoo"),
+        ("Looking ahead, Home Depot sees growth of 1.8 percent.", "Home Depot"),
+    ],
+)
+def test_a_quantity_is_of_a_name_that_may_be_its_subject(
+    tmp_path: Path, sentence: str, subject: str
+) -> None:
+    found = read(tmp_path, a_page(LONG, sentence))
+
+    assert {fact.get("subject", "") for fact in found.printed} == {subject}

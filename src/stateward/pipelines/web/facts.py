@@ -27,7 +27,17 @@ _WORD = (
     rf"(?:(?:{_CAPITAL}\.){{1,3}}(?=\s?{_CAPITAL})|{_CAPITAL}[\w'\u2019&-]*(?:\.(?=\s{_CAPITAL}))?)"
 )
 _JOIN = r"(?:of|de|von|van|der|den|du|des|del|di|da|y|la|le|&|the|and)"
-_NAME = re.compile(rf"{_WORD}(?:[ ](?:{_JOIN}[ ]){{0,2}}{_WORD}){{0,6}}")
+_NAME = re.compile(rf"(?<!\w){_WORD}(?:[ ](?:{_JOIN}[ ]){{0,2}}{_WORD}){{0,6}}")
+_POSSESSIVE = re.compile(r"['\u2019]s$")
+_FIGURE_NEXT = re.compile(r"\s*(?:US)?[$€£¥₹]?\s?\d")
+# The word in front of a name, or in front of its article.
+_BEFORE = re.compile(
+    r"([^\W\d_]+)\s(?:(?:the|its|their|his|her|der|die|das|dem|den|la|le|les|el|los|las)\s)?$",
+    re.IGNORECASE,
+)
+BEFORE_CHARS = 40
+REACH_CHARS_MAX = 120
+_ADVERB = re.compile(r"\w+(?:ly|mente?)")
 _INNER_NAME = re.compile(rf"(?<=[a-zß-ÿ,;] )({_WORD})")
 _ENDS = re.compile(r"[.!?…]+[\"'”\u2019»)\]]*(?=\s+(?:[\"'“„«¿¡(]\s?)?[A-ZÀ-ÖØ-Þ0-9])")
 _ABBREVIATED = re.compile(
@@ -151,8 +161,14 @@ class FactFinder:
         for found in numbers:
             if any(first <= found[0].start < last for first, last in [*used, *quoted]):
                 continue
-            before = [subject] if subject is not None and subject.end <= found[0].start else []
+            before = [subject] if subject is not None and self._reaches(subject, found[0]) else []
             yield self._fact(QUANTITY, [*before, *found, *dates[:1]], relation="mentions")
+
+    def _reaches(self, subject: Part, number: Part) -> bool:
+        """Whether a number may be of the first name of its sentence: not far behind it, nor in another cell."""
+        if not 0 <= number.start - subject.end <= REACH_CHARS_MAX:
+            return False
+        return "|" not in self._text[subject.end : number.start]
 
     def _statements(
         self, start: int, end: int, quoted: list[tuple[int, int]]
@@ -162,11 +178,11 @@ class FactFinder:
         for match in self._words.verbs.finditer(self._text, start, end):
             if match.start() < done or any(first <= match.start() < last for first, last in quoted):
                 continue
-            subject = self._name_before(start, match.start())
+            relation = self._words.relation_of[match[0]]
+            subject = self._name_before(start, match.start(), is_strict=True)
             object_ = self._object(match.end(), end)
             if subject is None or object_ is None:
                 continue
-            relation = self._words.relation_of[match[0]]
             if relation == "said" and (quoted or not self._is_said(object_)):
                 continue
             verb = Part("verb", match.start(), match.end())
@@ -178,8 +194,11 @@ class FactFinder:
         words = self._text[part.start : part.end].lower().split()
         return len(words) > 2 and words[0] not in self._words.not_said
 
-    def _name_before(self, start: int, end: int) -> Part | None:
-        """The name that a verb belongs to: right before it, or before an apposition between commas."""
+    def _name_before(self, start: int, end: int, *, is_strict: bool = False) -> Part | None:
+        """The name that a verb belongs to: right before it, or before an apposition between commas.
+
+        A strict one is itself the subject: not a place or an owner of what is (`officials in Delhi`, `Korea's beauty`).
+        """
         stop = end
         apposition = _APPOSITION.search(self._text, start, end)
         if apposition is not None:
@@ -196,13 +215,32 @@ class FactFinder:
             between and self._language == "de"
         ):  # every noun has a capital letter: it must stand at the verb
             return None
-        return self._trimmed_name(last.start(), last.end())
+        if between and _POSSESSIVE.search(last[0]):  # "Morrison's lawyer said"
+            return None
+        found = self._trimmed_name(last.start(), last.end())
+        if found is None or not is_strict:
+            return found
+        is_plain = all(word in self._words.between or _ADVERB.fullmatch(word) for word in between)
+        return found if is_plain and not self._is_circumstance(found.start) else None
+
+    def _is_circumstance(self, start: int) -> bool:
+        """Whether a name that begins here stands behind a preposition, and so is where, from whom or of what."""
+        before = _BEFORE.search(self._text, max(0, start - BEFORE_CHARS), start)
+        return before is not None and before[1].lower() in self._words.prepositions
+
+    def _is_owner(self, match: re.Match[str]) -> bool:
+        """Whether a name only owns what is counted: `Peru's exports of 3 t`, but not `Yahoo's $4.8 billion`."""
+        is_possessive = _POSSESSIVE.search(match[0]) is not None
+        return is_possessive and _FIGURE_NEXT.match(self._text, match.end()) is None
 
     def _first_name(self, start: int, end: int) -> Part | None:
-        """The first name of a sentence. A single word that begins it is one only if it is one elsewhere."""
+        """The first name of a sentence that may be its subject.
+
+        A single word that begins it is one only if it is one elsewhere.
+        """
         for match in _NAME.finditer(self._text, start, end):
             found = self._trimmed_name(match.start(), match.end())
-            if found is None:
+            if found is None or self._is_owner(match) or self._is_circumstance(found.start):
                 continue
             name = self._text[found.start : found.end]
             if found.start > start or " " in name or name in self._inner_names:

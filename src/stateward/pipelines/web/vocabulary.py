@@ -21,6 +21,7 @@ class VocabularyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     currencies: dict[str, tuple[str, ...]]
     units: dict[str, tuple[str, ...]]
     between: dict[str, str]
+    prepositions: dict[str, str]
     not_said: dict[str, str]
     not_names: dict[str, str]
 
@@ -35,6 +36,7 @@ class Vocabulary(msgspec.Struct, frozen=True):
     units: dict[str, str]
     currencies: dict[str, str]
     between: frozenset[str]
+    prepositions: frozenset[str]
     not_said: frozenset[str]
     not_names: frozenset[str]
     decimal: str
@@ -66,6 +68,7 @@ def vocabulary(language: str) -> Vocabulary:
         units=units,
         currencies=currencies,
         between=frozenset(words.between[language].split()),
+        prepositions=frozenset(words.prepositions[language].split()),
         not_said=frozenset(words.not_said[language].split()),
         not_names=frozenset(words.not_names[language].split()),
         decimal="," if language in COMMA_LANGUAGES else ".",
