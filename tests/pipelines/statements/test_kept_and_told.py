@@ -144,9 +144,17 @@ def test_two_balances_that_only_a_debt_explains_prove_no_debt(tmp_path: Path, te
 
 @pytest.mark.parametrize(
     ("end", "is_cut"),
-    [("Waterstones", False), ("Watersto", True), ("Water\n", False), ("Waterstones Ltd", False)],
+    [
+        ("Waterstones", False),
+        ("Watersto", True),
+        ("Water\n", False),
+        ("Waterstones Ltd", True),
+        ("Mr Greggs", False),
+        ("", True),
+        ("\n", False),
+    ],
 )
-def test_a_file_that_ends_inside_a_word_of_another_row_may_be_cut(
+def test_a_file_that_ends_with_another_word_than_all_rows_and_not_with_a_line_may_be_cut(
     tmp_path: Path, end: str, is_cut: bool
 ) -> None:
     text = f"Date,Amount,Payee\n2024-01-02,-1.00,Waterstones\n2024-01-13,-2.00,Greggs\n2024-01-14,-2.00,{end}"
@@ -155,12 +163,22 @@ def test_a_file_that_ends_inside_a_word_of_another_row_may_be_cut(
 
 
 @pytest.mark.parametrize(("end", "is_cut"), [("-3.5", True), ("-3.50", False), ("-3.5\n", False)])
+@pytest.mark.parametrize(("sign", "mark"), [(",", "."), (";", ",")])
 def test_a_file_that_ends_inside_an_amount_may_be_cut(
-    tmp_path: Path, end: str, is_cut: bool
+    tmp_path: Path, end: str, is_cut: bool, sign: str, mark: str
 ) -> None:
-    text = f"Date,Payee,Amount\n2024-01-02,A,-1.00\n2024-01-13,B,-2.00\n2024-01-14,C,{end}"
+    rows = ["Date|Payee|Amount", "2024-01-02|A|-1.00", "2024-01-13|B|-2.00", f"2024-01-14|C|{end}"]
+    text = "\n".join(rows).replace(".", mark).replace("|", sign)
 
     assert ("FILE_CUT" in read_bytes(tmp_path, text).flags) == is_cut
+
+
+def test_a_currency_or_a_kind_that_no_other_row_has_ends_a_file_as_a_line_does(
+    tmp_path: Path,
+) -> None:
+    text = "Date,Payee,Amount,Currency\n2024-01-02,A,-1.00,EUR\n2024-01-13,B,-2.00,CHF\n2024-01-14,C,-3.50,USD"
+
+    assert "FILE_CUT" not in read_bytes(tmp_path, text).flags
 
 
 @pytest.mark.parametrize(

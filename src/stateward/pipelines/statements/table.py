@@ -70,9 +70,9 @@ from stateward.pipelines.statements.table_cells import (
     has_amount,
     has_text,
     is_about,
+    is_cut_text,
     is_dated_amount,
     is_label,
-    is_part_of_another,
     is_sum,
     missing_part,
     only_text,
@@ -161,7 +161,8 @@ class StatementTable:
         self._do_days_repeat = do_days_repeat(layout, body)
         if is_whole:
             self._totals = find_totals(layout, body, terms)
-        full = (cells for _, cells in body if len(cells) == layout.width)
+        above = body[:-1] if is_whole else body
+        full = (cells for _, cells in above if len(cells) == layout.width)
         self._last_texts = frozenset(cells[-1].strip() for cells in full)
         rows = self._rows(layout, terms, chain(body, stream))
         if layout.currency < 0 and (printed := self._currency(layout, body)):
@@ -458,7 +459,7 @@ class StatementTable:
         self._make = make
         statuses: set[str] = set()
         sums = self._totals.proven | self._totals.doubted
-        cells: list[str] = []
+        line, cells = 0, list[str]()
         for line, cells in lines:
             if layout.status >= 0 and len(cells) == width:
                 statuses.add(cells[layout.status])
@@ -492,30 +493,30 @@ class StatementTable:
                 held = row
         if held is not None:
             yield held
-            self._doubt_end(held, cells[:width])
+            self._doubt_end(held, line, cells[:width])
         if self._borrowed == 1 and not self._do_days_repeat:
             message = "one row alone has no date: that of the row above was taken"
             self._reading.problems.append(StatementProblem(code="DATE_MISSING", message=message))
         self._doubt_statuses(statuses, layout.headings)
 
-    def _doubt_end(self, last: StatementRow, cells: Sequence[str]) -> None:
+    def _doubt_end(self, last: StatementRow, line: int, cells: Sequence[str]) -> None:
         """Say that a file may be cut off: its last row, or the last cell of it, alone ends early."""
         code, message = "", ""
         if self._short_lines == [last.place.line]:
             code, message = "ROW_RAGGED", "the last row ends early, as no other does"
-        elif self._is_open_ended() and cells and is_part_of_another(cells[-1], self._last_texts):
-            code, message = (
-                "FILE_CUT",
-                f"the file ends inside {cells[-1]!r}, and not with a line",
-            )
+        elif self._is_open_ended(last, line) and is_cut_text(cells[-1], self._last_texts):
+            code = "FILE_CUT"
+            message = f"the file ends inside {cells[-1]!r}, and not with a line"
         if code:
             message = f"{message}: the file may be cut off"
             self._reading.problems.append(
                 StatementProblem(code=code, message=message, place=last.place)
             )
 
-    def _is_open_ended(self) -> bool:
-        return self._reading.format == "csv" and self._source.is_open_ended
+    def _is_open_ended(self, last: StatementRow, line: int) -> bool:
+        """Whether a text ends in its last row, and not with a line."""
+        is_last = self._reading.format == "csv" and line == last.place.line
+        return is_last and self._source.is_open_ended
 
     def _doubt_statuses(self, printed: set[str], names: Iterable[str]) -> None:
         """Say that rows are marked in a way that nothing explains: they may not be booked."""

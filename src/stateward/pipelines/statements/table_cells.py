@@ -1,6 +1,6 @@
 """What the cells of one row or of one column show by themselves."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from stateward.pipelines.kit import dates, money
@@ -85,16 +85,34 @@ def column_texts(lines: Iterable[Record], indexes: Sequence[int]) -> Iterator[st
     )
 
 
-def is_part_of_another(text: str, others: Iterable[str]) -> bool:
-    """Whether a text ends inside a word, or a number, that another text has whole."""
+def is_cut_text(text: str, others: Collection[str]) -> bool:
+    """Whether the last text of a file that does not end with a line may be a part of what should stand there.
+
+    `others` are the texts of the same column. A whole text is one of them, or ends with a word that one of them ends
+    with; a whole amount has as many decimals as all of them.
+    """
     own = text.strip()
-    if not own:
-        return False
+    filled = [other for other in others if other]
+    if not own or own in filled:
+        # An empty cell is a cut one where no other is empty.
+        return not own and len(filled) == len(others) > 1
     if money.is_amount(own):
-        decimals = {len(other) - other.rfind(".") for other in others if other and other != own}
-        return decimals == {3} and len(own) - own.rfind(".") != 3 and "." in "".join(others)
-    longer = (other for other in others if len(other) > len(own) and other.startswith(own))
-    return own[-1].isalnum() and any(other[len(own)].isalnum() for other in longer)
+        decimals = {_count_decimals(other) for other in filled}
+        return len(decimals) == 1 and decimals != {0} and decimals != {_count_decimals(own)}
+    if len(filled) < 2 or not any(map(str.isalpha, own)) or _is_code(own, filled):
+        return False
+    return own.split()[-1] not in {other.split()[-1] for other in filled}
+
+
+def _count_decimals(text: str) -> int:
+    """The figures behind the last sign of an amount; 0 without one."""
+    last = max(text.rfind("."), text.rfind(","))
+    return len(text) - last - 1 if last >= 0 else 0
+
+
+def _is_code(text: str, others: Iterable[str]) -> bool:
+    """Whether a text is one word, and as long as all others: a currency, a country, a kind."""
+    return len(text.split()) == 1 and {len(other) for other in others} == {len(text)}
 
 
 def raw_text(cells: Sequence[str]) -> str:
