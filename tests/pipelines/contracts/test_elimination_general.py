@@ -285,3 +285,13 @@ def test_a_cover_page_names_party_a_and_party_b() -> None:
     assert values(text, "governing_law") == ["California"]
     assert is_sure(text, "party")
     assert is_sure(text, "governing_law")
+
+
+def test_the_kind_of_a_foreign_company_and_a_longer_clause_on_the_law_are_understood() -> None:
+    second = 'Beta Systems LLC, a société par actions simplifiée ("Beta")'
+    law = (
+        "This Agreement, as well as its performance, is governed by the laws of the State of Ohio."
+    )
+
+    assert is_sure(agreement(second=second), "party")
+    assert is_sure(agreement(law=law), "governing_law")
