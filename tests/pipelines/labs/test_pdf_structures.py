@@ -520,3 +520,30 @@ def test_a_range_below_another_heading_is_a_range(tmp_path: Path) -> None:
     found = read_plain(tmp_path, *columns((50, 200, 262, 350, 430), *rows))
 
     assert [each["printed"]["range"] for each in found] == ["[135-145]", "[35-50]"]
+
+
+def test_a_name_without_headings_goes_on_until_its_brackets_close(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Alkaline phosphatase (serum,"), (300, "122"), (370, "40-130")),
+        ((50, "plasma, standard) [U/L]"),),
+        ((50, "Sodium [mmol/L]"), (300, "140"), (370, "136-145")),
+    )
+
+    assert [(each["test"], each.get("unit")) for each in found] == [
+        ("Alkaline phosphatase (serum, plasma, standard) [U/L]", "U/L"),
+        ("Sodium [mmol/L]", "mmol/L"),
+    ]
+
+
+def test_two_numbers_in_a_column_of_values_are_never_one(tmp_path: Path) -> None:
+    rows = [
+        ("Test", "Result", "", "Unit", "Reference range"),
+        ("Sodium", "143", "138", "mmol/L", "135-145"),
+        ("Chloride", "99", "", "mmol/L", "98-107"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 200, 232, 300, 400), *rows))
+
+    assert "CELL_UNREAD" in found[0]["problems"]
+    assert "CELL_UNREAD" not in found[1].get("problems", [])

@@ -1,12 +1,13 @@
 """Lab reports as text PDFs: rows by geometry.
 
 `headings` finds the lines that name columns, `headed` the tables below them, `layout` decides which words belong to
-which column, `rows` puts lines together into results, `below` what the line under a row says of it, `cells` takes apart
-what one cell holds. `columns` tells columns by what they hold, without headings, and `evidence` which of two readings
-explains more; `halves` reads tables side by side, `flowsheet` a column for each test. `loose` reads lines outside of
-tables, `paired` rows with two results, `sentences` running text, `blocks` tests whose parts have labels. `own_flags`
-learns words of a laboratory for high and low; `leftovers` asks of everything that looks like part of a result where it
-went: what cannot be read is flagged, and never dropped.
+which column, `line` makes a row of a line, `rows` puts lines together into results, `below` what the line under a row
+says of it, `cells` takes apart what one cell holds. `columns` tells columns by what they hold, without headings, and
+`evidence` which of two readings explains more; `halves` reads tables side by side, `flowsheet` a column for each
+test. `loose` reads lines outside of tables, `paired` rows with two results, `sentences` running text, `antibiogram`
+letters of organisms, `blocks` tests whose parts have labels. `own_flags` learns words of a laboratory for high and
+low; `leftovers` asks of everything that looks like part of a result where it went: what cannot be read is flagged,
+and never dropped.
 """
 
 import re

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from stateward.pipelines.kit.pdf.lines import PdfLine
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name, named_in_words
+from stateward.pipelines.labs.normalize import bare_name
 from stateward.pipelines.labs.pdf.antibiogram import ORGANISM, organisms_of, susceptibility_rows
 from stateward.pipelines.labs.pdf.below import (
     is_same_result,
@@ -30,6 +31,8 @@ from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import column_of, ordinal_of
+
+INDENT_MAX = 25.0  # points: what stands farther in than this is no rest of a name
 
 
 def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
@@ -58,6 +61,11 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
         elif last is not None and (
             take_range(last, _bare_row(line)) or take_flag(last, _bare_row(line))
         ):
+            last.base = line.base
+        elif last is not None and _ends_name(last, line):
+            last.name = f"{last.name} {line.text.strip()}"
+            last.is_unread = last.is_unread and not is_name(bare_name(last.name))
+            last.words += line.words
             last.base = line.base
         elif last is not None and (other := _second_unit(last, line)):
             last.comment = f"{last.comment} {other}".strip()
@@ -103,6 +111,14 @@ def _named_number(line: PdfLine) -> Row | None:
     row.name, row.values, row.is_loose = texts[0], [(texts[-1], "")], True
     row.flag = sign or next(iter(marks), "")
     return row
+
+
+def _ends_name(last: Row, line: PdfLine) -> bool:
+    """Whether a line right below a row closes the brackets that its name opens: `(serum,` and `plasma) [U/L]`."""
+    is_near = line.page == last.page and 0 < line.base - last.base <= NEAR * last.height
+    is_open = last.name.count("(") == last.name.count(")") + 1
+    is_rest = line.text.count(")") == line.text.count("(") + 1 and len(cells(line.words)) == 1
+    return is_near and is_open and is_rest and abs(line.x0 - last.x0) < INDENT_MAX
 
 
 def _second_unit(last: Row, line: PdfLine) -> str:

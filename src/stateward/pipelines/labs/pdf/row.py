@@ -10,6 +10,7 @@ from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.words import LABELS, LINES, fold
 
+NAME_CHARS_MAX = 120
 NEAR = 1.8  # of the height: a line that continues the one above is not farther below
 # A zero, a plus or brackets before many digits: `020 7946 0102`, `+44 20 7946 0102`, `(555) 010-2233`.
 _PHONE = re.compile(
