@@ -547,3 +547,18 @@ def test_two_numbers_in_a_column_of_values_are_never_one(tmp_path: Path) -> None
 
     assert "CELL_UNREAD" in found[0]["problems"]
     assert "CELL_UNREAD" not in found[1].get("problems", [])
+
+
+@pytest.mark.parametrize("code", ["Kuerz", "Code"])
+def test_of_several_unknown_headings_before_the_values_the_widest_column_is_that_of_the_names(
+    tmp_path: Path, code: str
+) -> None:
+    rows = [
+        (code, "Bestimmtes", "Result", "Unit", "Reference range"),
+        ("RBC", "Erythrocytes of the blood", "3.74", "T/L", "4.30-5.75"),
+        ("HGB", "Hemoglobin of the blood", "112", "g/L", "132-171"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 100, 300, 360, 430), *rows))
+
+    assert [each["test"] for each in found] == [rows[1][1], rows[2][1]]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 import msgspec
@@ -217,12 +217,26 @@ def _unknown_headings(headings: Sequence[Heading], line: PdfLine) -> list[Headin
 
 
 def _with_names(headings: list[Heading]) -> list[Heading]:
-    """The headings from left to right; where none says `test`, an unknown one to the left of all others does."""
-    first, *others = sorted(headings, key=lambda each: each.x0)
-    is_dated = first.role == "collected" and any(each.role == "date" for each in others)
-    if (first.role == UNKNOWN or is_dated) and all(each.role != "test" for each in others):
-        first = Heading("test", first.x0, first.x1, first.text)
-    return [first, *others]
+    """The headings from left to right; where none says `test`, an unknown one before all others does."""
+    ordered = sorted(headings, key=lambda each: each.x0)
+    if any(each.role == "test" for each in ordered):
+        return ordered
+    first, *others = ordered
+    if first.role == "collected" and any(each.role == "date" for each in others):
+        return [Heading("test", first.x0, first.x1, first.text), *others]
+    # The widest of several that are not known: codes and numbers of rows may stand before the names.
+    codes = (UNKNOWN, COUNTER, "local_code", "code")
+    leading = [*takewhile(lambda each: each.role in codes, ordered)]
+    ends = [each.x0 for each in ordered[1:]]
+    widths = [
+        (end - each.x0, at)
+        for at, (each, end) in enumerate(zip(leading, ends, strict=False))
+        if each.role == UNKNOWN
+    ]
+    if widths:
+        _, at = max(widths)
+        ordered[at] = Heading("test", ordered[at].x0, ordered[at].x1, ordered[at].text)
+    return ordered
 
 
 def joined_headings(page: Sequence[PdfLine]) -> Iterator[tuple[int, list[Heading]]]:
