@@ -84,6 +84,15 @@ class CompiledDocumentRule(NamedTuple):
     rule: DocumentRule
     pattern: re.Pattern[str]
     anywhere: DocumentPatterns
+    unless: re.Pattern[str] | None
+
+    def asserted(self, text: str, lowered_text: str) -> str:
+        """The first sentence that has one of the patterns, and no word that makes it a condition or a right."""
+        for met in self.anywhere.matches(text, lowered_text):
+            sentence = _sentence_at(text, met.start(), met.end())
+            if self.unless is None or not self.unless.search(sentence):
+                return sentence
+        return ""
 
 
 def cap_extraction(
@@ -273,15 +282,36 @@ def _flags_of_extractor(extraction: Extraction) -> list[Json]:
 def _flags(
     document: TextDocument, text: str, lowered_text: str, rules: ContractRules
 ) -> Iterator[Json]:
-    for rule, pattern, anywhere in _compiled_documents(rules):
-        if rule.where == "document":
-            met = anywhere.search(text, lowered_text)
-            quote = "" if met is None else text[max(0, met.start() - 10) : met.end() + 30]
-        else:
-            quote = next((line for line in headings(document) if pattern.search(line)), "")
+    for each in _compiled_documents(rules):
+        rule, quote = each.rule, ""
+        match rule.where:
+            case "document":
+                met = each.anywhere.search(text, lowered_text)
+                quote = "" if met is None else text[max(0, met.start() - 10) : met.end() + 30]
+            case "sentence":
+                quote = each.asserted(text, lowered_text)
+            case "heading":
+                quote = next((line for line in headings(document) if each.pattern.search(line)), "")
         if quote:
             said = " ".join(quote.split())[:QUOTE_CHARS_MAX]
             yield {"code": rule.code, "sentence": f"{rule.sentence}: {said!r}"}
+
+
+def _sentence_at(text: str, start: int, end: int) -> str:
+    """The sentence around a place: over the lines of its paragraph, but not beyond a line that is no prose."""
+    before = _BLANK_LINE.split(text[max(0, start - BEFORE_CHARS) : start])[-1]
+    behind = _BLANK_LINE.split(text[end : end + BEFORE_CHARS])[0]
+    above, newline, line = before.rpartition("\n")
+    if newline and not _is_prose(above.rpartition("\n")[2]):
+        before = line
+    if "\n" in behind and not _is_prose(
+        before.rpartition("\n")[2] + text[start:end] + behind.partition("\n")[0]
+    ):
+        behind = behind.partition("\n")[0]
+    ends = [each.end() for each in _SENTENCE_END.finditer(before)]
+    over = _SENTENCE_END.search(behind)
+    before = before[ends[-1] :] if ends else before
+    return f"{before}{text[start:end]}{behind[: over.start()] if over else behind}"
 
 
 def headings(document: TextDocument) -> Iterator[str]:
@@ -366,7 +396,10 @@ def _compiled_documents(rules: ContractRules) -> tuple[CompiledDocumentRule, ...
             _DOCUMENTS.clear()
         _DOCUMENTS[rules.version] = tuple(
             CompiledDocumentRule(
-                rule, compile_patterns(rule.all_patterns), DocumentPatterns(rule.all_patterns)
+                rule,
+                compile_patterns(rule.all_patterns),
+                DocumentPatterns(rule.all_patterns),
+                compile_patterns(rule.unless) if rule.unless else None,
             )
             for rule in rules.document_rules
         )

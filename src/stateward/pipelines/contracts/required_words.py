@@ -25,15 +25,16 @@ class RequiredWords(NamedTuple):
 
     def search(self, text: str, lowered: str) -> re.Match[str] | None:
         """The first match in a text; `lowered` is the same in lower case."""
+        return next(self.matches(text, lowered), None)
+
+    def matches(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
+        """All matches in a text."""
         if not all(any(word in lowered for word in words) for words in self.groups):
-            return None
+            return
         # A letter that is two in lower case moves what follows: then the whole text is looked at.
         is_aligned = len(lowered) == len(text)
-        spans = _spans(self.groups, lowered) if is_aligned else [(0, len(text))]
-        for first, last in spans:
-            if (found := self.pattern.search(text, first, last)) is not None:
-                return found
-        return None
+        for first, last in _spans(self.groups, lowered) if is_aligned else [(0, len(text))]:
+            yield from self.pattern.finditer(text, first, last)
 
 
 class DocumentPatterns:
@@ -44,6 +45,11 @@ class DocumentPatterns:
             RequiredWords(re.compile(each, re.IGNORECASE), required_words(each))
             for each in patterns
         ]
+
+    def matches(self, text: str, lowered: str) -> Iterator[re.Match[str]]:
+        """All matches of all patterns."""
+        for each in self._patterns:
+            yield from each.matches(text, lowered)
 
     def search(self, text: str, lowered: str) -> re.Match[str] | None:
         """The first match of the first pattern that matches; `lowered` is the text in lower case."""

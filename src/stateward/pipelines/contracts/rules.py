@@ -199,12 +199,16 @@ class SharedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class DocumentRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a document says of itself, in a heading or anywhere, that a person must see."""
+    """What a document says of itself, in a heading, in a sentence or anywhere, that a person must see.
+
+    `unless` are words in the sentence of a match that make it say nothing of this contract: a condition, a right.
+    """
 
     code: str
     sentence: str
-    where: Literal["heading", "document"]
+    where: Literal["heading", "document", "sentence"]
     patterns: Words
+    unless: list[str] = []
 
     @property
     def all_patterns(self) -> list[str]:
@@ -458,7 +462,8 @@ def _cap_faults(file: CapFile, document: Document) -> Iterator[Fault]:
         *(("documents", at, rule) for at, rule in enumerate(file.documents)),
     ]
     for key, at, rule in rules:
-        for pattern in rule.all_patterns:
+        unless = rule.unless if isinstance(rule, DocumentRule) else rule.unless_around
+        for pattern in (*rule.all_patterns, *unless):
             try:
                 re.compile(pattern)
             except re.error as error:
