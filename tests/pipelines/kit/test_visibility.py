@@ -64,6 +64,27 @@ def test_text_of_a_pdf_that_a_person_does_not_see_is_not_read(tmp_path: Path, hi
     document = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + hidden))
 
     assert document.text == SEEN
+    assert document.pages[0].unseen == HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("drawn", "struck"),
+    [
+        ("0.5 w 50 703 m 200 703 l S\n", "Lieferbeginn: 01.05.2025"),
+        ("50 702.5 150 0.7 re f\n", "Lieferbeginn: 01.05.2025"),
+        ("0.5 w 112 703 m 170 703 l S\n", "01.05.2025"),
+        ("0.5 w 50 698.5 m 200 698.5 l S\n", ""),
+        ("0.5 w 50 711 m 200 711 l S\n", ""),
+        ("0.5 w 300 703 m 400 703 l S\n", ""),
+    ],
+    ids=["line", "rectangle", "value", "underlined", "rule-above", "beside"],
+)
+def test_words_with_a_line_through_them_are_told(tmp_path: Path, drawn: str, struck: str) -> None:
+    content = line(SEEN, 780) + line("Lieferbeginn: 01.05.2025", 700) + drawn
+
+    (page,) = read_document(a_pdf(tmp_path / "a.pdf", content)).pages
+
+    assert page.struck == struck
 
 
 def test_white_letters_on_a_dark_ground_are_read(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from stateward.core.model import Fields, Json
+from stateward.pipelines.contracts.due_dates import uneven_due_dates
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.periods import convert_period
 from stateward.pipelines.contracts.required_words import DocumentPatterns
@@ -33,6 +34,8 @@ HEADING_LINES = 25  # of the first page: further down a line of one word may be 
 TEXT_CHARS_MAX = 200_000
 INSTRUCTIONS = "INSTRUCTIONS"  # the code of the rule that knows instructions to a program
 ONLY_PARTY_CAP = 70
+UNSEEN_WORDS_MIN = 4  # fewer are a mark, a number of a form, the title of a file
+DUE_DATES_CAP = 60
 SCAN_CAP = 78  # of a value that OCR read: a digit may be another, and nothing proves it
 QUOTE_CHARS_MAX = 100
 SENTENCE_CHARS_MAX = 500
@@ -43,6 +46,7 @@ PROSE_WORDS = 9
 _SPACED = re.compile(r"(?<!\S)(?:[A-ZÄÖÜ]\s){3,}[A-ZÄÖÜ](?!\S)")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _SENTENCE_END = re.compile(r"[.;!?](?=\s+[A-ZÄÖÜ(\"“§]|\s*$)")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
 _GAP = re.compile(r"\t| {3,}|:\s")
 
 
@@ -111,10 +115,11 @@ def cap_extraction(
         _cap(each, vertical.field(each.field), document, caps, in_document)
         for each in extraction.found
     ]
-    found = _cap_parties(found, vertical)
+    found = _cap_parties(_cap_due_dates(found, vertical, text), vertical)
     flags: list[Json] = [
         *_flags_of_extractor(extraction),
         *_flags(document, text, lowered_text, rules),
+        *_unseen_flags(document, rules),
         *_missing_pages(document),
         *_damage(document),
     ]
@@ -239,6 +244,19 @@ def _flat(text: str) -> str:
     return text.replace("\n", " ")
 
 
+def _cap_due_dates(found: list[FoundValue], vertical: Vertical, text: str) -> list[FoundValue]:
+    """What is paid on some days of a year is no amount of a month, whatever it is called."""
+    dates = uneven_due_dates(text)
+    if not dates:
+        return found
+    said = f"the due dates are not those of every month: {dates[:QUOTE_CHARS_MAX]!r}"
+    monthly = {rule.name for rule in vertical.fields if rule.per == "month"}
+    return [
+        lower_confidence(each, DUE_DATES_CAP, said) if each.field in monthly else each
+        for each in found
+    ]
+
+
 # Parties
 
 
@@ -282,8 +300,11 @@ def _flags_of_extractor(extraction: Extraction) -> list[Json]:
 def _flags(
     document: TextDocument, text: str, lowered_text: str, rules: ContractRules
 ) -> Iterator[Json]:
+    told: set[str] = set()  # one reason for each code is enough
     for each in _compiled_documents(rules):
         rule, quote = each.rule, ""
+        if rule.code in told:
+            continue
         match rule.where:
             case "document":
                 met = each.anywhere.search(text, lowered_text)
@@ -293,6 +314,7 @@ def _flags(
             case "heading":
                 quote = next((line for line in headings(document) if each.pattern.search(line)), "")
         if quote:
+            told.add(rule.code)
             said = " ".join(quote.split())[:QUOTE_CHARS_MAX]
             yield {"code": rule.code, "sentence": f"{rule.sentence}: {said!r}"}
 
@@ -347,6 +369,24 @@ def _across(run: str) -> Iterator[str]:
     elif len(run) <= SHOUTED_CHARS_MAX:
         yield run
     yield from (word for word in words if word.isupper())
+
+
+def _unseen_flags(document: TextDocument, rules: ContractRules) -> Iterator[Json]:
+    """What the file holds beside what a person reads: it is never a source, and a person should know of it."""
+    unseen = "\n".join(page.unseen for page in document.pages if page.unseen)[:TEXT_CHARS_MAX]
+    struck = " ".join(page.struck for page in document.pages if page.struck)[:TEXT_CHARS_MAX]
+    aside = "\n".join([unseen, struck, *(page.aside for page in document.pages)])
+    for each in _compiled_documents(rules) if aside.strip() else ():
+        met = each.anywhere.search(aside, aside.lower())
+        if each.rule.code == INSTRUCTIONS and met is not None:
+            said = " ".join(aside[met.start() :].split())[:QUOTE_CHARS_MAX]
+            yield {"code": INSTRUCTIONS, "sentence": f"{each.rule.sentence}: {said!r}, unseen"}
+    if len(_WORDS.findall(unseen)) >= UNSEEN_WORDS_MIN:
+        said = f"the file holds text that a person does not see: {unseen[:QUOTE_CHARS_MAX]!r}"
+        yield {"code": "UNSEEN_TEXT", "sentence": said}
+    if re.search(r"\w", struck):
+        said = f"words are struck through or deleted: {struck[:QUOTE_CHARS_MAX]!r}"
+        yield {"code": "STRUCK_TEXT", "sentence": said}
 
 
 def _missing_pages(document: TextDocument) -> Iterator[Json]:

@@ -36,6 +36,9 @@ class TextPage(msgspec.Struct, frozen=True):
     is_picture: bool = False  # it shows an image and hardly any text
     is_scan: bool = False  # its text was read by OCR: letters may be mistaken for others
     turned: str = ""  # watermarks, stamps: what a person sees across the page, part of no line; each on one of its own
+    unseen: str = ""  # what the file holds and a person does not see: white, tiny, hidden, remarks; never a source
+    aside: str = ""  # texts behind pictures, properties of the file: no one reads them, and they are never a source
+    struck: str = ""  # words with a line through them, or deleted in a tracked change
 
     def line_at(self, offset: int) -> int:
         """The index of the line that holds a character."""

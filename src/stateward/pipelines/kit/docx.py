@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from lxml import etree
 
@@ -64,6 +64,55 @@ def read_docx(path: Path, *, is_numbered: bool = False) -> str:
         lines += _distinct_lines(archive, footers[:PARTS_MAX])
         lines += _distinct_lines(archive, [name for name in notes if name in names])
     return "\n".join(lines)
+
+
+class UnseenText(NamedTuple):
+    """What a DOCX holds beside its text."""
+
+    hidden: str  # white or tiny text, hidden runs, comments
+    struck: str  # through, or deleted in a tracked change
+    aside: str  # texts behind pictures, properties of the document
+
+
+def unseen_docx(path: Path) -> UnseenText:
+    """What a DOCX holds that a person does not read as its text."""
+    hidden: list[str] = []
+    struck: list[str] = []
+    aside: list[str] = []
+    with open_archive(path) as archive:
+        names = archive.namelist()
+        folder = _main_part(archive, names).rpartition("/")[0]
+        parts = [name for name in names if name.startswith(f"{folder}/") and _is_story(name)]
+        for name in parts[:PARTS_MAX]:
+            for element in _tree(archive, name).iter():
+                if local_name(element) == "docPr":
+                    aside += [_attribute(element, "descr"), _attribute(element, "title")]
+                elif local_name(element) in ("del", "moveFrom"):
+                    struck.append(_all_text(element))
+                elif local_name(element) == "r":
+                    why = _unseen_reason(element)
+                    found = {"struck": struck, "hidden": hidden}.get(why)
+                    if found is not None:
+                        found.append(_all_text(element))
+        comments = f"{folder}/comments.xml"
+        if comments in names:
+            hidden += [_all_text(each) for each in _tree(archive, comments)]
+        for name in {"docProps/core.xml", "docProps/app.xml", "docProps/custom.xml"}.intersection(
+            names
+        ):
+            aside += [_all_text(each) for each in _tree(archive, name)]
+    return UnseenText(*("\n".join(filter(None, each)) for each in (hidden, struck, aside)))
+
+
+def _is_story(name: str) -> bool:
+    """Whether a part of a DOCX holds text that is printed."""
+    stories = ("document", "header", "footer", "footnotes", "endnotes")
+    return name.endswith(".xml") and name.rpartition("/")[2].startswith(stories)
+
+
+def _all_text(element: etree._Element) -> str:
+    texts = (each.text or "" for each in element.iter() if isinstance(each.tag, str))
+    return " ".join("".join(texts).split())
 
 
 def is_docx(path: Path) -> bool:
@@ -178,18 +227,25 @@ def _paragraph(paragraph: etree._Element, label: Label | None) -> list[str]:
 
 def _is_unseen(run: etree._Element) -> bool:
     """Whether a person does not see a run of text, or sees it struck through: hidden, white, or smaller than print."""
+    return bool(_unseen_reason(run))
+
+
+def _unseen_reason(run: etree._Element) -> str:
+    """Why a run is no text that counts: `struck`, `hidden`, or `webHidden` (page numbers of contents)."""
     for properties in run:
         if local_name(properties) != "rPr":
             continue
         for each in properties:
             name, value = local_name(each), _attribute(each, "val").lower()
-            if name in ("vanish", "webHidden", "strike", "dstrike") and value not in OFF:
-                return True
+            if name in ("strike", "dstrike") and value not in OFF:
+                return "struck"
+            if name in ("vanish", "webHidden") and value not in OFF:
+                return "hidden" if name == "vanish" else name
             if name == "color" and value in WHITE and not _has_ground(properties):
-                return True
+                return "hidden"
             if name == "sz" and value.isdigit() and int(value) < HALF_POINTS_MIN:
-                return True
-    return False
+                return "hidden"
+    return ""
 
 
 def _has_ground(properties: etree._Element) -> bool:

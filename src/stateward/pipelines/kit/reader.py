@@ -11,10 +11,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec.structs import replace
+
 from stateward.core.errors import FatalFailure, MissingExtra
 from stateward.pipelines.kit.archives import office_file
 from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
-from stateward.pipelines.kit.docx import PAGE_BREAK, is_docx, read_docx
+from stateward.pipelines.kit.docx import PAGE_BREAK, is_docx, read_docx, unseen_docx
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import (
     CORRUPT_FILE,
@@ -109,7 +111,12 @@ def read_document(
         )
     if len("".join(text.split())) < CHARS_MIN:
         raise _empty()
-    return text_document(text, kind=kind, pages_max=pages_max)
+    document = text_document(text, kind=kind, pages_max=pages_max)
+    if kind != "docx":
+        return document
+    hidden, struck, aside = unseen_docx(path)
+    first = replace(document.pages[0], unseen=hidden, struck=struck, aside=aside)
+    return replace(document, pages=[first, *document.pages[1:]])
 
 
 def _lenient_pdf(path: Path, read: Callable[..., list[TextPage]]) -> TextDocument:

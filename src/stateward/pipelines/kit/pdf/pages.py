@@ -30,7 +30,14 @@ from stateward.pipelines.kit.failures import (
     TEXT_TOO_LARGE,
     TOO_MANY_PAGES,
 )
-from stateward.pipelines.kit.pdf.visibility import HEIGHT_MIN, PageInk, form_values, stamps
+from stateward.pipelines.kit.pdf.visibility import (
+    HEIGHT_MIN,
+    PageInk,
+    form_values,
+    remarks,
+    stamps,
+    struck_words,
+)
 
 PAGES_MAX = 2000
 CHARS_PER_PAGE_MAX = 300_000
@@ -78,6 +85,8 @@ class PdfPage(msgspec.Struct):
     is_picture: bool = False  # it shows an image and hardly any text
     # Words that are rotated against the page, and stamps: each run on a line of its own.
     turned: str = ""
+    unseen: str = ""  # words that are in the file and not on the page
+    struck: str = ""  # words with a line through them
 
 
 def read_pages(
@@ -196,7 +205,10 @@ def _read(
     view = _PageView(page)
     glyphs = _Glyphs(text, is_rotated=bool(view.rotation))
     turned = _TurnedRuns(glyphs)
-    words = list(_words(letters, glyphs, view, PageInk(page, text), turned)) if count > 0 else []
+    ink = PageInk(page, text)
+    unseen: list[str] = []
+    words = list(_words(letters, glyphs, view, ink, turned, unseen)) if count > 0 else []
+    struck = struck_words(page, words, view.point) if words else []
     filled = [
         word for value, box in form_values(document, page) for word in _form_words(value, box, view)
     ]
@@ -206,7 +218,10 @@ def _read(
     bad = 0 if is_plain else len(_NO_CHARACTER.findall(letters))
     is_picture = chars < CHARS_PER_PAGE_MIN and _has_image(page)
     across = "\n".join([*turned.runs, *stamps(page)])
-    return PdfPage(number, view.width, view.height, words, chars, chars - bad, is_picture, across)
+    return PdfPage(
+        number, view.width, view.height, words, chars, chars - bad, is_picture, across,
+        " ".join([*unseen, *remarks(page)]), " ".join(struck),
+    )  # fmt: skip
 
 
 def _has_image(page: pdfium.PdfPage) -> bool:
@@ -304,11 +319,16 @@ def _form_words(value: str, box: _Box, view: _PageView) -> Iterator[PdfWord]:
 
 
 def _words(
-    letters: str, glyphs: _Glyphs, view: _PageView, ink: PageInk, turned: "_TurnedRuns"
+    letters: str,
+    glyphs: _Glyphs,
+    view: _PageView,
+    ink: PageInk,
+    turned: "_TurnedRuns",
+    unseen: list[str],
 ) -> Iterator[PdfWord]:
     """The words of a page in the order of the file; a run lasts as long as words follow each other on a line.
 
-    Words that are rotated against the page are put into `turned` instead.
+    Words that are rotated against the page are put into `turned` instead, and those that no one sees into `unseen`.
     """
     straight = -math.radians(view.rotation)  # pdfium counts angles clockwise
     run, last, is_hidden = 0, None, False
@@ -320,17 +340,22 @@ def _words(
             if is_seen and not ink.hides_colour(start, partial(glyphs.box, start)):
                 turned.add(text, start)
             continue
-        for word in (level,) if level else _any_word(text, start, glyphs, view, straight):
-            if word.bottom - word.top < HEIGHT_MIN:
-                continue
-            if ink.hides_colour(start, partial(glyphs.box, start)):
+        parts = [level] if level else list(_any_word(text, start, glyphs, view, straight))
+        if not parts:  # outside of the page
+            unseen.append(text)
+        for word in parts:
+            is_tiny = word.bottom - word.top < HEIGHT_MIN
+            if is_tiny or ink.hides_colour(start, partial(glyphs.box, start)):
+                unseen.append(word.text)
                 continue
             if last is None or not _follows(last, word):
                 run += 1
                 is_hidden = ink.hides_run(start)
             word.run = run
             last = word
-            if not is_hidden:
+            if is_hidden:
+                unseen.append(word.text)
+            else:
                 yield word
 
 

@@ -116,7 +116,10 @@ def _text_page(page: PdfPage, *, is_scan: bool = False) -> TextPage:
         at += len(text) + 1
     width, height = round(page.width, 1), round(page.height, 1)
     text = "\n".join(parts)
-    return TextPage(page.number, width, height, text, lines, page.is_picture, is_scan, page.turned)
+    return TextPage(
+        page.number, width, height, text, lines, page.is_picture, is_scan, page.turned, page.unseen,
+        struck=page.struck,
+    )  # fmt: skip
 
 
 def scanned_text_page(page: PdfPage) -> TextPage:

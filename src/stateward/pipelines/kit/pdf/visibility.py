@@ -6,9 +6,11 @@ dark ground, and the invisible letters that OCR lays over the image of a scanned
 """
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
+from itertools import islice
+from typing import Protocol
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -25,6 +27,16 @@ STAMP_KEYS = (
     b"Name",
     b"Subj",
 )  # a stamp of the standard has only a name: `Draft`, `Void`
+STRIKE_HEIGHT_MAX = 2.0  # points: a line through words is thin
+STRIKE_WIDTH_MIN = 4.0
+STRIKE_COVER_MIN = 0.6  # of a word
+STRIKE_LOW, STRIKE_HIGH = (
+    0.12,
+    0.5,
+)  # above the baseline, in heights of the line: where the middle of letters is
+STROKE_USED_MIN = 0.5  # of a line through words
+PATHS_MAX = 3000
+REMARK_TYPES = (raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_POPUP)
 HIDDEN_FLAGS = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
 SEARCH_DEPTH = 3
 
@@ -108,6 +120,71 @@ def stamps(page: pdfium.PdfPage) -> Iterator[str]:
                 yield from filter(None, map(stamp.text, STAMP_KEYS))
 
 
+def remarks(page: pdfium.PdfPage) -> Iterator[str]:
+    """What notes say that only open when a person points at them."""
+    for at in range(min(raw.FPDFPage_GetAnnotCount(page.raw), FIELDS_MAX)):
+        with closing(_Annotation(page, at)) as note:
+            if note.subtype in REMARK_TYPES and (said := note.text(b"Contents")):
+                yield said
+
+
+class PlacedWord(Protocol):
+    """A word and its box, from the top left of the page."""
+
+    text: str
+    x0: float
+    top: float
+    x1: float
+    bottom: float
+    base: float
+
+
+def struck_words(
+    page: pdfium.PdfPage,
+    words: Sequence[PlacedWord],
+    point: Callable[[float, float], tuple[float, float]],
+) -> list[str]:
+    """The words through the middle of whose letters a thin line runs: drawn, or marked as struck out."""
+    strokes = [
+        (x0, x1, (y0 + y1) / 2)
+        for left, bottom, right, top in _thin_boxes(page)
+        for (x0, y0), (x1, y1) in [sorted((point(left, bottom), point(right, top)))]
+    ]
+    named = [word for word in words if any(map(str.isalnum, word.text))]
+    struck: dict[int, str] = {}
+    for stroke in strokes:
+        hit = {at: word for at, word in enumerate(named) if _strikes(stroke, word)}
+        # A line for a signature that touches a name goes on far beyond it.
+        if sum(word.x1 - word.x0 for word in hit.values()) >= STROKE_USED_MIN * (
+            stroke[1] - stroke[0]
+        ):
+            struck |= {at: word.text for at, word in hit.items()}
+    return [struck[at] for at in sorted(struck)]
+
+
+def _strikes(stroke: tuple[float, float, float], word: PlacedWord) -> bool:
+    x0, x1, y = stroke
+    height = word.bottom - word.top
+    if not STRIKE_LOW * height <= word.base - y <= STRIKE_HIGH * height:
+        return False
+    covered = min(x1, word.x1) - max(x0, word.x0)
+    return covered >= STRIKE_COVER_MIN * (word.x1 - word.x0) > 0
+
+
+def _thin_boxes(page: pdfium.PdfPage) -> Iterator[_Box]:
+    paths = page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH], max_depth=SEARCH_DEPTH)
+    for path in islice(paths, PATHS_MAX):
+        left, bottom, right, top = path.get_bounds()
+        if top - bottom <= STRIKE_HEIGHT_MAX and right - left >= STRIKE_WIDTH_MIN:
+            yield left, bottom, right, top
+    for at in range(min(raw.FPDFPage_GetAnnotCount(page.raw), FIELDS_MAX)):
+        with closing(_Annotation(page, at)) as mark:
+            if mark.subtype == raw.FPDF_ANNOT_STRIKEOUT:
+                left, bottom, right, top = mark.box
+                middle = bottom + 0.45 * (top - bottom)
+                yield left, middle, right, middle
+
+
 class _Annotation:
     """An annotation of a page, which is to be closed."""
 
@@ -116,6 +193,10 @@ class _Annotation:
 
     def close(self) -> None:
         raw.FPDFPage_CloseAnnot(self._raw)
+
+    @property
+    def subtype(self) -> int:
+        return int(raw.FPDFAnnot_GetSubtype(self._raw))
 
     @property
     def is_shown(self) -> bool:
