@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "stateward"
 TREES = ("src", "lab", "tests", "tools")
+TEST_LINES_MAX = 500  # what is longer has several topics: split it by them
 
 # Pieces, so that this file does not find itself.
 REGISTRIES = tuple(
@@ -219,3 +220,12 @@ def is_false(value: ast.expr) -> bool:
 def locked_packages(name: str) -> set[str]:
     lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
     return {re.split(r"[ ;]", line, maxsplit=1)[0] for line in lines if "==" in line[:60]}
+
+
+def test_a_file_of_tests_is_about_one_topic() -> None:
+    lengths = {
+        str(file.relative_to(ROOT)): len(file.read_text("utf-8").splitlines())
+        for file in (ROOT / "tests").rglob("*.py")
+    }
+
+    assert [name for name, lines in lengths.items() if lines > TEST_LINES_MAX] == []

@@ -12,8 +12,8 @@ from stateward.engine.answers import DecisionRequest
 from stateward.pipelines.labs import PLUGIN
 from stateward.pipelines.labs.detection import detect
 from stateward.settings import Settings
+from tests.pipelines.labs.printing import plain_pdf
 from tests.pipelines.labs.reading import csv, hl7
-from tests.pipelines.labs.test_pdf import plain_pdf
 
 SAMPLES = files("stateward.pipelines.labs") / "samples"
 ORU = (SAMPLES / "oru-r01.hl7").read_bytes()

@@ -8,8 +8,8 @@ from lab.documents.statements.paper import Paper
 from stateward.pipelines.labs.detection import _is_report
 from stateward.pipelines.labs.model import Observation, Place
 from stateward.pipelines.labs.normalize import normalize_one
+from tests.pipelines.labs.printing import read_plain
 from tests.pipelines.labs.reading import results
-from tests.pipelines.labs.test_pdf import read_plain
 from tests.pipelines.two_stages import JsonRow as Row
 
 Line = tuple[tuple[float, str], ...]

@@ -1,0 +1,274 @@
+"""CSV tables of results are read completely and exactly, and what is odd in them is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.labs.reading import csv, failure, hl7, one, parsed, results
+
+
+def test_columns_of_a_table_are_found_by_their_names_in_any_order(tmp_path: Path) -> None:
+    text = csv(
+        "4,1;Kalium;3,5 - 5,1;mmol/l;09.03.2026 07:40",
+        heading="Ergebnis;Untersuchung;Referenzbereich;Einheit;Entnahme",
+    )
+
+    found = one(tmp_path, text)
+
+    assert (found["code"], found["value"], found["low"]) == ("2823-3", "4.1", "3.5")
+    assert found["collected"] == "2026-03-09T07:40:00"
+
+
+def test_a_table_with_a_column_for_each_date(tmp_path: Path) -> None:
+    found = results(
+        tmp_path,
+        csv("Sodium;mmol/L;140;;138", heading="Test;Units;2026-01-01;2026-01-02;2026-01-03"),
+    )
+
+    assert [(each["value"], each["collected"]) for each in found] == [
+        ("140", "2026-01-01"),
+        ("138", "2026-01-03"),
+    ]
+
+
+def test_a_comma_in_a_name_that_is_not_quoted_is_repaired_and_flagged(tmp_path: Path) -> None:
+    text = "Test,Result,Units,Reference Range,Flag\nCholesterol, total,210,mg/dL,0-200,H\nSodium,140,mmol/L,136-145,\n"
+
+    found = results(tmp_path, text)
+
+    assert [(each["test"], each["value"]) for each in found] == [
+        ("Cholesterol, total", "210"),
+        ("Sodium", "140"),
+    ]
+    assert found[0]["problems"] == ["ROW_REPAIRED"]
+
+
+def test_a_row_that_does_not_fit_is_flagged_and_given(tmp_path: Path) -> None:
+    found = results(tmp_path, csv("Sodium;140;mmol/L;136-145;", "x;y;z;a;b;c;d", "Potassium"))
+
+    assert [each.get("problems", []) for each in found][1:][0][0] == "ROW_UNREAD"
+    assert found[0]["value"] == "140"
+
+
+def test_days_and_months_that_cannot_be_told_apart_are_flagged(tmp_path: Path) -> None:
+    text = csv("Sodium;140;mmol/L;05/06/2026", heading="Test;Result;Units;Collected")
+
+    assert one(tmp_path, text)["problems"] == ["AMBIGUOUS_DATE"]
+    assert results(tmp_path, text, date_order="dmy")[0]["collected"] == "2026-06-05"
+
+
+def test_an_unknown_unit_is_flagged_and_kept_as_printed(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Glucose;131;mg/foo;70-99;H"))
+
+    assert (found["value"], found["unit"]) == ("131", "mg/foo")
+    assert "UNKNOWN_UNIT" in found["problems"]
+
+
+def test_a_unit_that_does_not_fit_its_test_is_flagged(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Potassium;4.1;mm/h;3.5-5.1;"))
+
+    assert "UNIT_MISMATCH" in found["problems"]
+    assert found["unit"] == "mm/h"
+
+
+def test_a_printed_flag_that_contradicts_its_range_is_flagged(tmp_path: Path) -> None:
+    rows = results(
+        tmp_path,
+        csv(
+            "Sodium;140;mmol/L;136-145;H",
+            "Potassium;6.0;mmol/L;3.5-5.1;",
+            "Chloride;90;mmol/L;98-107;L",
+        ),
+    )
+
+    assert [("FLAG_DISAGREES" in each.get("problems", [])) for each in rows] == [True, True, False]
+
+
+def test_a_missing_flag_means_nothing_where_none_is_printed(tmp_path: Path) -> None:
+    assert "problems" not in one(tmp_path, csv("Potassium;6.0;mmol/L;3.5-5.1;"))
+
+
+def test_value_and_limit_that_are_printed_alike_stay_alike_in_another_unit(tmp_path: Path) -> None:
+    assert one(tmp_path, csv("Creatinine;84;µmol/L;45.00-84.00;"))["flag"] == "N"
+
+
+def test_a_range_in_another_unit_than_its_value_is_converted_from_its_own(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Glucose;7.0;mmol/L;70-99 mg/dL;H"))
+
+    assert (found["value"], found["low"], found["high"], found["flag"]) == (
+        "126.1",
+        "70",
+        "99",
+        "H",
+    )
+
+
+def test_a_range_by_sex_is_kept_as_text(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Hemoglobin;14;g/dL;M: 13.5-17.5 F: 12-16;"))
+
+    assert found["range_text"] == "M: 13.5-17.5 F: 12-16"
+    assert ("low" in found, found["problems"]) == (False, ["RANGE_CONDITIONAL"])
+
+
+def test_a_unit_in_the_name_of_a_test_is_its_unit(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Hb (g/L);101", heading="Test;Result"))
+
+    assert (found["code"], found["value"], found["unit"]) == ("718-7", "10.1", "g/dL")
+    assert found["printed"]["unit"] == "g/L"
+
+
+def test_a_table_without_a_column_of_units_has_them_in_its_values(tmp_path: Path) -> None:
+    heading = "Fecha;Prueba;Resultado;Intervalo de referencia;Marca"
+    text = csv("16/08/2026;VCM;94,4 fL;80,0 - 100,0;", "16/08/2026;AST;66 U/L;5 - 40;H", heading=heading)  # fmt: skip
+
+    found = results(tmp_path, text)
+
+    assert [(each["value"], each["unit"], each["printed"]["value"]) for each in found] == [
+        ("94.4", "fL", "94,4"),
+        ("66", "U/L", "66"),
+    ]
+
+
+def test_an_antibiotic_has_the_code_of_its_test_only_where_it_was_tested(tmp_path: Path) -> None:
+    tested, level = results(
+        tmp_path, csv("Vancomycin;<=0.5;mg/L;;S", "Vancomycin;12.1;mg/L;10-20;")
+    )
+
+    assert tested["code"] == "19000-9"
+    assert level.get("code") != "19000-9"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("Blutgruppe", "882-1"), ("ABO Group", "883-9"), ("Rh Type", "10331-7")]
+)
+def test_blood_groups_have_codes(tmp_path: Path, name: str, code: str) -> None:
+    assert one(tmp_path, csv(f"{name};positive;;;"))["code"] == code
+
+
+def test_the_unit_of_a_title_is_that_of_the_tests_it_can_be_of(tmp_path: Path) -> None:
+    found = results(
+        tmp_path,
+        csv(
+            "Electrolytes (mmol/L);;;;",
+            "Sodium;140;;136-145;",
+            "INR;1.1;;0.9-1.2;",
+            "Albumin;41;;35-50;",
+            "Na/K ratio foo;30;;20-40;",
+        ),
+    )
+
+    assert [(each["test"], each["value"], each.get("unit", "")) for each in found] == [
+        ("Sodium", "140", "mmol/L"),
+        ("INR", "1.1", "{INR}"),
+        ("Albumin", "41", ""),  # no protein is told in moles
+        ("Na/K ratio foo", "30", ""),
+    ]
+    assert "UNIT_UNSURE" in found[2]["problems"]
+    assert "UNIT_UNSURE" not in found[0].get("problems", [])
+
+
+def test_the_unit_of_a_title_is_unsure_where_rows_below_it_have_others(tmp_path: Path) -> None:
+    rows = ("Minerals (mmol/L);;;;", "Sodium;140;;136-145;", "Iron;95;ug/dL;60-170;")
+
+    found = results(tmp_path, csv(*rows))
+
+    assert (found[0]["unit"], found[0]["problems"]) == ("mmol/L", ["UNIT_UNSURE"])
+
+
+def test_a_number_with_a_unit_has_no_sure_code_of_a_test_that_is_told_in_words(
+    tmp_path: Path,
+) -> None:
+    heading = "Test;Result;Units;Specimen"
+    number = one(tmp_path, csv("Nitrite;5;mg/dL", heading=heading))
+    word = one(tmp_path, csv("Nitrite;negative;mg/dL", heading=heading))
+
+    assert "CODE_UNSURE" in number["problems"]
+    assert "CODE_UNSURE" not in word.get("problems", [])
+
+
+WIDE = "patient_id,collection_date,Hemoglobin (g/dL),WBC,Creatinine (mg/dL),CRP (mg/L)"
+
+
+def test_a_table_with_a_column_a_test_has_a_result_for_each_cell(tmp_path: Path) -> None:
+    rows = (
+        "Units,,,10^3/uL,,",
+        "Reference range,,12-16,4-11,,",
+        "S1,2026-02-26,15.5,8.5,1.01,12.0",
+        "S2,2026-02-27,14.6,,1.14,<0.5",
+    )
+
+    found = results(tmp_path, csv(*rows, heading=WIDE))
+
+    assert len(found) == 7
+    assert (found[0]["code_name"], found[0]["value"], found[0]["unit"], found[0]["high"]) == (
+        "hemoglobin", "15.5", "g/dL", "16",
+    )  # fmt: skip
+    assert (found[1]["value"], found[1]["unit"], found[1]["low"]) == ("8.5", "10*3/uL", "4")
+    assert (found[6]["comparator"], found[6]["collected"]) == ("<", "2026-02-27")
+    assert len({each["patient_key"] for each in found}) == 2
+
+
+def test_limits_in_two_columns_are_a_range_and_a_column_of_upper_limits_may_hold_one(
+    tmp_path: Path,
+) -> None:
+    heading = "Analyt;Ergebnis;Einheit;Ref_unten;Ref_oben"
+    two = one(tmp_path, csv("Kalium;4,0;mmol/l;3,5;5,1", heading=heading))
+    heading = "Parameter;Messwert;Einheit;Grenzwert"
+    rows = ("Nitrat;10,9;mg/l;50,0", "pH-Wert;7,4;;6,5 - 9,5")
+    upper = results(tmp_path, csv(*rows, heading=heading))
+
+    assert (two["low"], two["high"]) == ("3.5", "5.1")
+    assert [(each.get("low"), each["high"]) for each in upper] == [(None, "50.0"), ("6.5", "9.5")]
+
+
+def test_a_comma_in_a_name_is_repaired_where_the_last_column_is_empty(tmp_path: Path) -> None:
+    heading = "id,test,result,unit,ref_low,ref_high,flag"
+
+    found = one(tmp_path, csv("B-77,Bilirubin, total,0.7,mg/dL,0.2,1.2,", heading=heading))
+
+    assert (found["test"], found["value"], found["unit"]) == ("Bilirubin, total", "0.7", "mg/dL")
+    assert "ROW_REPAIRED" in found["problems"]
+
+
+def test_a_table_of_sites_has_no_codes_of_tests_of_blood_and_tells_the_site(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Well 7,Sodium,mg/L,131", heading="site,parameter,unit,value"))
+
+    assert (found["value"], found["unit"], found["comment"]) == ("131", "mg/L", "Well 7")
+    assert "code" not in found
+    assert "UNKNOWN_TEST" in found["problems"]
+
+
+def test_a_micro_sign_does_not_make_another_code_page_of_a_table(tmp_path: Path) -> None:
+    text = csv("Hämoglobin;15,1;g/dl;13-17;", "Ferritin;264;µg/l;30-400;").encode("cp1252")
+
+    found = results(tmp_path, text)
+
+    assert [each["printed"]["unit"] for each in found] == ["g/dl", "µg/l"]
+    assert found[0]["test"] == "Hämoglobin"
+
+
+def test_vital_signs_alone_are_refused_with_what_was_left_out(tmp_path: Path) -> None:
+    pulse = {"resourceType": "Observation", "status": "final", "valueQuantity": {"value": 72}}
+    pulse["code"] = {"coding": [{"system": "http://loinc.org", "code": "8867-4"}]}
+
+    found = failure(parsed(tmp_path, json.dumps(pulse)))
+
+    assert found.code == "NO_RESULTS"
+    assert "1 observations of other categories than laboratory are left out" in found.message
+
+
+def test_a_text_that_holds_its_unit_is_a_number_with_a_unit(tmp_path: Path) -> None:
+    segment = "OBX|1|ST|X^Colony count^L||>100000 CFU/mL||||||F"
+
+    found = one(tmp_path, hl7("PID|1||1^^^L", "OBR|1|||P1^Panel^L", segment))
+
+    assert (found["kind"], found["comparator"], found["value"], found["unit"]) == (
+        "quantity", ">", "100000", "[CFU]/mL",
+    )  # fmt: skip
+
+
+def test_a_part_of_a_name_gives_no_code_where_the_unit_is_of_another_test(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Pt-eGFR foo (Krea);72;mL/min/1.73m2;> 60;"))
+
+    assert found["problems"] == ["UNKNOWN_TEST"]
