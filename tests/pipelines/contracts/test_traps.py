@@ -1,8 +1,7 @@
 """Contracts with traps: none is accepted with a wrong value, and what is no source of a value is none."""
 
-from textwrap import dedent
-
 from pathlib import Path
+from textwrap import dedent
 
 import msgspec
 import pytest
