@@ -45,7 +45,7 @@ def test_one_relay_gets_it_and_only_where_no_worker_with_a_database_can_do_it() 
     relays = [a_worker("relay-1", "a", since=20), a_worker("relay-2", "a", since=10)]
 
     assert given(*relays, a_worker("b1", "b", since=30), attempts=3) == ["b1", "b1", None]
-    assert given(*relays, attempts=3) == ["relay-2", "relay-2", None]
+    assert given(*relays, attempts=3) == ["relay-2", None, None]
 
 
 def test_papers_of_sources_are_fetched_from_one_machine_and_files_are_read_on_all(
@@ -67,3 +67,22 @@ def test_papers_of_sources_are_fetched_from_one_machine_and_files_are_read_on_al
         of_source = [worker for worker, body in work if "pubmed" in str(body)]
         assert set(of_source) == {"worker-a"}
         assert {worker for worker, _ in work} == {"worker-a", "worker-b"}
+
+
+def test_papers_that_wait_for_their_turn_take_no_slots_of_a_relay(tmp_path: Path) -> None:
+    """It publishes one at a time: the others would only keep documents of all pipelines from its workers."""
+    with App.embedded(tmp_path / "data") as app, app.node(is_worker=False):
+        runners = tuple(
+            stage.runner for stage in (FETCH, app.registry.named("upload").stage["parse"])
+        )
+        relay = replace(a_worker("relay-1", "a", since=1, slots=3), runners=runners)
+        app.bus.heartbeat(relay)
+        for number in range(4):
+            paper = request_document("pmid", str(900 + number))
+            app.submissions.submit(paper, machine="literature", labels={"source_type": "pubmed"})
+        app.coordinator.turn([])
+        app.submissions.submit(b"a;b\n1;2\n", machine="upload", name="a.csv")
+        app.coordinator.turn([])
+
+        work = app.database.rows("SELECT body FROM work WHERE worker = 'relay-1'")
+        assert sorted("pubmed" in str(body) for (body,) in work) == [False, True]

@@ -57,7 +57,9 @@ class Capacity:
     worker behind a transport has none here: its relay announces them.
 
     Work that one machine at a time may do goes to the machine whose worker has been there longest, so that one that
-    joins changes nothing; to a relay only where no worker with a database can do it (docs/decisions/0049).
+    joins changes nothing; to a relay only where no worker with a database can do it (docs/decisions/0049). A relay
+    publishes one at a time, so it is given the next one when `has_alone` says that it has none: others would take slots
+    of it that all other work needs.
     """
 
     def __init__(
@@ -66,7 +68,11 @@ class Capacity:
         load: Mapping[tuple[str, bool], int],
         *,
         silent: AbstractSet[str] = frozenset(),
+        has_alone: Callable[[str], bool] = lambda _: False,
     ) -> None:
+        self._has_alone = has_alone
+        self._alone: dict[str, bool] = {}
+        """Of relays that were asked about, whether they have work of one machine."""
         self._free: dict[tuple[str, bool], int] = {}
         self._runners: dict[str, frozenset[str]] = {}
         self._places: dict[str, tuple[bool, Micros, str]] = {}
@@ -110,8 +116,12 @@ class Capacity:
         is_inline = stage.isolation == "inline"
         workers = [worker for worker, runners in self._runners.items() if stage.runner in runners]
         if is_of_one_machine:
-            *_, only = min((self._places[each] for each in workers), default=("",))
+            is_relay, _, only = min(
+                (self._places[each] for each in workers), default=(False, 0, "")
+            )
             workers = [each for each in workers if self._places[each][-1] == only]
+            if is_relay and self._is_asking(only):
+                return None
         able = [
             (worker not in avoided, self._free[worker, is_inline], worker)
             for worker in workers
@@ -121,4 +131,11 @@ class Capacity:
             return None
         *_, worker = max(able)
         self._free[worker, is_inline] -= 1
+        if worker in self._alone:
+            self._alone[worker] |= is_of_one_machine
         return worker
+
+    def _is_asking(self, relay: str) -> bool:
+        if relay not in self._alone:
+            self._alone[relay] = self._has_alone(relay)
+        return self._alone[relay]

@@ -600,7 +600,8 @@ class Coordinator:
     def _capacity(self, asked: Asked) -> "tuple[Capacity, Mapping[tuple[str, bool], int]]":
         """The free slots of all workers, and how much work each has."""
         workers, load = workers_and_load(asked)
-        return Capacity(workers, load, silent=self._leases.expired(workers)), load
+        silent = self._leases.expired(workers)
+        return Capacity(workers, load, silent=silent, has_alone=self._has_alone), load
 
     def _assign(
         self, queues: Iterable[Iterable[Record]], capacity: "Capacity", batch: "Batch"
@@ -624,6 +625,12 @@ class Coordinator:
 
     def _is_of_one_machine(self, record: Record, stage: str) -> bool:
         return is_of_one_machine(self._config.routes, record.machine, stage, record.labels)
+
+    def _has_alone(self, relay: str) -> bool:
+        return any(
+            is_of_one_machine(self._config.routes, each.machine, each.stage, each.labels)
+            for each in self._bus.assigned_work(relay, limit=self._config.batch_max)
+        )
 
     def _look_up(
         self, machine: Machine, stage: Stage, record: Record, batch: "Batch"
