@@ -391,3 +391,33 @@ def test_tables_side_by_side_have_the_sides_of_their_own_titles(tmp_path: Path) 
 
     assert sorted(read.amounts) == ["-25.00", "-5.00", "20.00"]
     assert read.flags == []
+
+
+@pytest.mark.parametrize(
+    ("currency", "sign", "amount", "is_flagged"),
+    [
+        ("HUF", ".", "-5146.00", False),
+        ("HUF", ",", "-5146.00", False),
+        ("KWD", ".", "-5.146", False),
+        ("", ".", "-5146.00", True),
+    ],
+)
+def test_three_digits_behind_a_point_are_decimals_of_few_currencies(
+    tmp_path: Path, currency: str, sign: str, amount: str, *, is_flagged: bool
+) -> None:
+    texts = [
+        booked("", "Opening balance", "", "", "341.296"),
+        booked("05/06/2026", "Spar Budapest", "5.146", "", "336.150"),
+        booked("16/06/2026", "Munkaber Kft", "", "416.208", "752.358"),
+        booked("27/06/2026", "Lakber", "175.896", "", "576.462"),
+        booked("", "Closing balance", "", "", "576.462"),
+    ]
+    lines: list[Line] = [
+        [(x, text.replace(".", sign) if x < 0 else text) for x, text in line] for line in texts
+    ]
+    above = f"Account statement 01/06/2026 - 30/06/2026 {f'Currency: {currency}' * bool(currency)}"
+
+    read = read_lines(tmp_path, [(40, above)], HEADING, *lines)
+
+    assert read.amounts[0] == amount
+    assert ("AMBIGUOUS_AMOUNTS" in read.notes) == is_flagged

@@ -42,11 +42,13 @@ from stateward.pipelines.statements.pdf.choose import (
     TriedReading,
     choose_reading,
     contradicting_words,
+    decimal_of,
     totals_of,
     whole_totals,
 )
 from stateward.pipelines.statements.pdf.completeness import is_accounted, left_lines
 from stateward.pipelines.statements.pdf.rows import (
+    DraftRow,
     RowBuilder,
     direction_of,
     missing_dates,
@@ -427,8 +429,22 @@ class _Assembler:
             _short_era(self._lines),
             any(table.heading.is_inferred for table in self._tables),
             self._hints,
+            money.currency_code(self._currency(drafts, own, shared)),
         )
+        decimal = decimal_of(draft)
+        if not decimal.is_sure:
+            problem = StatementProblem(code="AMBIGUOUS_AMOUNTS", message=decimal.why)
+            self._problems.append(problem)
         return self._build_section(number, draft, choose_reading(draft), own, shared)
+
+    def _currency(
+        self,
+        drafts: Sequence[DraftRow],
+        own: Sequence[StatementLine],
+        shared: Sequence[StatementLine],
+    ) -> str:
+        texts = [text for entry in drafts for text in entry.money.values()]
+        return printed.currency_of([*own, *shared], texts) or self._hints.currency
 
     def _card(self, lines: Sequence[StatementLine]) -> int:
         """How likely this is a card statement (see `facts.card_strength`); a hint of the user decides."""
@@ -466,7 +482,6 @@ class _Assembler:
         own: Sequence[StatementLine],
         shared: Sequence[StatementLine],
     ) -> StatementSection:
-        texts = [text for entry in draft.rows for text in entry.money.values()]
         self._is_summed &= tried.is_summed
         if tried.closing is not None and vocab.is_carrying(tried.closing.kind, tried.closing.label):
             self._carried.add(number)
@@ -474,7 +489,7 @@ class _Assembler:
         self._report_edges(number, tried)
         return StatementSection(
             account=self._account(number, [*own, *shared]),
-            currency=printed.currency_of([*own, *shared], texts) or self._hints.currency,
+            currency=self._currency(draft.rows, own, shared),
             opening=tried.opening.value if tried.opening else "",
             closing=tried.closing.value if tried.closing else "",
             opening_date=tried.opening.date if tried.opening else "",

@@ -32,6 +32,7 @@ from stateward.pipelines.statements.reconcile import Reconciliation, RowAmounts,
 
 PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
+MILLS = 3  # decimals of a currency whose unit has a thousand parts
 VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
 SEQUENCE_MIN = 4  # different days whose sequence shows the date order; fewer are in order by chance
 DAYS_SLACK = 2
@@ -130,11 +131,30 @@ def _row_choices(draft: SectionDraft) -> Iterator[list[DraftRow]]:
             yield without({at for bit, at in enumerate(doubtful) if not bits >> bit & 1})
 
 
-def _terms(draft: SectionDraft) -> ReadingTerms:
+def decimal_of(draft: SectionDraft) -> money.DecimalVote:
+    """The decimal sign of a section; by its currency where every amount could be read with either.
+
+    Whole amounts with a sign of thousands are common, and three decimals are those of a few currencies.
+    """
     step = len(draft.rows) // VOTERS_MAX + 1
     texts = [text for entry in draft.rows[::step] for text in entry.money.values()]
     texts += [fact.value for fact in draft.facts + draft.shared]
-    decimal = money.vote_decimal(texts, usual=draft.hints.decimal or ".")
+    said = draft.hints.decimal
+    vote = money.vote_decimal(texts, usual=said or ".")
+    printed = {sign for sign in ".," for text in texts if sign in text}
+    if vote.is_sure or said or len(printed) != 1:
+        return vote
+    (sign,) = printed
+    if money.EXPONENTS.get(draft.currency) == MILLS:
+        why = f"amounts in {draft.currency} have three decimals"
+        return money.DecimalVote(sign, is_sure=True, why=why)
+    other = "," if sign == "." else "."
+    why = f"three digits behind {sign!r} are no decimals of {draft.currency or 'most currencies'}"
+    return money.DecimalVote(other, is_sure=bool(draft.currency), why=why)
+
+
+def _terms(draft: SectionDraft) -> ReadingTerms:
+    decimal = decimal_of(draft)
     printed = [entry.date for entry in draft.rows]
     printed = [text + "." if interpret.DAY_MONTH.fullmatch(text) else text for text in printed]
     around = [draft.period.start, draft.period.end, *(fact.date for fact in draft.facts)]

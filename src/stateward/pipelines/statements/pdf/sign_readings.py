@@ -26,6 +26,7 @@ class SectionDraft(msgspec.Struct):
     era: int = 0  # the calendar of short years, by the words on the pages
     is_inferred: bool = False  # the roles of the money columns are inferred, not read from headings
     hints: Hints = NO_HINTS
+    currency: str = ""  # as it is printed; "" if it is not
 
 
 class SignReading(msgspec.Struct):
