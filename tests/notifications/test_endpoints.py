@@ -9,6 +9,7 @@ import pytest
 
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.notifications.alerts import AlertQueue, AlertWriter
 from stateward.notifications.endpoints import Endpoints, lock_cursor
 from stateward.notifications.outbox import Outbox
 from tests.apps import Maker, on_each_store
@@ -251,6 +252,16 @@ def test_who_changes_endpoints_while_one_is_found_gone_waits_and_goes_on(
     assert app.admin.verify().is_sound
 
 
+def is_held_up(app: App) -> bool:
+    """Whether some connection to the store of this application waits for a lock."""
+    return bool(
+        app.database.rows(
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            " AND datname = current_database()"
+        )
+    )
+
+
 @pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
 def test_an_erasure_waits_for_a_notifier_before_it_holds_what_that_wants(make_app: Maker) -> None:
     app, other, watching = make_app(), make_app(), make_app()
@@ -262,22 +273,33 @@ def test_an_erasure_waits_for_a_notifier_before_it_holds_what_that_wants(make_ap
     named = {"id": record_id}
     app.database.run("INSERT INTO effects VALUES (:id, 0, 'alert', '{}', 1, NULL)", **named)
 
-    def is_held_up() -> bool:
-        return bool(
-            watching.database.rows(
-                "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                " AND datname = current_database()"
-            )
-        )
-
     with ThreadPoolExecutor(1) as pool:
         with app.database.transaction():  # as a notifier, which settles deliveries and then effects
             lock_cursor(app.database)
             app.database.run("UPDATE deliveries SET tries = tries WHERE record_id = :id", **named)
             erasing = pool.submit(other.eraser.erase, [record_id], actor="person:ann", reason="17")
-            wait_until(lambda: is_held_up() or erasing.done())
+            wait_until(lambda: is_held_up(watching) or erasing.done())
             app.database.run("UPDATE effects SET settled_at = 1 WHERE record_id = :id", **named)
         done = erasing.result(120)
 
     assert done.erased == (record_id,)
     assert app.notifications.deliveries() == []
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+def test_an_effect_that_is_being_erased_becomes_no_alert(make_app: Maker) -> None:
+    app, other, watching = make_app(), make_app(), make_app()
+    app.database.run(
+        "INSERT INTO effects VALUES ('a', 0, 'ask', '{\"review\": \"erased words\"}', 1, NULL)"
+    )
+    writer = AlertWriter(other.database, AlertQueue(other.database), topics={"review"})
+
+    with ThreadPoolExecutor(1) as pool:
+        with app.database.transaction():  # as an erasure
+            lock_cursor(app.database)
+            app.database.run("DELETE FROM effects WHERE record_id = 'a'")
+            settling = pool.submit(writer.settle_effects, now=2)
+            wait_until(lambda: is_held_up(watching) or settling.done())
+        settling.result(120)
+
+    assert app.database.rows("SELECT facts FROM alerts") == []

@@ -17,6 +17,7 @@ from stateward.http_addresses import parse_url
 from stateward.notifications.endpoints import Webhook
 from stateward.notifications.outbox import change_of
 from stateward.storage.database import Database, Row, Table
+from stateward.storage.erasure import NOTIFIER, lock_follower
 from stateward.storage.failing_sources import failing_sources
 
 Topic: TypeAlias = Literal["exhausted", "failed", "stuck", "review", "webhook", "source"]
@@ -102,14 +103,11 @@ class AlertWriter:
     def settle_effects(self, *, now: Micros) -> None:
         """Turn the effects of transitions into alerts and mark them as settled."""
         with self._database.transaction():
-            found = self._database.rows(
-                "SELECT e.record_id, e.version, e.kind, e.payload, r.machine, e.created_at, r.priority, r.labels"
-                " FROM effects e"
-                " LEFT JOIN records r ON r.id = e.record_id"
-                f" WHERE e.settled_at IS NULL ORDER BY e.created_at LIMIT {EFFECTS_MAX}"
-            )
-            if not found:
+            if not self._open_effects(limit=1):
                 return
+            # As an erasure begins to delete them: what was read before it would come back as an alert.
+            lock_follower(self._database, NOTIFIER)
+            found = self._open_effects(limit=EFFECTS_MAX)
             alerts = [alert for row in found if (alert := self._of_effect(row)) is not None]
             self._queue.add(alerts, now=now)
             for record_id, version, kind, *_ in found:
@@ -121,6 +119,15 @@ class AlertWriter:
                     version=version,
                     kind=kind,
                 )
+
+    def _open_effects(self, *, limit: int) -> list[Row]:
+        return self._database.rows(
+            "SELECT e.record_id, e.version, e.kind, e.payload, r.machine, e.created_at, r.priority, r.labels"
+            " FROM effects e"
+            " LEFT JOIN records r ON r.id = e.record_id"
+            " WHERE e.settled_at IS NULL ORDER BY e.created_at LIMIT :limit",
+            limit=limit,
+        )
 
     def _of_effect(self, row: Row) -> Alert | None:
         record_id, version, kind, text, machine, created_at, priority, labels = row
