@@ -86,6 +86,24 @@ def test_a_pdf_whose_words_cannot_be_seen_may_be_a_statement(
         assert route(app, path) == "upload"
 
 
+def test_a_statement_whose_font_holds_its_letters_as_they_are_is_one(
+    app: App, tmp_path: Path
+) -> None:
+    rows = [
+        f"2026-07-{day:02} CNY -{day}4,927.67 6,969.56 快捷支付 盒马鲜生上海"
+        for day in range(1, 31)
+    ]
+    shown = b"".join(b"<" + row.encode("utf-16-be").hex().encode() + b"> Tj\n" for row in rows)
+    font = b"5 0 obj << /Type /Font /Encoding /UniGB-UCS2-H >> endobj\n"
+    path = tmp_path / "statement.pdf"
+    path.write_bytes(
+        b"%PDF-1.4\n" + font + b"6 0 obj << /Length 1 >> stream\n" + shown + b"endstream\n" + END
+    )
+
+    with app:
+        assert route(app, path) == "upload"
+
+
 @pytest.mark.parametrize("content", [FEW, FEW + PICTURE, b"1 0 obj << /ObjStm >> endobj\n"])
 def test_a_pdf_that_shows_too_little_for_a_statement_is_kept_as_a_text(
     app: App, tmp_path: Path, content: bytes

@@ -35,6 +35,7 @@ _PAIR = re.compile(rb"<([0-9A-Fa-f]{2,4})>\s*<([0-9A-Fa-f]{4})[0-9A-Fa-f]*>")
 _RANGE = re.compile(
     rb"<([0-9A-Fa-f]{2,4})>\s*<([0-9A-Fa-f]{2,4})>\s*(?:<([0-9A-Fa-f]{4})>|\[([^\]]*)\])"
 )
+_IS_UNICODE = re.compile(rb"/Encoding\s*/Uni\w+-(?:UCS2|UTF16)-[HV]\b")
 _LETTER = re.compile(rb"<([0-9A-Fa-f]{4})[0-9A-Fa-f]*>")
 RANGE_MAX = 256
 LETTERS_MIN = 3  # of what is shown at once, on average; fewer is text that is set letter by letter
@@ -81,7 +82,15 @@ def _peek(path: Path, _version: tuple[int, int, int]) -> Peek:
             contents.append(stream)
             size += len(stream)
     is_whole = is_whole and size < TEXT_BYTES_MAX
-    return Peek([_text(contents, each) for each in maps or [{}]], is_whole)
+    if not maps:
+        maps = [_unicode()] if _IS_UNICODE.search(data) else [{}]
+    return Peek([_text(contents, each) for each in maps], is_whole)
+
+
+@lru_cache(maxsize=1)
+def _unicode() -> GlyphMap:
+    """The map of a font whose codes are letters already, as those of Chinese, Japanese and Korean often are."""
+    return {code: chr(code) for code in range(0x20, 0xD800)}
 
 
 def _streams(data: bytes) -> Iterator[bytes | None]:
