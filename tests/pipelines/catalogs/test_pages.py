@@ -51,6 +51,15 @@ def test_a_table_of_a_page_is_a_catalogue(tmp_path: Path, name: str) -> None:
     assert detect(Content.of(tmp_path / name, name=name)).confidence > 90  # type: ignore[union-attr]
 
 
+def test_rows_of_a_page_need_no_end(tmp_path: Path) -> None:
+    (tmp_path / "list.html").write_text(LIST.replace("</tr>", "\n"))
+
+    found = detect(Content.of(tmp_path / "list.html", name="list.html"))
+
+    assert found is not None
+    assert (found.format, found.confidence > 90) == ("html", True)
+
+
 def test_a_product_of_a_page_has_a_row_for_each_offer_with_a_sku(tmp_path: Path) -> None:
     offers = [offer("79.00", sku="L-BR"), offer("69.00", sku="L-BK")]
     page = told({"@graph": [{"@type": "WebPage"}, product(sku="L", offers=offers, mpn="7")]})

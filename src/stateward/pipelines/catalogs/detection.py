@@ -46,7 +46,7 @@ _XML_ITEM = re.compile(
 )
 _XML_FIELDS = re.compile(rb"<(?:\w+:)?(?:sku|gtin|ean|price|preis)\b", re.IGNORECASE)
 _XLSX_TEXT = re.compile(r"<(?:\w+:)?t(?:\s[^<>]*)?>([^<]{1,200})</")
-_HTML_ROW = re.compile(r"<tr\b[^>]{0,500}>(.{0,20000}?)</tr", re.IGNORECASE | re.DOTALL)
+_HTML_ROW = re.compile(r"<tr\b", re.IGNORECASE)  # the end of a row need not be marked
 _HTML_CELL = re.compile(r"<t[hd]\b[^>]{0,500}>(.{0,300}?)</t[hd]", re.IGNORECASE | re.DOTALL)
 _HTML_TAG = re.compile(r"<[^<>]{0,300}>")
 _SCHEMA_ORG = re.compile(r"""["/]Product(?:Group)?["']""")
@@ -105,7 +105,8 @@ def _xml(head: bytes) -> Detected | None:
 def _page(content: Content) -> Detected | None:
     """By the headings of its tables, or the products that it tells; a saved page is otherwise one to read."""
     text = _text(content.head)
-    rows = (_HTML_CELL.findall(row) for row in _HTML_ROW.findall(text)[:PAGE_ROWS_MAX])
+    _, *parts = _HTML_ROW.split(text, maxsplit=PAGE_ROWS_MAX + 1)
+    rows = (_HTML_CELL.findall(row) for row in parts[:PAGE_ROWS_MAX])
     best = max(
         ([unescape(_HTML_TAG.sub(" ", cell)).strip() for cell in row] for row in rows),
         key=lambda row: len(roles_in(row)),
