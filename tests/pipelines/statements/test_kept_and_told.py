@@ -162,7 +162,9 @@ def test_a_file_that_ends_with_another_word_than_all_rows_and_not_with_a_line_ma
     assert ("FILE_CUT" in read_bytes(tmp_path, text).flags) == is_cut
 
 
-@pytest.mark.parametrize(("end", "is_cut"), [("-3.5", True), ("-3.50", False), ("-3.5\n", False)])
+@pytest.mark.parametrize(
+    ("end", "is_cut"), [("-3.5", True), ("-3.50", False), ("-3.505", False), ("-3.5\n", False)]
+)
 @pytest.mark.parametrize(("sign", "mark"), [(",", "."), (";", ",")])
 def test_a_file_that_ends_inside_an_amount_may_be_cut(
     tmp_path: Path, end: str, is_cut: bool, sign: str, mark: str

@@ -89,7 +89,7 @@ def is_cut_text(text: str, others: Collection[str]) -> bool:
     """Whether the last text of a file that does not end with a line may be a part of what should stand there.
 
     `others` are the texts of the same column. A whole text is one of them, or ends with a word that one of them ends
-    with; a whole amount has as many decimals as all of them.
+    with; a whole amount has no fewer decimals than all of them.
     """
     own = text.strip()
     filled = [other for other in others if other]
@@ -98,7 +98,7 @@ def is_cut_text(text: str, others: Collection[str]) -> bool:
         return not own and len(filled) == len(others) > 1
     if money.is_amount(own):
         decimals = {_count_decimals(other) for other in filled}
-        return len(decimals) == 1 and decimals != {0} and decimals != {_count_decimals(own)}
+        return len(decimals) == 1 and _count_decimals(own) < decimals.pop()
     if len(filled) < 2 or not any(map(str.isalpha, own)) or _is_code(own, filled):
         return False
     return own.split()[-1] not in {other.split()[-1] for other in filled}
