@@ -203,7 +203,8 @@ def _drop_hidden(root: "HtmlElement") -> int:
         for each in root.iter("div", "p", "section", "article", "span", "ul", "table", "aside")
         if "hidden" in each.attrib or _HIDDEN_STYLE.search(str(each.get("style", "")))
     ]
-    outer = [each for each in hidden if not any(above in hidden for above in each.iterancestors())]
+    known = frozenset(hidden)
+    outer = [each for each in hidden if known.isdisjoint(each.iterancestors())]
     if 2 * sum(len(_paragraph(each)) for each in outer) > len(_paragraph(root)):
         return 0
     for each in outer:
