@@ -441,3 +441,53 @@ def test_what_holds_for_another_case_keeps_no_value_back(
     base: dict[str, str], field: str, line: str
 ) -> None:
     assert found(base, field, more=line).confidence >= ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Bei Umzug und in allen übrigen Fällen beträgt die Kündigungsfrist 6 Wochen.",
+        "Die Kündigungsfrist beträgt drei Monate zum Laufzeitende, bei einem Umzug entfällt sie.",
+        "Sie können den Vertrag mit einer Frist von 3 Monaten kündigen; ein Umzug ändert daran nichts.",
+        "Die ordentliche Kündigung ist mit einer Frist von 3 Monaten möglich, die außerordentliche jederzeit.",
+        "Bei Umzug können Sie mit einer Frist von sechs Wochen kündigen, in allen anderen Fällen ebenso.",
+    ],
+)
+def test_a_notice_that_holds_beside_a_move_too_keeps_the_period_back(line: str) -> None:
+    assert found(TELCO, "cancellation_period", more=line).confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The notice period is 60 days, also when moving house.",
+        "Unless you are moving home, you must give us 60 days notice.",
+        "If you move home or change your mind, you must give us 60 days notice.",
+    ],
+)
+def test_a_notice_that_is_not_only_for_a_move_keeps_the_period_back(line: str) -> None:
+    assert found(ENGLISH, "cancellation_period", more=line).confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    ("base", "line"),
+    [
+        (ENGLISH, "You pay £99.00, in arrears, by direct debit."),
+        (ENGLISH, "£99.00 is collected in arrears."),
+        (TELCO, "Zu zahlen sind 57,00 Euro; bei Zahlungsverzug sofort."),
+    ],
+)
+def test_what_is_paid_in_arrears_keeps_the_price_back(base: dict[str, str], line: str) -> None:
+    assert found(base, "monthly_rate", more=line).confidence < ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Minutes and texts and internet unlimited.",
+        "Calls and texts and the web: unlimited",
+        "Minuten und SMS und Internet unlimitiert.",
+    ],
+)
+def test_calls_without_limit_together_with_surfing_keep_the_volume_back(line: str) -> None:
+    assert found(ENGLISH, "data_volume", more=line).confidence < ACCEPTED_MIN

@@ -251,6 +251,17 @@ def test_the_cell_above_a_price_speaks_of_its_own_row() -> None:
     assert extracted(text)["kwh_price"].confidence >= 80
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Preisbestandteil\tSchwachlast (NT)\nArbeitspreis\t21,40 ct/kWh\n",
+        "Prices\tNight rate\nUnit rate\t22.10p per kWh\n",
+    ],
+)
+def test_a_head_of_something_else_above_a_price_keeps_it_back(rows: str) -> None:
+    assert extracted(f"LichtBlick SE\nStromliefervertrag\n{rows}")["kwh_price"].confidence < 80
+
+
 def test_the_name_of_a_provider_alone_says_nothing_of_the_vertical() -> None:
     text = "Beratungsvertrag\nBeraterin\tSäntis AG, Seestrasse 88, 8008 Zürich\n1. Das Honorar beträgt CHF 185.00.\n"
 

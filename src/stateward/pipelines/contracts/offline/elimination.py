@@ -40,6 +40,7 @@ SENTENCE_LINES_MAX = 12
 QUOTED_WORDS_MAX = 4
 ADDRESS_CHARS_MAX = 80
 REFERENCE_CHARS = 60  # before a date
+ARREARS_CHARS = 80  # before an amount
 COLUMNS_MIN = 3  # of a table whose first row is its head, whatever it says
 PREFIXES = ("brutto", "monats", "strom", "gas", "energie", "versicherungs", "tarif", "vertrags")
 
@@ -53,9 +54,22 @@ _SENTENCE_END = re.compile(
 )
 _NUMBERED = re.compile(r"\A\W*(?:§\s*)?\d{1,2}(?:\.\d{1,2})*[.)]?\s")
 _YEAR = re.compile(r"\b(?:jahr\w*|jährlich\w*|annual\w*|year\w*|p\.\s?a\b)", re.IGNORECASE)
-# From how much on a connection may be cut off is no price.
-_ARREARS = re.compile(
-    r"\b(?:zahlungs)?(?:verzug|rückstand)\w{0,2}\b|\bin\s+arrears\b", re.IGNORECASE
+# From how much on a connection may be cut off is no price. What is paid `in arrears` is one.
+_OWED = r"(?:zahlungs)?(?:verzug|rückstand)(?:e?s|e)?"
+_LIMIT = r"(?:mindestens|wenigstens|mehr\s+als|über|ab|more\s+than|at\s+least|over|exceeding)"
+_ARREARS_BEFORE = re.compile(
+    rf"\b(?:{_OWED}\s+(?:(?:von|mit|in\s+höhe\s+von)\s+(?:{_LIMIT}\s+)?|(?:\w+\s+){{0,2}}{_LIMIT}\s+)"
+    rf"|arrears\s+(?:of|exceed|reach)\s+(?:{_LIMIT}\s+)?)(?:EUR|€|£)?\s*$",
+    re.IGNORECASE,
+)
+_LIMIT_BEFORE = re.compile(rf"\b{_LIMIT}\s+(?:EUR|€|£)?\s*$", re.IGNORECASE)
+_ARREARS_BEHIND = re.compile(
+    rf"\s*(?:EUR|Euro|€)?\s*(?:or\s+more\s+)?(?:in\s+|im\s+)?(?:{_OWED}|arrears)\b", re.IGNORECASE
+)
+# Words by which what is not limited is, or may be, the data too.
+_SURFING = re.compile(
+    r"\b(?:internet\w*|surf\w*|online|web|brows\w*|stream\w*|daten\w*|data|alles|everything|all)\b",
+    re.IGNORECASE,
 )
 _ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
 _FEE = re.compile(r"bonus|mahn|gebühr|rücklast|kaution|\bfee\b|deposit", re.IGNORECASE)
@@ -220,10 +234,12 @@ def _is_explained(
             and reader.says(each, _YEAR)
         )
         or reader.says(each, _ONCE)
-        or (candidate.per != "month" and reader.says(each, _ARREARS))
+        or (candidate.per != "month" and reader.is_arrears(each))
         or (reader.says(each, OLD_WORDS) and not reader.says(each, NEW_WORDS))
     ):
         return True
+    if candidate.value == "unlimited" and reader.says(each, _SURFING):
+        return False
     is_of_another = _is_of_another(best, rule, LINK_MIN) or (
         not choices[rule.name].best.is_weak and reader.is_stand_in(each, rule)
     )
@@ -409,6 +425,16 @@ class _Reader:
         """Whether the sentence of a period is about a special case."""
         text = self.reading.pages[each.page].text
         return is_special_case(text, each.candidate.start, each.candidate.end)
+
+    def is_arrears(self, each: LinkedValue) -> bool:
+        """Whether an amount is the debt from which on something happens."""
+        text, candidate = self.reading.pages[each.page].text, each.candidate
+        before = text[max(0, candidate.start - ARREARS_CHARS) : candidate.start]
+        if _ARREARS_BEFORE.search(before):
+            return True
+        return _LIMIT_BEFORE.search(before) is not None and bool(
+            _ARREARS_BEHIND.match(text, candidate.end)
+        )
 
     def is_of_others(self, each: LinkedValue) -> bool:
         """Whether every label in the statement of a value that takes its kind is one of something else."""

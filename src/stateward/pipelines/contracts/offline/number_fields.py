@@ -47,9 +47,33 @@ NEW_WORDS = re.compile(
 )
 SENTENCE_CHARS = 260
 _SENTENCES = re.compile(r"[.;!?]\s+(?=[A-ZÄÖÜ\d])|\n\s*\n|\n(?=\d{1,2}[.)]\s)")
-_SPECIAL_CASE = re.compile(
-    r"\b(?:umzug\w{0,2}|wohnungswechsel|wohnortwechsel|sonderkündigung\w*|außerordentlich\w*|mov(?:e|ing)\s+(?:home|house)|extraordinary)\b",
+# A sentence that is about a move and nothing else: it begins with the case, and every other word of it is one of these.
+_CASE = (
+    r"(?:bei|im\s+falle?|wegen|aufgrund|nach|wenn|falls|if|when|on|in\s+case\s+of|in\s+the\s+event\s+of)\s+"
+    r"(?:(?:einem|eines|ihrem|ihres|you|are|you['’]re|a)\s+){0,2}"
+    r"(?:umzug(?:e?s)?|wohnungswechsels?|wohnortwechsels?|(?:sie\s+)?umziehen|mov(?:e|ing)\s+(?:home|house|out))\b"
+)
+_CASE_FIRST = re.compile(
+    rf"\W*(?:\d{{1,2}}[.)]\s*)?(?:umzug|wohnungswechsel|sonderkündigung(?:srecht)?|"
+    rf"moving\s+(?:home|house))?\W*{_CASE},?(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CASE_LABEL = re.compile(
+    rf"\W*(?:(?:kündigungs)?frist|notice(?:\s+period)?|sonderkündigung\w*)\s+{_CASE}\W*"
+    rf"(?:beträgt|is|von|of|mit)?(?:\s+einer\s+frist\s+von)?\W*",
     re.IGNORECASE,
+)
+_LINE_STARTS = re.compile(r"^[ \t]*(?=[A-ZÄÖÜ\d])", re.MULTILINE)
+_CASE_ONLY_IF = re.compile(
+    r",\s*(?:nur\s+)?(?:wenn|sofern|falls|if|provided)\b"
+    r"(?!.*\b(?:auch|also|even)\b)[^,;]*"
+)
+_CASE_WORDS = frozenset(
+    "kann können sie du kunde kundin verbraucher der die das den dem ihren ihr vertrag liefervertrag mit einer eine "
+    "einem frist kündigungsfrist von schriftlich in textform außerordentlich kündigen gekündigt kündigung werden "
+    "beenden beträgt ist zum auf des tages umzugs auszugs innerhalb binnen haben ein sonderkündigungsrecht besteht "
+    "möglich you may can must end cancel terminate this the your contract agreement supply service with by giving give "
+    "us at least of notice period is a an writing written to need s".split()
 )
 _TO = re.compile(
     r"\s*(?:bis(?:\s+(?:zum|einschl\w*\.?|einschließlich))?|[-–—]|to|until|till|through|und|and)\s*(?:the\s|"
@@ -174,9 +198,8 @@ def _candidate(
         and mine.how in ("left", "before")
         and _is_price_of_unit(rule, each.candidate, mine, page)
     ):
-        others = [
-            link for link in others if link.how != "over"
-        ]  # the cell above speaks of its own row
+        # The label of a field above speaks of its own row; that of something else may head the column.
+        others = [link for link in others if link.how != "over" or link.mention.is_decoy]
     strength = mine.strength if mine else 0.0
     why = f"{mine.how} {_label_text(mine, reading, each)}" if mine else ""
     if mine and mine.how == "before":
@@ -462,7 +485,7 @@ def _around(page: AnalyzedPage, candidate: ValueCandidate, mine: LabelLink | Non
 
 
 def is_special_case(text: str, start: int, end: int) -> bool:
-    """Whether the sentence of a period, or its line behind a label, is about a special case, as a move."""
+    """Whether the sentence of a period, or its line behind a label, is about a move and no other case."""
     line = text.rfind("\n", 0, start) + 1
     first = max(0, start - SENTENCE_CHARS)
     last = min(len(text), end + SENTENCE_CHARS)
@@ -470,7 +493,19 @@ def is_special_case(text: str, start: int, end: int) -> bool:
         first, last = line, text.find("\n", end) if "\n" in text[end:last] else last
     before = _SENTENCES.split(text[first:start])[-1]
     behind = _SENTENCES.split(text[end:last])[0]
-    return _SPECIAL_CASE.search(f"{before} {behind}") is not None
+    clause, comma, tail = behind.partition(",")
+    if comma and not _CASE_ONLY_IF.fullmatch(f",{tail.rstrip()}"):
+        return False
+    for begun in _LINE_STARTS.finditer(before):
+        led = before[begun.start() :]
+        if _CASE_LABEL.fullmatch(led):
+            rest = clause
+        elif found := _CASE_FIRST.fullmatch(led):
+            rest = f"{found['rest']} {clause}"
+        else:
+            continue
+        return all(word in _CASE_WORDS for word in re.findall(r"\w+", rest.lower()))
+    return False
 
 
 def _in_words(rule: FieldRule, reading: ContractReading) -> list[FieldCandidate]:
