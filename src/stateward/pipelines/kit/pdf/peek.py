@@ -90,7 +90,7 @@ def _peek(path: Path, _version: tuple[int, int, int]) -> Peek:
 @lru_cache(maxsize=1)
 def _unicode() -> GlyphMap:
     """The map of a font whose codes are letters already, as those of Chinese, Japanese and Korean often are."""
-    return {code: chr(code) for code in range(0x20, 0xD800)}
+    return {code: chr(code) for code in (*range(0x20, 0xD800), *range(0xF900, 0xFFF0))}
 
 
 def _streams(data: bytes) -> Iterator[bytes | None]:

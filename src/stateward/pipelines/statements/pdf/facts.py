@@ -220,6 +220,10 @@ def _value_under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: s
 _SORT_CODE = re.compile(r"[0-9]{2}-[0-9]{2}-[0-9]{2}$", re.ASCII)
 
 
+# 20260701-20260728: two days in one word.
+_JOINED_DAYS = re.compile(r"\b((?:19|20)[0-9]{6})[-–—]((?:19|20)[0-9]{6})\b", re.ASCII)
+
+
 def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
     """The labelled period; else two dates on one line; else the date of the statement.
 
@@ -244,6 +248,8 @@ def _period_in(line: StatementLine) -> PrintedPeriod | None:
         if found[0].end == found[1].start and not is_labelled:
             return None  # a date and a value date
         return PrintedPeriod(found[0].text, found[1].text, is_labelled)
+    if is_labelled and (joined := _JOINED_DAYS.search(line.text)):
+        return PrintedPeriod(joined[1], joined[2], is_labelled=True)
     if len(found) == 1:
         return _half_year(line, found[0], is_labelled=is_labelled)
     return None
