@@ -176,3 +176,14 @@ def test_two_threads_on_a_wire_of_redis_each_get_their_own_answers() -> None:
             assert all(pool.map(ask, ("a", "b")))
         wire.close()
         client.close()
+
+
+def test_who_has_asked_for_nothing_gives_nothing_back_to_a_server_that_is_away() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    engine = connect(f"nats://127.0.0.1:{port}", consumer="one", lease_s=1.0)
+
+    engine.give_back()
+    engine.drain()
+
+    engine.close()

@@ -331,7 +331,8 @@ class JetStreamEngine:
 
     def give_back(self) -> None:
         """Give back what came for a request after the call that sent it had its messages."""
-        self._answer(lambda: self._take_in(0.0))
+        if self._pulls:  # without a request there may be no connection either
+            self._answer(lambda: self._take_in(0.0))
         for stream, pull in self._pulls.items():
             self._give_back(stream, _some(pull.messages, len(pull.messages)))
 
