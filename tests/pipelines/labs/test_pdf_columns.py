@@ -203,6 +203,23 @@ def test_columns_of_several_samples_are_results_that_say_of_which_they_are(tmp_p
     assert not any("AMBIGUOUS_DATE" in each.get("problems", []) for each in found)
 
 
+def test_columns_whose_names_are_not_alike_are_not_all_results(tmp_path: Path) -> None:
+    rows = [
+        ("Analyte", "Units", "Yours", "Average"),
+        ("Sodium", "mmol/L", "140", "139"),
+        ("Potassium", "mmol/L", "4.2", "4.4"),
+        ("Chloride", "mmol/L", "101", "103"),
+        ("Urea", "mmol/L", "6.1", "5.2"),
+        ("Calcium", "mmol/L", "2.3", "2.4"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 180, 260, 340), *rows))
+
+    assert [each["value"] for each in found[:3]] == ["140", "4.2", "101"]
+    assert len(found) == 5
+    assert all("CELL_UNREAD" in each["problems"] for each in found)
+
+
 def test_a_row_with_words_of_headings_is_no_line_of_headings(tmp_path: Path) -> None:
     rows = [
         ("Test Name", "Result", "Unit", "Reference Interval"),
@@ -248,6 +265,20 @@ def test_a_report_of_water_has_no_codes_of_tests_of_blood(tmp_path: Path) -> Non
         ("79", "mg/L", "250"),
     ]
     assert not any(each.get("code") for each in found)
+
+
+def test_a_laboratory_that_tests_water_too_has_results_of_patients(tmp_path: Path) -> None:
+    rows = [
+        ("Laboratory for blood and drinking water",),
+        ("Patient: Jane Doe",),
+        ("Test", "Result", "Units", "Range"),
+        ("Sodium", "140", "mmol/L", "135-145"),
+        ("Chloride", "101", "mmol/L", "98-107"),
+    ]
+
+    found = read_plain(tmp_path, *columns((50, 250, 330, 420), *rows))
+
+    assert [each["code"] for each in found] == ["2951-2", "2075-0"]
 
 
 def test_a_date_with_signs_for_year_month_and_day_is_that_of_the_sample(tmp_path: Path) -> None:

@@ -46,6 +46,12 @@ _ENVIRONMENT = re.compile(
     r"|\banalyses? de sols?\b|\beaux? (?:potable|souterraine|usée)|agua potable|aguas residuales|acqua potabile",
     re.IGNORECASE,
 )
+# A laboratory that tests water, too, says so above the results of a person.
+_PERSON = re.compile(
+    r"\b(?:pa[ctz]i?[ej]nt\w*|date of birth|dob|geburtsdatum|date de naissance|fecha de nacimiento|data di nascita"
+    r"|data de nascimento|geboortedatum)\b",
+    re.IGNORECASE,
+)
 _DAY_FIRST = re.compile(
     r"\b(?:fechas?|pacientes?|resultados?|unidades|prélèvement|résultats?|unités)\b", re.IGNORECASE
 )
@@ -78,7 +84,9 @@ def read_pdf(source: ReportSource) -> LabReading:
         (source.patient(found[1]) for text in texts if (found := _PATIENT.search(text))), ""
     )
     collected = collected_date(lines, order)
-    matrix = ENVIRONMENT if any(map(_ENVIRONMENT.search, texts[:LETTERHEAD_LINES])) else ""
+    above = texts[:LETTERHEAD_LINES]
+    is_of_person = any(map(_PERSON.search, above))
+    matrix = ENVIRONMENT if any(map(_ENVIRONMENT.search, above)) and not is_of_person else ""
     observations = observations_of(
         lines,
         date_order=order,

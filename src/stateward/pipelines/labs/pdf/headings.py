@@ -114,7 +114,8 @@ def _explains(found: Sequence[tuple[Heading, int]], line: PdfLine) -> tuple[int,
 def _samples(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:
     """The columns of several samples: headings that are not known, where others say test and unit and none says result.
 
-    They are columns of values with a name where others have a date.
+    They are columns of values with a name where others have a date. Names that are not alike may be of other things
+    than samples: `Yours` and `Average`.
     """
     roles = {each.role for each in headings}
     if not {"test", "unit"} <= roles or roles & _VALUES or ":" in line.text:
@@ -122,7 +123,15 @@ def _samples(headings: Sequence[Heading], line: PdfLine) -> list[Heading]:
     end = max(each.x1 for each in headings if each.role in ("test", "unit"))
     found = [each for each in _unknown_headings(headings, line) if each.role == UNKNOWN]
     is_behind = len(found) >= SAMPLES_MIN and all(each.x0 > end for each in found)
-    return [Heading("date", each.x0, each.x1, each.text) for each in found] if is_behind else []
+    if not is_behind or not _are_alike([each.text for each in found]):
+        return []
+    return [Heading("date", each.x0, each.x1, each.text) for each in found]
+
+
+def _are_alike(names: Sequence[str]) -> bool:
+    """Whether names differ by a number or by what follows their first word: `S1` and `MW-2`, `Site A` and `Site B`."""
+    is_counted = all(any(map(str.isdigit, name)) for name in names)
+    return is_counted or len({name.split()[0] for name in names}) == 1
 
 
 def _text(cell: Sequence[PdfWord]) -> str:
