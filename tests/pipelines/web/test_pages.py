@@ -304,6 +304,18 @@ def test_a_table_of_figures_stays_one(tmp_path: Path) -> None:
     assert "Ghent | 265,000" in read(tmp_path, page).text()
 
 
+def test_a_table_stays_one_where_a_value_is_two_short_paragraphs(tmp_path: Path) -> None:
+    rows = "".join(
+        f"<tr><td>Bridge {number}</td><td><p>Steel</p><p>{number}0 tons</p></td></tr>"
+        for number in range(1, 7)
+    )
+    page = a_page(LONG * 2).replace(b"</article>", f"<table>{rows}</table></article>".encode())
+
+    text = read(tmp_path, page).text()
+
+    assert [n for n in range(1, 7) if f"Bridge {n}" not in text or f"{n}0 tons" not in text] == []
+
+
 def test_what_a_page_hides_is_not_read(tmp_path: Path) -> None:
     hidden = "<div style='display: none'><p>Apple sold Beats for $9 billion to Oracle last week.</p></div>"
     page = a_page(LONG * 2, TEXT).replace(b"</article>", f"{hidden}</article>".encode())

@@ -30,6 +30,7 @@ MAIN_CHARS_MIN = 80
 # A main text that is so many times shorter than the paragraphs of its page is looked for once more, less strictly.
 LOST_FACTOR = 3
 PRECISION, RECALL = "precision", "recall"
+CELL_CHARS_MIN = 200  # of a cell that holds a text, and no value of a table
 # How much more the element that a page marks as its article must have for it to be taken instead.
 ARTICLE_FACTOR, ARTICLE_CHARS_MIN = 2, 1500
 _BESIDE = (
@@ -225,11 +226,13 @@ def _unfold_layout_tables(root: "_Element") -> int:
 
 
 def _holds_text(part: "_Element") -> bool:
-    """Whether a cell holds paragraphs, or one below a heading."""
+    """Whether a cell holds long paragraphs, or any below a heading; a value of a table may be two short ones."""
     if part.tag not in ("td", "th"):
         return False
     paragraphs = sum(1 for _ in islice(part.iter("p"), 2))
-    return paragraphs == 2 or (paragraphs == 1 and next(part.iter("h1"), None) is not None)
+    if paragraphs and next(part.iter("h1"), None) is not None:
+        return True
+    return paragraphs == 2 and len(_paragraph(part)) >= CELL_CHARS_MIN
 
 
 def _extract(html: str, url: str) -> dict[str, str]:
