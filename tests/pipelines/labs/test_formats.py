@@ -251,3 +251,14 @@ def test_the_values_of_a_clinical_document(
     found = one(tmp_path, CDA.format(observation=OBSERVATION.format(value=value)))
 
     assert (found.get("comparator", ""), found["value"]) == expected
+
+
+@pytest.mark.parametrize(("unit", "is_doubted"), [("mg/dL", True), ("mmol/l", False), ("", False)])
+def test_a_unit_that_fhir_tells_twice_and_differently_is_flagged(
+    tmp_path: Path, unit: str, *, is_doubted: bool
+) -> None:
+    told = f'{{"value": 5.4, "unit": "{unit}", "system": "http://unitsofmeasure.org", "code": "mmol/L"}}'
+
+    found = one(tmp_path, observation(f'"valueQuantity": {told}'))
+
+    assert ("UNIT_UNSURE" in found.get("problems", [])) is is_doubted

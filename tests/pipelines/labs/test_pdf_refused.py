@@ -9,6 +9,7 @@ from lab.documents.labs import draw_report
 from lab.documents.statements import broken
 from lab.documents.statements.paper import Paper
 from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
+from stateward.workers.sdk import Completed
 from tests.pipelines.labs.reading import failure, normalized, parsed
 from tests.pipelines.two_stages import rows_of
 
@@ -100,3 +101,36 @@ def test_a_picture_without_text_is_refused(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("stateward.pipelines.kit.ocr.Recognizer", FakeRecognizer)
 
     assert failure(parsed(tmp_path, broken.picture(1))).code == "NO_TEXT"
+
+
+def two_pages(*heads: str, feet: tuple[str, ...]) -> bytes:
+    paper = Paper()
+    for head, foot in zip(heads, feet, strict=True):
+        paper.page()
+        paper.text(50, 60, "Example Laboratory, a report of results for a test document")
+        paper.text(50, 80, head)
+        for at, row in enumerate([("Sodium", "140"), ("Potassium", "4.1"), ("Chloride", "101")]):
+            for x, text in zip((50, 250, 340), (*row, "mmol/L"), strict=True):
+                paper.text(x, 120 + 14 * at, text)
+        paper.text(50, 700, foot)
+    return paper.pdf()
+
+
+@pytest.mark.parametrize(
+    ("heads", "feet", "codes"),
+    [
+        (("Patient: BECKER, Hanne", "Patient: YILMAZ, Cem"), ("Seite 1 von 1",) * 2, ["SEVERAL_PATIENTS"]),
+        (("Patient: BECKER, Hanne", "Patient: Hanne Becker"), ("Seite 1 von 2", "Seite 2 von 2"), []),
+        (("Patient name: Ann Lee", "Continued"), ("Page 1 of 3", "Page 3 of 3"), ["PAGE_MISSING"]),
+        (("Patient name: Ann Lee",), ("Page 1 of 2",), ["PAGE_MISSING"]),
+        (("Patient name: Ann Lee",), ("Page 1 of 1",), []),
+    ],
+)  # fmt: skip
+def test_pages_of_another_patient_and_missing_ones_are_told(
+    tmp_path: Path, heads: tuple[str, ...], feet: tuple[str, ...], codes: list[str]
+) -> None:
+    done = parsed(tmp_path, two_pages(*heads, feet=feet))
+
+    assert isinstance(done, Completed), done
+    notes = str(done.facts.get("notes", ""))
+    assert [code for code in ("SEVERAL_PATIENTS", "PAGE_MISSING") if f"{code}: " in notes] == codes

@@ -14,12 +14,14 @@ from stateward.pipelines.kit.failures import CORRUPT_FILE
 from stateward.pipelines.labs.analytes import is_loinc
 from stateward.pipelines.labs.model import (
     BAD_CODE,
+    UNIT_UNSURE,
     UNSUPPORTED_VALUE,
     LabReading,
     Observation,
     Place,
 )
 from stateward.pipelines.labs.source import ReportSource
+from stateward.pipelines.labs.units import candidates
 
 DEPTH_MAX = 60
 SPAN = "\x00span"  # no key of a document: JSON texts that are stored hold no such character
@@ -234,6 +236,8 @@ def _observation(
     value, unit, is_supported = _value(node)
     if not is_supported:
         problems = (*problems, UNSUPPORTED_VALUE)
+    if _is_unit_told_twice(node.get("valueQuantity")):
+        problems = (*problems, UNIT_UNSURE)
     start, end = node.get(SPAN, (0, 0))
     status = str(resource.get("status") or "")
     if not value and status in ("", "unknown") and not _has_value(node):
@@ -324,6 +328,15 @@ def _quantity(value: Json) -> tuple[str, str]:
     return f"{_text_of(value.get('comparator'))}{number}" if number else "", (
         code if is_ucum and code else unit or code
     )
+
+
+def _is_unit_told_twice(value: Json) -> bool:
+    """Whether the unit for people and the code for programs are known, and none is the other."""
+    if not isinstance(value, dict):
+        return False
+    code, unit = _text_of(value.get("code")), _text_of(value.get("unit"))
+    shown, coded = candidates(unit), candidates(code)
+    return bool(shown and coded) and not {*shown} & {*coded}
 
 
 def _ratio(value: Object) -> tuple[str, str]:

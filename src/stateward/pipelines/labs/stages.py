@@ -21,7 +21,7 @@ from stateward.pipelines.labs.options import LabOptions
 from stateward.pipelines.labs.readers import read_report
 from stateward.workers.sdk import Job, Outcome
 
-READER_VERSION = 6  # to be increased by a change after which the same bytes give other results
+READER_VERSION = 7  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
 PROBLEMS_LOGGED_MAX = 200
 EARLIER_CUT = (
@@ -36,7 +36,7 @@ MEANINGS = {
     "AMBIGUOUS_DATE": "a date may be day first or month first; set labs.date_order",
     "UNKNOWN_UNIT": "a unit is unknown; the value is not converted",
     "UNIT_MISMATCH": "a unit does not fit the test; the value is not converted",
-    "UNIT_UNSURE": "a unit is told by a title only, and may not be that of the test",
+    "UNIT_UNSURE": "a unit is told by a title only, or twice and differently, and may not be that of the test",
     "UNKNOWN_TEST": "a test has no LOINC code and no known name",
     "CODE_UNSURE": "a LOINC code is uncertain",
     "BAD_CODE": "a LOINC code has a wrong check digit",
@@ -143,7 +143,9 @@ def _damage(reading: LabReading) -> list[str]:
     return [
         sentence
         for sentence in reading.decisions
-        if sentence.startswith(("DAMAGED:", "SCANNED:", "NO_DATE:"))
+        if sentence.startswith(
+            ("DAMAGED:", "SCANNED:", "NO_DATE:", "PAGE_MISSING:", "SEVERAL_PATIENTS:")
+        )
     ]
 
 

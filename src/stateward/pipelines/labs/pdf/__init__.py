@@ -11,6 +11,7 @@ and never dropped.
 """
 
 import re
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -19,6 +20,7 @@ from stateward.pipelines.kit.dates import vote_order
 from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED
 from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import PdfLine, lines_of
+from stateward.pipelines.kit.pdf.page_numbers import missing_pages
 from stateward.pipelines.kit.pdf.pages import PdfPage, read_pages, require_text
 from stateward.pipelines.labs.model import LabReading
 from stateward.pipelines.labs.pdf.headings import (
@@ -39,6 +41,14 @@ _PATIENT = re.compile(
     r"(?:patient(?:en)?[- ]?(?:id|nr|no|number|nummer)|mrn|pat\.?[- ]?(?:id|nr))\W{1,4}([\w-]{3,30})",
     re.IGNORECASE,
 )
+
+_PATIENT_NAME = re.compile(
+    r"^\W*(?:patient(?:in|en)?|paciente|paziente|pasient|patiënt|pacjent)(?:'?s? ?name)?\s*:\s*([^\d:]{5,60})",
+    re.IGNORECASE,
+)
+_NAME_WORD = re.compile(r"[^\W\d_]{2,}")
+NAME_WORDS = 2
+PAGES_NAMED_MAX = 10
 
 # Reports of water and soil: their sodium is not that of blood.
 _ENVIRONMENT = re.compile(
@@ -104,10 +114,35 @@ def read_pdf(source: ReportSource) -> LabReading:
         decisions.append(
             "NO_DATE: a date after a label that is not known may be that of collection; results have none"
         )
+    if missing := missing_pages(pages):
+        numbers = ", ".join(map(str, missing[:PAGES_NAMED_MAX]))
+        decisions.append(f"PAGE_MISSING: by the numbers on the pages, these are missing: {numbers}")
+    patients = _patients(lines)
+    if patients > 1:
+        decisions.append(
+            "SEVERAL_PATIENTS: the pages name several patients; submit each report alone"
+        )
     decisions.append(f"PDF: {len(pages)} pages, {len(observations)} rows")
     return LabReading(
-        format="pdf", observations=observations, decisions=decisions, skipped={}, patients=1
+        format="pdf", observations=observations, decisions=decisions, skipped={}, patients=patients
     )
+
+
+def _patients(pages: Sequence[Sequence[PdfLine]]) -> int:
+    """How many patients the pages name: two are told apart where no word of one's name is in the other's."""
+    found: list[frozenset[str]] = []
+    for page in pages:
+        named = next((name for line in page if (name := _name_in(line.text))), frozenset())
+        if named and not any(named & each for each in found):
+            found.append(named)
+    return max(1, len(found))
+
+
+def _name_in(text: str) -> frozenset[str]:
+    """The first two words of a name behind its label; none where a number, a label or nothing follows."""
+    label = _PATIENT_NAME.search(text)
+    words = [] if label is None else _NAME_WORD.findall(label[1])[:NAME_WORDS]
+    return frozenset(word.casefold() for word in words) if len(words) == NAME_WORDS else frozenset()
 
 
 def _pages(source: ReportSource) -> list[PdfPage]:

@@ -23,6 +23,7 @@ from stateward.pipelines.kit.failures import (
 )
 from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import lines_of
+from stateward.pipelines.kit.pdf.page_numbers import PAGE_OF, missing_pages
 from stateward.pipelines.kit.pdf.pages import (
     CHARS_PER_PAGE_MIN,
     PAGES_MAX,
@@ -85,16 +86,6 @@ CODES = {
 }
 _SMUDGED = re.compile(
     r"[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
-)
-_PAGE_OF = re.compile(
-    r"\b(?:page|seite|blatt|página|pagina|pág\.?|pag\.?|sida|side|strona|oldal|hoja|folio|sheet)\W{0,3}"
-    r"([0-9]{1,3}) ?(?:of|von|de|di|sur|av|af|z|van|/) ?([0-9]{1,3})\b",
-    re.IGNORECASE,
-)
-_PAGE_ALONE = re.compile(
-    r"\b(?:page|seite|blatt|página|pagina|sida|side|strona|oldal|hoja|folio|sheet)\W{0,3}([0-9]{1,3})\b"
-    r"(?! ?(?:of|von|de|di|sur|av|af|z|van|/) ?[0-9])",
-    re.IGNORECASE,
 )
 ADVICE = "ask the bank for the original PDF or export the statement as CSV"
 
@@ -260,7 +251,7 @@ class _Assembler:
         self._hints = hints
         self._pages = len(pages)
         self._unreadable = [page.number for page in pages if page.is_picture]
-        self._missing = _missing_pages(pages)
+        self._missing = missing_pages(pages)
         self._lines = [line for page in lines for line in page]
         self._margin = margin
         self._tables = tables_of(lines)
@@ -658,7 +649,7 @@ class _Assembler:
         """Whether a section begins on a later page than the last row before it, or below the end of a page."""
         page, line = self._starts[number]
         above = [one for one in self._lines if one.page == page and one.number < line]
-        return page > last or any(_PAGE_OF.search(one.text) for one in above)
+        return page > last or any(PAGE_OF.search(one.text) for one in above)
 
     def _report_pictures(self) -> None:
         for number in self._unreadable:
@@ -680,28 +671,6 @@ def _below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
     above = titles[: opens[0]] if opens else titles
     ends = [at for at, text in enumerate(above) if vocab.BALANCE_LABELS[vocab.CLOSING].prefix(text)]
     return context[ends[-1] + 1 :] if ends else context
-
-
-def _missing_pages(pages: Sequence[PdfPage]) -> list[int]:
-    """The pages of one statement that are counted (`Page 2 of 3`) and not there."""
-    texts = [" ".join(word.text for word in page.words) for page in pages]
-    found = [(int(at), int(last)) for text in texts for at, last in _PAGE_OF.findall(text)]
-    if not found:
-        return _skipped_pages([_PAGE_ALONE.findall(text) for text in texts])
-    numbers = {at for at, _ in found}
-    if len(numbers) != len(found) or len({last for _, last in found}) != 1:
-        return []  # several statements, or a number that means something else
-    return sorted(set(range(1, min(found[0][1], PAGES_MAX) + 1)) - numbers)
-
-
-def _skipped_pages(printed: Sequence[Sequence[str]]) -> list[int]:
-    """The pages that are left out where each page prints its number alone, and nothing says how many there are."""
-    if len(printed) < 2 or any(len(each) != 1 for each in printed):
-        return []
-    counted = [int(each[0]) for each in printed]
-    if counted != sorted(set(counted)):
-        return []
-    return sorted({*range(counted[0], counted[-1])} - {*counted})
 
 
 def _below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:

@@ -1,0 +1,39 @@
+"""The numbers that pages print, and the pages that they count and that are not there."""
+
+import re
+from collections.abc import Sequence
+
+from stateward.pipelines.kit.pdf.pages import PAGES_MAX, PdfPage
+
+PAGE_OF = re.compile(
+    r"\b(?:page|seite|blatt|página|pagina|pág\.?|pag\.?|sida|side|strona|oldal|hoja|folio|sheet)\W{0,3}"
+    r"([0-9]{1,3}) ?(?:of|von|de|di|sur|av|af|z|van|/) ?([0-9]{1,3})\b",
+    re.IGNORECASE,
+)
+_PAGE_ALONE = re.compile(
+    r"\b(?:page|seite|blatt|página|pagina|sida|side|strona|oldal|hoja|folio|sheet)\W{0,3}([0-9]{1,3})\b"
+    r"(?! ?(?:of|von|de|di|sur|av|af|z|van|/) ?[0-9])",
+    re.IGNORECASE,
+)
+
+
+def missing_pages(pages: Sequence[PdfPage]) -> list[int]:
+    """The pages of one document that are counted (`Page 2 of 3`) and not there."""
+    texts = [" ".join(word.text for word in page.words) for page in pages]
+    found = [(int(at), int(last)) for text in texts for at, last in PAGE_OF.findall(text)]
+    if not found:
+        return _skipped_pages([_PAGE_ALONE.findall(text) for text in texts])
+    numbers = {at for at, _ in found}
+    if len(numbers) != len(found) or len({last for _, last in found}) != 1:
+        return []  # several documents, or a number that means something else
+    return sorted(set(range(1, min(found[0][1], PAGES_MAX) + 1)) - numbers)
+
+
+def _skipped_pages(printed: Sequence[Sequence[str]]) -> list[int]:
+    """The pages that are left out where each page prints its number alone, and nothing says how many there are."""
+    if len(printed) < 2 or any(len(each) != 1 for each in printed):
+        return []
+    counted = [int(each[0]) for each in printed]
+    if counted != sorted(set(counted)):
+        return []
+    return sorted({*range(counted[0], counted[-1])} - {*counted})
