@@ -122,9 +122,11 @@ class Arena:
         self.database._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
         # A full-text index has tables of its own, and is emptied with the texts in it.
-        tables = [str(name) for (name,) in named if not str(name).startswith("search_index")]
+        kept = ("search_index", "followers")
+        tables = [str(name) for (name,) in named if not str(name).startswith(kept)]
         # One text of several statements; the names come from the schema itself.
         self._clear = "; ".join(f"DELETE FROM {name}" for name in tables)
+        self._clear += "; UPDATE followers SET seq = 0"  # who follows is a row of a migration
 
     def cleared(self, *, lanes: int = 1) -> SqliteDatabase:
         """The database as its migrations made it, with so many lanes."""
