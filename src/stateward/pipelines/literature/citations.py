@@ -100,6 +100,7 @@ def _ris_entry(paper: Metadata) -> str:
         *(("KW", each) for each in paper.keywords),
         ("DO", paper.ids.get("doi", "")),
         ("AN", paper.ids.get("pmid", "")),
+        ("DB", "PubMed" if paper.ids.get("pmid") else ""),
         ("C2", paper.ids.get("pmcid", "")),
     ]
     lines = [f"{tag}  - {value}" for tag, value in pairs if value]
