@@ -16,7 +16,6 @@ FIELD_WEIGHT = 0.5
 PROVIDER_WEIGHT = 2.5  # a name alone is no evidence: a city may be called as an insurer is
 SURE_RATIO = 2.0
 SURE_MIN = 5.0
-GENERAL = "general"
 WORDS_MAX = 8  # of the evidence for one vertical
 
 
@@ -49,8 +48,6 @@ def detection_of(document: TextDocument, rules: ContractRules) -> Detection:
         return Detection("", is_sure=False, evidence=tuple(weighed))
     best = weighed[0].score
     second = weighed[1].score if len(weighed) > 1 else 0.0
-    if best <= PROVIDER_WEIGHT and weighed[0].vertical != GENERAL:
-        return Detection("", is_sure=False, evidence=tuple(weighed))
     is_sure = best >= SURE_MIN and best >= SURE_RATIO * second
     return Detection(weighed[0].vertical, is_sure=is_sure, evidence=tuple(weighed))
 
@@ -73,7 +70,8 @@ def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
             if provider.name in named and list(provider.verticals) == [slug]
         ]
         score = sum(1 + math.log2(count) for count in counts.values())
-        score += PROVIDER_WEIGHT * len(own) + FIELD_WEIGHT * _units(vertical, text)
+        score += FIELD_WEIGHT * _units(vertical, text)
+        score += PROVIDER_WEIGHT * len(own) if score else 0.0
         common = sorted(counts, key=lambda word: (-counts[word], word))
         found.append(Evidence(slug, round(score, 2), (*own, *common)[:WORDS_MAX]))
     return found
