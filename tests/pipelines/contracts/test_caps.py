@@ -105,6 +105,10 @@ def test_a_value_of_another_kind_is_below_the_line(field: str, line: str) -> Non
         ("monthly_rate", "All prices shown are exclusive of VAT."),
         ("monthly_rate", "VAT will be added at the rate in force."),
         ("monthly_rate", "Der Abschlag erhöht sich jedes Jahr um 3 %."),
+        ("monthly_rate", "The charge goes up each April by inflation plus 3.9 %."),
+        ("monthly_rate", "Preise (netto)"),
+        ("kwh_price", "Preis netto"),
+        ("monthly_rate", "Our prices rise every year."),
         ("monthly_rate", "Die ersten zwei Monate sind beitragsfrei."),
         ("monthly_rate", "Sie erhalten drei kostenlose Monate."),
         ("monthly_rate", "Für den ersten Monat fallen 0,00 EUR an, der letzte Monat ist gratis."),
@@ -335,6 +339,12 @@ def test_a_price_of_a_megawatt_hour_is_one_of_a_thousand_kilowatt_hours(unit: st
         ("Eine Belieferung findet nicht statt.", "NOT_A_CONTRACT"),
         ("You have exercised your right to cancel within 14 days.", "NOT_A_CONTRACT"),
         ("The agreement above has no effect.", "NOT_A_CONTRACT"),
+        ("Policy schedule (specimen)", "NOT_A_CONTRACT"),
+        ("Stromliefervertrag (Muster)", "NOT_A_CONTRACT"),
+        ("Der Vertrag ist seit Juni nicht mehr aktiv.", "NOT_A_CONTRACT"),
+        ("Bitte senden Sie uns das Formular unterschrieben zurück.", "NOT_A_CONTRACT"),
+        ("Der Vertrag kommt nur zustande, wenn die Auskunft gut ist.", "NOT_A_CONTRACT"),
+        ("Change to your mobile contract", "AMENDMENT"),
     ],
 )
 def test_a_document_that_is_no_plain_contract_goes_to_a_person(heading: str, code: str) -> None:

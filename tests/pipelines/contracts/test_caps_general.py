@@ -96,6 +96,8 @@ def test_a_date_is_below_the_line_where_the_contract_starts_on_another_day(start
         ("and Bexley Tax Partners 1, LLC, a", "and Bexley Robotics LLC, a"),
         ("and BEXLEY PRODUCTS (AFRICA) (PTY) LIMITED, a", "and Bexley Robotics LLC, a"),
         ("and a firm represented by Andrea Bexley, a", "and Bexley Robotics LLC, a"),
+        ("and a prospective employee of Bexley Robotics LLC, a", "and Bexley Robotics LLC, a"),
+        ("and a shareholder of Bexley Robotics LLC, a", "and Bexley Robotics LLC, a"),
         ("and Bexley Robotics LLC, a division of Ximage Inc., a", "and Bexley Robotics LLC, a"),
     ],
 )

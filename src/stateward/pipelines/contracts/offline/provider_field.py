@@ -47,6 +47,14 @@ _NO_NAMES = frozenset(
     "die der das den dem deine deiner ihre ihrer ihr unsere bei von firma an für mit zwischen und "
     "the your our by with from for between and name of".split()
 )
+# Behind a known name: it is that of a street. Before one, in a letterhead: the town of a place.
+_STREET = re.compile(
+    r"(?:-(?:\w+-)*|\s+)(?:straße|strasse|str\.|platz|weg|allee|gasse|ring|damm|ufer|street|road|avenue|lane|house|square|drive)"
+    r"(?!\w)",
+    re.IGNORECASE,
+)
+_TOWN = re.compile(r"[A-ZÄÖÜ][\w.'’ -]*,\s*\Z")
+_GOES_ON = re.compile(r"(?:[ \u00a0](?:&|und|and|[A-ZÄÖÜ][\w'’-]*))+")
 _AND = re.compile(r"\)\s*\n|\b(?:und|and)\b", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:zwischen|between)\b", re.IGNORECASE)
 _CLOSING = re.compile(
@@ -88,13 +96,15 @@ def _on_page(
 ) -> Iterator[FieldCandidate]:
     taken: list[tuple[int, int]] = []
     for hit in page.names:
-        if _is_end_of_another_name(page, hit.start, hit.end):
+        if _is_end_of_another_name(page, hit.start, hit.end) or _is_place(page, hit.start, hit.end):
             continue
         taken.append((hit.start, hit.end))
         score, why = _score(rule, page, at, hit.start, hit.end)
         score -= 0.04 if hit.slip else 0
         end = _end_of_company(page.text, hit.start, hit.end)
         rest = _rest_of_name(page.text[hit.start : end], hit.end - hit.start)
+        if not rest and end == hit.end and why.startswith("behind"):
+            rest = _words_behind(page, end)
         why, cap = (f"{why}; its name goes on: {rest!r}", LONGER_NAME_CAP) if rest else (why, 100)
         yield FieldCandidate(rule.name, hit.what, 1.0, at, hit.start, end, score, why, cap)
     for start, end in _companies(rule, page):
@@ -123,6 +133,27 @@ def _end_of_company(text: str, start: int, end: int) -> int:
 def _is_end_of_another_name(page: AnalyzedPage, start: int, end: int) -> bool:
     """Whether general words, which are a brand when they stand alone, are behind a name: `A1 Telekom Austria AG`."""
     return all(map(is_general, page.text[start:end].split())) and _has_name_before(page, start)
+
+
+def _is_place(page: AnalyzedPage, start: int, end: int) -> bool:
+    """Whether a known name is part of an address: `Wingo-Straße 7`, `Billings, Montana`."""
+    if _STREET.match(page.text, end):
+        return True
+    cell = page.cell(start)
+    if cell is None or page.text[end : cell.end].strip(" ,.0123456789"):
+        return False
+    before = page.text[cell.start : start]
+    return _TOWN.fullmatch(before) is not None and COMPANY.search(before) is None
+
+
+def _words_behind(page: AnalyzedPage, end: int) -> str:
+    """Words with a capital behind a known name that has no legal form: they may make it another company."""
+    cell = page.cell(end - 1)
+    found = _GOES_ON.match(page.text, end, cell.end if cell else len(page.text))
+    if found is None or any(found.start() < each.start < found.end() for each in page.mentions):
+        return ""
+    rest = without_legal_form(f"X{found[0]}")[1:].strip()
+    return "" if all(map(is_general, rest.split())) else rest
 
 
 def _has_name_before(page: AnalyzedPage, start: int) -> bool:
