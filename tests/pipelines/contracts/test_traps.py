@@ -121,3 +121,49 @@ def test_a_denied_amount_is_none_and_instalments_of_a_year_are_counted(
     found = value(extracted(written(ENERGY, monthly_rate=line), "energy"), "monthly_rate")
 
     assert (found.value, found.confidence < ACCEPTED_MIN) == (rate, True)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_doubted"),
+    [
+        ("4. Der Preis je Kilowattstunde beläuft sich auf 33,44 Cent einschließlich Umsatzsteuer.", True),
+        ("Der Arbeitspreis pro kWh beträgt 29,90 ct.", True),
+        ("Der Preis je Kilowattstunde beläuft sich auf {price} Cent einschließlich Umsatzsteuer.", False),
+        ("Der Arbeitspreis pro kWh beträgt {net} ct ohne Umsatzsteuer.", False),
+        ("Der Preis pro kWh beträgt in der Stromsteuer 2,05 ct.", False),
+    ],
+)  # fmt: skip
+def test_another_price_in_a_sentence_of_the_small_print_is_a_doubt(
+    sentence: str, *, is_doubted: bool
+) -> None:
+    own = extracted(written(ENERGY), "energy")
+    price = float(str(value(own, "kwh_price").value)) * 100
+    told = sentence.format(
+        price=f"{price:.2f}".replace(".", ","), net=f"{price / 1.19:.2f}".replace(".", ",")
+    )
+
+    found = extracted(written(ENERGY, note=f"Allgemeine Geschäftsbedingungen\n{told}"), "energy")
+
+    assert (value(found, "kwh_price").confidence < value(own, "kwh_price").confidence) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_doubted"),
+    [
+        ("2. Die Belieferung wird zum 1. April 2025 aufgenommen.", True),
+        ("2. Der Vertrag beginnt am 01.06.2025.", True),
+        ("2. Die Belieferung wird zum 1. Mai 2025 aufgenommen.", False),
+        ("2. Die Preisgarantie beginnt am 01.06.2025.", False),
+    ],
+)
+def test_another_start_in_a_sentence_of_the_small_print_is_a_doubt(
+    sentence: str, *, is_doubted: bool
+) -> None:
+    own = extracted(written(ENERGY), "energy")
+
+    found = extracted(
+        written(ENERGY, note=f"Allgemeine Geschäftsbedingungen\n{sentence}"), "energy"
+    )
+
+    before, after = (value(each, "contract_start").confidence for each in (own, found))
+    assert (after < before) is is_doubted
