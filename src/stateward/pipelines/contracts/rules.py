@@ -80,7 +80,8 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     `labels` name it; `weak` labels name it where no label does; `rivals` are so similar that a contract with both needs
     a review; `instead` are weak labels that mean something else beside a label. `zero` are words behind a label that
     mean zero, `phrases` state a value (the key) without a number, `words` are values of a text field that need no
-    label, and `sentences` are patterns with a group `value`. A group `{a|b}` in a label stands for each of its parts;
+    label, `sentences` are patterns with a group `value`, and `told` are patterns of sentences in the small print that
+    tell it: another value in one of them is a doubt. A group `{a|b}` in a label stands for each of its parts;
     an empty part is allowed.
     """
 
@@ -95,6 +96,7 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     phrases: Words = {}
     words: Words = {}
     sentences: list[str] = []
+    told: list[str] = []
     range: ValueRange | None = None
     unit: str = ""
     per: Per = ""
@@ -486,6 +488,7 @@ def _field_faults(field: FieldRule, owners: dict[str, str]) -> Iterator[str]:
         owner = owners.setdefault(f"{field.kind} {label.casefold()}", field.name)
         if owner != field.name:
             yield f"the label {label!r} already names {owner}; a label can name one {field.kind}"
+    yield from _told_faults(field)
     for pattern in field.sentences:
         try:
             groups = re.compile(pattern).groupindex
@@ -494,6 +497,14 @@ def _field_faults(field: FieldRule, owners: dict[str, str]) -> Iterator[str]:
         else:
             if "value" not in groups:
                 yield f"the sentence {pattern!r} has no group for its value; write (?P<value>…)"
+
+
+def _told_faults(field: FieldRule) -> Iterator[str]:
+    for pattern in field.told:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            yield f"the sentence {pattern!r} is not a regular expression: {error}"
 
 
 def _provider_faults(

@@ -6,11 +6,14 @@ checked. What raises it: a second place with the same value, and a printed term 
 
 import re
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 
+from stateward.pipelines.contracts.candidates import ValueCandidate
 from stateward.pipelines.contracts.offline.labels import stands_in
 from stateward.pipelines.contracts.offline.number_fields import (
     BY_UNIT,
+    TAX_RATES,
     FieldCandidate,
     months_later,
 )
@@ -31,22 +34,6 @@ RECKONED = "computed from"
 _WHOLE = re.compile(r"\b(?:month|year)s?\b")
 NOISE_MIN = 0.006
 OTHER_PRICE_MIN, PRICE_SLACK = 0.7, 0.003  # of the chosen price: less is a part of it, or rounded
-TAX_RATES = (0.19, 0.2, 0.05, 0.07, 0.081, 0.12)
-START = "contract_start"
-_START_SENTENCE = re.compile(
-    r"\b(?:Belieferung|Lieferung|Vertrag|Versicherungsschutz|Versicherung|Dienst|supply|service|contract|agreement|cover)\b"
-    r"[^;\n]{0,30}\b(?:beginnt|startet|wird|begins|starts|commences|will\s+(?:begin|start|commence))\b"
-    r"[^;\n]{0,30}\b\d{1,2}\.?\s?[^\W\d_]{0,9}[./ -]*\d{0,2}[./-]?\s?(?:19|20)\d\d\b",
-    re.IGNORECASE,
-)
-# A sentence, and no cell of a table: it has a verb between what it is about and the amount.
-_PRICE_SENTENCE = re.compile(
-    r"\b(?:Preis|Arbeitspreis|Verbrauchspreis|Energiepreis|price|unit\s+rate|rate|charge)\b[^.;\n]{0,40}"
-    r"\b(?:je|pro|per|für\s+(?:jede|eine)|(?:for\s+)?each|a)\s+(?:kWh|Kilowattstunde|kilowatt[- ]hour|unit)\b"
-    r"[^.;\n]{0,20}"
-    r"\b(?:beläuft\s+sich|beträgt|ist|liegt|lautet|is|amounts|of)\b[^.;\n]{0,30}\d+[.,]\d+[^.;\n]{0,20}",
-    re.IGNORECASE,
-)
 AGAIN = 0.02
 TERM_DAYS = 3
 TERM_GAIN = 0.06
@@ -201,40 +188,35 @@ def _caps(rule: FieldRule, reading: ContractReading, best: FieldCandidate) -> li
         caps.append((NET_CAP, "only the net amount was found"))
     if rule.rivals and _has_rival(rule, reading, best):
         caps.append((RIVAL_CAP, "another amount stands beside it that some call the same"))
-    if rule.per == "kWh" and _has_other_price(reading, best):
-        caps.append((RIVAL_CAP, "a sentence elsewhere tells another price of a kilowatt hour"))
-    if rule.name == START and _has_other_start(reading, best):
-        caps.append((RIVAL_CAP, "a sentence of the small print tells another day of its start"))
+    if rule.told and _is_told_otherwise(rule, reading, best):
+        caps.append((RIVAL_CAP, "a sentence of the small print tells another one"))
     return caps
 
 
-def _has_other_start(reading: ContractReading, best: FieldCandidate) -> bool:
-    """Whether a sentence of the small print begins the contract on another day; one that names none says nothing."""
+def _is_told_otherwise(rule: FieldRule, reading: ContractReading, best: FieldCandidate) -> bool:
+    """Whether a sentence of the small print, from where no value is taken, tells one that this cannot be."""
+    pattern = _compile(tuple(rule.told))
     return any(
-        each.kind == "date" and told.start() <= each.start < told.end() and each.value != best.value
+        each.kind == rule.kind and told.start() <= each.start < told.end() and _differs(each, best)
         for page in reading.pages
-        for told in _START_SENTENCE.finditer(page.text)
-        if page.is_small_print(told.start())
+        for told in pattern.finditer(page.text, page.terms_from)
         for each in page.candidates
     )
 
 
-def _has_other_price(reading: ContractReading, best: FieldCandidate) -> bool:
-    """Whether a sentence, also one of the small print, tells a price of a kWh that cannot be this one.
+def _differs(other: ValueCandidate, best: FieldCandidate) -> bool:
+    """Whether two values of one kind exclude each other. Parts of a price are much smaller, and it may lack its tax."""
+    if other.kind != "money":
+        return other.value != best.value
+    ratio = other.number / best.number if best.number else 1.0
+    taxed = (ratio, *(ratio * (1 + rate) for rate in TAX_RATES))
+    is_price = OTHER_PRICE_MIN < ratio < 1 / OTHER_PRICE_MIN
+    return is_price and all(abs(each - 1) > PRICE_SLACK for each in taxed)
 
-    Parts of a price are much smaller; one without its tax is this one.
-    """
-    for page in reading.pages:
-        for told in _PRICE_SENTENCE.finditer(page.text):
-            for each in page.candidates:
-                if each.kind != "money" or not told.start() <= each.start < told.end():
-                    continue
-                ratio = each.number / best.number if best.number else 1.0
-                with_tax = (ratio, *(ratio * (1 + rate) for rate in TAX_RATES))
-                is_alike = OTHER_PRICE_MIN < ratio < 1 / OTHER_PRICE_MIN
-                if is_alike and all(abs(one - 1) > PRICE_SLACK for one in with_tax):
-                    return True
-    return False
+
+@lru_cache(maxsize=64)
+def _compile(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{each})" for each in patterns), re.IGNORECASE)
 
 
 def _has_rival(rule: FieldRule, reading: ContractReading, best: FieldCandidate) -> bool:

@@ -20,6 +20,7 @@ from stateward.pipelines.contracts.offline.linking import LONG_LINE_CHARS, Label
 from stateward.pipelines.contracts.offline.number_fields import (
     NEW_WORDS,
     OLD_WORDS,
+    TAX_RATES,
     LinkedValue,
     is_special_case,
 )
@@ -35,7 +36,7 @@ ADJACENT_MIN = 0.9  # of the link of a date to a label right before it
 NUMBER_DIGITS_MIN = 5  # a word with so many digits is the number of a customer or a meter
 YEAR_SLACK = 0.07  # of twelve rounded months
 YEAR_ROUNDING = 12.0  # of the cost of a year whose instalments were rounded to whole euros
-TAX_SLACK, TAX_RATES = 0.011, (0.19, 0.2, 0.05, 0.07, 0.12)
+TAX_SLACK = 0.011
 SENTENCE_LINES_MAX = 12
 QUOTED_WORDS_MAX = 4
 ADDRESS_CHARS_MAX = 80

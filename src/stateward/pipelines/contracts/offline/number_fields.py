@@ -33,6 +33,7 @@ ABOUT_MIN = 0.28
 OLD, NET, TERMS, ONCE, FAR = 0.3, 0.6, 0.62, 0.1, 0.5
 WORTH = {"kWh": 0.74, "month": 0.5, "": 0.0}
 BY_UNIT = "by its unit"
+TAX_RATES = (0.19, 0.2, 0.05, 0.07, 0.081, 0.12)  # Germany, Austria and Britain, Switzerland
 BY_KIND = {"quantity": 0.6}
 DIVISORS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
 
