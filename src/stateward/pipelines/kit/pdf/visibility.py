@@ -106,26 +106,23 @@ def form_values(document: pdfium.PdfDocument, page: pdfium.PdfPage) -> Iterator[
     form = document.formenv
     if form is None:
         return
-    for at in range(min(raw.FPDFPage_GetAnnotCount(page.raw), FIELDS_MAX)):
-        with closing(_Annotation(page, at)) as field:
-            if field.is_shown and (value := field.value(form)):
-                yield value, field.box
+    for field in _annotations(page):
+        if field.is_shown and (value := field.value(form)):
+            yield value, field.box
 
 
 def stamps(page: pdfium.PdfPage) -> Iterator[str]:
     """What stamps and notes that were laid over a page say."""
-    for at in range(min(raw.FPDFPage_GetAnnotCount(page.raw), FIELDS_MAX)):
-        with closing(_Annotation(page, at)) as stamp:
-            if stamp.is_stamp:
-                yield from filter(None, map(stamp.text, STAMP_KEYS))
+    for stamp in _annotations(page):
+        if stamp.is_stamp:
+            yield from filter(None, map(stamp.text, STAMP_KEYS))
 
 
 def remarks(page: pdfium.PdfPage) -> Iterator[str]:
     """What notes say that only open when a person points at them."""
-    for at in range(min(raw.FPDFPage_GetAnnotCount(page.raw), FIELDS_MAX)):
-        with closing(_Annotation(page, at)) as note:
-            if note.subtype in REMARK_TYPES and (said := note.text(b"Contents")):
-                yield said
+    for note in _annotations(page):
+        if note.subtype in REMARK_TYPES and (said := note.text(b"Contents")):
+            yield said
 
 
 class PlacedWord(Protocol):
@@ -177,12 +174,18 @@ def _thin_boxes(page: pdfium.PdfPage) -> Iterator[_Box]:
         left, bottom, right, top = path.get_bounds()
         if top - bottom <= STRIKE_HEIGHT_MAX and right - left >= STRIKE_WIDTH_MIN:
             yield left, bottom, right, top
+    for mark in _annotations(page):
+        if mark.subtype == raw.FPDF_ANNOT_STRIKEOUT:
+            left, bottom, right, top = mark.box
+            middle = bottom + 0.45 * (top - bottom)
+            yield left, middle, right, middle
+
+
+def _annotations(page: pdfium.PdfPage) -> "Iterator[_Annotation]":
+    """The annotations of a page, each to be used before the next one is asked for."""
     for at in range(min(raw.FPDFPage_GetAnnotCount(page.raw), FIELDS_MAX)):
-        with closing(_Annotation(page, at)) as mark:
-            if mark.subtype == raw.FPDF_ANNOT_STRIKEOUT:
-                left, bottom, right, top = mark.box
-                middle = bottom + 0.45 * (top - bottom)
-                yield left, middle, right, middle
+        with closing(_Annotation(page, at)) as each:
+            yield each
 
 
 class _Annotation:
