@@ -402,3 +402,18 @@ def test_postgresql_is_dumped_and_refuses_to_be_overwritten(
     submitted(back, 2)
     back.run_until_idle()
     assert back.admin.verify().records == 2
+
+
+@pytest.mark.parametrize("word", ["list", "check"])
+def test_the_name_of_an_option_is_no_new_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(tmp_path / "data")
+
+    refused = shell("backup", word)
+
+    assert refused.exit_code == Exit.USAGE
+    assert f"stateward backup DIR --{word}" in refused.stderr
+    assert not (tmp_path / word).exists()
+    assert shell("backup", f"./{word}").exit_code == 0

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from stateward.app.known_elsewhere import Elsewhere
 
 SHOWN_MAX = 10
+OPTION_WORDS = ("list", "check")  # who types one wants to look, and no folder of that name
 
 
 @click.command(
@@ -55,6 +56,10 @@ def backup(
     from stateward.app.backup import Backup
     from stateward.app.backup_places import place_at
 
+    if where in OPTION_WORDS and not Path(where).exists():
+        raise click.UsageError(
+            f"name the folder too: stateward backup DIR --{where}; a new folder of that name is ./{where}"
+        )
     place = place_at(where, context.settings())
     if is_list:
         return _show_sets(context, place.sets())
