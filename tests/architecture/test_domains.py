@@ -25,7 +25,8 @@ def test_only_pipelines_name_a_domain() -> None:
             ("pipelines/", *SQL_PLACES)
         )
         and "/vendor/" not in place
-        for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1)
+        and DOMAINS.search(text := file.read_text("utf-8"))
+        for number, line in enumerate(text.splitlines(), start=1)
         if DOMAINS.search(line)
         and not SQL.search(line)
         and "_OURS = " not in line

@@ -43,9 +43,10 @@ UNSAFE_CALLS = {
     "yaml.load", "yaml.load_all", "yaml.full_load", "yaml.unsafe_load",
 }  # fmt: skip
 
-# One of these stands in every module that could do so, however it imports it.
+# One of these stands in every module that could do so: the unsafe thing is imported, called, or given another name.
 UNSAFE_WORDS = re.compile(
-    rf"\b({'|'.join(sorted(UNSAFE_IMPORTS))}|eval|exec|system|popen|getoutput|getstatusoutput|yaml|shell)\b"
+    rf"\b(?:{'|'.join(sorted(UNSAFE_IMPORTS))})\b|\bshell\s*=|\byaml\s*\.\s*load\b|\byaml\s+(?:import|as)\b"
+    r"|\b(?:eval|exec|system|popen|getoutput|getstatusoutput|load_all|full_load|unsafe_load)(?:\s*\(|\s+as\b)"
 )
 
 # Whose business a transaction is. Everyone else asks the coordinator. (The ledger has files of its own, and a position
@@ -99,6 +100,9 @@ def test_no_stored_text_can_become_code() -> None:
         "eval('1')",
         "exec('x = 1')",
         "import yaml\nyaml.load('a: 1')",
+        "import yaml as y\ny.load('a: 1')",
+        "from yaml import load as read\nread('a: 1')",
+        "from builtins import exec as run\nrun('x = 1')",
         "import subprocess\nsubprocess.run('ls', shell=True)",
         "import subprocess\nsubprocess.run('ls', shell=1 == 1)",
     ],
