@@ -80,8 +80,10 @@ def start_with_solar_days(start: Start, head: Sequence[Cells]) -> Start | None:
 
 def _solar_columns(head: Sequence[Cells]) -> tuple[int, ...]:
     for at, cells in enumerate(head[:HEADING_WITHIN]):
+        if not any(map(_PERSIAN.search, cells)):
+            continue
         places = [i for i, cell in enumerate(cells) if headings.role_of(cell) in DATE_ROLES]
-        if not places or not any(map(_PERSIAN.search, cells)):
+        if not places:
             continue
         below = [row for row in head[at + 1 :] if len(row) == len(cells)]
         return tuple(i for i in places if _are_solar([row[i] for row in below]))

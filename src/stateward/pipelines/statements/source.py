@@ -91,10 +91,13 @@ class Source:
     @cached_property
     def is_open_ended(self) -> bool:
         """Whether the file ends neither with a line nor with a quote."""
-        with self.path.open("rb") as file:
-            file.seek(max(0, self.path.stat().st_size - 4))
-            tail = file.read().replace(b"\0", b"")
-        return not tail.endswith((b"\n", b"\r", b'"'))
+        if isinstance(self.content, bytes):
+            tail = self.content[-4:]
+        else:
+            with self.path.open("rb") as file:
+                file.seek(max(0, self.path.stat().st_size - 4))
+                tail = file.read()
+        return not tail.replace(b"\0", b"").endswith((b"\n", b"\r", b'"'))
 
     def raw(self) -> bytes:
         """The whole file."""

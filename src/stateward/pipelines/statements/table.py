@@ -257,10 +257,15 @@ class StatementTable:
             why_usual = f"{usual}: the source type says so"
         elif self._profile is not None and known:
             why_usual = f"{usual}: exports of {self._profile.name} print it so"
-        texts = [cells for _, cells in body]
-        if not usual and (found := order_evidence(layout, texts, [cells for _, cells in before])):
-            usual, why_usual = found
         order = dates.vote_order(column_texts(body, layout.dates), usual=usual, why_usual=why_usual)
+        # What is printed beside the dates is asked where they leave it open, or may do so further below.
+        if not usual and not (order.order and is_whole):
+            texts, above = [cells for _, cells in body], [cells for _, cells in before]
+            if found := order_evidence(layout, texts, above):
+                usual, why_usual = found
+                order = dates.vote_order(
+                    column_texts(body, layout.dates), usual=usual, why_usual=why_usual
+                )
         point = hints.decimal or ("" if self._profile is None else self._profile.decimal)
         point = point or self._point_of_currency(layout, body, before)
         decimal = money.vote_decimal(column_texts(body, layout.amounts), usual=point or ".")
