@@ -421,6 +421,12 @@ class _Walk:
     def __init__(self, source: XmlSource) -> None:
         self._source = source
         self.blocks: list[Block] = []
+        # Found once from within: to look into each paragraph would be a search for each.
+        self._with_inner = {
+            around
+            for inner in source.root.iter(*INNER_BLOCKS)
+            for around in inner.iterancestors("p", "preformat")
+        }
         self._section: tuple[str, ...] = ()
         self._part = ""
         self._handlers: dict[str, Callable[[etree._Element], None]] = {
@@ -500,10 +506,10 @@ class _Walk:
         self._section = before
 
     def _paragraph(self, element: etree._Element) -> None:
-        inner = next(element.iterdescendants(*INNER_BLOCKS), None)
-        if text := text_of(element) if inner is None else prose(element, INNER_BLOCKS):
+        has_inner = element in self._with_inner
+        if text := prose(element, INNER_BLOCKS) if has_inner else text_of(element):
             self._add("paragraph", text, element)
-        if inner is not None:
+        if has_inner:
             self._inner(element)
 
     def _inner(self, element: etree._Element) -> None:
@@ -607,17 +613,22 @@ def _reference_of(citation: etree._Element, label: str) -> Reference:
     ids: list[tuple[str, str]] = []
     authors: list[str] = []
     found: dict[str, str] = {}
-    # Without a list of names: to compare each element with sixteen takes longer than to make an object of it.
+    # Without a list of names: to compare each element with sixteen takes longer than to make an object of it. Most are
+    # names; their text is taken here, because a call costs as much as the text.
     for each in citation.iter():
         tag = each.tag
-        if tag in _FIELDS:
+        if tag == "name":
+            continue
+        if tag == "surname":
+            text = each.text
+            authors.append(text_of(each) if text is None or len(each) else " ".join(text.split()))
+        elif tag == "given-names":
+            text = each.text
+            given = text_of(each) if text is None or len(each) else " ".join(text.split())
+            authors[-1:] = [f"{authors[-1]} {given}" if authors else given]
+        elif tag in _FIELDS:
             if tag not in found:
                 found[tag] = text_of(each)
-        elif tag == "surname":
-            authors.append(text_of(each))
-        elif tag == "given-names":
-            given = text_of(each)
-            authors[-1:] = [f"{authors[-1]} {given}" if authors else given]
         elif tag == "pub-id":
             ids.append((IDS.get(each.get("pub-id-type", ""), ""), text_of(each)))
         elif tag == "collab":

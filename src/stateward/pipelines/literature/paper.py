@@ -21,7 +21,7 @@ CELLS_MAX = 20_000
 BLOCKS_MAX = 200_000
 
 
-class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+class Place(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Where a block stands: characters of the decoded file, a line, or a page with a box in points."""
 
     start: int | None = None
@@ -31,7 +31,7 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
     line: int | None = None
 
 
-class Author(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Author(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A person, or a group (`group`) that signs as an author."""
 
     name: str
@@ -104,7 +104,7 @@ class Metadata(msgspec.Struct, kw_only=True, omit_defaults=True):
     related: list[Related] = []
 
 
-class Reference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Reference(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What a paper cites, as far as the source takes it apart; `ids` are normalised."""
 
     label: str = ""
@@ -157,7 +157,11 @@ class Paper(msgspec.Struct, kw_only=True):
 
 def squeeze(text: str | None) -> str:
     """Text with single blanks."""
-    return " ".join(text.split()) if text else ""
+    if not text:
+        return ""
+    # Of all that counts as a blank only the space is printable; to look costs a tenth of taking words apart.
+    text = text.strip()
+    return text if text.isprintable() and "  " not in text else " ".join(text.split())
 
 
 def iso_date(year: str, month: str = "", day: str = "") -> str:

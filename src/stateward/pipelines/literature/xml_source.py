@@ -10,6 +10,7 @@ nth element of that name in the tree, because neither comments nor CDATA are loo
 import codecs
 import re
 from collections.abc import Iterable
+from functools import cache
 from html.entities import html5
 
 from lxml import etree
@@ -21,12 +22,10 @@ from stateward.pipelines.literature.paper import Place
 
 DEPTH_MAX = 200  # elements inside each other; articles have some 20
 _DECLARED = re.compile(rb"<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
-_SUBSET = re.compile(r"<!DOCTYPE[^>\[]*\[", re.IGNORECASE)
+_OWN_ENTITIES = re.compile(r"<!(?:DOCTYPE[^>\[]*\[|ENTITY)", re.IGNORECASE)
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>", re.IGNORECASE)
-_ENTITY_DECLARED = re.compile(r"<!ENTITY", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _NAMED = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)([A-Za-z][A-Za-z0-9.]*);")
-_UNREAD = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
 _FRONT_CHARS = 64 * 1024  # where a document type is declared
 
 
@@ -37,7 +36,8 @@ class XmlSource:
         self.text = decode_xml(data)
         self.unknown_entities: set[str] = set()
         self.root = self._parse()
-        self._spans: list[list[int]] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
         self._at = self._find_places(tuple(block_tags))
 
     def place(self, element: etree._Element) -> Place:
@@ -45,13 +45,11 @@ class XmlSource:
         at = self._at.get(element)
         if at is None:
             return Place()
-        start, end = self._spans[at]
-        return Place(start, end)
+        return Place(self._starts[at], self._ends[at])
 
     def _parse(self) -> etree._Element:
         text = self.text
-        front = text[:_FRONT_CHARS]
-        if _SUBSET.search(front) or _ENTITY_DECLARED.search(front):
+        if _declares_entities(text[:_FRONT_CHARS]):
             raise FatalFailure(
                 "the file declares entities of its own, as files do that are made to exhaust a reader; "
                 "submit the article as its publisher delivers it",
@@ -82,27 +80,44 @@ class XmlSource:
     def _find_places(self, tags: tuple[str, ...]) -> dict[etree._Element, int]:
         """Which of the spans is that of each element with one of these names."""
         text = self.text
-        if "<!--" in text or "<![CDATA[" in text or text.find("<?", 2) > 0:
-            text = _UNREAD.sub(lambda found: " " * len(found[0]), text)
-        tag = re.compile(rf"</?+(?:{'|'.join(map(re.escape, tags))})(?=[\s/>])[^>]*+>")
-        spans = self._spans
-        open_spans: list[list[int]] = []
-        for found in tag.finditer(text):
-            start, end = span = found.span()
-            if text[start + 1] == "/":
-                if open_spans:
-                    open_spans.pop()[1] = end
-                continue
-            own = [*span]
-            spans.append(own)
-            if text[end - 2] != "/":
-                open_spans.append(own)
+        starts, ends = self._starts, self._ends
+        open_tags: list[int] = []
+        for found in _tag_pattern(tags).finditer(text):
+            start, end = found.span()
+            second = text[start + 1]
+            if second == "/":
+                if open_tags:
+                    ends[open_tags.pop()] = end
+            elif second not in "!?":
+                if text[end - 2] != "/":
+                    open_tags.append(len(starts))
+                starts.append(start)
+                ends.append(end)
         elements = list(self.root.iter(*tags))
-        if len(elements) != len(
-            spans
-        ):  # a tag inside an attribute: rather no place than a wrong one
+        # Elements of another vocabulary with such a name: rather no place than a wrong one.
+        if len(elements) != len(starts):
             return {}
-        return dict(zip(elements, range(len(spans)), strict=True))
+        return dict(zip(elements, range(len(starts)), strict=True))
+
+
+def _declares_entities(front: str) -> bool:
+    at = front.find("<!")  # faster than to let the expression look for it
+    while at >= 0:
+        if _OWN_ENTITIES.match(front, at):
+            return True
+        at = front.find("<!", at + 2)
+    return False
+
+
+@cache
+def _tag_pattern(names: tuple[str, ...]) -> "re.Pattern[str]":
+    """Start and end tags of these names, and whole what may hold something that looks like them."""
+    by_letter: dict[str, list[str]] = {}
+    for name in names:
+        by_letter.setdefault(name[0], []).append(re.escape(name[1:]))
+    named = "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_letter.items())
+    unread = r"!--[\s\S]*?-->|!\[CDATA\[[\s\S]*?\]\]>|\?[\s\S]*?\?>"
+    return re.compile(rf"<(?:/?+(?:{named})(?=[\s/>])[^>]*+>|{unread})")
 
 
 def decode_xml(data: bytes) -> str:
