@@ -1,8 +1,11 @@
 """Fetching: each source as it answers, every way in which it fails, and nothing fetched twice."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -13,6 +16,7 @@ from stateward.app import App, load_settings
 from stateward.cli import cli
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import SECOND, Fields
+from stateward.pipelines.literature.politeness import pause
 from stateward.pipelines.literature.sources import download, request_document
 from stateward.pipelines.literature.web import without_keys
 from stateward.workers.sdk import Job, Outcome
@@ -31,6 +35,7 @@ def server(_running: SourceServer) -> SourceServer:
     _running.asked.clear()
     _running.queries.clear()
     _running.is_retracted = False
+    pause(urlsplit(_running.url).netloc, 0)  # what it asked for in another test is over
     return _running
 
 
@@ -158,6 +163,28 @@ def test_a_source_is_not_asked_again_before_the_time_that_it_named(server: Sourc
     assert server.asked["/busy-for-long"] == 1
 
 
+def test_a_server_that_asks_to_wait_long_is_not_asked_for_other_papers(
+    server: SourceServer,
+) -> None:
+    with pytest.raises(StageFailure, match="asks to wait 3600 s"):
+        download(a_job(server, "url", f"{server.url}/busy-for-long"))
+    with pytest.raises(StageFailure, match="is not asked before") as failed:
+        download(a_job(server, "url", f"{server.url}/page.html"))
+
+    assert (failed.value.code, server.asked["/page.html"]) == ("SOURCE_BUSY", 0)
+    assert failed.value.retry_after_s == pytest.approx(3600, abs=60)
+
+
+def test_another_process_is_told_of_the_pause(server: SourceServer) -> None:
+    host = urlsplit(server.url).netloc
+    pause(host, 8_000_000_000)
+    asked = f"from {pause.__module__} import paused_until as p; print(p({host!r}, now_s=10), p('b', now_s=10))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    pause(host, 0)
+
+    assert done.stdout.split() == ["8000000000", "0"]
+
+
 def test_a_page_of_words_is_no_answer_of_an_api(server: SourceServer) -> None:
     job = a_job(server, "pmid", "1", pubmed_url=f"{server.url}/page.html?")
     with pytest.raises(StageFailure, match="something else than XML"):
@@ -205,14 +232,14 @@ def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None
             ).record.id
             for scheme, value in wanted
         ]
-        label = {"source_type": "url"}
+        app.run_until_idle()
+        records = [app.record(each) for each in ids]
         busy = app.submit(
             request_document("url", f"{server.url}/busy-for-long"),
             machine="literature",
-            labels=label,
+            labels={"source_type": "url"},
         ).record.id
         app.run_until_idle()
-        records = [app.record(each) for each in ids]
         waiting = app.record(busy)
         waits_s = ((waiting.due_at or 0) - waiting.entered_at) // SECOND
 

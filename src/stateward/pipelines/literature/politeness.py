@@ -3,12 +3,19 @@
 A runner may write nowhere but into its scratch folder, so there is no file in which workers could note when they last
 asked. They lock instead: a worker that asks a host holds the lock of that host while it pauses, and the pause after
 `429` is held the same way, so that the others wait as well. The locked files ship with the package and are only read.
+
+A host that asks to wait for longer than an attempt lasts is noted by a lock as well: on one byte of the file `pauses`,
+whose offset says which host and until when. The kernel tells every process that asks where a lock begins. It ends with
+the process that holds it, so a worker that learns of a pause holds it too.
 """
 
 import fcntl
+import os
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,6 +24,9 @@ from stateward.core.errors import StageFailure
 FOLDER = Path(__file__).parent / "hosts"
 POLL_S = 0.02
 RATE_LIMITED = "RATE_LIMITED"
+# An offset has 63 bits: the upper ones are the host, the lower ones seconds since 1970.
+TIME_BITS, HOST_BITS = 33, 29
+LOCK = "hhqqi4x"  # of C: struct flock
 
 
 @contextmanager
@@ -49,3 +59,45 @@ def _is_locked(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+_held: dict[str, int] = {}
+"""Until when the hosts asked to wait whose pauses this process holds: its own locks the kernel does not tell it."""
+
+
+def pause(host: str, until_s: int) -> None:
+    """Note for all workers of this machine that a host is not to be asked before; seconds since 1970."""
+    _held[host] = until_s
+    _lock(fcntl.F_OFD_SETLK, fcntl.F_UNLCK, _offset(host), 1 << TIME_BITS)  # an earlier one
+    _lock(fcntl.F_OFD_SETLK, fcntl.F_RDLCK, _offset(host) + until_s, 1)
+
+
+def paused_until(host: str, *, now_s: int) -> int:
+    """Until when a host asked any worker of this machine to wait; 0 if it may be asked."""
+    if _held.get(host, 0) <= now_s:
+        first = _offset(host)
+        found, start = _lock(
+            fcntl.F_OFD_GETLK, fcntl.F_WRLCK, first + now_s + 1, (1 << TIME_BITS) - now_s - 1
+        )
+        if found == fcntl.F_UNLCK:
+            return 0
+        pause(host, start - first)
+    return _held[host]
+
+
+def _offset(host: str) -> int:
+    digest = sha256(host.lower().encode()).digest()
+    return (int.from_bytes(digest[:4], "big") >> (32 - HOST_BITS)) << TIME_BITS
+
+
+def _lock(command: int, kind: int, start: int, size: int) -> tuple[int, int]:
+    """A lock of the open file, or the one that is in its way: its kind and where it begins."""
+    asked = struct.pack(LOCK, kind, os.SEEK_SET, start, size, 0)
+    kind, _, start, *_ = struct.unpack(LOCK, fcntl.fcntl(_pauses(), command, asked))
+    return kind, start
+
+
+@cache
+def _pauses() -> int:
+    """The file of pauses; it stays open, for to close it would end them."""
+    return os.open(FOLDER / "pauses", os.O_RDONLY | os.O_CLOEXEC)

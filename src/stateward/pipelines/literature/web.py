@@ -27,7 +27,7 @@ from stateward.http_addresses import (
     resolve,
 )
 from stateward.http_client import HttpReply, InvalidResponse, get, retry_after_s
-from stateward.pipelines.literature.politeness import turn
+from stateward.pipelines.literature.politeness import pause, paused_until, turn
 from stateward.workers.sdk import SAVED_BYTES_MAX, Job
 
 REDIRECTS_MAX = 5
@@ -200,8 +200,9 @@ class Web:
         """The answer; a source that is busy is asked again after the time that it names, as long as there is time."""
         addresses = self._addresses(url)
         host = urlsplit(url).hostname or ""
+        server = urlsplit(url).netloc.rpartition("@")[2]
         pauses = self._pauses(host)
-        self._check_pauses(host, pauses)
+        self._check_pauses(host, [*pauses, _pause_of(server)])
         wait_s, status = 0.0, 0
         for tries in range(1, BUSY_TRIES_MAX + 1):
             with turn(
@@ -210,6 +211,8 @@ class Web:
                 left_s=lambda: self._job.remaining_s,
                 sleep=self._sleep,
             ):
+                # Another worker may have been told to wait while this one waited for its turn.
+                self._check_pauses(host, [_pause_of(server)])
                 reply = self._ask(url, addresses, conditions)
             if reply.status not in BUSY:
                 return _check_reply(without_keys(url), reply)
@@ -222,6 +225,8 @@ class Web:
             )
         until_s = time.time() + min(wait_s, PAUSE_S_MAX)  # noqa: TID251 - a time that a later attempt compares
         self._job.save(_pause_name(host, len(pauses)), b"%d" % until_s)
+        if wait_s > BUSY_WAIT_S_MAX:
+            pause(server, int(until_s))
         raise StageFailure(
             f"{host} answered {status} and asks to wait {wait_s:g} s; it is asked again later",
             code=SOURCE_BUSY,
@@ -294,6 +299,10 @@ class Web:
             raise StageFailure(
                 f"{without_keys(url)} cannot be reached: {error}", code=SOURCE_ERROR
             ) from error
+
+
+def _pause_of(server: str) -> int:
+    return paused_until(server, now_s=int(time.time()))  # noqa: TID251 - as the worker that was told to wait
 
 
 def _next_name(name: str) -> str:
