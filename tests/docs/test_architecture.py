@@ -1,6 +1,9 @@
-"""The walk through the code names files and names that exist, and stays short."""
+"""What is said about the code is so: the walk names what exists and stays short, the tables hold its layers."""
 
 import re
+import tomllib
+
+import pytest
 
 from tests.docs.pages import DOCS, ROOT
 
@@ -23,3 +26,20 @@ def test_the_walk_follows_one_upload_through_at_most_eight_files() -> None:
         if not all(re.search(rf"\b{part}\b", sources) for part in name.split("."))
     ]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", ["docs/explanation/architecture.md", "CONTRIBUTING.md"])
+def test_the_table_of_packages_is_that_of_the_import_rules(page: str) -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = [set(re.findall(r"\w+", layer)) for layer in contracts[0]["layers"]]
+
+    table = [
+        set(re.findall(r"`(\w+)`", row))
+        for row in re.findall(
+            r"^\| ([^|]*) \|.*\|$", (ROOT / page).read_text("utf-8"), re.MULTILINE
+        )
+    ]
+
+    assert [row for row in table if row and not row - set().union(*layers)] == layers
