@@ -162,6 +162,28 @@ def test_what_is_released_is_delivered_at_once(site: Site) -> None:
     assert [each.body for each in received(other, site.stream(), 1)] == [b"a"]
 
 
+def test_what_is_released_is_still_counted_for_those_who_were_lost_with_it(site: Site) -> None:
+    """Else a message that ends its consumers begins anew whenever a worker gives it back."""
+    site.engine("sender").publish(site.stream(), parcels("a"))
+    received(site.engine("lost"), site.stream(), 1)
+    careful = site.engine("careful")
+    (second,) = received(careful, site.stream(), 1)
+
+    careful.release([second])
+    (third,) = received(site.engine("last"), site.stream(), 1)
+
+    assert [(each.body, each.count) for each in (second, third)] == [(b"a", 2), (b"a", 2)]
+
+
+def test_what_was_delivered_once_and_released_counts_as_new(site: Site) -> None:
+    engine = site.engine(lease_s=60)
+    engine.publish(site.stream(), parcels("a"))
+
+    engine.release(received(engine, site.stream(), 1))
+
+    assert [each.count for each in received(engine, site.stream(), 1)] == [1]
+
+
 def test_a_stream_with_its_most_unsettled_messages_takes_no_more(site: Site) -> None:
     engine = site.engine(depth_max=3)
     engine.publish(site.stream(), parcels("a", "b", "c"))

@@ -23,6 +23,9 @@ DEPTH_MAX = 10_000
 ANSWER_S_MIN, ANSWER_S_MAX = 2.0, 5.0
 # The oldest are dropped: they are for people to read, not for programs to work off.
 DEAD_LETTERS_MAX = 10_000
+# What a message that was published again is given with it, where it was delivered before: how often.
+DELIVERED = "stateward-delivered"
+DIGITS_MAX = 6
 
 
 class Parcel(msgspec.Struct, frozen=True, gc=False):
@@ -74,7 +77,10 @@ class Engine(Protocol):
         """Remove messages for good. One that another consumer has meanwhile, or that is gone, is no error."""
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
-        """Give messages back that were not begun, for another consumer to take at once."""
+        """Give messages back that were not begun, for another consumer to take at once.
+
+        How often each was delivered before stays with it; the delivery that is given back does not count.
+        """
 
     def give_back(self) -> None:
         """Give back what requests that are still open have brought. By the thread that calls `receive`."""
@@ -104,6 +110,11 @@ class Engine(Protocol):
 def answer_s(lease_s: float) -> float:
     """How long a request is waited for. Well within a lease: who waits for a server that is away sends no heartbeat."""
     return max(ANSWER_S_MIN, min(ANSWER_S_MAX, lease_s / 3))
+
+
+def delivered_before(told: str | bytes | None) -> int:
+    """How often a message was delivered before it was published again, as it says itself; 0 where that is no number."""
+    return int(told) if told is not None and told.isdigit() and len(told) <= DIGITS_MAX else 0
 
 
 def masked_url(url: str) -> str:

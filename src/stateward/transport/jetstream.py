@@ -17,15 +17,23 @@ import msgspec
 
 from stateward.transport.engine import (
     DEAD_LETTERS_MAX,
+    DELIVERED,
     GROUP,
     Delivery,
     Parcel,
     answer_s,
+    delivered_before,
     full,
     unreachable,
 )
 from stateward.transport.nats_login import NatsUrl, parse_nats_url
-from stateward.transport.nats_wire import NatsMessage, NatsWire, NatsWireError, publication
+from stateward.transport.nats_wire import (
+    NO_HEADERS,
+    NatsMessage,
+    NatsWire,
+    NatsWireError,
+    publication,
+)
 
 LATE_S = 1.0  # after its end the answer to a request is not waited for any more: it was lost
 ACK, IN_PROGRESS = b"+ACK", b"+WPI"
@@ -182,14 +190,16 @@ class JetStreamEngine:
 
     def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
         """Append messages, all at once; each is acknowledged by the server: they share one step."""
-        self._answer(lambda: self._publish(stream, [each.body for each in parcels]))
+        self._answer(
+            lambda: self._publish(
+                stream, lambda reply: [publication(stream, each.body, reply) for each in parcels]
+            )
+        )
 
-    def _publish(self, stream: str, bodies: Sequence[bytes]) -> None:
+    def _publish(self, stream: str, write: Callable[[str], Sequence[bytes]]) -> None:
         self._ensure(stream)
         try:
-            error = self._api.publish(
-                lambda reply: [publication(stream, each, reply) for each in bodies]
-            )
+            error = self._api.publish(write)
         except StreamGone:
             self._streams.discard(stream)  # the next try makes it again
             raise
@@ -326,7 +336,11 @@ class JetStreamEngine:
 
     def _give_back(self, stream: str, messages: Sequence[NatsMessage]) -> None:
         if messages:
-            self._answer(lambda: self._publish(stream, [each.data for each in messages]))
+            self._answer(
+                lambda: self._publish(
+                    stream, lambda reply: [_again(stream, each, reply) for each in messages]
+                )
+            )
             self._answer(lambda: self._settle(messages))
 
     def give_back(self) -> None:
@@ -355,7 +369,7 @@ class JetStreamEngine:
 
     def _bury(self, stream: str, parcel: Parcel) -> None:
         self._make_stream(stream, {"max_msgs": DEAD_LETTERS_MAX})
-        self._publish(stream, [parcel.body])
+        self._publish(stream, lambda reply: [publication(stream, parcel.body, reply)])
 
     def buried(self, stream: str, *, limit: int) -> list[bytes]:
         """The newest dead letters, read by number: a stream of them has no consumer."""
@@ -448,9 +462,20 @@ def _some(messages: deque[NatsMessage], count: int) -> list[NatsMessage]:
 
 
 def _count(message: NatsMessage) -> int:
-    """How often a message was delivered, as its reply subject says."""
+    """How often a message was delivered, as its reply subject says, and before it was given back."""
     parts = message.reply.split(".")  # $JS.ACK.[domain.account.]stream.consumer.deliveries...
-    return int(parts[4 if len(parts) < 11 else 6])
+    count = int(parts[4 if len(parts) < 11 else 6])
+    if not message.headers:
+        return count
+    told = message.headers.partition(f"\r\n{DELIVERED}: ".encode())[2].partition(b"\r\n")[0]
+    return count + delivered_before(told)
+
+
+def _again(stream: str, message: NatsMessage, reply: str) -> bytes:
+    """The command that publishes a message which is given back, with how often it was delivered before that."""
+    before = _count(message) - 1
+    headers = {DELIVERED: str(before)} if before else NO_HEADERS
+    return publication(stream, message.data, reply, headers)
 
 
 def _name(stream: str) -> str:

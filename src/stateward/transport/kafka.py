@@ -27,7 +27,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from stateward.core.errors import InvalidRequest
-from stateward.transport.engine import Delivery, Parcel, full, unreachable
+from stateward.transport.engine import DELIVERED, Delivery, Parcel, full, unreachable
 from stateward.transport.kafka_member import ANSWER_S, Member
 from stateward.transport.kafka_offsets import settled_above
 
@@ -104,7 +104,10 @@ class KafkaEngine:
         self._answer(lambda: self._append(stream, parcels))
         self._depths[stream] = (asked_at, depth + len(parcels))
 
-    def _append(self, stream: str, parcels: Sequence[Parcel], *, partition: int = -1) -> None:
+    def _append(
+        self, stream: str, parcels: Sequence[Parcel], *, partition: int = -1, before: int = 0
+    ) -> None:
+        """Publish messages; `before`: how often they were delivered, of which the log has no other memory."""
         self._ensure([stream])
         failed: list[KafkaError] = []
         reported: list[None] = []
@@ -117,7 +120,7 @@ class KafkaEngine:
         for each in parcels:
             self._producer.produce(
                 stream, key=each.key.encode(), value=each.body, partition=partition,
-                on_delivery=report,
+                on_delivery=report, headers={DELIVERED: str(before)} if before else None,
             )  # fmt: skip
         self._producer.flush(ANSWER_S + 1)
         if failed:
@@ -161,7 +164,12 @@ class KafkaEngine:
         for member, own in self._by_member(deliveries):
             for each in own:
                 # Without a key: it may go to a partition of another consumer.
-                self._answer(lambda each=each: self._append(each.stream, [Parcel("", each.body)]))  # type: ignore[misc]
+                again = Parcel("", each.body)
+                self._answer(
+                    lambda each=each, again=again: self._append(  # type: ignore[misc]
+                        each.stream, [again], before=each.count - 1
+                    )
+                )
             member.settle(each.token for each in own)
 
     def give_back(self) -> None:

@@ -35,7 +35,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from stateward.transport.engine import Delivery
+from stateward.transport.engine import DELIVERED, Delivery, delivered_before
 from stateward.transport.kafka_offsets import PartitionOffsets
 
 ANSWER_S = 5.0  # a request that is not answered within this: the cluster is away
@@ -57,11 +57,15 @@ class Token(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Message(msgspec.Struct, frozen=True, gc=False):
-    """A message that was fetched. `at` is when it was published, by the clock of its publisher or its broker."""
+    """A message that was fetched. `at` is when it was published, by the clock of its publisher or its broker.
+
+    `before` is how often it was delivered before it was given back and so published again.
+    """
 
     offset: int
     at: int
     body: bytes
+    before: int = 0
 
 
 class _Leased(msgspec.Struct, gc=False):
@@ -332,7 +336,10 @@ class Member:
                 self.error = None
                 if own.offsets.arrive(message.offset()):
                     _, at = message.timestamp()
-                    own.waiting.append(_Message(message.offset(), at, message.value() or b""))
+                    before = delivered_before(dict(message.headers() or ()).get(DELIVERED))
+                    own.waiting.append(
+                        _Message(message.offset(), at, message.value() or b"", before)
+                    )
             self._changed.notify_all()
 
     def _note(self, error: KafkaError) -> None:
@@ -420,7 +427,7 @@ class Member:
                 return
             _, number, own = min(ready, key=lambda found: found[:2])
             message = own.waiting.popleft()
-            count = own.offsets.deliver(message.offset)
+            count = message.before + own.offsets.deliver(message.offset)
             own.leased[message.offset] = _Leased(message, until, count)
             own.is_dirty = True
             yield Delivery(topic, Token(topic, number, message.offset), message.body, count)

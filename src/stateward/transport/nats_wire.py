@@ -46,6 +46,7 @@ class NatsMessage(msgspec.Struct, gc=False):
     reply: str
     data: bytes
     status: str = ""
+    headers: bytes = b""
     is_settled: bool = False
 
 
@@ -383,4 +384,6 @@ def _message(line: bytes, payload: bytes) -> NatsMessage:
         return NatsMessage(words[1], words[3] if len(words) == 5 else "", payload)
     headers = int(words[-2])
     status = payload[9:12].decode() if payload[8:9] == b" " else ""
-    return NatsMessage(words[1], words[3] if len(words) == 6 else "", payload[headers:], status)
+    return NatsMessage(
+        words[1], words[3] if len(words) == 6 else "", payload[headers:], status, payload[:headers]
+    )

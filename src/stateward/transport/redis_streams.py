@@ -6,7 +6,7 @@ within a lease, another one may take (XAUTOCLAIM).
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import Any, TypeVar
@@ -24,10 +24,12 @@ from redis.exceptions import ConnectionError as Disconnected
 from stateward.core.errors import InvalidRequest
 from stateward.transport.engine import (
     DEAD_LETTERS_MAX,
+    DELIVERED,
     GROUP,
     Delivery,
     Parcel,
     answer_s,
+    delivered_before,
     full,
     masked_url,
     unreachable,
@@ -37,7 +39,7 @@ from stateward.transport.engine import (
 BYTES_MAX = 1024 * 1024
 BROADCASTS_MAX = 1000  # that are read in one step
 CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step
-BODY = b"body"
+BODY, BEFORE = b"body", DELIVERED.encode()
 MULTI, EXEC = (b"MULTI",), (b"EXEC",)
 _ALREADY_THERE = "BUSYGROUP"
 _NO_GROUP = "NOGROUP"
@@ -168,7 +170,7 @@ class RedisEngine:
         (found,) = self._ensure_group(streams, lambda: self._reading.ask(command, is_repeated=True))
         by_stream = found.items() if isinstance(found, dict) else found or ()  # RESP 3, RESP 2
         return [
-            Delivery(name.decode(), token, _body(fields))
+            _delivery(name.decode(), token, dict(zip(fields[::2], fields[1::2], strict=True)))
             for name, entries in by_stream
             for token, fields in entries
             if fields is not None
@@ -189,7 +191,7 @@ class RedisEngine:
                 ),
             )
             taken += [
-                Delivery(stream, token, fields.get(BODY, b""), self._count(stream, token))
+                _delivery(stream, token, fields, self._count(stream, token))
                 for token, fields in entries
                 if fields is not None
             ]
@@ -223,7 +225,8 @@ class RedisEngine:
         def give_back() -> None:
             with self._redis.pipeline(transaction=True) as pipe:
                 for each in deliveries:
-                    pipe.xadd(each.stream, {BODY: each.body})
+                    before = {BEFORE: each.count - 1} if each.count > 1 else {}
+                    pipe.xadd(each.stream, {BODY: each.body, **before})
                     pipe.xack(each.stream, GROUP, each.token)
                     pipe.xdel(each.stream, each.token)
                 pipe.execute()
@@ -330,9 +333,12 @@ def _say_which(error: ResponseError) -> Exception:
     return error
 
 
-def _body(fields: Sequence[bytes]) -> bytes:
-    """The body of an entry, whose fields are a list of names and values in turn."""
-    return fields[1] if len(fields) == 2 and fields[0] == BODY else b""
+def _delivery(
+    stream: str, token: object, fields: Mapping[bytes, bytes], count: int = 1
+) -> Delivery:
+    """An entry that was delivered so often, besides what it says itself of those that it takes the place of."""
+    before = delivered_before(fields.get(BEFORE))
+    return Delivery(stream, token, fields.get(BODY, b""), before + count)
 
 
 def _by_stream(deliveries: Sequence[Delivery]) -> dict[str, list[object]]:
