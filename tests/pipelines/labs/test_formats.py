@@ -1,12 +1,15 @@
 """HL7, FHIR and C-CDA are read completely and exactly."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from stateward.core.model import Json
-from tests.pipelines.labs.reading import hl7, normalized, one, parsed, results
+from stateward.definition.plugin import Content
+from stateward.pipelines.labs.detection import detect
+from tests.pipelines.labs.reading import failure, hl7, normalized, one, parsed, results
 from tests.pipelines.two_stages import rows_of
 
 OBX = "OBX|1|NM|2345-7^Glucose^LN||{value}|{unit}|{range}|{flag}|||F|||20260309074000+0100"
@@ -251,6 +254,64 @@ def test_the_values_of_a_clinical_document(
     found = one(tmp_path, CDA.format(observation=OBSERVATION.format(value=value)))
 
     assert (found.get("comparator", ""), found["value"]) == expected
+
+
+SECTION = """<section><!-- results --><templateId root="2.16.840.1.113883.10.20.22.2.3.1"/>
+<entry><organizer><component>{observation}</component></organizer></entry></section>"""
+
+
+def test_a_results_section_by_itself_is_read_and_found_without_a_source_type(
+    tmp_path: Path,
+) -> None:
+    value = '<value xsi:type="PQ" value="2.9" unit="mmol/L"/>'
+    section = SECTION.format(observation=OBSERVATION.format(value=value))
+
+    found = one(tmp_path, section)
+
+    assert (found["code"], found["value"], found["flag"]) == ("2823-3", "2.9", "L")
+    detected = detect(Content(path=tmp_path / "report", head=section.encode(), name="results.xml"))
+    assert detected is not None
+    assert detected.source_type == "lab_report"
+
+
+def test_a_quantity_whose_unit_is_not_in_ucum_is_read_as_it_was_sent(tmp_path: Path) -> None:
+    value = (
+        '<value xsi:type="PQ" nullFlavor="OTH"><translation value="152" nullFlavor="OTH">'
+        "<originalText>THOUS/MCL</originalText></translation></value>"
+    )
+    platelets = OBSERVATION.replace("2823-3", "26515-7").replace("Potassium", "Platelets")
+    platelets = re.sub("<referenceRange>.*</referenceRange>", "", platelets, flags=re.DOTALL)
+
+    found = one(tmp_path, CDA.format(observation=platelets.format(value=value)))
+
+    assert (found["value"], found["unit"]) == ("152", "10*3/uL")
+
+
+@pytest.mark.parametrize("kind", ["VXU^V04", "ORM^O01", "ADT^A01", "MDM^T02"])
+def test_messages_that_carry_no_laboratory_results_are_refused(tmp_path: Path, kind: str) -> None:
+    message = hl7(
+        "PID|1||7",
+        "OBX|1|NM|8302-2^Height^LN||180|cm|||||F",
+        header=rf"MSH|^~\&|WARD||EHR||20260309||{kind}|1|P|2.5.1",
+    )
+
+    failed = failure(parsed(tmp_path, message))
+
+    assert failed.code == "NO_RESULTS"
+    assert kind[:3] in failed.message
+
+
+def test_a_message_without_results_is_no_statement(tmp_path: Path) -> None:
+    order = hl7(
+        "ORC|NW|1",
+        "OBR|1|1||24317-0^Hemogram^LN",
+        header=r"MSH|^~\&|A||B||20260309||ORM^O01|1|P|2.3",
+    )
+
+    detected = detect(Content(path=tmp_path / "order.hl7", head=order.encode(), name="order.hl7"))
+
+    assert detected is not None
+    assert detected.source_type == "lab_report"
 
 
 @pytest.mark.parametrize(("unit", "is_doubted"), [("mg/dL", True), ("mmol/l", False), ("", False)])

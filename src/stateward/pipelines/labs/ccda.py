@@ -4,6 +4,7 @@ What is a result is told by templates and by the codes of sections; vital signs 
 too, but no laboratory results.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -44,6 +45,15 @@ STATUSES = {
     "cancelled": "cancelled",
 }
 XSI_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
+# A section by itself, as examples and fragments are passed on: without the namespaces that its document declares.
+_PART = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*(?=<(?:section|component)\b)",
+    re.DOTALL,
+)
+_WHOLE = (
+    b'<ClinicalDocument xmlns="urn:hl7-org:v3" xmlns:sdtc="urn:hl7-org:sdtc" xmlns:voc="urn:hl7-org:v3/voc" '
+    b'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">%b</ClinicalDocument>'
+)
 
 Element: TypeAlias = etree._Element
 
@@ -82,6 +92,8 @@ def read_ccda(source: ReportSource) -> LabReading:
 
 
 def _root(data: bytes) -> Element:
+    if part := _PART.match(data):
+        data = _WHOLE % data[part.end() :]
     try:
         return parse_xml(data, name="the report")
     except FatalFailure as error:
@@ -174,7 +186,7 @@ def _value(value: Element | None, narrative: dict[str, str]) -> tuple[str, str, 
     kind = value.get(XSI_TYPE, "").rpartition(":")[2].partition("_")[0]
     match kind:
         case "PQ" | "REAL" | "INT" | "MO":
-            return value.get("value", ""), _unit(value.get("unit", "")), True
+            return *_quantity(value), True
         case "IVL":
             return *_interval(value), True
         case "RTO":
@@ -201,11 +213,23 @@ def _unit(unit: str) -> str:
     return "" if unit == "1" else unit
 
 
+def _quantity(value: Element | None) -> tuple[str, str]:
+    """Number and unit; of one whose unit is not in UCUM, both as the laboratory sent them (`translation`)."""
+    if value is None:
+        return "", ""
+    for each in (value, *_children(value, "translation")):
+        if number := each.get("value", ""):
+            text = _child(each, "originalText")
+            named = "" if text is None else _plain(text)
+            return number, _unit(each.get("unit", "") or each.get("code", "") or named)
+    return "", _unit(value.get("unit", ""))
+
+
 def _interval(value: Element) -> tuple[str, str]:
     """An interval as a text: `3.5-5.1`, `<5` (excluded), `<=5`."""
     low, high = _child(value, "low"), _child(value, "high")
-    first, last = _attribute(low, "value"), _attribute(high, "value")
-    unit = _unit(_attribute(low, "unit") or _attribute(high, "unit"))
+    (first, of_first), (last, of_last) = _quantity(low), _quantity(high)
+    unit = of_first or of_last
     if first and last:
         return f"{first}-{last}", unit
     if last:

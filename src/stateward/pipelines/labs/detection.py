@@ -15,11 +15,17 @@ SOURCE_TYPE = "lab_report"
 OWN_FORMAT = 95  # only laboratories write these
 TABLE = 60  # its headings are those of a lab report; statements answer 20 for any table
 BY_WORDS = 60  # of a PDF; statements answer 20 for any
+BY_HEADER = 60  # a message of a hospital without a result, which nothing else reads
 BY_NAME = 30
 LINES_MAX = 20
 _OBX = re.compile(rb"[\r\n]OBX[^\w\s]|\bORU[\^]")
 _FHIR = re.compile(rb'"resourceType"\s*:\s*"(Observation|DiagnosticReport|Bundle)"')
-_CDA = re.compile(rb"<(?:\w+:)?ClinicalDocument\b")
+# A clinical document, or a results section by itself.
+_CDA = re.compile(
+    rb"<(?:\w+:)?ClinicalDocument\b"
+    rb"|<section\b[^>]*>(?:\s|<!--.*?-->)*<templateId\s+root=\"2\.16\.840\.1\.113883\.10\.20\.22\.2\.3(?:\.1)?\"",
+    re.DOTALL,
+)
 _NAMES = re.compile(
     r"(?:^|[^a-z])(?:lab[-_ ]?reports?|lab[-_ ]?results?|labor[-_ ]?(?:befund|werte|bericht)\w*|blutbild|"
     r"blood[-_ ]?(?:test|work)s?|befundbericht|bilan[-_ ]?sanguin|anal[ií]tica|hemograma|oru)(?:[^a-z]|$)",
@@ -80,7 +86,7 @@ def detect(content: Content) -> Detected | None:
 def _confidence(found: str, content: Content) -> int:
     head = content.head
     if found == HL7:
-        return OWN_FORMAT if _OBX.search(head) else 0
+        return OWN_FORMAT if _OBX.search(head) else BY_HEADER
     if found == FHIR:
         return OWN_FORMAT if _FHIR.search(head) else 0
     if found == CCDA:

@@ -32,6 +32,10 @@ GONE = frozenset({"D", "W", "N"})  # told so that a receiver forgets an earlier 
 LOINC_NAMES = frozenset({"ln", "loinc"})
 TEXT_TYPES = frozenset({"TX", "FT", "ST"})
 UNSUPPORTED = frozenset({"ED", "RP", "MA", "NA"})  # embedded documents, pointers, wave forms
+# Messages in which an OBX is no laboratory result: a weight, what a vaccine was paid by, what an order asks for.
+OTHER_MESSAGES = frozenset(
+    {"ACK", "ADT", "BAR", "DFT", "MDM", "MFN", "OMG", "OML", "OMP", "ORM", "PPR", "RDE", "RDS", "SIU", "VXU"}
+)  # fmt: skip
 _SEPARATORS = re.compile(r"[\r\n]+")
 
 
@@ -181,6 +185,11 @@ def _shift(segment: str, signs: Delimiters) -> str:
 def _read_message(
     segments: list[Segment], reading: LabReading, source: ReportSource, patients: set[int]
 ) -> None:
+    kind = next((each.text(9).upper() for each in segments if each.name == "MSH"), "")
+    if kind in OTHER_MESSAGES:
+        left_out = f"messages of the type {kind} are left out: they carry no laboratory results"
+        reading.skipped[left_out] = reading.skipped.get(left_out, 0) + 1
+        return
     patient = ""
     order = _Order(first=len(reading.observations))
     for segment in segments:
