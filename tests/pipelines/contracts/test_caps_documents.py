@@ -168,3 +168,51 @@ def test_a_heading_of_a_change_of_a_contract_waits(
     found = extracted(written(base, head=f"{company}\n\n{heading}"), vertical)
 
     assert "AMENDMENT" in flags(found)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Für Ihre Belieferung bieten wir Ihnen die folgenden Konditionen an.",
+        "Wir bieten Ihnen den Tarif zu diesen Preisen an.",
+        "Wir freuen uns, Ihnen den Stromtarif anbieten zu können.",
+        "Gerne unterbreiten wir Ihnen die Werte für die Stromlieferung.",
+        "Wir danken für Ihr Interesse an unserem Strom.",
+        "Gern würden wir Sie als Kundin begrüßen.",
+        "We are pleased to offer you the following cover.",
+        "We propose to insure you at this premium.",
+        "Thank you for your interest in our travel insurance.",
+        "This is what you would pay.",
+    ],
+)
+def test_a_soft_offer_is_no_contract(sentence: str) -> None:
+    assert "NOT_A_CONTRACT" in flags(extracted(*with_sentence(sentence)))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Wir bieten Ihnen auch einen Online-Service an.",
+        "Sie haben Fragen, und wir sind gern für Sie da.",
+        "We offer help to those who cannot pay.",
+    ],
+)
+def test_what_a_company_offers_beside_the_contract_changes_nothing(sentence: str) -> None:
+    assert flags(extracted(*with_sentence(sentence))) == []
+
+
+@pytest.mark.parametrize(
+    ("foot", "is_missing"),
+    [
+        ("Seite 1 von 3\nHinweise\nSeite 2 von 3", True),
+        ("Page 1 of 2", True),
+        ("Seite 1 von 2\nHinweise\nSeite 2 von 2", False),
+        ("Seite 1 von 1\nHinweise\nSeite 1 von 1", False),
+    ],
+)
+def test_a_contract_of_which_a_counted_page_is_missing_waits(
+    foot: str, *, is_missing: bool
+) -> None:
+    found = extracted(written(ENERGY, letter=f"\n{foot}\n"), "energy")
+
+    assert ("PAGES_MISSING" in flags(found)) == is_missing

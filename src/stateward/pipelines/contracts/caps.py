@@ -24,6 +24,7 @@ from stateward.pipelines.contracts.rules import (
     Vertical,
 )
 from stateward.pipelines.kit.documents import TextDocument, TextPage
+from stateward.pipelines.kit.pdf.page_numbers import uncounted_pages
 
 FLAGS = "flags"  # in Extraction.about: what keeps the document from going on without a person
 AROUND_CHARS = 120
@@ -38,6 +39,8 @@ UNSEEN_WORDS_MIN = 4  # fewer are a mark, a number of a form, the title of a fil
 DUE_DATES_CAP = 60
 SCAN_CAP = 78  # of a value that OCR read: a digit may be another, and nothing proves it
 QUOTE_CHARS_MAX = 100
+PAGES_NAMED_MAX = 10
+COUNTED_FORMATS = frozenset({"pdf", "image", "text", "eml"})
 SENTENCE_CHARS_MAX = 500
 OPEN, CLOSE = "⟦", "⟧"  # around the value, in the text that patterns with `is_marked` see
 # A line with so many words is part of a paragraph, and its sentence goes on in the next.
@@ -120,6 +123,7 @@ def cap_extraction(
         *_flags_of_extractor(extraction),
         *_flags(document, text, lowered_text, rules),
         *_unseen_flags(document, rules),
+        *_pictures(document),
         *_missing_pages(document),
         *_damage(document),
     ]
@@ -390,6 +394,16 @@ def _unseen_flags(document: TextDocument, rules: ContractRules) -> Iterator[Json
 
 
 def _missing_pages(document: TextDocument) -> Iterator[Json]:
+    """Pages that are counted and not there. A word processor counts its pages anew, so what it printed says nothing."""
+    if document.format not in COUNTED_FORMATS:
+        return
+    if missing := uncounted_pages([page.text for page in document.pages]):
+        named = ", ".join(map(str, missing[:PAGES_NAMED_MAX]))
+        said = f"the pages are counted, and of them are missing: {named}"
+        yield {"code": "PAGES_MISSING", "sentence": said}
+
+
+def _pictures(document: TextDocument) -> Iterator[Json]:
     missing = [str(page.number) for page in document.pages if page.is_picture]
     if missing:
         named = f"page {missing[0]} is" if len(missing) == 1 else f"pages {', '.join(missing)} are"

@@ -19,8 +19,14 @@ _PAGE_ALONE = re.compile(
 
 def missing_pages(pages: Sequence[PdfPage]) -> list[int]:
     """The pages of one document that are counted (`Page 2 of 3`) and not there."""
-    texts = [" ".join(word.text for word in page.words) for page in pages]
-    found = [(int(at), int(last)) for text in texts for at, last in PAGE_OF.findall(text)]
+    return uncounted_pages([" ".join(word.text for word in page.words) for page in pages])
+
+
+def uncounted_pages(texts: Sequence[str]) -> list[int]:
+    """The same for the texts of pages. A page may print its number twice, above and below."""
+    found = [
+        (int(at), int(last)) for text in texts for at, last in sorted({*PAGE_OF.findall(text)})
+    ]
     if not found:
         return _skipped_pages([_PAGE_ALONE.findall(text) for text in texts])
     numbers = {at for at, _ in found}
