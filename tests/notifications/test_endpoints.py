@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -10,8 +11,11 @@ import pytest
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.notifications.alerts import AlertQueue, AlertWriter
+from stateward.notifications.deliveries import FinishedAttempt
 from stateward.notifications.endpoints import Endpoints, lock_cursor
 from stateward.notifications.outbox import Outbox
+from stateward.notifications.sending import WebhookResponse
+from stateward.storage.database import Database
 from tests.apps import Maker, on_each_store
 from tests.notifications.conftest import LOOPBACK, ManualClock, deliver
 from tests.notifications.deliveries import SLOWLY, opened
@@ -303,3 +307,45 @@ def test_an_effect_that_is_being_erased_becomes_no_alert(make_app: Maker) -> Non
         settling.result(120)
 
     assert app.database.rows("SELECT facts FROM alerts") == []
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+@pytest.mark.parametrize(
+    ("of", "table"), [(partial(Outbox, backoff_s=()), "deliveries"), (AlertQueue, "alerts")]
+)
+def test_what_an_erasure_deletes_is_not_deleted_as_old_meanwhile(
+    make_app: Maker, of: Callable[[Database], Outbox | AlertQueue], table: str
+) -> None:
+    app, other, watching = make_app(), make_app(), make_app()
+    with receiving(200) as receiver:
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        opened(app, 1)
+        deliver(app)
+    app.database.run("INSERT INTO alerts VALUES ('a', 'stuck', 'r', 'upload', '{}', 1, 1, NULL, 1)")
+    old = of(other.database)
+
+    with ThreadPoolExecutor(1) as pool:
+        with app.database.transaction():  # as an erasure
+            lock_cursor(app.database)
+            pruning = pool.submit(old.prune, before=1 << 60)
+            wait_until(lambda: is_held_up(watching) or pruning.done())
+            app.database.run(f"DELETE FROM {table}")  # noqa: S608
+        assert pruning.result(120) == 0
+
+
+def test_an_answer_that_comes_after_an_erasure_is_not_kept(app: App) -> None:
+    """It may repeat the words that the message had."""
+    webhook = app.notifications.add("http://127.0.0.1:9/", events=["*"], actor="person:ann")
+    (record_id,) = opened(app)
+    outbox = Outbox(app.database, backoff_s=())
+    outbox.fan_out(outbox.transitions(after=0), [webhook], now=1)
+    (delivery,) = outbox.take(webhook, now=1, until=9, limit=1)
+    said = FinishedAttempt(
+        delivery=delivery, webhook=webhook, at=2, headers={}, response=WebhookResponse(status=200)
+    )
+    app.actions.act("cancel", record_id, actor="person:ann", reason=None)
+    app.eraser.erase([record_id], actor="person:ann", reason="request 17")
+
+    outbox.settle([said], now=3)
+
+    assert app.database.rows("SELECT * FROM delivery_attempts") == []

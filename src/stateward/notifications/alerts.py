@@ -316,7 +316,9 @@ class AlertQueue:
 
     def prune(self, *, before: Micros) -> int:
         """Delete alerts that were sent before then."""
-        return self._database.run("DELETE FROM alerts WHERE sent_at < :before", before=before)
+        with self._database.transaction():
+            lock_follower(self._database, NOTIFIER)  # as an erasure, which deletes alerts too
+            return self._database.run("DELETE FROM alerts WHERE sent_at < :before", before=before)
 
     def _write(self, alerts: Sequence[Alert], attempts: Sequence[int]) -> None:
         """Only where `attempts` is unchanged: otherwise another process has taken the alert meanwhile."""

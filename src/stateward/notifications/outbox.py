@@ -210,9 +210,28 @@ class Outbox:
     def settle(self, attempts: Sequence[FinishedAttempt], *, now: Micros) -> list[DeliveryState]:
         """Store the results of these attempts; the state of each delivery afterwards."""
         outcomes = [self._outcome(each, now=now) for each in attempts]
-        self._database.insert_new(ATTEMPTS, [attempt_row(each) for each in attempts])
+        there = self._there(outcomes)
+        # Not of one that was erased meanwhile: an answer may repeat the words that it was told.
+        kept = [each for each in attempts if _name(each.delivery) in there]
+        self._database.insert_new(ATTEMPTS, [attempt_row(each) for each in kept])
         self._write(outcomes, [each.attempts for each in outcomes])
         return [each.state for each in outcomes]
+
+    def _there(self, deliveries: Sequence[Delivery]) -> set[tuple[str, str]]:
+        """The names of those that there are still."""
+        named: dict[str, list[str]] = {}
+        for each in deliveries:
+            named.setdefault(each.webhook_id, []).append(each.message_id)
+        found: set[tuple[str, str]] = set()
+        for webhook_id, message_ids in named.items():
+            condition, params = self._database.among("message_id", message_ids)
+            rows = self._database.rows(
+                f"SELECT message_id FROM deliveries WHERE webhook_id = :webhook AND {condition}",
+                webhook=webhook_id,
+                **params,
+            )
+            found |= {(webhook_id, str(message_id)) for (message_id,) in rows}
+        return found
 
     def _outcome(self, attempt: FinishedAttempt, *, now: Micros) -> Delivery:
         response = attempt.response
@@ -352,18 +371,24 @@ class Outbox:
 
     def prune(self, *, before: Micros, limit: int = PRUNE_MAX) -> int:
         """Delete deliveries that ended before then; how many."""
+        old = (
+            "SELECT webhook_id, message_id FROM deliveries WHERE ended_at < :before"
+            " ORDER BY ended_at LIMIT :limit"
+        )
+        if not self._database.rows(old, before=before, limit=1):
+            return 0
         with self._database.transaction():
-            found = self._database.rows(
-                "SELECT webhook_id, message_id FROM deliveries WHERE ended_at < :before"
-                " ORDER BY ended_at LIMIT :limit",
-                before=before,
-                limit=limit,
-            )
+            self.cursor()  # as an erasure begins, which deletes such rows in another order
+            found = self._database.rows(old, before=before, limit=limit)
             if found:
                 by = ("webhook_id", "message_id")
                 self._database.delete(ATTEMPTS, found, by=by)
                 self._database.delete(DELIVERIES, found, by=by)
             return len(found)
+
+
+def _name(delivery: Delivery) -> tuple[str, str]:
+    return delivery.webhook_id, delivery.message_id
 
 
 def change_of(row: Row) -> StatusChange:
