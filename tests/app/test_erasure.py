@@ -8,7 +8,13 @@ import pytest
 from stateward.app import App
 from stateward.core import chain
 from stateward.core.erasure import KINDS
-from stateward.core.errors import ConcurrentModification, InvalidRequest, StoreError, UnknownName
+from stateward.core.errors import (
+    ArtifactError,
+    ConcurrentModification,
+    InvalidRequest,
+    StoreError,
+    UnknownName,
+)
 from stateward.core.model import Disposition, Record, Transition
 from stateward.core.verify import Finding, check_record
 from stateward.engine import history
@@ -125,6 +131,48 @@ def test_a_record_is_erased_on_every_database(make_app: Maker) -> None:
     assert app.outputs.attempts(first.id) == []
     again = app.submit(b"date;amount;text\n2026-01-01;12,50;pustekuchen\n", machine="upload")
     assert not again.is_duplicate
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+def test_no_one_waits_for_an_erasure_while_it_waits_for_a_bucket(
+    make_app: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, other = make_app(""), make_app("")
+    record = submitted(app)
+    removed: list[str] = []
+
+    def remove(digest: str) -> bool:
+        for table in ("followers", "audit_head", "lanes", "records"):
+            assert other.database.rows(f"SELECT 1 FROM {table} FOR UPDATE NOWAIT")  # noqa: S608
+        removed.append(digest)
+        return True
+
+    monkeypatch.setattr(app.artifacts, "remove", remove)
+
+    app.eraser.erase([record.id], actor=ANNA, reason="request 17")
+
+    assert record.artifact in removed
+
+
+def test_a_file_that_could_not_be_deleted_is_deleted_later(
+    own: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = submitted(own)
+
+    def refuse(digest: str) -> bool:
+        raise ArtifactError("the bucket does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(own.artifacts, "remove", refuse)
+        with pytest.raises(ArtifactError, match=r"1 record is erased, but not yet all"):
+            own.eraser.erase([record.id], actor=ANNA, reason="request 17")
+    assert own.record(record.id).rest == "erased"
+    assert own.artifacts.holds(str(record.artifact))
+
+    assert own.eraser.sweep() == 1
+
+    assert not own.artifacts.holds(str(record.artifact))
+    assert own.database.rows("SELECT * FROM announced_files") == []
 
 
 def test_a_document_that_another_record_has_stays(make_app: Maker) -> None:

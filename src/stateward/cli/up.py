@@ -289,7 +289,7 @@ def _feed(settings: "Settings", roles: Sequence[str]) -> AbstractContextManager[
 def _chores(settings: "Settings", roles: Sequence[str], *, is_remote: bool) -> Iterator[None]:
     """What is repeated beside the loop: copies that none uses; for a coordinator retention, leftovers and anchors."""
     from stateward.app.artifacts import SWEEP_EVERY_S, sweep_artifacts
-    from stateward.app.repeating import repeat_in_background
+    from stateward.app.repeating import RETRY_S, repeat_in_background
 
     is_coordinator = "coordinator" in roles
     with ExitStack() as stack:
@@ -300,9 +300,8 @@ def _chores(settings: "Settings", roles: Sequence[str], *, is_remote: bool) -> I
             from stateward.app.anchors import anchor_destinations, anchor_when_due
             from stateward.app.retention import apply_when_due, sweep_leftovers
 
-            sweeping = repeat_in_background(
-                "erasure", sweep_leftovers, settings, first_s=SWEEP_EVERY_S
-            )
+            # Not at once, for it is not urgent; and also in a service that is started anew every hour.
+            sweeping = repeat_in_background("erasure", sweep_leftovers, settings, first_s=RETRY_S)
             stack.enter_context(sweeping)
             if settings.retention.rules:
                 stack.enter_context(repeat_in_background("retention", apply_when_due, settings))

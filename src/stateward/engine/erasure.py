@@ -1,7 +1,8 @@
 """Erasing what records held: a transition says who, when, why and what, and everything else of it is deleted.
 
-One transaction for a batch: transitions, deleted rows, and last the files of documents that no other record names. A
-crash in between leaves either all of the rows, or a record whose file is gone already, which the same request erases.
+One transaction for a batch: transitions and deleted rows. It notes the files, which are deleted after it, some at a
+time: a bucket takes its time, and what an erasure locks all others wait for. What a crash or a bucket that does not
+answer left of them is deleted by the next sweep or erasure.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -11,17 +12,26 @@ import msgspec
 
 from stateward.blobs import ArtifactStore
 from stateward.core.erasure import KINDS, erase
-from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import SECOND, Applied, Fields, Micros, plain_actor, to_iso
+from stateward.core.errors import ArtifactError, InvalidRequest, UnknownName
+from stateward.core.model import (
+    SECOND,
+    Applied,
+    Fields,
+    Micros,
+    plain_actor,
+    plural,
+    to_iso,
+)
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.audit import HELD, HOLD_RELEASED, AuditEntry, AuditLog
 from stateward.storage.database import Database
-from stateward.storage.erasure import Erasures, Hold
+from stateward.storage.erasure import ERASED_AT, Erasures, Hold
 from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
 
 BATCH_MAX = 500
+FILES_AT_ONCE = 16  # of one transaction, which lasts as long as their removal
 SETTLED_WITHIN: Micros = 6 * 3600 * SECOND  # an attempt announces its files when it ends
 
 
@@ -89,10 +99,12 @@ class Eraser:
                 done += [each.record.id for each in changes]
                 if changes and not is_dry_run:
                     ids = [each.record.id for each in changes]
-                    digests = self._erasures.digests_of(ids, kinds)
+                    named = self._erasures.artifacts_of(ids, kinds)
                     self._coordinator().commit_erasures(changes)
                     self._erasures.delete(ids, kinds, at=self._clock())
-                    documents += self._remove(digests, but=ids)
+                    self._erasures.note_erased(named)
+            if not is_dry_run:
+                documents += self._remove_erased(done)
         return Erased(erased=tuple(done), refused=refused, documents=documents)
 
     def _decide(
@@ -146,20 +158,32 @@ class Eraser:
         """Delete what attempts left that were lost, or that ended when their record was erased; how many files."""
         self.take_announced()
         before = self._clock() - SETTLED_WITHIN
-        gone = 0
-        while found := self._erasures.announced(before=before, limit=BATCH_MAX):
-            digests = {str(digest) for digest, _, _ in found}
-            own = {str(record_id) for _, record_id, _ in found}
-            with self._store.transaction():
-                gone += self._remove(digests, but=own, since=before)
-                self._erasures.forget_announced(found)
+        gone = self._remove_announced(before=before, since=before)
         with self._database.erasing(), self._store.transaction():
             self._erasures.delete_late_values()
         return gone
 
-    def _remove(
-        self, digests: set[str], *, but: Collection[str], since: Micros | None = None
-    ) -> int:
+    def _remove_erased(self, record_ids: Sequence[str]) -> int:
+        try:
+            return self._remove_announced(before=ERASED_AT + 1, since=None)
+        except ArtifactError as error:
+            are = "is" if len(record_ids) == 1 else "are"
+            raise ArtifactError(
+                f"{plural(len(record_ids), 'record')} {are} erased, but not yet all of their files: {error}. They"
+                " are deleted by the next erasure, or by the service within six hours"
+            ) from error
+
+    def _remove_announced(self, *, before: Micros, since: Micros | None) -> int:
+        gone = 0
+        while found := self._erasures.announced(before=before, limit=FILES_AT_ONCE):
+            digests = {str(digest) for digest, _, _ in found}
+            own = {str(record_id) for _, record_id, _ in found}
+            with self._store.transaction():
+                gone += self._remove(digests, but=own, since=since)
+                self._erasures.forget_announced(found)
+        return gone
+
+    def _remove(self, digests: set[str], *, but: Collection[str], since: Micros | None) -> int:
         """Delete the files that no record names now, nor any attempt that is under way (`Erasures.still_named`).
 
         Who submits the same bytes at this moment has found them stored, and writes no file: it takes turns with this,

@@ -45,6 +45,9 @@ _encode = msgspec.json.encode
 
 
 ERASED_AT_ONCE = 1000
+ERASED_AT: Micros = (
+    0  # when files of erased records were announced: before any that an attempt announces
+)
 NOTIFIER = "notifications"  # the follower that tells of transitions
 
 
@@ -138,18 +141,26 @@ class Erasures:
 
     # What still names an artifact
 
-    def digests_of(self, record_ids: Sequence[str], kinds: Collection[str]) -> set[str]:
-        """The artifacts that these kinds of the records name: documents, and derived files with the items."""
-        found: set[str] = set()
+    def artifacts_of(
+        self, record_ids: Sequence[str], kinds: Collection[str]
+    ) -> set[tuple[str, str]]:
+        """(artifact, record) of what these kinds of the records name: documents, and derived files with the items."""
+        found: set[tuple[str, str]] = set()
         if DOCUMENTS in kinds:
-            found |= self._digests("artifact", "records", "id", record_ids)
+            found |= self._pairs("artifact, id", "records", "id", record_ids)
         if ITEMS in kinds:
             for table in ("derived_files", "announced_files"):
-                found |= self._digests("sha256", table, "record_id", record_ids)
+                found |= self._pairs("sha256, record_id", table, "record_id", record_ids)
         return found
 
+    def note_erased(self, named: Iterable[tuple[str, str]]) -> None:
+        """Announce artifacts of erased records, so that they are found and deleted after the transaction."""
+        rows: list[Row] = [(*each, ERASED_AT) for each in sorted(named)]
+        if rows:
+            self._database.insert_new(ANNOUNCED_FILES, rows)
+
     def still_named(
-        self, digests: Iterable[str], *, but: Collection[str] = (), since: Micros | None = None
+        self, digests: Iterable[str], *, but: Collection[str], since: Micros | None
     ) -> set[str]:
         """Those of these artifacts that a record or a derived file names, or that were announced.
 
@@ -176,7 +187,7 @@ class Erasures:
         """Files that were announced before that moment by attempts at records that have no work now."""
         return self._database.rows(
             "SELECT sha256, record_id, at FROM announced_files f WHERE at < :before AND NOT EXISTS"
-            " (SELECT 1 FROM work w WHERE w.record_id = f.record_id) ORDER BY at LIMIT :limit",
+            " (SELECT 1 FROM work w WHERE w.record_id = f.record_id) ORDER BY at, sha256 LIMIT :limit",
             before=before,
             limit=limit,
         )
@@ -201,6 +212,13 @@ class Erasures:
             **params,
         )
         return {str(digest) for (digest,) in found}
+
+    def _pairs(
+        self, what: str, table: str, column: str, among: Sequence[str]
+    ) -> set[tuple[str, str]]:
+        condition, params = self._database.among(column, list(among))
+        found = self._database.rows(f"SELECT {what} FROM {table} WHERE {condition}", **params)
+        return {(str(digest), str(id_)) for digest, id_ in found if digest is not None}
 
     # What was erased, for copies of this database that are older
 
