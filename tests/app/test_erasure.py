@@ -1,6 +1,7 @@
 """An erasure leaves nothing of a person's text, and a history that still verifies."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,10 @@ from tests.apps import Maker, on_each_store
 NAME, LABEL, NOTE, CELL = "quastenflosser", "sonnenblume", "nachtigall", "pustekuchen"
 WORDS = (NAME, LABEL, NOTE, CELL)
 ANNA = "person:anna"
+
+
+class Undo(Exception):
+    """Nothing of it is to stay."""
 
 
 def submitted(app: App, number: int = 1, **labels: str) -> Record:
@@ -248,6 +253,48 @@ def test_a_record_that_is_erased_while_it_is_verified_is_no_finding(
     monkeypatch.setattr(history, "check_record", interrupted)
 
     assert own.admin.verify().findings == ()
+
+
+LEFT: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("items",): (
+        "UPDATE outputs SET stage = 'validate' WHERE version = :version",
+        "UPDATE outputs SET outcome = 'other' WHERE version = :version",
+        "UPDATE outputs SET count = count + 1 WHERE version = :version",
+        "UPDATE outputs SET error_code = 'X' WHERE version = :version",
+        "UPDATE outputs SET is_retryable = NOT is_retryable WHERE version = :version",
+        "UPDATE outputs SET worker = 'eve' WHERE version = :version",
+        "UPDATE outputs SET at = at + 1 WHERE version = :version",
+        "DELETE FROM outputs WHERE version = :version",
+    ),
+    ("contents",): (
+        "UPDATE item_chunks SET data = '[{}]' WHERE version = :version",
+        "UPDATE item_chunks SET count = count + 1 WHERE version = :version",
+        "DELETE FROM item_chunks WHERE version = :version",
+    ),
+}
+
+
+@on_each_store
+@pytest.mark.parametrize("kinds", LEFT)
+def test_what_an_erasure_left_of_outputs_is_proved(make_app: Maker, kinds: tuple[str, ...]) -> None:
+    """The digest of a whole output does not fit what is left of it, or is erased itself."""
+    app = make_app("")
+    record = submitted(app)
+    app.eraser.erase([record.id], actor=ANNA, reason="request 17", kinds=kinds)
+    assert app.admin.verify().findings == ()
+    app.eraser.erase([record.id], actor=ANNA, reason="request 18", kinds=("documents", "logs"))
+    assert app.admin.verify().findings == ()
+    unseen = []
+
+    for sql in LEFT[kinds]:
+        with suppress(Undo), app.database.transaction():
+            app.database.run(sql, version=record.outputs["parse"])
+            if app.admin.verify().is_sound:
+                unseen.append(sql)
+            raise Undo
+
+    assert unseen == []
+    assert app.admin.verify().findings == ()
 
 
 @on_each_store

@@ -8,6 +8,11 @@
 text] in the order of the items, and `files` one of [name, media type, size, SHA-256] in the order of saving.
 `log_digest` is the SHA-256 of the log, absent where the log is empty. They are apart so that a log can be deleted
 while the items can still be verified.
+
+An erasure of the items without the contents leaves results, and one of the contents without the items leaves items;
+neither fits its digest any more. The transition that erased them has `left_digest`: the SHA-256 of a compact JSON array
+of [version, digest] for each output of which something is left, in the order of versions. The digest is the one above,
+of what is left: facts `{}` and no message, chunks and files; or no values but chunks and files.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +22,7 @@ import msgspec
 
 _encode = msgspec.json.Encoder().encode
 
-OUTPUT_DIGEST, LOG_DIGEST = "output_digest", "log_digest"
+OUTPUT_DIGEST, LOG_DIGEST, LEFT_DIGEST = "output_digest", "log_digest", "left_digest"
 
 ChunkDigest = tuple[int, str]
 FileFacts = tuple[str, str, int, str]
@@ -45,6 +50,11 @@ def seal_output(
     """The seal of a result with its items, files and log; `result` are the first nine values."""
     text = _encode((*result, chunks, tuple(files)))
     return OutputSeal(sha256(text).hexdigest(), log_digest(log))
+
+
+def left_digest(outputs: Iterable[tuple[int, str]]) -> str:
+    """The digest of what an erasure left of outputs, each with its version."""
+    return sha256(_encode(sorted(outputs))).hexdigest()
 
 
 def log_digest(log: str) -> str | None:

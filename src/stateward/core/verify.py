@@ -30,7 +30,13 @@ from stateward.core.model import (
     Record,
     Transition,
 )
-from stateward.core.output_seal import LOG_DIGEST, OUTPUT_DIGEST, OutputSeal
+from stateward.core.output_seal import (
+    LEFT_DIGEST,
+    LOG_DIGEST,
+    OUTPUT_DIGEST,
+    OutputSeal,
+    left_digest,
+)
 
 Machines = Mapping[tuple[str, int], Machine]
 STARTED = ".started"  # what the trigger of a dispatch ends with
@@ -321,6 +327,7 @@ class OutputCheck:
         gone = {kind: t.version for t in history for kind in erased_kinds(t)}
         self.untold = list(self._find_untold(history, stored))
         yield from _check_left(history[0].record_id, stored, gone)
+        yield from _check_bare(history, stored)
         for each in history:
             self.erased += is_erased(each)
             found = stored.get(each.version - 1)
@@ -381,6 +388,29 @@ def _check_left(
         if is_whole or (version < gone.get(ITEMS, 0) and not seal.is_bare):
             where = f"{record_id} version {version}"
             yield _finding("output", where, "it was invented: what was here is erased")
+
+
+def left_of(history: Sequence[Transition], kind: str) -> tuple[int, str] | None:
+    """The version of the last erasure of results or items, and its digest of what it left, if it erased this kind."""
+    kinds = {ITEMS, CONTENTS}
+    last = next((each for each in reversed(history) if kinds & erased_kinds(each)), None)
+    digest = None if last is None else last.metadata.get(LEFT_DIGEST)
+    if last is None or digest is None or kind not in erased_kinds(last):
+        return None  # an erasure of both leaves nothing, and one of a former version does not say
+    return last.version, str(digest)
+
+
+def _check_bare(
+    history: Sequence[Transition], stored: Mapping[int, OutputSeal]
+) -> Iterator[Finding]:
+    """Results whose items were erased are those that the erasure left."""
+    if left := left_of(history, ITEMS):
+        version, digest = left
+        own = {each: seal for each, seal in stored.items() if each < version}
+        found = left_digest((each, seal.output) for each, seal in own.items())
+        if found != digest and all(seal.is_bare for seal in own.values()):  # else it is found above
+            sentence = "results were changed, deleted or invented after their items were erased"
+            yield _finding("output", history[0].record_id, sentence)
 
 
 def _check_output(

@@ -27,6 +27,7 @@ from stateward.engine.registry import MachineRegistry
 from stateward.storage.audit import HELD, HOLD_RELEASED, AuditEntry, AuditLog
 from stateward.storage.database import Database
 from stateward.storage.erasure import ERASED_AT, Erasures, Hold
+from stateward.storage.output_seals import digests_left
 from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
 
@@ -118,6 +119,7 @@ class Eraser:
         records = self._store.load(record_ids, lock=True)
         holds = self._erasures.holds(record_ids)
         moved_at = self._erasures.moved_at(record_ids)
+        left = digests_left(self._database, record_ids, kinds)
         now = self._clock()
         decided: dict[str, Applied | str] = {}
         for id_ in record_ids:
@@ -139,7 +141,7 @@ class Eraser:
                     reason=reason,
                     # An erasure does not change when its status began, so the record cannot say when the last one was.
                     now=max(now, moved_at.get(id_, now)),
-                    facts=facts,
+                    facts={**(facts or {}), **left[id_]},
                 )
                 decided[id_] = decision if isinstance(decision, Applied) else decision.detail
         return decided

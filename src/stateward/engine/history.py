@@ -26,12 +26,14 @@ from stateward.core.model import (
     plural,
     to_iso,
 )
+from stateward.core.output_seal import left_digest
 from stateward.core.verify import (
     Finding,
     LogCheck,
     OutputCheck,
     by_record,
     check_record,
+    left_of,
 )
 from stateward.engine.history_tree import HistoryTree, TreeCheck
 from stateward.engine.row_check import (
@@ -51,6 +53,7 @@ from stateward.ledger.history_checkpoint import (
 )
 from stateward.ledger.history_file import LaneLine, encode_line
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, AuditLog
+from stateward.storage.output_seals import items_left
 from stateward.storage.outputs import stored_files
 from stateward.storage.row_seals import OUTPUTS
 from stateward.storage.store import Store
@@ -144,6 +147,7 @@ def verify(
             *check_record(record, history, machines),
             *outputs.check(history),
             *_check_untold(store, history, outputs.untold, machines),
+            *_check_items_left(store, history),
             *(() if priorities is None else priorities.check(record, history)),
         ]
         if found and not (history and _moved_on(store, history[-1])):
@@ -253,6 +257,16 @@ def _check_untold(
         elif not store.is_told(history[0].record_id, version):
             sentence = "it was invented, or changed: nothing tells that the attempt ended so"
             yield Finding(check="output", where=where, sentence=sentence)
+
+
+def _check_items_left(store: Store, history: Sequence[Transition]) -> Iterator[Finding]:
+    """Items whose contents were erased are those that the erasure left."""
+    if left := left_of(history, CONTENTS):
+        version, digest = left
+        record_id = history[0].record_id
+        if left_digest(items_left(store.database, record_id, before=version)) != digest:
+            sentence = "items were changed, deleted or invented after the contents were erased"
+            yield Finding(check="output", where=record_id, sentence=sentence)
 
 
 def _sealed_machines(entry: AuditEntry) -> list[tuple[str, int, str]]:

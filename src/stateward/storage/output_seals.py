@@ -1,15 +1,19 @@
 """The seals of outputs, computed anew from what is stored: for `verify`, and for a result whose event was lost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from msgspec.structs import replace
 
+from stateward.core.erasure import CONTENTS, ITEMS
+from stateward.core.model import Fields
 from stateward.core.output_seal import (
+    LEFT_DIGEST,
     ChunkDigest,
     FileFacts,
     OutputSeal,
     chunk_digest,
+    left_digest,
     seal_output,
 )
 from stateward.storage.database import Database, Row
@@ -18,6 +22,7 @@ from stateward.storage.database import Database, Row
 RESULTS_AT_ONCE = 200
 CHUNKS_AT_ONCE = 64
 EDITIONS_MAX = 100_000  # of one record
+OUTPUTS_MAX = 1_000_000  # of one record
 STRAYS_AT_ONCE = 1000
 VERSION_MAX = 1 << 62
 NUMBER_MIN = -(1 << 62)
@@ -87,6 +92,45 @@ def stored_seal(database: Database, record_id: str, version: int) -> OutputSeal 
     condition = "record_id = :record_id AND version = :version"
     rows = _results(database, condition, record_id, version, limit=1)
     return next((seal for _, seal in _seal(database, rows)), None)
+
+
+def digests_left(
+    database: Database, record_ids: Sequence[str], kinds: Collection[str]
+) -> dict[str, Fields]:
+    """What the transition that erases these kinds of a record says of the rest of its outputs, if there is any.
+
+    Everything below the version of that transition is as it will be: nothing moves while it is erased.
+    """
+    if len({ITEMS, CONTENTS}.intersection(kinds)) != 1:
+        return {each: {} for each in record_ids}
+    left = _results_left if ITEMS in kinds else items_left
+    return {each: {LEFT_DIGEST: left_digest(left(database, each))} for each in record_ids}
+
+
+def _results_left(database: Database, record_id: str) -> list[tuple[int, str]]:
+    """The digests of results without their items, by version."""
+    condition = f"{_ATTEMPTS} AND record_id = :record_id AND version >= :version"
+    rows = _results(database, condition, record_id, 0, limit=OUTPUTS_MAX)
+    # facts and message are what an erasure of the items empties
+    bare = [
+        (_key(row)[1], (*row[2:5], "{}", row[6], None, bool(row[8]), *row[9:-1])) for row in rows
+    ]
+    return [(version, seal_output(values, (), (), log="").output) for version, values in bare]
+
+
+def items_left(
+    database: Database, record_id: str, *, before: int = VERSION_MAX
+) -> list[tuple[int, str]]:
+    """The digests of items and files whose results are gone, or will be, by version; only those before one."""
+    first, last = (record_id, -1), (record_id, before - 1)
+    files = _files(database, first, last, _ATTEMPTS)
+    chunks: dict[Key, list[ChunkDigest]] = {}
+    for key, digest in _chunks(database, first, last, _ATTEMPTS):
+        chunks.setdefault(key, []).append(digest)
+    return [
+        (key[1], seal_output((), chunks.get(key, ()), files.get(key, ()), log="").output)
+        for key in sorted({*chunks, *files})
+    ]
 
 
 def _results(
