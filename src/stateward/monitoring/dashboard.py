@@ -90,6 +90,16 @@ class AttemptSummary(msgspec.Struct, frozen=True, kw_only=True):
     log_chars: int
 
 
+class SourceCount(msgspec.Struct, frozen=True, kw_only=True):
+    """Records of one source type ("" if none) in one status; `lately` and `errors` are of those new in it."""
+
+    source_type: str
+    status: str
+    count: int
+    lately: int
+    errors: dict[str, int]
+
+
 class Dashboard:
     """The queries, on one database. Not for several threads: `activity` remembers what it has read."""
 
@@ -136,6 +146,35 @@ class Dashboard:
             **params,
         )
         return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
+
+    def source_counts(self, machine: str, *, since: Micros) -> list[SourceCount]:
+        """The records of a pipeline by source and status, and what became of them since then."""
+        source = "coalesce(labels ->> 'source_type', '')"
+        failed = self._database.rows(
+            f"SELECT {source}, status, error_code, count(*) FROM records"
+            " WHERE machine = :machine AND error_code IS NOT NULL AND entered_at >= :since GROUP BY 1, 2, 3",
+            machine=machine,
+            since=since,
+        )
+        errors: dict[tuple[str, str], dict[str, int]] = {}
+        for name, status, code, count in failed:
+            errors.setdefault((str(name), str(status)), {})[str(code)] = int(count or 0)
+        found = self._database.rows(
+            f"SELECT {source}, status, count(*), sum(CASE WHEN entered_at >= :since THEN 1 ELSE 0 END)"
+            " FROM records WHERE machine = :machine GROUP BY 1, 2 ORDER BY 1, 2",
+            machine=machine,
+            since=since,
+        )
+        return [
+            SourceCount(
+                source_type=str(name),
+                status=str(status),
+                count=int(count or 0),
+                lately=int(lately or 0),
+                errors=errors.get((str(name), str(status)), {}),
+            )
+            for name, status, count, lately in found
+        ]
 
     def queues(self) -> list[QueueLength]:
         """How many records wait for a worker, by machine and priority, the most urgent first."""

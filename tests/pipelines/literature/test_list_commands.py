@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.cli import cli
@@ -14,6 +13,7 @@ from stateward.console import console
 from stateward.core.model import SECOND, Fields
 from stateward.ledger import Ledger, LedgerEntry, LedgerState
 from stateward.pipelines.literature.commands import _pace
+from stateward.pipelines.literature.papers import StoredPapers
 from stateward.pipelines.literature.progress import Failing, Progress, progress_of
 from stateward.server.http_server import Server
 from tests import web
@@ -257,20 +257,27 @@ def test_unfinished_documents_of_a_ledger_are_taken_up_once(tmp_path: Path) -> N
 
 
 def test_the_pace_is_that_of_the_last_minutes(tmp_path: Path) -> None:
+    busy = ("retrying", 9, "SOURCE_BUSY")
+    states = (("pending", 9, None), ("completed", 11, None), ("completed", 0, None), busy)
     with App.embedded(tmp_path) as app:
-        machine = app.registry.named("literature")
-        record = app.submit(b"On soup", machine="literature").record
-    now = record.entered_at + 10 * 60 * SECOND
-    old = replace(record, status="completed", entered_at=now - 11 * 60 * SECOND)
-    ended = replace(record, status="completed", entered_at=now)
-    failed = replace(record, status="retrying", labels={"source_type": "pmc"}, error_code="SOURCE_BUSY")  # fmt: skip
-
-    found = progress_of([record, old, ended, failed], machine, now=now)
+        now = app.clock()
+        for number, (status, minutes, code) in enumerate(states):
+            labels = {"source_type": "pmc"} if code else {}
+            made = app.submit(b"On soup %d" % number, machine="literature", labels=labels).record
+            app.database.run(
+                "UPDATE records SET status = :status, entered_at = :at, error_code = :code WHERE id = :id",
+                id=made.id,
+                status=status,
+                at=now - minutes * 60 * SECOND,
+                code=code,
+            )
+        found = StoredPapers(app, "test").status()
+        none_ended = progress_of([], app.registry.named("literature"))
 
     assert (found.total, found.ended, found.per_hour, found.left_seconds) == (4, 2, 6, 1200)
     assert found.adapters == {"file": {"pending": 1, "completed": 2}, "pmc": {"retrying": 1}}
     assert found.failing == {"pmc": Failing(count=1, error_code="SOURCE_BUSY")}
-    assert progress_of([record], machine, now=now).left_seconds is None
+    assert none_ended.left_seconds is None
 
 
 def test_documents_of_a_ledger_go_on_where_they_were_if_their_files_are_here(

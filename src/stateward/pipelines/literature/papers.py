@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from stateward.core.errors import InvalidRequest, StatewardError
-from stateward.core.model import Fields, Micros, Record
+from stateward.core.model import SECOND, Fields, Micros, Record
 from stateward.pipelines.literature import MACHINE
 from stateward.pipelines.literature.citations import FORMATS
 from stateward.pipelines.literature.intake import Added, add_papers, known_papers
 from stateward.pipelines.literature.ir import ir_document
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, known_labels
 from stateward.pipelines.literature.paper import Metadata
-from stateward.pipelines.literature.progress import Progress, progress_of
+from stateward.pipelines.literature.progress import WINDOW_S, Progress, progress_of
 
 PAGE = 200
 READ_BY = ("build_ir", "validate", "parse")  # stages that say what a paper is, the latest first
@@ -79,9 +79,9 @@ class StoredPapers:
 
     def status(self) -> Progress:
         """How far they are, by source and state."""
-        now: Micros = self._app.clock()
-        machine = self._app.registry.named(MACHINE)
-        return progress_of(self.find(f"machine:{MACHINE}"), machine, now=now)
+        since: Micros = self._app.clock() - WINDOW_S * SECOND
+        counted = self._app.dashboard.source_counts(MACHINE, since=since)
+        return progress_of(counted, self._app.registry.named(MACHINE))
 
     def citations(self, ids: Iterable[str], format_: str) -> Citations:
         """These papers as citations."""

@@ -1,16 +1,34 @@
 """How far papers are, by the source that they come from: states, pace, time left, and sources that fail."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 
 from stateward.core.machine import Machine
-from stateward.core.model import SECOND, Micros, Record
-from stateward.pipelines.literature import SOURCE_TYPE
 
 WINDOW_S = 600
 _FAILED = frozenset({"failed", "retrying"})
+
+
+class SourceCount(Protocol):
+    """Papers of one source in one state, counted by the database; `lately` and `errors` are of those of the window."""
+
+    @property
+    def source_type(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def lately(self) -> int: ...
+
+    @property
+    def errors(self) -> Mapping[str, int]: ...
 
 
 class Failing(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,26 +49,20 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     failing: dict[str, Failing]
 
 
-def progress_of(records: Iterable[Record], machine: Machine, *, now: Micros) -> Progress:
-    """The progress of these papers."""
+def progress_of(counted: Iterable[SourceCount], machine: Machine) -> Progress:
+    """The progress of papers that were counted, with those of the window."""
     counts: dict[str, Counter[str]] = {}
     errors: dict[str, Counter[str]] = {}
-    lately = 0
-    for record in records:
-        adapter = str(record.labels.get(SOURCE_TYPE) or "file")
-        counts.setdefault(adapter, Counter())[record.status] += 1
-        if now - record.entered_at > WINDOW_S * SECOND:
-            continue
-        lately += machine.kind.get(record.status) == "terminal"
-        if record.status in _FAILED:
-            errors.setdefault(adapter, Counter())[record.error_code or "?"] += 1
-    total = sum(each.total() for each in counts.values())
-    ended = sum(
-        count
-        for each in counts.values()
-        for state, count in each.items()
-        if machine.kind.get(state) == "terminal"
-    )
+    total = ended = lately = 0
+    for each in counted:
+        adapter = each.source_type or "file"
+        counts.setdefault(adapter, Counter())[each.status] += each.count
+        total += each.count
+        if machine.kind.get(each.status) == "terminal":
+            ended += each.count
+            lately += each.lately
+        if each.status in _FAILED and each.errors:
+            errors.setdefault(adapter, Counter()).update(each.errors)
     return Progress(
         total=total,
         ended=ended,
