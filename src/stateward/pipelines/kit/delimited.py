@@ -15,6 +15,7 @@ DELIMITERS = (";", "\t", ",", "|", "^", "~")
 SAMPLE_LINES = 200
 FIELD_CHARS_MAX = 1 << 20
 LINES_PER_RECORD_MAX = 30
+CRLF = "\r\n"
 csv.field_size_limit(FIELD_CHARS_MAX)
 
 Rows = Sequence[Sequence[str]]
@@ -30,6 +31,7 @@ class Dialect(NamedTuple):
     why: str
     skipped_lines: int = 0  # `sep=;` in the first line is for Excel
     skips_blanks: bool = False  # a blank stands between a delimiter and a quote
+    newline: str = ""  # what ends a record, where a text has other line ends within its cells
 
 
 def find_dialect(
@@ -45,6 +47,9 @@ def find_dialect(
     """
     with _open(content, encoding) as file:
         sample = [line for line in islice(file, SAMPLE_LINES) if line.strip()]
+    newline = ""
+    if (whole := _with_joined_lines(sample)) and _top(whole, score) > _top(sample, score):
+        sample, newline = whole, CRLF
     first = sample[0].strip() if sample else ""
     if first.casefold().startswith("sep=") and len(first) == 5:
         delimiter, skipped, why = first[4], 1, ": the first line says so"
@@ -58,6 +63,7 @@ def find_dialect(
         f"the delimiter is {delimiter!r}{why}",
         skipped,
         skips_blanks=any(f'{delimiter} "' in line for line in sample),
+        newline=newline,
     )
 
 
@@ -70,12 +76,12 @@ def read_records(
     report: Report,
 ) -> Iterator[Record]:
     """The records of a file, or of its bytes. `looks_like_record` recognises a line that a quote may have swallowed."""
-    with _open(content, encoding) as file:
+    with _open(content, encoding, dialect.newline) as file:
         for _ in range(dialect.skipped_lines):
             file.readline()
         taken: list[str] = []  # the lines of the record at hand
         reader = csv.reader(
-            _copy(file, taken),
+            _copy(file, taken, is_joined=bool(dialect.newline)),
             delimiter=dialect.delimiter,
             skipinitialspace=dialect.skips_blanks,
         )
@@ -97,7 +103,7 @@ def read_records(
                         report(line + 1, "the file ends inside a quote: it may be cut off")
                     width = len(cells)
                     yield line + 1, cells
-            line += len(taken)
+            line += sum(text.count("\n") for text in taken) if dialect.newline else len(taken)
             taken.clear()
 
 
@@ -122,13 +128,31 @@ def _is_cut(taken: Sequence[str], delimiter: str) -> bool:
     return is_opened or taken[0].rpartition(delimiter)[2].strip().startswith('"')
 
 
-def _open(content: Path | bytes, encoding: str) -> io.TextIOWrapper:
+def _open(content: Path | bytes, encoding: str, newline: str = "") -> io.TextIOWrapper:
     """The text of a file, or of its bytes, with its line ends as they are: CR alone ends a line too."""
     if isinstance(content, bytes):
         return io.TextIOWrapper(
-            io.BytesIO(content), encoding=encoding, errors="replace", newline=""
+            io.BytesIO(content), encoding=encoding, errors="replace", newline=newline
         )
-    return content.open("r", encoding=encoding, errors="replace", newline="")
+    return content.open("r", encoding=encoding, errors="replace", newline=newline)
+
+
+def _with_joined_lines(sample: Sequence[str]) -> list[str]:
+    """The records of a text that ends them with CRLF and has other line ends within cells; none of any other text."""
+    if not any(line.endswith(CRLF) for line in sample):
+        return []
+    if not any(line.endswith("\n") and not line.endswith(CRLF) for line in sample):
+        return []
+    return [f"{_in_one_line(text)}{CRLF}" for text in "".join(sample).split(CRLF) if text.strip()]
+
+
+def _in_one_line(text: str) -> str:
+    return text.removesuffix(CRLF).replace("\n", " ")
+
+
+def _top(sample: list[str], score: Callable[[Rows], Score]) -> Score:
+    """The best score of any delimiter, without how many rows are alike."""
+    return max(_score(sample, each, score)[:-1] for each in DELIMITERS)
 
 
 def _best(
@@ -157,10 +181,10 @@ def _score(sample: list[str], delimiter: str, score: Callable[[Rows], Score]) ->
     return (*score(rows), max((widths.count(width) for width in set(widths)), default=0))
 
 
-def _copy(file: io.TextIOWrapper, taken: list[str]) -> Iterator[str]:
+def _copy(file: io.TextIOWrapper, taken: list[str], *, is_joined: bool) -> Iterator[str]:
     for text in file:
         taken.append(text)
-        yield text
+        yield _in_one_line(text) if is_joined else text
 
 
 def _is_unclosed(

@@ -281,7 +281,8 @@ def _split_amount(text: str) -> _AmountParts | None:
     found = _FIGURE.search(text)
     if found is None:
         return None
-    before, after = text[: found.start()], text[found.end() :]
+    # Asterisks keep a printed amount from being added to.
+    before, after = text[: found.start()].lstrip("*"), text[found.end() :].rstrip("*")
     figure = found["figure"]
     negatives = 0
     if "(" in before and ")" in after:

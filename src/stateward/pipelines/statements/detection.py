@@ -12,7 +12,7 @@ from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.pdf.peek import Peek, peek
 from stateward.pipelines.statements.heading_parts import role_by_parts
-from stateward.pipelines.statements.headings import HEADING_CHARS_MAX, simplify, words
+from stateward.pipelines.statements.headings import HEADING_CHARS_MAX, simplify, without_unit, words
 from stateward.pipelines.statements.sniff import sniff
 from stateward.pipelines.statements.source import Bounds, Hints, Source
 
@@ -51,6 +51,13 @@ PDF_LETTERS_MIN = 150
 _PDF_WORD = re.compile(r"[^\W\d_]{3,}")
 _PDF_AMOUNT = re.compile(
     r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
+)
+PDF_DAYS_MIN = 3
+_PDF_DAY = re.compile(
+    r"(?m)^\s*(?:\d{1,4}\s?[./\-年년]\s?\d{1,2}(?:\s?[./\-月월]\s?\d{1,4}|(?=[/\s]|$))|\d{1,2}[ -][^\W\d_]{3,4}\b)"
+)
+_PDF_GROUPED = re.compile(
+    r"(?m)(?<![\d.,])\d{1,3}(?:[.,'\u00a0 ]\d{3}){1,4}(?:[.,]\d{1,3})?\s?[^\W\d]{0,3}-?\s*$"
 )
 
 
@@ -97,7 +104,7 @@ def _roles(row: Sequence[str]) -> frozenset[str]:
     found = set[str]()
     for cell in row:
         if len(cell) <= HEADING_CHARS_MAX:
-            bare = simplify(cell.partition("(")[0])
+            bare = simplify(without_unit(cell))
             found |= {named.get(simplify(cell), ""), named.get(bare, ""), role_by_parts(bare)}
     return frozenset(found - {""})
 
@@ -106,8 +113,19 @@ def _is_other(shown: Peek) -> bool:
     """Whether a PDF shows no amounts, and either words enough to show them, too, or too little for any statement."""
     if any(len(_PDF_AMOUNT.findall(text)) >= PDF_AMOUNTS_MIN for text in shown.texts):
         return False
+    if any(map(_has_dated_figures, shown.texts)):
+        return False
     is_prose = any(len(_PDF_WORD.findall(text)) >= PDF_WORDS_MIN for text in shown.texts)
     return is_prose or (shown.is_whole and max(map(len, shown.texts)) < PDF_LETTERS_MIN)
+
+
+def _has_dated_figures(text: str) -> bool:
+    """Whether what is shown begins with a date again and again, and ends with a figure in groups of three as often.
+
+    Such are the cells and lines of a table of amounts in a currency without decimals, or with three.
+    """
+    days = len(_PDF_DAY.findall(text))
+    return days >= PDF_DAYS_MIN and len(_PDF_GROUPED.findall(text)) >= days
 
 
 def _has_month(lines: Sequence[str]) -> bool:

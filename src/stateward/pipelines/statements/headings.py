@@ -47,6 +47,7 @@ class HeadingWords(NamedTuple):
     payers: frozenset[str]
     credit_cards: tuple[str, ...]  # anywhere in a heading
     account_currency: tuple[str, ...]  # anywhere in the heading of an amount
+    contra_accounts: tuple[str, ...]  # anywhere in the heading of an account
 
 
 DIGITS = frozenset("0123456789")
@@ -64,8 +65,9 @@ def words() -> HeadingWords:
     payers = frozenset(map(simplify, data["payers"]))
     cards = tuple(map(simplify, data["credit_cards"]))
     own = tuple(map(simplify, data["account_currency"]))
+    contra = tuple(map(simplify, data["contra_accounts"]))
     columns = _table(data["columns"])
-    return HeadingWords(columns, facts, languages, card, starts, payers, cards, own)
+    return HeadingWords(columns, facts, languages, card, starts, payers, cards, own, contra)
 
 
 def _table(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -81,6 +83,11 @@ def _table(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
 def simplify(text: str) -> str:
     """A heading without case, accents and signs: `Date de l'opération` is `date de l operation`."""
     return _SIGNS.sub(" ", fold(text)).strip()
+
+
+def without_unit(heading: str) -> str:
+    """A heading without what it says of the unit of its amounts, in brackets or behind it."""
+    return _MINOR.sub("", _IN_BRACKETS.sub(" ", heading).partition("(")[0].strip())
 
 
 @lru_cache(maxsize=4096)
@@ -200,6 +207,12 @@ def is_card_title(cells: Sequence[str]) -> bool:
 def is_payer(heading: str) -> bool:
     """Whether a column of counterparties names who paid."""
     return simplify(heading) in words().payers
+
+
+def is_contra_account(heading: str) -> bool:
+    """Whether a column names the other account of a booking in books."""
+    text = simplify(heading)
+    return any(said in text for said in words().contra_accounts)
 
 
 def has_point_decimals(headings: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ from stateward.pipelines.statements import ROLES
 from stateward.pipelines.statements.model import RowPlace, StatementRow
 
 NONE = -1
+COUNT_DIGITS_MAX = 5
 Cells = Sequence[str]
 
 
@@ -146,10 +147,17 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
         return filled == [self.description]
 
     def looks_like_data(self, cells: Cells) -> bool:
-        """Whether a row of the wrong width contains a date or an amount, and not only the number of a line."""
+        """Whether a row of the wrong width contains a date or an amount, and not only numbers of lines and counts."""
         texts = [text for cell in cells if (text := cell.strip())]
+        if any(map(dates.is_date, texts)):
+            return True
+        # A row that lost its end has kept its date; what ends a file tells how many rows it has.
+        if 2 * len(texts) <= self.width and all(
+            len(t) <= COUNT_DIGITS_MAX for t in texts if t.isdigit()
+        ):
+            texts = [text for text in texts if not text.isdigit()]
         is_numbered = len(texts) <= 2 and texts and texts[0].isdigit() and len(texts[0]) <= 2
-        return any(dates.is_date(c) or money.is_amount(c) for c in texts[bool(is_numbered) :])
+        return any(map(money.is_amount, texts[bool(is_numbered) :]))
 
 
 def join_texts(cells: Cells, first: int, others: Sequence[int]) -> str:

@@ -1,9 +1,10 @@
-"""Records of a table as most tables print them: one column of amounts, and days of the Gregorian calendar.
+"""Records of a table as most tables print them: one column of amounts, one decimal sign, and Gregorian days.
 
 Each function gives the same records rewritten, or None where the first of them show no need for it.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 
@@ -20,6 +21,9 @@ Start = Callable[[], Iterator[Record]]
 _CURRENCY_ALONE = re.compile(r"([A-Z]{3})\s?[$€£]?")
 # Letters that Persian has and Arabic has not.
 _PERSIAN = re.compile("[\u067e\u0686\u0698\u06a9\u06af\u06cc]")
+_SWAPPED = str.maketrans(".,", ",.")
+_DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}\.?")
+SIGNED_ROWS_MIN = 2  # amounts that show the decimal sign of a column
 _SOLAR = re.compile(r"(1[34][0-9]{2})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})")
 
 
@@ -63,6 +67,42 @@ def _currency_columns(head: Sequence[Cells]) -> dict[int, str]:
             found if is_either and any(row[1:] != [""] * (len(found) - 1) for row in rows) else {}
         )
     return {}
+
+
+def start_with_one_decimal(start: Start, head: Sequence[Cells]) -> Start | None:
+    """All amounts with a decimal comma, where whole columns have one and other whole columns have a point."""
+    places = _point_columns(head)
+    if not places:
+        return None
+
+    def records() -> Iterator[Record]:
+        for line, cells in start():
+            yield line, [c.translate(_SWAPPED) if i in places else c for i, c in enumerate(cells)]
+
+    return records
+
+
+def _point_columns(head: Sequence[Cells]) -> frozenset[int]:
+    """The columns whose amounts all have a decimal point, if those of another all have a decimal comma."""
+    widths = Counter(len(cells) for cells in head)
+    width = max(widths, key=lambda each: (widths[each], each), default=0)
+    rows = [cells for cells in head if len(cells) == width]
+    signs = {i: _decimal_signs([row[i].strip() for row in rows]) for i in range(width)}
+    points = frozenset(i for i, found in signs.items() if found == {"."})
+    return points if {","} in signs.values() else frozenset()
+
+
+def _decimal_signs(column: Sequence[str]) -> set[str]:
+    """The decimal signs of a column of amounts below its heading; none where other texts stand in it."""
+    filled = [text for text in column if any(map(str.isdigit, text))]
+    others = {*column} - {*filled, ""}  # the heading may stand there again
+    if len(filled) < SIGNED_ROWS_MIN or len(others) > 1 or all(map(_DAY_MONTH.fullmatch, filled)):
+        return set()
+    if not all(map(money.is_amount, filled)):
+        return set()
+    return {
+        sign for text in filled if (sign := money.vote_decimal([text], usual="?").decimal) != "?"
+    }
 
 
 def start_with_solar_days(start: Start, head: Sequence[Cells]) -> Start | None:

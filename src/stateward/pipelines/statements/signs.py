@@ -4,6 +4,7 @@ A reading is accepted only where the opposite one fails. Balances show how amoun
 whether the balance is a deposit or a debt: that is told by words, and by nothing else. What remains open is a problem.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date
 from itertools import pairwise
@@ -49,6 +50,8 @@ SELLERS_KINDS = PAYOUTS | {
 }  # fmt: skip
 # What the accounts of a seller and of a buyer both call their rows.
 SALE_KINDS = frozenset({"charge", "sale", "refund", "fee", "adjustment", "dispute", "chargeback"})
+# The number of an account in a chart of accounts, which is shorter than any that a bank gives.
+_CHART_ACCOUNT = re.compile(r"[0-9]{3,8}")
 OPPOSITE = {"printed": "flipped", "flipped": "printed"}
 
 
@@ -217,11 +220,31 @@ def section_title(cells: Cells) -> int:
     return section_direction(filled[0]) if len(filled) == 1 else 0
 
 
+def _is_journal(layout: ColumnLayout, body: Sequence[SignedRow]) -> bool:
+    """Whether each row names two accounts of a chart of accounts, which are short numbers: then these are books."""
+    accounts: dict[str, list[str]] = {}
+    for row, _ in body:
+        for name, text in (*row.more.items(), *((("", row.account),) if row.account else ())):
+            accounts.setdefault(name, []).append(text.strip())
+    numbered = [
+        name
+        for name, texts in accounts.items()
+        if len(texts) == len(body) and all(map(_CHART_ACCOUNT.fullmatch, texts))
+    ]
+    return len(numbered) > 1 and any(map(headings.is_contra_account, numbered))
+
+
 def _rule_by_marks(
     layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms
 ) -> SignRule:
     name = layout.headings[layout.mark]
     why = f"the column {name!r} says debit or credit"
+    if _is_journal(layout, body):
+        # In the books of who has the account, money that comes in is a debit of the bank's account.
+        problem = (
+            f"{why} of an account in books, and nothing says which of the accounts is the bank's"
+        )
+        return SignRule("marks", why, problem)
     if layout.balance >= 0:
         proof = _ChainProof(body, terms, ("marks", "marks_reversed"))
         if proof.holds == {"marks_reversed"}:
@@ -264,6 +287,9 @@ def _headed_columns(
     """Two columns with headings, which are believed; balances may run against them only as a debt does."""
     votes = _votes(body, terms, rule.sign)
     if proof.holds == {_swap(rule.sign)}:
+        if votes.is_refuted and len(body) >= UNNAMED_ROWS and _is_in_credit(body, terms):
+            why = "as in the books of who has the account, debits are money in: balances and words say so"
+            return SignRule(_swap(rule.sign), why)
         if votes.strong_agree and not votes.strong_against and len(body) >= UNNAMED_ROWS:
             why = f"{rule.why}; balances fall with credits, so the printed balance is a debt"
             return SignRule(rule.sign, why, balances="owed")
@@ -273,6 +299,12 @@ def _headed_columns(
         problem = f"{votes.strong_against} rows have words that contradict the headings of debit and credit"
         return SignRule(rule.sign, rule.why, problem, code=CONTRADICTED)
     return rule
+
+
+def _is_in_credit(body: Sequence[SignedRow], terms: ReadingTerms) -> bool:
+    """Whether no printed balance is below nothing, as those of a deposit."""
+    values = [money.amount(row.balance, terms.decimal) for row, _ in body]
+    return all(value is None or value >= 0 for value in values)
 
 
 def _printed_columns(layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms) -> SignRule:

@@ -37,6 +37,7 @@ from stateward.pipelines.statements.profiles import (
 )
 from stateward.pipelines.statements.rewritten_columns import (
     start_with_one_amount,
+    start_with_one_decimal,
     start_with_solar_days,
 )
 from stateward.pipelines.statements.rivals import (
@@ -80,6 +81,7 @@ from stateward.pipelines.statements.table_cells import (
 )
 from stateward.pipelines.statements.table_facts import (
     facts_below_labels,
+    facts_of_row,
     labelled_facts,
     told_currency,
 )
@@ -200,6 +202,10 @@ class StatementTable:
             (dated_start, "dates are numbers of days, as sheets store them"),
             (start_in_major_units, "by their headings, whole numbers are cents"),
             (start_with_one_amount, "columns that are called by a currency are the amounts in it"),
+            (
+                start_with_one_decimal,
+                "amounts of some columns have a comma, those of others a point",
+            ),
             (start_with_solar_days, "dates are those of the Persian calendar"),
             (start_with_spelled_marks, "letters below a heading of two words are their initials"),
         ):
@@ -416,7 +422,8 @@ class StatementTable:
         if layout.balance < 0:
             return layout
         texts = [cells[layout.balance].strip() for _, cells in body if len(cells) == layout.width]
-        if len(texts) < STILL_ROWS_MIN or len(set(texts)) > 1:
+        filled = {*texts} - {"", layout.headings[layout.balance]}
+        if len(texts) < STILL_ROWS_MIN or len(filled) > 1:
             return layout
         name = layout.headings[layout.balance]
         self._reading.decisions.append(
@@ -585,7 +592,7 @@ class StatementTable:
             return msgspec.structs.replace(row, mark=self._title) if self._is_by_titles else row
         if is_dated and is_filled:
             return None
-        found = labelled_facts(cells)
+        found = facts_of_row(cells)
         if is_dated:
             found.pop("total", None)  # the name of a shop, beside a cell that lost its amount
         if found:
@@ -698,7 +705,7 @@ class StatementTable:
     def _ragged(
         self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
     ) -> StatementRow | None:
-        if found := labelled_facts(cells):
+        if found := facts_of_row(cells):
             self._add_late_facts(line, cells, found, layout)
             return None
         is_short = 1 < len(cells) < layout.width

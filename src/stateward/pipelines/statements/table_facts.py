@@ -40,6 +40,22 @@ def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def facts_of_row(cells: Sequence[str]) -> dict[str, str]:
+    """The facts in a row among or below the bookings, where a shop may be called "Total Energies" or "Saldo Bar".
+
+    A longer text that begins as a label does is one only where it begins the row, and no date stands beside it.
+    """
+    found = labelled_facts(cells)
+    texts = [cell.strip() for cell in cells if cell.strip()]
+    is_dated = any(map(dates.is_date, texts))
+    for name in MONEY_FACTS & found.keys():
+        labels = [text for text in texts if _fact_name(text) == name]
+        is_whole = any(headings.whole_fact(text.partition(":")[0]) for text in labels)
+        if not is_whole and (is_dated or texts[0] not in labels):
+            del found[name]
+    return found
+
+
 def told_currency(rows: Sequence[Sequence[str]]) -> str:
     """The one currency that rows above a table name, with a label or as a cell of its own; "" for none or several."""
     found = {

@@ -4,6 +4,7 @@ Each possible reading of the signs is a `SignReading`. The first that makes the 
 the most likely one is, and everything that was tried is logged, so that normalization can flag the section.
 """
 
+import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from decimal import Decimal
 
@@ -37,6 +38,7 @@ VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
 SEQUENCE_MIN = 4  # different days whose sequence shows the date order; fewer are in order by chance
 DAYS_SLACK = 2
 DAYS_LATE = 10  # how far outside of the printed period a booking may lie
+_WHOLE_HUNDREDS = re.compile(r"[-+*$¥\s]*[1-9][0-9]{0,2}[-+\s]*")
 
 
 class TriedReading(msgspec.Struct):
@@ -149,8 +151,21 @@ def decimal_of(draft: SectionDraft) -> money.DecimalVote:
         why = f"amounts in {draft.currency} have three decimals"
         return money.DecimalVote(sign, is_sure=True, why=why)
     other = "," if sign == "." else "."
+    if sign == "," and any(
+        map(_is_east_asian, (text for entry in draft.rows for text in entry.texts))
+    ):
+        why = "in Chinese, Japanese and Korean no comma is a decimal sign"
+        return money.DecimalVote(other, is_sure=True, why=why)
+    if any(map(_WHOLE_HUNDREDS.fullmatch, texts)):
+        # With three decimals they would be printed: 900,000 beside 5,936.
+        why = f"amounts below a thousand have no {sign!r}, so it separates thousands"
+        return money.DecimalVote(other, is_sure=True, why=why)
     why = f"three digits behind {sign!r} are no decimals of {draft.currency or 'most currencies'}"
     return money.DecimalVote(other, is_sure=bool(draft.currency), why=why)
+
+
+def _is_east_asian(text: str) -> bool:
+    return any("\u3040" <= letter <= "\ud7a3" for letter in text)
 
 
 def _terms(draft: SectionDraft) -> ReadingTerms:
@@ -162,7 +177,9 @@ def _terms(draft: SectionDraft) -> ReadingTerms:
     date_order, why = order.order, order.why
     era = order.era or (draft.era if _has_short_years(printed) else 0)
     hints, said = draft.hints, draft.hints.date_order
-    if not date_order or not _fits(printed, date_order, draft.period, era):
+    if era == dates.REIWA and _is_readable(printed, "ymd"):
+        date_order, why = "ymd", "year first: the years are those of an emperor"
+    elif not date_order or not _fits(printed, date_order, draft.period, era):
         date_order, era, why = _order_by_period(printed, draft.period, order, era)
     if said and (hints.is_order_said or not date_order) and _is_readable(printed, said):
         date_order, why = said, f"{said}: the user says so"

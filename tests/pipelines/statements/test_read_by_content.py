@@ -1,0 +1,155 @@
+"""Tables and pages that are read by what their columns hold: wrong in silence, refused or flagged before."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.definition.plugin import Content
+from stateward.pipelines.kit import money
+from stateward.pipelines.statements.detection import UNLIKELY, detect
+from tests.pipelines.statements.pdf.judging import sheet
+from tests.pipelines.statements.reading import read_bytes
+from tests.pipelines.statements.test_laws import loud
+
+JOURNAL = (
+    "Umsatz;Soll/Haben-Kennzeichen;Konto;Gegenkonto;Belegdatum;Buchungstext\n"
+    "1190,00;S;1200;10000;04.01.2024;Müller GmbH Zahlung\n"
+    "59,50;H;1200;4930;08.01.2024;Büromarkt\n"
+    "800,00;H;1200;4210;15.01.2024;Miete Januar\n"
+)
+
+
+def test_debits_and_credits_of_books_are_not_those_of_a_bank(tmp_path: Path) -> None:
+    assert loud(read_bytes(tmp_path, JOURNAL)) == ["SIGN_UNPROVEN"]
+    of_bank = JOURNAL.replace(";10000;", ";DE02120300000000202051;")
+    assert loud(read_bytes(tmp_path, of_bank)) == []
+
+
+def test_balances_and_words_show_that_debits_are_money_in(tmp_path: Path) -> None:
+    text = (
+        "Date,Description,Debit,Credit,Balance\n"
+        "2026-02-01,RENT MAIN STREET,,1213.68,1583.31\n"
+        "2026-02-05,PURCHASE CHEMIST,,23.85,1559.46\n"
+        "2026-02-10,SALARY ACME,2279.85,,3839.31\n"
+        "2026-02-12,TAX REFUND,395.92,,4235.23\n"
+        "2026-02-14,PURCHASE GROCER,,35.23,4200.00\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["-1213.68", "-23.85", "2279.85", "395.92", "-35.23"]
+    assert loud(read) == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ";;CARD 31/12 TOTAL ENERGIES;total energies;-80,65",
+        "2024-01-05;2024-01-05;TOTAL ENERGIES 44",
+    ],
+)
+def test_a_shop_that_is_called_like_a_total_does_not_disappear(tmp_path: Path, row: str) -> None:
+    text = (
+        "Date;Value date;Description;Merchant;Amount\n"
+        "2024-01-03;2024-01-03;CARD CITY;city;-45,56\n"
+        f"{row}\n"
+        "2024-01-02;2024-01-02;CARD RAIL;rail;-12,00\n"
+    )
+
+    assert loud(read_bytes(tmp_path, text))
+
+
+def test_a_line_that_counts_the_rows_is_no_row_that_lost_its_end(tmp_path: Path) -> None:
+    text = (
+        "5,Number,Date,Description,Amount,Balance\n"
+        "5,1,2026-09-01,PAYMENT FROM NAIDOO,466.27,22551.89\n"
+        "5,2,2026-09-03,POS PURCHASE ESKOM,-889.53,21662.36\n"
+        "6,END,2\n"
+    )
+
+    assert loud(read_bytes(tmp_path, text)) == []
+
+
+def test_texts_with_line_ends_of_their_own_stay_in_their_cells(tmp_path: Path) -> None:
+    text = (
+        "Date;Libellé;Débit euros;Crédit euros;\r\n"
+        "01/07/2025;PAIEMENT PAR CARTE\nTRANSPORTS LYON\n;178,77;;\r\n"
+        "30/06/2025;VIREMENT EN VOTRE FAVEUR\nSALAIRE DUPONT\n;;1 500,00;\r\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["-178.77", "1500.00"]
+    assert "TRANSPORTS LYON" in read.canonicals[0]["description"]
+    assert [row["place"]["line"] for row in read.canonicals] == [2, 5]
+    assert loud(read) == []
+
+
+def test_columns_may_have_decimal_signs_of_their_own(tmp_path: Path) -> None:
+    text = (
+        "dateOp;label;amount;accountbalance\n"
+        "2024-03-16;CARTE FREE;-115,00;5004.47\n"
+        "2024-03-11;CARTE EDF;-109,83;5119.47\n"
+        "2024-03-10;VIR SALAIRE;2 274,63;5229.30\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["-115.00", "-109.83", "2274.63"]
+    assert [row["balance"] for row in read.canonicals] == ["5004.47", "5119.47", "5229.30"]
+    assert loud(read) == []
+
+
+PASSBOOK = [("8-03-05", "スイカ", "3,945", "82,154"), ("8-03-08", "電力", "2,073", "80,081"),
+            ("8-03-11", "家賃", "60,081", "20,000")]  # fmt: skip
+
+
+def _passbook(*, title: str) -> bytes:
+    return sheet(
+        [(40.0, title)],
+        [(40.0, "年月日"), (110.0, "お取引内容"), (-350.0, "お支払金額"), (-520.0, "差引残高")],
+        *[[(40.0, a), (110.0, b), (-350.0, c), (-520.0, f"*{d}")] for a, b, c, d in PASSBOOK],
+    ).pdf()
+
+
+def test_years_of_an_emperor_stand_first_and_asterisks_guard_a_balance(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, _passbook(title="普通預金 令和8年"))
+
+    assert read.dates == ["2026-03-05", "2026-03-08", "2026-03-11"]
+    assert [money.amount(text) for text in read.amounts] == [-3945, -2073, -60081]
+    assert loud(read) == []
+
+
+def test_amounts_below_a_thousand_show_that_a_sign_separates_thousands(tmp_path: Path) -> None:
+    rows = [("01/07", "METRO", "8.565", "91.435"), ("05/07", "ENEL", "651", "90.784")]
+    lines = [
+        [(40.0, "CARTOLA DESDE 01/07/2026 HASTA 28/07/2026")],
+        [(40.0, "FECHA"), (110.0, "DETALLE"), (-350.0, "CARGOS"), (-430.0, "ABONOS"), (-520.0, "SALDO")],
+        [(110.0, "SALDO INICIAL"), (-520.0, "100.000")],
+        *[[(40.0, a), (110.0, b), (-350.0, c), (-520.0, d)] for a, b, c, d in rows],
+    ]  # fmt: skip
+
+    read = read_bytes(tmp_path, sheet(*lines).pdf())
+
+    assert [money.amount(text) for text in read.amounts] == [-8565, -651]
+    assert loud(read) == []
+
+
+def _confidence(path: Path, data: bytes) -> int:
+    path.write_bytes(data)
+    return detect(Content.of(path, name=path.name)).confidence
+
+
+def test_pages_of_dated_whole_amounts_are_a_statement(tmp_path: Path) -> None:
+    dated = [[(40.0, f"0{day}/07/2026"), (110.0, "some words that say what all this was"), (-350.0, f"{day}.565"),
+              (-520.0, f"2.{day}62.659")] for day in range(1, 9)]  # fmt: skip
+    undated = [[(40.0, "Lima"), *row[1:]] for row in dated]
+
+    assert _confidence(tmp_path / "a.pdf", sheet(*dated).pdf()) > UNLIKELY
+    assert _confidence(tmp_path / "b.pdf", sheet(*undated).pdf()) == UNLIKELY
+
+
+def test_units_in_headings_do_not_hide_what_a_column_is(tmp_path: Path) -> None:
+    text = "booking_date;purpose;amount_in_cents;currency\n20260905;Bahn;-11452;EUR\n"
+
+    assert _confidence(tmp_path / "a.csv", text.encode()) > UNLIKELY
