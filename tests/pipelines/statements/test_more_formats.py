@@ -323,3 +323,66 @@ def test_a_picture_without_the_extra_names_it(
 
     assert read.error.code == "NO_TEXT"
     assert "stateward[ocr]" in read.error.message
+
+
+EXCHANGE = """1CClientBankExchange
+ВерсияФормата=1.03
+СекцияРасчСчет
+ДатаНачала=01.08.2026
+ДатаКонца=28.08.2026
+РасчСчет=40702810725344286883
+НачальныйОстаток=100.00
+ВсегоПоступило=50.00
+ВсегоСписано=30.00
+КонечныйОстаток=120.00
+КонецРасчСчет
+СекцияДокумент=Платежное поручение
+Номер=7
+Дата=01.08.2026
+Сумма=30.00
+ПлательщикСчет=40702810725344286883
+ДатаСписано=02.08.2026
+ПолучательСчет=40817810139917467393
+Получатель=Аптека
+НазначениеПлатежа=Счет 5685
+КонецДокумента
+СекцияДокумент=Платежное поручение
+Номер=8
+Дата=05.08.2026
+Сумма=50.00
+ПлательщикСчет=40817810139917467393
+Плательщик=Ромашка
+ПолучательСчет=40702810725344286883
+ДатаПоступило=05.08.2026
+НазначениеПлатежа=Возврат
+КонецДокумента
+КонецФайла
+"""
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "cp866", "utf-8"])
+def test_an_exchange_of_1c_has_what_its_account_paid_and_got(tmp_path: Path, encoding: str) -> None:
+    read = read_bytes(tmp_path, EXCHANGE.encode(encoding))
+
+    assert read.amounts == ["-30.00", "50.00"]
+    assert read.dates == ["2026-08-02", "2026-08-05"]
+    assert [row["counterparty"] for row in read.canonicals] == ["Аптека", "Ромашка"]
+    assert {row["currency"] for row in read.canonicals} == {"RUB"}
+    assert read.notes == []
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "code"),
+    [
+        ("КонецФайла\n", "", "FILE_CUT"),
+        ("КонечныйОстаток=120.00", "КонечныйОстаток=121.00", "NOT_RECONCILED"),
+        ("ДатаПоступило=05.08.2026\n", "", "BOOKING_UNPROVEN"),
+        ("ПлательщикСчет=40702810725344286883", "ПлательщикСчет=1", "ROW_UNREADABLE"),
+    ],
+)
+def test_an_exchange_of_1c_that_lacks_something_says_so(
+    tmp_path: Path, was: str, now: str, code: str
+) -> None:
+    read = read_bytes(tmp_path, EXCHANGE.replace(was, now).encode("cp1251"))
+
+    assert code in read.flags

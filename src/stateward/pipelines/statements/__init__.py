@@ -55,6 +55,7 @@ PLUGIN = Plugin(
         _source_type("bank_coda", "Bank statement, CODA", "coda", ".cod", ".coda"),
         _source_type("bank_norma43", "Bank statement, Norma 43", "norma43", ".n43", ".q43"),
         _source_type("bank_cnab240", "Bank statement, CNAB 240", "cnab240", ".ret"),
+        _source_type("bank_1c", "Bank statement, 1C exchange", "one_c"),
         _source_type("bank_html", "Bank statement, HTML table", "html", ".html", ".htm"),
         _source_type(
             "bank_scan",
@@ -73,7 +74,7 @@ PLUGIN = Plugin(
         RecordView(
             machine=MACHINE,
             title="Bank statements",
-            accepts="PDF, CSV, Excel, OFX, QIF, MT940, CAMT, BAI2, CODA, Norma 43, CNAB 240",
+            accepts="PDF, CSV, Excel, OFX, QIF, MT940, CAMT, BAI2, CODA, Norma 43, CNAB 240, 1C",
         ),
     ),
     items=(

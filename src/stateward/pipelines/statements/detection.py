@@ -20,7 +20,7 @@ from stateward.pipelines.statements.source import Bounds, Hints, Source
 SOURCE_TYPES = {
     "pdf": "bank_pdf", "csv": "bank_csv", "sheet": "bank_xlsx", "ofx": "bank_ofx", "qif": "bank_qif",
     "mt940": "bank_mt940", "camt": "bank_camt", "bai2": "bank_bai2", "coda": "bank_coda",
-    "norma43": "bank_norma43", "cnab240": "bank_cnab240", "html": "bank_html",
+    "norma43": "bank_norma43", "cnab240": "bank_cnab240", "one_c": "bank_1c", "html": "bank_html",
     "picture": "bank_scan",
 }  # fmt: skip
 CONFIDENCES = {"pdf": 22, "csv": 20, "sheet": 20, "html": 5, "picture": 5}

@@ -53,7 +53,7 @@ NOTES_MAX = 20
 ID_BYTES = 12  # 96 bits: no two of a billion transactions share an id by chance
 # What is said where nothing printed proves the rows: those of a page may be missed, those of a scan misread.
 UNPROVEN = {"pdf": "ROWS_UNPROVEN", "text": "ROWS_UNPROVEN", "scan": "OCR_UNPROVEN"}
-MESSAGES = frozenset({"mt940", "camt", "bai2", "coda", "norma43", "cnab240"})
+MESSAGES = frozenset({"mt940", "camt", "bai2", "coda", "norma43", "cnab240", "one_c"})
 WITH_IDS = frozenset(
     {"ofx", "camt", "csv", "xlsx"}
 )  # formats whose references identify one transaction

@@ -26,6 +26,7 @@ SOURCE_TYPES: dict[str, dict[str, Json]] = {
     "bank_coda": {"format": "coda"},
     "bank_norma43": {"format": "norma43"},
     "bank_cnab240": {"format": "cnab240"},
+    "bank_1c": {"format": "one_c"},
     "bank_html": {"format": "html"},
     "bank_scan": {},
     "credit_card": {"is_card": True},

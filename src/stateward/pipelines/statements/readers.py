@@ -20,6 +20,7 @@ READERS = {
     "coda": "coda",
     "norma43": "norma43",
     "cnab240": "cnab240",
+    "one_c": "one_c",
     "html": "html_table",
     "picture": "scan",
 }
@@ -28,7 +29,7 @@ READERS = {
 # What a person can say about a file and only some formats ask for: a PDF has no columns to map, SWIFT marks its signs.
 TABLES = frozenset({"csv", "sheet", "html"})
 PRINTED = TABLES | {"pdf", "picture"}
-TEXTS = TABLES - {"sheet"} | {"ofx", "qif", "mt940", "bai2", "coda", "norma43", "cnab240"}
+TEXTS = TABLES - {"sheet"} | {"ofx", "qif", "mt940", "bai2", "coda", "norma43", "cnab240", "one_c"}
 USED_BY = {"map": TABLES, "sign": PRINTED, "decimal": PRINTED | {"qif"}, "encoding": TEXTS}
 
 

@@ -34,6 +34,7 @@ class SourceTypeSettings(Section, frozen=True, kw_only=True):
             "coda",
             "norma43",
             "cnab240",
+            "one_c",
             "html",
         ]
         | None,

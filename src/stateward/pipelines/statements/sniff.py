@@ -47,6 +47,7 @@ _CAMT = re.compile(
     r"camt\.05[234]|<(?:\w+:)?(?:BkToCstmr(?:Stmt|AcctRpt|DbtCdtNtfctn)|Stmt|Rpt|Ntfctn)\b"
 )
 _BAI2 = re.compile(r"01,[^,\n]*,[^,\n]*,[0-9]{6},[0-9]{0,4},[^,\n]*,[^,\n]*,[^,\n]*,2\s*/")
+_STARTS = (("bai2", _BAI2), ("one_c", re.compile("1CClientBankExchange")))
 # Records of fixed width: the first begins the file, and the next says of what.
 _CODA = re.compile(r"0{5}[0-9]{6}[0-9 ]{3}05[^\n]{100,112}\n1[0-3][0-9]{3}")
 _NORMA43 = re.compile(r"(?:00[^\n]{2,78}\n)?11[0-9]{30}[0-9][0-9]{17}[^\n]{0,33}\n(?:22|23|33)")
@@ -93,8 +94,8 @@ def _text_format(source: Source) -> str:
                 return "html"
             raise _unknown("the file is a web page; download the statement as PDF or CSV")
         raise _unknown("the file is XML, but neither OFX nor CAMT.052, 053 or 054")
-    if _BAI2.match(start):
-        return "bai2"
+    if named := next((name for name, own in _STARTS if own.match(start)), ""):
+        return named
     if fixed := _fixed_width(text):
         return fixed
     if _QIF.search(text[:SAMPLE_CHARS]):
