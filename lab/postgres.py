@@ -147,6 +147,11 @@ class Cluster(Server):
         except (OSError, IndexError) as error:
             raise StoreUnreachable(f"the PostgreSQL in {self.folder} is not running") from error
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started, and neither stopped nor killed since."""
+        return self._pid_file.exists()
+
     def start(self) -> None:
         """Start it and wait until it answers; after `kill()` this includes its crash recovery."""
         wait = ["-w", "-t", str(START_TIMEOUT_S)]
@@ -232,7 +237,7 @@ class Cluster(Server):
 
     def remove(self) -> None:
         """End it, if it runs, and remove every trace of it."""
-        if self._pid_file.exists():
+        if self.is_running:
             self._end_at_once()
         for folder in (self._data.resolve(), self.folder):
             shutil.rmtree(folder, ignore_errors=True)

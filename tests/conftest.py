@@ -113,8 +113,25 @@ def postgres_url(postgres_dsn: str) -> str:
 
 
 @pytest.fixture
-def postgres_cluster() -> Iterator[Cluster]:
-    """A PostgreSQL for one test alone, to be killed and started again."""
+def postgres_cluster(cluster_of_module: Cluster) -> Cluster:
+    """A PostgreSQL for the tests of a file, to be killed and started again; each test finds it running."""
+    if not cluster_of_module.is_running:
+        cluster_of_module.start()
+    return cluster_of_module
+
+
+@pytest.fixture(scope="module")
+def cluster_of_module() -> Iterator[Cluster]:
+    yield from a_cluster()
+
+
+@pytest.fixture
+def fresh_cluster() -> Iterator[Cluster]:
+    """A PostgreSQL for one test alone, to be broken, or without the roles that other tests leave in it."""
+    yield from a_cluster()
+
+
+def a_cluster() -> Iterator[Cluster]:
     with ExitStack() as stack:
         with skipped_if_missing():
             server = stack.enter_context(cluster())

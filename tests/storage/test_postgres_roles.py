@@ -132,8 +132,8 @@ def test_a_role_that_does_not_exist_is_named(postgres_dsn: str) -> None:
         PostgresDatabase(postgres_dsn, role='no"body')
 
 
-def test_two_databases_may_create_the_role_at_once(postgres_cluster: Server) -> None:
-    dsns = [postgres_cluster.dsn(postgres_cluster.create_database()) for _ in range(4)]
+def test_two_databases_may_create_the_role_at_once(fresh_cluster: Server) -> None:
+    dsns = [fresh_cluster.dsn(fresh_cluster.create_database()) for _ in range(4)]
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(migrate, dsns))
@@ -143,8 +143,8 @@ def test_two_databases_may_create_the_role_at_once(postgres_cluster: Server) -> 
             assert all_work(database) == []
 
 
-def test_an_owner_who_may_not_create_roles_can_do_without(postgres_cluster: Server) -> None:
-    with owned_database(postgres_cluster, "owner", "NOCREATEROLE") as (dsn, admin):
+def test_an_owner_who_may_not_create_roles_can_do_without(fresh_cluster: Server) -> None:
+    with owned_database(fresh_cluster, "owner", "NOCREATEROLE") as (dsn, admin):
         migrate(dsn)
         with pytest.raises(StoreError, match="cannot act as the role"):
             PostgresDatabase(dsn, role=RUNNER_ROLE)
@@ -158,8 +158,8 @@ def test_an_owner_who_may_not_create_roles_can_do_without(postgres_cluster: Serv
             admin.execute(f"REVOKE {RUNNER_ROLE} FROM owner")
 
 
-def test_an_owner_who_may_create_roles_needs_no_administrator(postgres_cluster: Server) -> None:
-    with owned_database(postgres_cluster, "owner", "CREATEROLE") as (dsn, _):
+def test_an_owner_who_may_create_roles_needs_no_administrator(fresh_cluster: Server) -> None:
+    with owned_database(fresh_cluster, "owner", "CREATEROLE") as (dsn, _):
         migrate(dsn)
 
         assert runner_role(dsn) == RUNNER_ROLE

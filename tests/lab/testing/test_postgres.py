@@ -71,6 +71,7 @@ def test_a_killed_server_comes_back_with_what_was_committed(postgres_cluster: Cl
     with pytest.raises(psycopg.OperationalError):
         session.execute("SELECT 1")
     session.close()
+    assert not postgres_cluster.is_running
     with pytest.raises(StoreUnreachable, match="is not running"):
         _ = postgres_cluster.pid
     postgres_cluster.start()
@@ -92,41 +93,39 @@ def test_it_listens_on_no_network_address(postgres_cluster: Cluster) -> None:
         assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
 
 
-def test_a_server_that_cannot_start_says_why(postgres_cluster: Cluster) -> None:
-    postgres_cluster.stop()
-    with (postgres_cluster.folder / "data" / "postgresql.conf").open("a") as configuration:
+def test_a_server_that_cannot_start_says_why(fresh_cluster: Cluster) -> None:
+    fresh_cluster.stop()
+    with (fresh_cluster.folder / "data" / "postgresql.conf").open("a") as configuration:
         configuration.write("no_such_setting = 1\n")
 
     with pytest.raises(StoreUnreachable, match="no_such_setting"):
-        postgres_cluster.start()
+        fresh_cluster.start()
 
 
-def test_nothing_is_left_of_it_when_it_is_removed(postgres_cluster: Cluster) -> None:
-    pid, data = postgres_cluster.pid, (postgres_cluster.folder / "data").resolve()
-
-    postgres_cluster.remove()
+def test_a_durable_one_syncs_and_nothing_is_left_of_it_when_it_is_removed(
+    postgres_server: Server,
+) -> None:
+    with cluster(is_durable=True) as made:
+        pid, data = made.pid, (made.folder / "data").resolve()
+        with psycopg.connect(made.dsn("postgres")) as connection:
+            assert connection.execute("SHOW fsync").fetchone() == ("on",)
 
     assert is_gone(pid)
     assert not data.exists()
-    assert not postgres_cluster.folder.exists()
+    assert not made.folder.exists()
 
 
-def test_nothing_is_left_of_it_when_its_owner_is_killed(postgres_cluster: Cluster) -> None:
-    pid, data = postgres_cluster.pid, (postgres_cluster.folder / "data").resolve()
+def test_nothing_is_left_of_it_when_its_owner_is_killed(fresh_cluster: Cluster) -> None:
+    pid, data = fresh_cluster.pid, (fresh_cluster.folder / "data").resolve()
     owner = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    guard(postgres_cluster.folder, owner=owner.pid)
+    guard(fresh_cluster.folder, owner=owner.pid)
 
     owner.kill()
     owner.wait()
 
-    wait_until_gone(postgres_cluster.folder)
+    wait_until_gone(fresh_cluster.folder)
     assert is_gone(pid)
     assert not data.exists()
-
-
-def test_a_durable_one_syncs(postgres_server: Server) -> None:
-    with cluster(is_durable=True) as made, psycopg.connect(made.dsn("postgres")) as connection:
-        assert connection.execute("SHOW fsync").fetchone() == ("on",)
 
 
 def test_a_server_that_cannot_be_made_leaves_nothing(
