@@ -9,6 +9,9 @@ from stateward.core.errors import StatewardError
 from stateward.settings import Settings
 
 RETRY_S = 900.0  # after a failure: often enough that a short outage costs no day, seldom enough for the log
+# What was begun is finished, so that what was sent is also noted as sent. Each chore can be cut off and done again, so
+# one that a network holds up does not hold up the end of the service.
+FINISH_S = 10.0
 
 
 @contextmanager
@@ -18,11 +21,13 @@ def repeat_in_background(
     """Do `act` after `first_s` and then again and again, as long as this lasts; it says in how many seconds next."""
     ending = Event()
     given = (name, act, settings, ending, first_s)
-    Thread(target=_repeat, args=given, name=name, daemon=True).start()
+    thread = Thread(target=_repeat, args=given, name=name, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         ending.set()
+        thread.join(FINISH_S)
 
 
 def _repeat(
