@@ -201,8 +201,11 @@ def emis(r: Report) -> None:
             ref = f"[{r.range(each, dash=' - ', below='< ', above='> ')}]"
             side = {"H": "Above high reference limit", "L": "Below low reference limit", "": ""}[each.side]  # fmt: skip
             r.line((55, each.name), (220, f"{each.value} {each.unit}".strip()), (310, ref), (400, flag))  # fmt: skip
-            r.told(each, value=each.value, unit=each.unit, ref=ref, flag=flag)
-            if side and r.random.random() < 0.5:
+            is_worded = bool(side) and r.random.random() < 0.5  # the words say more than the sign
+            r.told(
+                each, value=each.value, unit=each.unit, ref=ref, flag=side if is_worded else flag
+            )
+            if is_worded:
                 r.line((75, side), size=8)
 
 

@@ -242,6 +242,13 @@ REPORTS = {
     "French": "Hémoglobine .....    13,8 g/dL    13,0 à 17,0\nHématocrite .....    36,9 %\n"
     "Plaquettes ....   376 G/L   150 à 400\nFerritine .....   113 µg/L    30 à 400",
     "Russian": "Гемоглобин\n15.1\nг/дл\nКреатинин\n111*\nмкмоль/л\nГлюкоза\n5.8\nммоль/л",  # noqa: RUF001 - as printed
+    "work": "Parameter\nErgebnis\nEinheit\nBGW\nBlei\n79,1\nµg/l\n150,0\n"
+    "Cadmium\n1,23\nµg/l\n2,00\nNickel\n<0,20\nµg/l\n3,00",
+    "drugs": "SUBSTANCE\nRESULT\nSCREEN CUTOFF\nOPIATES\nNEGATIVE\n2000 ng/mL\n"
+    "COCAINE\nNEGATIVE\n150 ng/mL\nMDMA\nPOSITIVE\n500 ng/mL",
+    "ranges": "Valeurs de référence\nTaux de prothrombine\n96\n70 à 120\nINR\n1,34\n0,80 à 1,20\n"
+    "Fibrinogène\n4,37\n2,00 à 4,00\n"
+    "D-Dimères\n196",
     "serology": "Normal range\nRheumatoid factor\n<10\nIU/mL\nComplement C3\n0.88\ng/L\nComplement C4\n0.09\ng/L",
 }
 
@@ -261,3 +268,93 @@ def test_a_report_is_recognised_in_other_print_and_languages(text: str) -> None:
 )
 def test_running_text_and_statements_are_no_reports(text: str) -> None:
     assert not _is_report(text)
+
+
+# Causes that the second half of a further set of strange reports showed.
+
+
+def test_a_range_in_brackets_with_numbers_set_flush_is_one_range(tmp_path: Path) -> None:
+    lines: list[Line] = [
+        ((50, "Potassium"), (150, "3.7 mmol/L"), (250, "["), (258, "3.4 -"), (300, "4.5]")),
+        ((50, "Sodium"), (150, "137 mmol/L"), (250, "["), (256, "136 -"), (298, "146]")),
+        ((50, "cGlu"), (150, "5.6 mmol/L"), (250, "["), (258, "3.9 -"), (300, "5.8]")),
+        ((50, "Chloride"), (150, "102 mmol/L"), (250, "["), (258, "98 -"), (298, "106]")),
+        ((50, "cBase(Ecf)"), (150, "-0.8 mmol/L")),
+    ]
+
+    found = read_plain(tmp_path, *lines)
+
+    assert [(each["test"], each.get("low"), each.get("high")) for each in found] == [
+        ("Potassium", "3.4", "4.5"), ("Sodium", "136", "146"), ("cGlu", "3.9", "5.8"), ("Chloride", "98", "106"),
+        ("cBase(Ecf)", None, None),
+    ]  # fmt: skip
+    assert "ROW_UNREAD" not in str(found)
+
+
+def test_a_heading_for_dates_above_names_that_are_not_known_is_a_table_of_days(
+    tmp_path: Path,
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Sample Date"), (150, "Flow"), (220, "pH"), (290, "TSS"), (360, "CBOD5")),
+        ((150, "(MGD)"), (220, "(SU)"), (290, "(mg/L)"), (360, "(mg/L)")),
+        ((50, "02/03/2025"), (150, "2.41"), (220, "6.6"), (290, "10.8"), (360, "<2.0")),
+        ((50, "02/19/2025"), (150, "2.76"), (220, "7.9"), (290, "19.0"), (360, "14.7")),
+    )
+
+    assert [row[:3] for row in told(found)][2:5] == [
+        ("TSS", "10.8", "mg/L"), ("CBOD5", "<2.0", "mg/L"), ("Flow", "2.76", "MGD"),
+    ]  # fmt: skip
+    assert {each["collected"] for each in found} == {"2025-02-03", "2025-02-19"}
+    # The pH of what, nobody says: the code of blood is not given as sure.
+    assert "CODE_UNSURE" in found[1]["problems"]
+
+
+def test_headings_with_two_units_and_their_ranges_give_two_results_a_row(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "Analyse"), (200, "Wert"), (260, "Einheit"), (330, "Normbereich")),
+        ((50, "Leukozyten"), (200, "6,23"), (260, "G/l"), (330, "4,00 - 10,00")),
+        ((50, "Differentialblutbild"), (165, "Anteil %"), (230, "Norm %"), (330, "Anzahl G/l"), (410, "Norm G/l")),
+        ((50, "Neutrophile"), (178, "29,0 -"), (230, "40,0 - 75,0"), (350, "3,53"), (410, "1,80 - 7,50")),
+    )  # fmt: skip
+
+    assert sorted(told(found))[1:] == [
+        ("Neutrophile", "29,0", "%", "-", "40,0 - 75,0"),
+        ("Neutrophile", "3,53", "G/l", "", "1,80 - 7,50"),
+    ]
+
+
+def test_a_label_and_a_concentration_and_a_numbered_organism_are_results_and_a_legend_is_none(
+    tmp_path: Path,
+) -> None:
+    found = read_plain(
+        tmp_path,
+        ((50, "COLONY COUNT: >100,000 CFU/mL"),),
+        ((50, "ORGANISM 1: Escherichia coli"),),
+        ((50, "ANTIBIOTIC"), (220, "MIC (ug/mL)"), (320, "INTERP")),
+        ((50, "AMPICILLIN"), (220, ">=32"), (320, "R")),
+        ((50, "CEFAZOLIN"), (220, "<=4"), (320, "S")),
+        ((50, "S = SUSCEPTIBLE"), (180, "I = INTERMEDIATE"), (320, "R = RESISTANT")),
+    )
+
+    assert [row[:2] for row in told(found)] == [
+        ("COLONY COUNT", ">100,000"), ("ORGANISM 1", "Escherichia coli"), ("AMPICILLIN", ">=32"), ("CEFAZOLIN", "<=4"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [((212, "0,95 g/L soit 5,27 mmol/L"),), ((212, "0,95 g/L"), (300, "soit 5,27 mmol/L"))],
+    ids=["one cell", "two cells"],
+)
+def test_a_value_in_two_units_in_one_line_is_one_result(tmp_path: Path, cells: Line) -> None:
+    (found,) = read_plain(
+        tmp_path,
+        ((50, "Examen"), (212, "Résultat"), (430, "Référence")),
+        ((50, "Glycémie à jeun"), *cells, (430, "0,70 à 1,05")),
+    )
+
+    assert (found["value"], found["unit"]) == ("95", "mg/dL")
+    assert not found.get("problems")
+    assert "5,27 mmol/L" in found["comment"]

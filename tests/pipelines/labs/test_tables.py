@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from stateward.definition.plugin import Content
+from stateward.pipelines.labs.detection import detect
 from tests.pipelines.labs.reading import csv, failure, hl7, one, parsed, results
 
 
@@ -272,3 +274,30 @@ def test_a_part_of_a_name_gives_no_code_where_the_unit_is_of_another_test(tmp_pa
     found = one(tmp_path, csv("Pt-eGFR foo (Krea);72;mL/min/1.73m2;> 60;"))
 
     assert found["problems"] == ["UNKNOWN_TEST"]
+
+
+def test_headings_as_programs_write_them_are_known(tmp_path: Path) -> None:
+    names = ("ActivityStartDate", "MonitoringLocationIdentifier", "CharacteristicName", "ResultMeasureValue",
+             "ResultMeasure/MeasureUnitCode")  # fmt: skip
+
+    found = results(
+        tmp_path, csv("2025-05-16,W-4001,Phosphorus,0.121,mg/L", heading=",".join(names))
+    )
+
+    assert [(each["test"], each["value"], each["unit"], each["collected"], each["comment"]) for each in found] == [
+        ("Phosphorus", "0.121", "mg/L", "2025-05-16", "W-4001"),
+    ]  # fmt: skip
+    assert "code" not in found[0]
+
+
+LOG = "Date,Glucose (g/L),Lactate (mmol/L),Ammonia (mmol/L),Osmolality (mOsm/kg),VCD (10^6/mL)"
+
+
+def test_a_log_of_no_person_has_no_sure_codes_and_is_not_taken_for_a_report(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f"{LOG}\n2024-03-01,5.80,3.30,0.9,290,0.52\n")
+
+    found = results(tmp_path, path.read_text())
+
+    assert all({"CODE_UNSURE", "UNKNOWN_TEST"} & {*each["problems"]} for each in found)
+    assert detect(Content.of(path, name="log.csv")) is None

@@ -74,6 +74,7 @@ def test_ucum_codes_are_validated_by_the_grammar(code: str, is_valid: bool) -> N
         ("µmol/l", "umol/L"), ("mcg/dL", "ug/dL"), ("mval/l", "meq/L"), ("UI/L", "U/L"), ("tera.l-1", "10*12/L"),
         ("mL/min/1.73m2", "mL/min/{1.73_m2}"), ("ml/min/1,73m²", "mL/min/{1.73_m2}"), ("mm/Std", "mm/h"),
         ("ng/mL FEU", "ug/L{FEU}"), ("mmol/mol Hb", "mmol/mol"),
+        ("мкмоль/л", "umol/L"), ("10^9/л", "10*9/L"), ("deg C", "Cel"), ("MPN/100mL", "{MPN}/(100.mL)"),
     ],
 )  # fmt: skip
 def test_a_printed_unit_is_a_ucum_code(printed: str, code: str) -> None:

@@ -46,6 +46,9 @@ _ANYTHING = frozenset(
 CELLS_MIN, CELL_CHARS_MAX, TESTS_MIN = 3, 30, 3
 NAMES_MIN, CELLS_MAX = 4, 2000
 _LETTERS = frozenset("SIR")
+_LIMITS = re.compile(
+    r"\s*[\[(]?[0-9]+(?:[.,][0-9]+)?\s*(?:-|–|à|to|bis)\s*[0-9]+(?:[.,][0-9]+)?[\])]?\s*"
+)
 _ORDINALS = re.compile(
     r"\s*(?:neg(?:ative?|ativ|ativo|ativa|atif)?|pos(?:itive?|itiv|itivo|itiva|itif)?|non[- ]reactive|reactive|"
     r"not detected|n[ée]gatif|no reactivo|nicht nachweisbar|[1-4]\+)\.?\s*",
@@ -104,13 +107,37 @@ def _is_report(text: str) -> bool:
     tests = {found[0].casefold() for found in _TESTS.finditer(text)}
     is_named = len(tests) >= TESTS_MIN or (tests and _RANGES.search(text))
     units = sum(map(bool, map(_UNITS.search, cells)))
-    return (bool(is_named) and units >= CELLS_MIN) or _lists_tests(cells, units)
+    return (
+        (bool(is_named) and units >= CELLS_MIN)
+        or _lists_tests(cells, units, has_ranges=_RANGES.search(text) is not None)
+        or _has_headings(cells)
+    )
 
 
-def _lists_tests(cells: list[str], units: int) -> bool:
-    """Whether cells are names of tests by the tables of the reader, with units or with results in words."""
+def _has_headings(cells: list[str]) -> bool:
+    """Whether cells name the columns of a lab report, as those of a CSV do, and others are units."""
+    from stateward.pipelines.labs.units import is_measure
+    from stateward.pipelines.labs.words import column_of
+
+    told = [cell.strip() for cell in cells[:CELLS_MAX]]
+    if sum("/" in cell or "%" in cell for cell in told) < CELLS_MIN:
+        return False  # the tables are not loaded for any other document
+    found = {column_of(cell) for cell in told}
+    is_headed = "test" in found and len(found & {"value", "unit", "range", "high"}) > 1
+    is_measured = sum(map(is_measure, told)) >= CELLS_MIN
+    is_worded = {"test", "value"} <= found and sum(
+        map(bool, map(_ORDINALS.fullmatch, told))
+    ) >= CELLS_MIN
+    is_told = (is_headed and is_measured) or is_worded
+    return is_told and not any(map(_MONEY.search, told))
+
+
+def _lists_tests(cells: list[str], units: int, *, has_ranges: bool) -> bool:
+    """Whether cells are names of tests by the tables of the reader, with units, ranges or results in words."""
     letters = sum(cell.strip() in _LETTERS for cell in cells)
     words = sum(map(bool, map(_ORDINALS.fullmatch, cells)))
+    if has_ranges:  # as a heading, too: a paper has intervals of confidence
+        units += sum(map(bool, map(_LIMITS.fullmatch, cells)))
     if max(units, letters, words) < CELLS_MIN:
         return False  # the tables are not loaded for any other document
     from stateward.pipelines.labs.analytes import by_antibiotic, is_name
@@ -161,5 +188,6 @@ def _are_tests(cells: list[str]) -> bool:
     from stateward.pipelines.labs.table import find_test_columns
     from stateward.pipelines.labs.words import column_of
 
-    is_of_people = any(column_of(cell) in ("patient", "collected") for cell in cells)
-    return is_of_people and find_test_columns([cells])[1] is not None
+    is_dated = any(column_of(cell) in ("patient", "collected") for cell in cells)
+    columns = find_test_columns([cells])[1] if is_dated else None
+    return columns is not None and not columns.has_unsure_codes

@@ -121,6 +121,7 @@ def normalize_one(
     match = _match(seen, units, value)
     if value.kind == "text" and _hides_number(value.text, within, match):
         problems.append(VALUE_UNREAD)
+    problems = [each for each in problems if match.code or each != CODE_UNSURE]
     problems += _code_problems(match, seen)
     told = _in_canonical_unit(value, within, printed_unit, units, match)
     problems += told.problems

@@ -17,6 +17,7 @@ from stateward.pipelines.labs.analytes import is_loinc, is_name
 from stateward.pipelines.labs.model import (
     AMBIGUOUS_DATE,
     BAD_CODE,
+    CODE_UNSURE,
     ROW_REPAIRED,
     ROW_UNREAD,
     LabReading,
@@ -46,6 +47,8 @@ class Columns(msgspec.Struct, frozen=True):
     patient: tuple[int, ...] = ()
     dates: tuple[tuple[int, str], ...] = ()
     tests: tuple[tuple[int, str], ...] = ()  # columns of values, each of one test
+    # Of a person or not cannot be told: a log of a bioreactor has glucose and lactate too.
+    has_unsure_codes: bool = False
 
     def cell(self, cells: Sequence[str], role: str) -> str:
         """The text of a column; "" where the row or the table has none."""
@@ -139,7 +142,10 @@ def find_test_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | Non
                 role: roles[role] for role in ("collected", "specimen", "sample") if role in roles
             }
             tests = tuple((index, row[index].strip()) for index in rest)
-            return at, Columns(len(row), kept, tuple(patient), tests=tests)
+            is_of_person = bool(patient) or "specimen" in kept or len(known) == len(rest)
+            return at, Columns(
+                len(row), kept, tuple(patient), tests=tests, has_unsure_codes=not is_of_person
+            )
     return 0, None
 
 
@@ -286,6 +292,8 @@ def _observation(
     problems: tuple[str, ...] = ()
     if code and not is_loinc(code):
         problems = (BAD_CODE,)
+    if columns.has_unsure_codes:
+        problems = (*problems, CODE_UNSURE)
     when, is_sure = iso_date(collected, order)
     resulted, _ = iso_date(cell(cells, "resulted"), order)
     if not is_sure:
@@ -296,9 +304,7 @@ def _observation(
         unit=unit,
         range=cell(cells, "range") or limits(cell(cells, "low"), cell(cells, "high")),
         flag=cell(cells, "flag"),
-        code=code
-        if not problems or (AMBIGUOUS_DATE in problems and BAD_CODE not in problems)
-        else "",
+        code="" if BAD_CODE in problems else code,
         local_code=cell(cells, "local_code") or (code if BAD_CODE in problems else ""),
         specimen=cell(cells, "specimen") or _matrix(columns),
         collected=when,

@@ -108,6 +108,7 @@ _WEAK = frozenset(
     {"value", "test"}
 )  # words that headings of other columns have too: `reference value`
 HEADING_WORDS_MAX = 5
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def known_column(text: str) -> str:
@@ -118,7 +119,12 @@ def known_column(text: str) -> str:
 @lru_cache(maxsize=8192)
 def column_of(text: str) -> str:
     """The column that a heading names, known as a whole or by its words; "" for a text that is no heading."""
-    return known_column(text) or _column_by_words(fold(text).split())
+    parted = _CAMEL.sub(" ", text)  # `CharacteristicName`, as programs name columns
+    return (
+        known_column(text)
+        or _column_by_words(fold(text).split())
+        or (column_of(parted) if parted != text else "")
+    )
 
 
 def _column_by_words(words: list[str]) -> str:

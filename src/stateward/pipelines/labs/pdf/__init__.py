@@ -52,7 +52,8 @@ PAGES_NAMED_MAX = 10
 
 # Reports of water and soil: their sodium is not that of blood.
 _ENVIRONMENT = re.compile(
-    r"trinkwasser|grundwasser|abwasser|drinking[ -]water|ground ?water|waste ?water|surface water|\bsoils?\b|bodenprobe"
+    r"trinkwasser|grundwasser|abwasser|drinking[ -]water|ground ?water|waste ?water|surface water"
+    r"|water (?:reclamation|treatment)|\b(?:in|ef)fluent\b|sewage|\bsoils?\b|bodenprobe"
     r"|\banalyses? de sols?\b|\beaux? (?:potable|souterraine|usée)|agua potable|aguas residuales|acqua potabile",
     re.IGNORECASE,
 )

@@ -20,7 +20,9 @@ from stateward.pipelines.labs.words import SUSCEPTIBILITIES, fold
 SAME_COLUMN = 14.0  # points between the middles of two letters of one column
 HEADING_NEAR = 40.0  # points between the middles of a letter and of the heading of its column
 ABOVE_MAX = 3  # lines between the heading and the first antibiotic
-ORGANISM = re.compile(r"\(?([1-9])[.)]\s+([A-Z][a-z]+ [a-z]{3,}.*)")
+ORGANISM = re.compile(
+    r"(?:\(?|(?i:organism|isolate|germe?|keim)\s*#?)([1-9])[.):]\s+([A-Z][a-z]+ [a-z]{3,}.*)"
+)
 
 
 class Organisms(msgspec.Struct, frozen=True):

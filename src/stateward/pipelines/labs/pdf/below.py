@@ -1,10 +1,13 @@
 """A line below a row that says more of it: its range, its unit, the same value in another unit."""
 
 import re
+from collections.abc import Sequence
+from copy import copy
 from decimal import Decimal
 
 from stateward.pipelines.labs.analytes import by_name
 from stateward.pipelines.labs.pdf.cells import is_flag, split_unit_and_range, split_value
+from stateward.pipelines.labs.pdf.leftovers import unread_cells
 from stateward.pipelines.labs.pdf.row import NEAR, Row, name_of
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import candidates, convert, is_known_unit
@@ -26,6 +29,7 @@ THAT_IS = frozenset(
         "pari a",
     }
 )
+_SECOND = re.compile(rf"\s(?:{'|'.join(sorted(THAT_IS))})\s+([0-9].*)$")
 _LIMIT = re.compile(r"[0-9]")
 SAME_WITHIN = Decimal("0.03")  # two units of one result, each rounded as printed
 
@@ -125,6 +129,35 @@ def is_same_result(last: Row, row: Row) -> bool:
             ):
                 return True
     return False
+
+
+def settle_second_units(rows: Sequence[Row]) -> None:
+    """Keep the value in another unit as a remark: `0,95 g/L soit 5,27 mmol/L`, in one cell or in two."""
+    for row in rows:
+        if len(row.values) != 1:
+            continue
+        inside = _SECOND.search(row.values[0][0])
+        found = inside or _SECOND.search(" " + " ".join(unread_cells(row)))
+        if found is None:
+            continue
+        first = row.values[0][0][: inside.start()] if inside is not None else row.values[0][0]
+        other = split_value(found[1])
+        if not other.unit or read_value(other.value).number is None:
+            continue
+        one = copy(row)
+        one.values = [(first, "")]
+        line = Row(
+            "",
+            row.page,
+            row.base,
+            row.height,
+            row.x0,
+            [],
+            {"unit": other.unit},
+            [(other.value, "")],
+        )
+        if is_same_result(one, line):
+            row.values, row.comment = one.values, f"{row.comment}{found[0]}".strip()
 
 
 def _value_and_unit(row: Row) -> tuple[Decimal | None, str]:

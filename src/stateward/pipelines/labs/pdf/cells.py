@@ -13,6 +13,8 @@ NUMERIC = frozenset({"quantity", "titre", "interval"})
 UNIT_WORDS_MAX = 4
 LETTERS = frozenset({"H", "L", "HH", "LL"})  # of flags; as units they are henry and litre
 CELL_GAP = 0.62  # of the height: a wider gap starts a new cell
+OPEN_GAP = 2.5  # of the height, inside of a range in brackets whose numbers are set flush: `[  0.5 -   1.5]`
+_OPEN_RANGE = re.compile(r"[(\[][0-9.,<>≤≥ ]*(?:[-–—]|to|à|a|bis)?$")
 # Signs that can only be a flag in front of a number; letters there could be anything.
 _LEADING = frozenset(
     {
@@ -148,6 +150,12 @@ def _marked_word(words: list[str]) -> Parts | None:
         return Parts(" ".join(before), last)
     is_sign = is_flag(first) and not any(map(str.isalnum, first))
     return Parts(" ".join(rest), first) if is_sign and ordinal_of(" ".join(rest)) else None
+
+
+def is_bracketed_range(text: str) -> bool:
+    """Whether a text is a range in brackets and nothing else."""
+    is_wrapped = (text[:1], text[-1:]) in (("[", "]"), ("(", ")"))
+    return is_wrapped and read_range(text).kind == "interval"
 
 
 def is_result_start(words: list[str]) -> bool:
@@ -327,7 +335,9 @@ def cells(words: Sequence[PdfWord]) -> list[list[PdfWord]]:
     found: list[list[PdfWord]] = []
     for word in words:
         last = found[-1][-1] if found else None
-        is_close = last is not None and word.x0 - last.x1 <= CELL_GAP * (last.bottom - last.top)
+        is_open = last is not None and _OPEN_RANGE.search(" ".join(w.text for w in found[-1]))
+        gap_max = OPEN_GAP if is_open else CELL_GAP
+        is_close = last is not None and word.x0 - last.x1 <= gap_max * (last.bottom - last.top)
         if last is not None and is_close and not (_DOTS.search(last.text) and len(last.text) > 3):
             found[-1].append(word)
         else:

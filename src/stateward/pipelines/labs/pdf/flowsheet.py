@@ -5,7 +5,8 @@
                         135-146    3.5-5.3
     08/14/2026 05:30    166 H      4.6
 
-A line of known names above lines that begin with a date is one; what stands between is the unit and range of a column.
+A line of known names above lines that begin with a date is one, and so is one of any names behind a heading for the
+date; what stands between is the unit and range of a column.
 """
 
 import re
@@ -29,10 +30,13 @@ from stateward.pipelines.labs.pdf.headings import DATE
 from stateward.pipelines.labs.pdf.row import Row
 from stateward.pipelines.labs.ranges import read_range
 from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.words import column_of
 
 NAMES_MIN = 2
+COLUMNS_MIN = 4  # with that of the dates, where the names are not known
 NAMES_SHARE = 0.6  # of the cells of the line that names the tests
 BETWEEN_MAX = 4  # lines of units and ranges above the first date
+_BRACKETED = re.compile(r"\([^\W\d][^()]*\)|\[[^\W\d][^\[\]]*\]|\(°[CF]\)|\(%\)")  # a unit: `(MGD)`
 TIME = re.compile(r"[ ,T]*[0-2]?[0-9][:.h][0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?")
 
 
@@ -76,14 +80,25 @@ def _names(line: PdfLine) -> list[_Test]:
     found = cells(line.words)
     texts = [without_leaders(" ".join(word.text for word in cell)) for cell in found]
     known = [at for at, text in enumerate(texts) if is_name(bare_name(text))]
-    if len(known) < NAMES_MIN or len(known) < NAMES_SHARE * len(texts):
-        return []
     if any(is_result(split_value(text).value) for text in texts):
         return []
+    if len(known) < NAMES_MIN or len(known) < NAMES_SHARE * len(texts):
+        if not _are_columns_of_days(texts):
+            return []
+        known = [1]
     return [
         _Test(texts[at], found[at][0].x0, found[at][-1].x1, found[at], unit_in_name(texts[at]))
         for at in range(known[0], len(texts))
     ]
+
+
+def _are_columns_of_days(texts: Sequence[str]) -> bool:
+    """Whether a line is a heading for dates and columns that are named by nothing a table of one row a test has."""
+    return (
+        len(texts) >= COLUMNS_MIN
+        and column_of(texts[0]) == "collected"
+        and not any(column_of(text) for text in texts[1:])
+    )
 
 
 def _describe(line: PdfLine, tests: Sequence[_Test]) -> bool:
@@ -92,9 +107,9 @@ def _describe(line: PdfLine, tests: Sequence[_Test]) -> bool:
     if placed is None:
         return False
     told = {at: " ".join(word.text for word in cell) for at, cell in placed.items()}
-    if told and all(is_known_unit(text) for text in told.values()):
+    if told and all(is_known_unit(text) or _BRACKETED.fullmatch(text) for text in told.values()):
         for at, text in told.items():
-            tests[at].unit = text
+            tests[at].unit = text.strip("()[]") if _BRACKETED.fullmatch(text) else text
             tests[at].words = [*tests[at].words, *placed[at]]
         return True
     if told and all(read_range(text).kind in ("interval", "none") for text in told.values()):
@@ -128,6 +143,7 @@ def _results_of_day(line: PdfLine, tests: Sequence[_Test]) -> Iterator[Row]:
             [(text, when)],
         )
         row.start = line.base
+        row.has_unsure_code = not all(is_name(bare_name(each.name)) for each in tests[:NAMES_MIN])
         yield row
 
 

@@ -13,6 +13,7 @@ from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.pdf.cells import (
     NUMERIC,
     cells,
+    is_bracketed_range,
     is_flag,
     is_result,
     split_mark,
@@ -171,7 +172,12 @@ class LineReader:
 
     @staticmethod
     def _guides(cell: list[PdfWord]) -> list[PdfWord]:
-        """The words whose places decide the columns: a sign right before a number goes with the number."""
+        """The words whose places decide the columns.
+
+        A sign right before a number goes with the number, and a range in brackets is in one column.
+        """
+        if is_bracketed_range(" ".join(word.text for word in cell)):
+            return [cell[0]] * len(cell)
         is_marked = len(cell) > 1 and is_flag(cell[0].text) and is_result(cell[1].text)
         return [cell[1], *cell[1:]] if is_marked and not cell[0].text.isalnum() else cell
 

@@ -1,6 +1,7 @@
 """Results outside of tables: lines that no heading stands above."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
@@ -24,14 +25,16 @@ from stateward.pipelines.labs.pdf.cells import (
     split_value,
     without_leaders,
 )
+from stateward.pipelines.labs.pdf.leftovers import unread_cells
 from stateward.pipelines.labs.pdf.paired import paired_rows, paired_units
 from stateward.pipelines.labs.pdf.row import NEAR, Row, is_administrative
 from stateward.pipelines.labs.pdf.sentences import sentence_rows
 from stateward.pipelines.labs.ranges import read_range
-from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.units import is_known_unit, is_measure
 from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import column_of, ordinal_of
 
+BESIDE_MIN = 3  # results that begin where a line with a name that is not known begins
 INDENT_MAX = 25.0  # points: what stands farther in than this is no rest of a name
 
 
@@ -79,10 +82,33 @@ def loose_rows(body: Sequence[PdfLine]) -> Iterator[Row]:
                 yield listed
 
 
+def confirm_by_place(rows: Sequence[Row]) -> None:
+    """Take lines for results whose names are not known, where they begin as those of results on the page do.
+
+    Nothing of such a line may be left over, and it must have a unit of measurement or a range.
+    """
+    starts = Counter(
+        (row.page, round(row.x0)) for row in rows if not row.is_unread and len(row.values) == 1
+    )
+    for row in rows:
+        is_bare = row.is_loose and row.is_unread and len(row.values) == 1
+        if not is_bare or unread_cells(row) or row.name.endswith(":"):
+            continue
+        range_ = row.texts.get("range", "")
+        is_measured = is_measure(row.texts.get("unit", "")) or read_range(range_).kind == "interval"
+        is_number = read_value(row.values[0][0]).kind in NUMERIC
+        if is_measured and is_number and starts[row.page, round(row.x0)] >= BESIDE_MIN:
+            row.is_unread = False
+
+
 def _told_in_words(line: PdfLine) -> Row | None:
     """What a culture or a slide shows: a name that is known or a numbered organism, and words."""
     name, *others = (" ".join(word.text for word in cell) for cell in cells(line.words))
-    label = without_leaders(name)
+    if not others and ORGANISM.match(name) is not None and ": " in name:
+        label, _, organism = name.partition(": ")  # `Organism 1: Escherichia coli`
+        others = [organism]
+    else:
+        label = without_leaders(name)
     is_told = named_in_words(label) or ORGANISM.match(name) is not None
     if not others or not is_told or is_administrative(label):
         return None
@@ -158,9 +184,10 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
     before = ""
     if len(parts) > 2 and is_flag(parts[0]) and not any(map(str.isalnum, parts[0])):
         before = parts.pop(0)  # a sign in the margin
+    size, parts = len(parts), _part_labelled(parts)
+    is_labelled = size == 1 < len(parts)  # `Colony count: >100,000 CFU/mL`
     if len(parts) < 2:
         return None
-    parts = _part_labelled(parts)
     sign, parts[0] = _sign_before(parts[0])
     before = before or sign
     head, mark = split_mark(parts[0])
@@ -205,13 +232,14 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
     )
     marks = [text for text in parts[1:at] if is_flag(text)]
     row.flag = flag or mark or before or next(iter(marks), "")
-    is_told = is_name(name) or is_measured  # with unit and range it is a result, whatever its name
+    # With unit and range, or behind a label, it is a result, whatever its name.
+    is_told = is_name(name) or is_measured or is_labelled
     row.is_unread = at > 1 + len(marks) or not is_told or not is_confirmed
     return row
 
 
 def _part_labelled(parts: list[str]) -> list[str]:
-    """`Ferritin: 132 ug/L` in one cell as two; with a name that is not known only if it is measured in a range."""
+    """`Ferritin: 132 ug/L` in one cell as two; with a name that is not known only if it is a concentration."""
     name, colon, rest = parts[0].partition(": ")
     value = split_value(rest)
     if not colon or read_value(value.value).kind not in NUMERIC:
@@ -219,7 +247,11 @@ def _part_labelled(parts: list[str]) -> list[str]:
     is_measured = is_known_unit(value.unit) and any(
         read_range(text).kind == "interval" for text in parts[1:]
     )
-    return [name, rest, *parts[1:]] if is_measured or is_name(name) else parts
+    is_label = bool(column_of(name.strip(" .")))  # `Your value: 9.8 mg/dL` is of the name above
+    is_concentration = "/" in value.unit and is_measure(value.unit) and len(parts) == 1
+    is_concentration = is_concentration and not is_label
+    is_told = is_measured or is_concentration or is_name(name)
+    return [name, rest, *parts[1:]] if is_told else parts
 
 
 def _is_worded_limit(text: str) -> bool:

@@ -51,6 +51,13 @@ def legend_of(texts: Iterable[str]) -> dict[str, str]:
     }
 
 
+def is_legend(text: str) -> bool:
+    """Whether a line says what several flags mean and nothing else: `S = SUSCEPTIBLE   R = RESISTANT`."""
+    told = [found for found in _LEGEND.finditer(text) if found[2].casefold() in FLAGS]
+    size = sum(len(found[0].split()) for found in told)
+    return len(told) > 1 and size >= len(text.split())
+
+
 def _is_learned(told: Sequence[tuple[str, str]]) -> bool:
     """Whether words tell rows above their range, below it and within it apart."""
     meanings: dict[str, set[str]] = defaultdict(set)

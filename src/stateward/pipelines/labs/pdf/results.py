@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from stateward.pipelines.labs.model import (
     AMBIGUOUS_DATE,
     CELL_UNREAD,
+    CODE_UNSURE,
     FLAG_UNREAD,
     RANGE_UNSURE,
     ROW_UNREAD,
@@ -74,6 +75,8 @@ def row_observations(row: Row, order: str, collected: str) -> Iterator[Observati
             problems = (*problems, RANGE_UNSURE)
         if not is_sure:
             problems = (*problems, AMBIGUOUS_DATE)
+        if row.has_unsure_code:
+            problems = (*problems, CODE_UNSURE)
         noted, status = (row.texts.get(role, "") for role in ("comment", "status"))
         flag = parts.flag or (marks if is_flag(marks) else "") or side or row.flag
         flag = (

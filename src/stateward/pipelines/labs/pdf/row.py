@@ -52,6 +52,7 @@ class Row(msgspec.Struct):
     has_colon: bool = False
     is_loose: bool = False  # found without headings
     has_unread: bool = False  # a cell of it is in no field, and may be part of the result
+    has_unsure_code: bool = False  # of a table whose other tests are none of a person
     has_unsure_limits: bool = False  # by columns whose headings are not known
     meaning: str = ""  # of the value, where only the table tells it
     # A line below says "reference interval:", and the next one may give it.

@@ -14,6 +14,7 @@ from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.model import Observation
 from stateward.pipelines.labs.pdf.below import (
     is_same_result,
+    settle_second_units,
     take_class,
     take_flag,
     take_other_unit,
@@ -35,8 +36,9 @@ from stateward.pipelines.labs.pdf.headings import CollectedAt, Heading, is_dated
 from stateward.pipelines.labs.pdf.layout import ELSEWHERE, Layout, layouts_of
 from stateward.pipelines.labs.pdf.leftovers import lost_rows, mark_unread_cells, unvalued_rows
 from stateward.pipelines.labs.pdf.line import VALUE_ROLES, LineReader
-from stateward.pipelines.labs.pdf.loose import loose_row, loose_rows
-from stateward.pipelines.labs.pdf.own_flags import learn_flags, legend_of
+from stateward.pipelines.labs.pdf.loose import confirm_by_place, loose_row, loose_rows
+from stateward.pipelines.labs.pdf.own_flags import is_legend, learn_flags, legend_of
+from stateward.pipelines.labs.pdf.paired import paired_tables
 from stateward.pipelines.labs.pdf.results import row_observations
 from stateward.pipelines.labs.pdf.row import (
     NAME_CHARS_MAX,
@@ -97,10 +99,12 @@ def observations_of(
         pages += parts
     if all(row.is_unread for row in rows if row.is_loose):
         rows = [row for row in rows if not row.is_loose]  # a letterhead, and no report
+    confirm_by_place(rows)
     strip_footnotes(rows)
     rows += list(block_rows(pages, rows))
     paper = [row for row in rows if is_of_paper(row)]
     rows = [row for row in rows if not is_of_paper(row)]
+    settle_second_units(rows)
     learn_flags(rows)
     mark_unread_cells(rows, pages)
     if any(not row.is_unread for row in rows):
@@ -158,6 +162,8 @@ class _PageReader:
     def read_lines(self, lines: Lines) -> list[Row]:
         """The rows of a page, or of a part of it."""
         rows, others = flowsheet_rows(lines)
+        pairs, others = paired_tables(others)
+        rows += pairs
         for block in table_blocks(others):
             if block.headings:
                 rows = [row for row in rows if not row.is_loose or not row.is_unread]
@@ -226,7 +232,9 @@ class _Table:
         seen = [
             (line, words)
             for line in body
-            if (words := self._layout.words(line)) and not is_dated_label(line)
+            if (words := self._layout.words(line))
+            and not is_dated_label(line)
+            and not is_legend(line.text)
         ]
         self._pitch = self._row_distance(seen)
         self._line.learn([words for _, words in seen])
