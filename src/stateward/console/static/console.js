@@ -62,6 +62,10 @@
     document.dispatchEvent(new CustomEvent("stateward:zone"));
   });
 
+  // A service that restarts, or something in between: what was pressed can be pressed again.
+  const AWAY = "The service does not answer; try again.";
+  const isAway = ({ status }) => status === 0 || status >= 500;
+
   // Toasts
   function toast(text, kind = "", ms = 6000) {
     const line = document.createElement("p");
@@ -72,7 +76,7 @@
     return line;
   }
   document.addEventListener("stateward:toast", (event) => toast(event.detail.value || "", event.detail.kind || ""));
-  document.addEventListener("htmx:sendError", () => toast("The service does not answer; try again soon.", "bad"));
+  document.addEventListener("htmx:sendError", () => toast(AWAY, "bad"));
 
   // The dialog
   const dialog = document.getElementById("dialog");
@@ -234,7 +238,7 @@
   }
   labelKeys();
 
-  window.stateward = { csrf, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys };
+  window.stateward = { csrf, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway };
   document.querySelectorAll("[data-live]").forEach((element) => {
     const of = element.dataset.liveOf;
     const refresh = live(element, { wants: (transition) => !of || transition.record_id === of });

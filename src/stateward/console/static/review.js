@@ -3,7 +3,7 @@
 import { makeLink } from "./review_link.mjs";
 import { open, point as pointAt } from "./viewer.mjs";
 
-const { base, csrf, toast, tellAll, shortcut, labelKeys } = window.stateward;
+const { base, csrf, toast, tellAll, shortcut, labelKeys, AWAY, isAway } = window.stateward;
 const SETTLE_MS = 1_000;
 const work = document.getElementById("work");
 const isAllowed = work.dataset.may === "yes";
@@ -59,20 +59,24 @@ let claiming = Promise.resolve(null);
 async function claim(id) {
   const answer = await post(`/reviews/${encodeURIComponent(id)}/claim`);
   if (present?.id !== id) return null;
-  if (!answer.ok) {
-    say(answer.said);
-    work.querySelectorAll("[data-decide]").forEach((button) => { button.disabled = true; });
-    return null;
-  }
+  if (!answer.ok) say(answer.said);
+  else if (document.getElementById("said")?.textContent === AWAY) say("");
+  // Only a refusal ends it: a service that is away comes back, and what was typed can be sent then.
+  if (answer.ok || !isAway(answer)) allow(answer.ok);
+  if (!answer.ok) return null;
   work.dataset.claimed = id;
   return id;
+}
+function allow(isClaimed) {
+  work.querySelectorAll("[data-decide]").forEach((button) => { button.disabled = !isClaimed; });
+  if (isClaimed) look();
 }
 setInterval(() => { if (!document.hidden && present && !skipped.has(present.id) && isClaimed()) claiming = claim(present.id); }, Number(work.dataset.renewMs));
 
 async function go(id, { isBack = false } = {}) {
   const left = present?.id;
-  const answer = await fetch(`${base}/review/${encodeURIComponent(id)}/work`, { headers: { "HX-Request": "true" } });
-  if (!answer.ok) { toast("It is not there any more.", "bad"); return; }
+  const answer = await fetch(`${base}/review/${encodeURIComponent(id)}/work`, { headers: { "HX-Request": "true" } }).catch(() => ({ ok: false, status: 0 }));
+  if (!answer.ok) { toast(isAway(answer) ? AWAY : "It is not there any more.", "bad"); return; }
   work.innerHTML = await answer.text();
   labelKeys();
   history.replaceState(null, "", `${base}/review/${encodeURIComponent(id)}`);
@@ -180,9 +184,9 @@ async function call(method, path, body, headers = {}, isLast = false) {
     const told = await answer.json().catch(() => ({}));
     const further = (told.errors || []).filter((each) => !told.detail?.includes(each.sentence)).map((each) => `${each.field}: ${each.sentence}`);
     const said = [told.detail, ...further].filter(Boolean).join(" ");
-    return { ok: answer.ok, status: answer.status, told, said: said || "It was refused." };
+    return { ok: answer.ok, status: answer.status, told, said: said || (isAway(answer) ? AWAY : "It was refused.") };
   } catch {
-    return { ok: false, status: 0, told: {}, said: "The service does not answer; try again." };
+    return { ok: false, status: 0, told: {}, said: AWAY };
   }
 }
 const post = (path, body, headers, isLast) => call("POST", path, body, headers, isLast);
@@ -208,7 +212,8 @@ async function decide(action) {
   const what = JSON.stringify([id, version, body]);
   if (attempt?.what !== what) attempt = { what, key: crypto.randomUUID() };
   isDeciding = true;
-  if (!isClaimed()) claiming = claim(id);
+  say("");
+  if ((await claiming) !== id) claiming = claim(id); // also when the service was away as it was asked last
   if ((await claiming) !== id) { isDeciding = false; return; } // the page says already who has it
   const answer = await call("PUT", decisionOf(id), body, { "If-Match": `"${version}"`, "Idempotency-Key": attempt.key });
   isDeciding = false;
@@ -286,7 +291,7 @@ function drop(id) {
 // When the time is over, the service says the outcome.
 async function settle(id) {
   const answer = await call("GET", `/reviews/${encodeURIComponent(id)}`);
-  if (!held.has(id) || answer.status === 0 || (answer.ok && answer.told.pending)) return; // asked again with the next tick
+  if (!held.has(id) || isAway(answer) || (answer.ok && answer.told.pending)) return; // asked again with the next tick
   const { name, action } = drop(id);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
   if (answer.status === 410) { toast(answer.said, "", 30_000); return; } // by a link, which ends with the decision
@@ -296,7 +301,7 @@ async function settle(id) {
 async function undo(id = [...held.keys()].pop()) {
   if (!id || !held.has(id)) return;
   const answer = await call("DELETE", decisionOf(id));
-  if (answer.status === 0) { toast(answer.said, "bad"); return; }
+  if (isAway(answer)) { toast(answer.said, "bad"); return; }
   drop(id);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
   if (!answer.ok) { toast(answer.said, "bad"); return; }

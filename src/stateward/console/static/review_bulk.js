@@ -1,6 +1,6 @@
 // One decision on several reviews: picked in the queue, checked, confirmed, and undone as one.
 // What is confirmed is what was checked: the reviews with the versions that were seen, and nothing else.
-const { base, csrf, toast, shortcut } = window.stateward;
+const { base, csrf, toast, shortcut, AWAY, isAway } = window.stateward;
 const SETTLE_MS = 1_000;
 const PAST = { approve: "approved", reject: "rejected" };
 const picked = new Map(); // record to the version that was seen when it was picked
@@ -54,9 +54,9 @@ async function call(method, path, body, key) {
       body: body ? JSON.stringify(body) : undefined,
     });
     const told = await answer.json().catch(() => ({}));
-    return { ok: answer.ok, status: answer.status, told, said: told.detail || "It was refused." };
+    return { ok: answer.ok, status: answer.status, told, said: told.detail || (isAway(answer) ? AWAY : "It was refused.") };
   } catch {
-    return { ok: false, status: 0, told: {}, said: "The service does not answer; try again." };
+    return { ok: false, status: 0, told: {}, said: AWAY };
   }
 }
 const line = (text, name = "p", kind = "") => {
@@ -104,9 +104,17 @@ document.addEventListener("submit", async (event) => {
 });
 async function confirm(frozen, key) {
   const answer = await call("POST", "/reviews/batches", frozen, key);
+  // Without an answer the same can be sent again, and under the same key it counts once.
+  if (isAway(answer)) { away(answer.said); return; }
   if (!answer.ok) { result(line(answer.said, "p", "problem")); return; }
   // The page may show one of them: it is loaded again, and finds what can be undone in the queue.
   location.assign(`${base}/review`);
+}
+
+function away(text) {
+  const shown = document.querySelector("#several-result .problem") ?? line("", "p", "problem");
+  shown.textContent = text;
+  document.getElementById("several-result").append(shown);
 }
 
 // Undoing. The service counts by its own clock; the page only shows about how long is left.
@@ -134,7 +142,7 @@ function hold(id, action, count, until) {
 }
 async function undo(id, shown) {
   const answer = await call("DELETE", `/reviews/batches/${encodeURIComponent(id)}`);
-  if (answer.status === 0) { toast(answer.said, "bad"); return; }
+  if (isAway(answer)) { toast(answer.said, "bad"); return; }
   shown.remove();
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
   toast(answer.ok ? `${several(answer.told.undone.length)}: undone.` : answer.said, answer.ok ? "" : "bad");

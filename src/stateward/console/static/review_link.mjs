@@ -1,5 +1,5 @@
 // The dialog that makes an approver link: its address is shown once; those that were made can be revoked.
-const { csrf } = window.stateward;
+const { csrf, AWAY } = window.stateward;
 
 export async function makeLink({ id, onMade }) {
   const path = `/reviews/${encodeURIComponent(id)}/links`;
@@ -62,6 +62,6 @@ async function ask(method, path, body) {
     const told = await answer.json().catch(() => ({}));
     return { ok: answer.ok, told, said: told.detail || "It was refused." };
   } catch {
-    return { ok: false, told: {}, said: "The service does not answer; try again." };
+    return { ok: false, told: {}, said: AWAY };
   }
 }
