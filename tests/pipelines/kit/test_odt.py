@@ -16,12 +16,14 @@ HEAD = (
 )
 
 
-def an_odt(path: Path, body: str, *, styles: str = "", kind: str = "text") -> Path:
+def an_odt(
+    path: Path, body: str, *, styles: str = "", kind: str = "text", prolog: str = ""
+) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
         archive.writestr(
             "content.xml",
-            f"{HEAD}<office:automatic-styles>{styles}</office:automatic-styles>"
+            f"{prolog}{HEAD}<office:automatic-styles>{styles}</office:automatic-styles>"
             f"<office:body><office:text>{body}</office:text></office:body>"
             "</office:document-content>",
         )
@@ -53,6 +55,15 @@ def test_hidden_and_struck_text_is_not_read(tmp_path: Path, hides: str) -> None:
     text = read_document(an_odt(tmp_path / "a.odt", body, styles=styles)).text
 
     assert text == "A contract with enough text to be one"
+
+
+def test_an_entity_is_neither_expanded_nor_fetched(tmp_path: Path) -> None:
+    prolog = f'<!DOCTYPE a [<!ENTITY x SYSTEM "{Path(__file__).as_uri()}">]>'
+
+    with pytest.raises(FatalFailure) as refused:
+        read_document(an_odt(tmp_path / "a.odt", "<text:p>&x;</text:p>", prolog=prolog))
+
+    assert refused.value.code == "HOSTILE_FILE"
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,17 @@ def damaged(data: bytes) -> bytes:
     return data[:90] + bytes(60) + data[150:]
 
 
+def with_entity(declared: str) -> bytes:
+    """A workbook whose sheets declare an entity and use it in their first cell."""
+    archive = zipfile.ZipFile(BytesIO(xlsx(story(1))))
+    parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    for name in parts:
+        if "worksheets/" in name:
+            used = parts[name].replace("<t>", "<t>&x;", 1)
+            parts[name] = f"<!DOCTYPE worksheet [{declared}]>{used}"
+    return zipped(parts)
+
+
 REFUSED = {
     "nothing": (b"", "EMPTY_FILE"),
     "blanks": (b"  \r\n\t\n ", "EMPTY_FILE"),
@@ -57,6 +68,14 @@ REFUSED = {
     "a page": (b"<!DOCTYPE html><html><table><tr><td>1</td></tr></table></html>", "UNKNOWN_FORMAT"),
     "an archive": (a_slip(), "UNKNOWN_FORMAT"),
     "a torn zip": (xlsx(story(1))[:800], "SHEET_CORRUPT"),
+    "laughs in a sheet": (
+        with_entity('<!ENTITY a "ha"><!ENTITY x "&a;&a;">'),
+        "SHEET_CORRUPT",
+    ),
+    "an outside file in a sheet": (
+        with_entity(f'<!ENTITY x SYSTEM "{Path(__file__).as_uri()}">'),
+        "SHEET_CORRUPT",
+    ),
     "a flipped sheet": (damaged(xlsx(story(1))), "SHEET_CORRUPT"),
     "not a sheet": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504), "SHEET_CORRUPT"),
     "a text document": (
