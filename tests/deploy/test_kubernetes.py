@@ -74,6 +74,13 @@ def test_a_manifest_is_valid_by_the_published_schema(resource: dict[str, Any]) -
     assert fault_of(resource) is None
 
 
+def test_the_base_can_be_built_by_kustomize_4() -> None:
+    """It refuses words that are newer; that selectors have a label says that templates have it too."""
+    (labels,) = listed()["labels"]
+
+    assert labels.keys() == {"pairs", "includeSelectors"}
+
+
 def test_the_schemas_find_a_word_that_is_not_known() -> None:
     wrong = of_kind("PodDisruptionBudget")["stateward-api"]
     wrong["spec"]["minAvail"] = 1
