@@ -85,10 +85,11 @@ from stateward.async_client import AsyncClient
     ),
     Stub(
         module="pipelines/literature/async_client",
-        imports="""from collections.abc import Sequence
+        imports="""from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from stateward.async_client import AsyncClient
+from stateward.client import Source
 from stateward.pipelines.literature.lists import ListedPaper
 from stateward.pipelines.literature.papers import AddedPaper, Citations, SamePaper
 from stateward.pipelines.literature.progress import Progress

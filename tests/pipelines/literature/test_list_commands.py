@@ -354,19 +354,36 @@ def test_documents_are_adopted_once_over_http_too_and_none_that_a_person_must_se
     files.mkdir()
     (files / "pmid_99000001.xml").write_text(PMC)
     (files / "pmid_99000002.txt").write_text(TEXT)
-    states = {"pmid:99000001": LedgerState.PENDING, "pmid:99000002": LedgerState.LEGACY}
+    (files / "pmid_99000003.txt").write_text(TEXT + "Of oats.")
+    states = {"pmid:99000001": ["pending"], "pmid:99000002": ["legacy"]}
+    states["pmid:99000003"] = [str(each) for each in list(LedgerState)[:7]]
     with Ledger.open(tmp_path / "old") as ledger, ledger.importing(reason="a corpus") as importing:
-        importing.record_many([LedgerEntry(doc_id=name, state=own) for name, own in states.items()])
+        importing.record_many(
+            [
+                LedgerEntry(doc_id=name, state=LedgerState(state))
+                for name, own in states.items()
+                for state in own
+            ]
+        )
     with serving(settings_at(tmp_path)) as api:
         words = ["--server", api.url, "literature", "adopt", str(tmp_path / "old"), "--json"]
         first = CliRunner().invoke(cli, [*words, "--files", str(files)])
         again = [CliRunner().invoke(cli, [*words, *more]) for more in ([], ["--files", str(files)])]
-        begun = [api.app.records.history(each)[0].target for each in ids_of(first)]
+        begun = [api.app.records.history(each)[0] for each in ids_of(first)]
+        legacy = api.app.record(ids_of(first)[1])
+        kept = api.app.artifacts.path(legacy.artifact or "").read_text()
 
-    assert begun == ["pending", "legacy"]
+    assert [(each.target, each.trigger) for each in begun] == [
+        ("pending", "literature.created"),
+        ("legacy", "literature.imported"),
+        ("fetched", "literature.imported"),
+    ]
+    assert begun[2].metadata["reason"] == "adopted from old, where it was validated"
+    assert (kept, legacy.labels["pmid"]) == (TEXT, "99000002")
     assert "adopt it by its ID" in first.stdout
+    assert "it was validated and begins at fetched" in first.stdout
     counts = [json.loads(each.stdout)["counts"] for each in again]
-    assert counts == [{"known": 2}, {"known": 2}]
+    assert counts == [{"known": 3}, {"known": 3}]
 
 
 @pytest.mark.parametrize(

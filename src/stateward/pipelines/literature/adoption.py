@@ -35,8 +35,9 @@ class UnfinishedPaper(msgspec.Struct, frozen=True, kw_only=True):
     file: Path | None
     begins: str
 
-    def note(self, begins: str) -> str:
+    def note(self) -> str:
         """Why it begins elsewhere than it was, or what it needs of a person; "" if there is nothing to say."""
+        begins = self.begins
         if begins == LedgerState.LEGACY:
             return "its old state could not be mapped: adopt it by its ID, or skip it"
         if begins == self.was:

@@ -1,9 +1,10 @@
 # Made by `python tools/async_stub.py` from the operations of the client; do not edit.
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from stateward.async_client import AsyncClient
+from stateward.client import Source
 from stateward.pipelines.literature.lists import ListedPaper
 from stateward.pipelines.literature.papers import AddedPaper, Citations, SamePaper
 from stateward.pipelines.literature.progress import Progress
@@ -18,3 +19,12 @@ class AsyncLiteratureClient(AsyncClient):
     async def add_papers(
         self, papers: Sequence[ListedPaper], *, reason: str | None = None, is_filtered: bool = True
     ) -> list[AddedPaper]: ...
+    async def adopt_paper(
+        self,
+        source: Source,
+        *,
+        labels: Mapping[str, str] | None = None,
+        begins: str = "pending",
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> AddedPaper: ...

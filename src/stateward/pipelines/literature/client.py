@@ -1,10 +1,10 @@
 """The client of `/literature`: lists of papers in, how far they are, citations and intermediate forms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from stateward.client import Client, Operations
-from stateward.client.steps import Steps, part
+from stateward.client.steps import Source, Steps, form_fields, part
 from stateward.pipelines.literature.lists import ListedPaper
 from stateward.pipelines.literature.papers import (
     AddedPaper,
@@ -51,6 +51,28 @@ class LiteratureOperations(Operations):
             return (yield from self._post_steps("/literature/papers", asked, AddedPapers)).items
 
         return self._run(steps())
+
+    def adopt_paper(
+        self,
+        source: Source,
+        *,
+        labels: Mapping[str, str] | None = None,
+        begins: str = "pending",
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> AddedPaper:
+        """The record of a paper of an old ledger, from its file; it begins at `pending`, `fetched` or `legacy`.
+
+        One that a record has already, by its file or an identifier in `labels`, is `known`.
+        """
+        return self._send(
+            "/literature/adopted",
+            source,
+            AddedPaper,
+            fields=form_fields(labels=labels, priority=None, reason=reason),
+            params={"begins": begins},
+            key=idempotency_key,
+        )
 
 
 class LiteratureClient(LiteratureOperations, Client):

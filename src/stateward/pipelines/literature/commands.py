@@ -414,13 +414,12 @@ def _adopt(
         why = f"adopted from {folder.name}, where it was {paper.was}" + (
             f": {reason}" if reason else ""
         )
-        begins = paper.begins
         if paper.file is None:
             (made,) = service.add([paper.entry], reason=why, is_filtered=False)
         else:
-            made, begins = service.adopt_file(paper.entry, paper.file, reason=why, begins=begins)
+            made = service.adopt_file(paper.entry, paper.file, reason=why, begins=paper.begins)
         is_added = made.outcome == "added"
-        yield replace(made, reason=paper.note(begins) or None) if is_added else made
+        yield replace(made, reason=paper.note() or None) if is_added else made
 
 
 @literature.command(

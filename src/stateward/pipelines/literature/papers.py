@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, StatewardError
 from stateward.core.model import SECOND, Fields, Micros, Record
 from stateward.pipelines.literature import MACHINE
 from stateward.pipelines.literature.citations import FORMATS
+from stateward.pipelines.literature.identifiers import SCHEMES
 from stateward.pipelines.literature.intake import Added, add_papers, known_papers
 from stateward.pipelines.literature.ir import ir_document
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, known_labels
@@ -18,6 +20,7 @@ from stateward.pipelines.literature.paper import Metadata
 from stateward.pipelines.literature.progress import WINDOW_S, Progress, progress_of
 
 PAGE = 200
+PENDING = "pending"
 READ_BY = ("build_ir", "validate", "parse")  # stages that say what a paper is, the latest first
 
 
@@ -54,6 +57,11 @@ class AddedPaper(msgspec.Struct, frozen=True, kw_only=True):
             text=added.entry.text,
             reason=added.reason or None,
         )
+
+    @classmethod
+    def adopted(cls, record_id: str, text: str, *, is_known: bool) -> "AddedPaper":
+        outcome = "known" if is_known else "added"
+        return cls(id=record_id, outcome=outcome, line=0, text=text, reason=None)
 
 
 class AddedPapers(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,13 +152,28 @@ class StoredPapers:
         return found.record.id, found.is_duplicate
 
     def adopt_file(
-        self, paper: ListedPaper, file: Path, *, reason: str | None, entry: str | None
-    ) -> tuple[str, bool]:
-        """The record of a document whose file is here, and whether it, or one with its identifier, was there before."""
-        known = known_papers(self.find, [paper])
-        if known:
-            return next(iter(known.values())), True
-        return self.submit(file, labels=known_labels(paper), reason=reason, entry=entry)
+        self, paper: ListedPaper, file: Path, *, reason: str | None, begins: str
+    ) -> AddedPaper:
+        """The record of a document whose file is here, or the one that has its identifier already."""
+        if known := self._find_known(paper):
+            return AddedPaper.adopted(known, paper.text, is_known=True)
+        made, is_known = self.submit(
+            file, labels=known_labels(paper), reason=reason, entry=_entry(begins)
+        )
+        return AddedPaper.adopted(made, paper.text, is_known=is_known)
+
+    def adopt(self, submission: Any, *, begins: str) -> AddedPaper:  # noqa: ANN401 - a Submission
+        """As `adopt_file`, of a document that is stored already; its labels name its identifiers."""
+        labels = submission.labels
+        ids = {scheme: str(labels[scheme]) for scheme in SCHEMES if labels.get(scheme)}
+        text = str(labels.get("filename") or "")
+        if known := self._find_known(ListedPaper(line=0, ids=ids)):
+            return AddedPaper.adopted(known, text, is_known=True)
+        (made,) = self._app.submissions.create([replace(submission, entry=_entry(begins))])
+        return AddedPaper.adopted(made.record.id, text, is_known=made.is_duplicate)
+
+    def _find_known(self, paper: ListedPaper) -> str:
+        return next(iter(known_papers(self.find, [paper]).values()), "")
 
     def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
         answer: Record | StatewardError
@@ -164,3 +187,7 @@ class StoredPapers:
         while page := self._app.records.find(parsed, after=after, limit=PAGE):
             yield from page
             after = page[-1].id
+
+
+def _entry(begins: str) -> str | None:
+    return None if begins == PENDING else begins

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from msgspec.structs import replace
+
 from stateward.core.model import Fields
 from stateward.pipelines.literature import MACHINE
-from stateward.pipelines.literature.intake import known_papers
 from stateward.pipelines.literature.lists import ListedPaper, known_labels
 from stateward.pipelines.literature.papers import (
     AddedPaper,
@@ -19,7 +20,6 @@ from stateward.pipelines.literature.progress import Progress
 if TYPE_CHECKING:
     from stateward.pipelines.literature.client import LiteratureClient
 
-PENDING, LEGACY = "pending", "legacy"
 CitationFormat: TypeAlias = Literal["bibtex", "ris", "csl-json"]
 
 
@@ -46,8 +46,8 @@ class Papers(Protocol):
 
     def adopt_file(
         self, paper: ListedPaper, file: Path, *, reason: str | None, begins: str
-    ) -> tuple[AddedPaper, str]:
-        """The record of a document whose file is here, and where it begins."""
+    ) -> AddedPaper:
+        """The record of a document whose file is here."""
         ...
 
 
@@ -90,10 +90,8 @@ class LocalPapers:
 
     def adopt_file(
         self, paper: ListedPaper, file: Path, *, reason: str | None, begins: str
-    ) -> tuple[AddedPaper, str]:
-        entry = None if begins == PENDING else begins
-        made, is_known = self._papers.adopt_file(paper, file, reason=reason, entry=entry)
-        return _answer(paper, made, is_known=is_known), begins
+    ) -> AddedPaper:
+        return self._papers.adopt_file(paper, file, reason=reason, begins=begins)
 
 
 class RemotePapers:
@@ -130,19 +128,8 @@ class RemotePapers:
 
     def adopt_file(
         self, paper: ListedPaper, file: Path, *, reason: str | None, begins: str
-    ) -> tuple[AddedPaper, str]:
-        known = known_papers(self._client.records, [paper])
-        if known:
-            return _answer(paper, next(iter(known.values())), is_known=True), begins
-        if begins == LEGACY:  # which no file begins in that comes over HTTP
-            (added,) = self.add([paper], reason=reason, is_filtered=False)
-            return added, begins
-        # What comes over HTTP begins like any other document: the stage `fetch` finds its bytes there.
-        labels = known_labels(paper)
-        made = self._client.submit(file, machine=MACHINE, labels=labels, reason=reason)
-        return _answer(paper, made.record.id, is_known=made.is_duplicate), PENDING
-
-
-def _answer(paper: ListedPaper, record_id: str, *, is_known: bool) -> AddedPaper:
-    outcome = "known" if is_known else "added"
-    return AddedPaper(id=record_id, outcome=outcome, line=0, text=paper.text, reason=None)
+    ) -> AddedPaper:
+        added = self._client.adopt_paper(
+            file, labels=known_labels(paper), begins=begins, reason=reason
+        )
+        return replace(added, text=paper.text)

@@ -20,20 +20,26 @@ from stateward.pipelines.literature.papers import (
 from stateward.pipelines.literature.progress import Progress
 from stateward.schemas import Request
 from stateward.server.plugin_api import (
+    SENDING,
+    SENT,
     WRITING,
     Answer,
     App,
     Asked,
     Call,
     IdempotencyKey,
+    Refusal,
+    UploadReceiver,
     caller_of,
     described_as,
+    form_body,
     get_visible_record,
     json_answer,
     once_of,
     own_machine,
     reply,
     service_of,
+    trace_of,
     write_once,
 )
 
@@ -49,6 +55,17 @@ CitationFormat = Annotated[
 CitedIds = Annotated[
     list[str],
     QueryParameter(name="id", description="Records; may be repeated.", max_items=CITED_MAX),
+]
+
+
+Begins = Annotated[
+    Literal["pending", "fetched", "legacy"],
+    QueryParameter(
+        name="begins",
+        description="The state that it begins in; `fetched`: its file is what a source would send. `legacy`: a "
+        "person adopts or skips it.",
+        required=False,
+    ),
 ]
 
 
@@ -166,10 +183,62 @@ async def add(
     return reply(await write_once(request, once, Call(act), answer))
 
 
+@post(
+    "/adopted",
+    opt=described_as(
+        "submit",
+        problems=SENDING,
+        headers={"200": SENT},
+        body=form_body(("file",), without=("source_type", "pipeline")),
+    ),
+    status_code=200,
+    request_max_body_size=None,
+    operation_id="adoptPaper",
+    summary="Take up a paper of an old ledger from its file",
+)
+async def adopt(
+    request: Asked, begins: Begins = "pending", key: IdempotencyKey = None
+) -> Response[AddedPaper]:
+    """A record that begins where the work on it had come to elsewhere; its first transition says so.
+
+    Labels are what is known of it: with `label.doi`, `label.pmid`, `label.pmcid`, `label.arxiv` or `label.nct` a paper
+    that a record has already is `known`, whatever its file.
+    """
+    service, caller = service_of(request), caller_of(request)
+    async with UploadReceiver(
+        service, caller, request, machine=MACHINE, required=("file",)
+    ) as receiver:
+        form = await receiver.form()
+    if form.machine != MACHINE:
+        raise Refusal(
+            "unprocessable", f"what is adopted is of the pipeline {MACHINE}; see /records"
+        )
+    said = (form.artifact.sha256, msgspec.json.encode(form.labels, order="sorted"), begins)
+    once = once_of(caller, request, key, said)
+
+    def act(app: App) -> AddedPaper:
+        submission = app.submissions.prepare(
+            form.artifact,
+            machine=MACHINE,
+            name=form.name,
+            labels=form.labels,
+            priority=form.priority,
+            actor=caller.actor,
+            reason=form.reason,
+            trace=trace_of(request),
+        )
+        return StoredPapers(app, caller.actor).adopt(submission, begins=begins)
+
+    def answer(_: App, added: AddedPaper) -> Answer:
+        return json_answer(added)
+
+    return reply(await write_once(request, once, Call(act), answer))
+
+
 HANDLERS: list[Any] = [
     Router(
         path="/literature",
-        route_handlers=[status, duplicates, ir, citations, add],
+        route_handlers=[status, duplicates, ir, citations, add, adopt],
         tags=["literature"],
     )
 ]
