@@ -69,6 +69,26 @@ def test_papers_of_sources_are_fetched_from_one_machine_and_files_are_read_on_al
         assert {worker for worker, _ in work} == {"worker-a", "worker-b"}
 
 
+def test_a_file_behind_more_papers_than_the_machine_of_sources_can_take_is_read_on_another(
+    tmp_path: Path,
+) -> None:
+    with App.embedded(tmp_path / "data") as app, app.node(is_worker=False):
+        for number in range(9):
+            paper = request_document("pmid", str(900 + number))
+            app.submissions.submit(paper, machine="literature", labels={"source_type": "pubmed"})
+        for number in range(3):
+            app.submissions.submit(b"Paper %d\n\nText." % number, machine="literature")
+        for name, since in (("a", 1), ("b", 2)):
+            app.bus.heartbeat(a_worker(f"worker-{name}", name, since=since, slots=2))
+
+        app.coordinator.turn([])
+
+        work = app.database.rows("SELECT worker, body FROM work")
+        assert sorted((str(worker), "pubmed" in str(body)) for worker, body in work) == [
+            ("worker-a", True), ("worker-a", True), ("worker-b", False), ("worker-b", False),
+        ]  # fmt: skip
+
+
 def test_papers_that_wait_for_their_turn_take_no_slots_of_a_relay(tmp_path: Path) -> None:
     """It publishes one at a time: the others would only keep documents of all pipelines from its workers."""
     with App.embedded(tmp_path / "data") as app, app.node(is_worker=False):

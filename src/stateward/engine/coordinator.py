@@ -65,7 +65,7 @@ from stateward.transport import (
     WorkerInfo,
     workers_and_load,
 )
-from stateward.workers.routes import Routes, is_of_one_machine
+from stateward.workers.routes import Routes, is_of_one_machine, source_types_of_one_machine
 
 # After a conflict another writer was first, and reading again mostly suffices. The waits grow in case writers keep
 # meeting, and end after 0.7 s because a caller waits. They are documented in docs/reference/errors.md.
@@ -728,6 +728,11 @@ class Coordinator:
             if len(found) < enough + taken:
                 self._waited_for.discard(place)
                 return
+        # Slots are left although more waits than there are slots: what came first is for one machine, which is full.
+        alone = source_types_of_one_machine(self._config.routes, *place)
+        if alone and capacity.free_slots(stage):
+            found = self._store.waiting(*place, limit=most + taken, without=alone)
+            yield from (record for record in found if record.id not in seen)
 
     def _hand_out_again(self, capacity: "Capacity", batch: "Batch") -> None:
         """Give work without a worker to another one; work that has killed what ran it is a failed attempt.

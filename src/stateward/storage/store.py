@@ -373,14 +373,23 @@ class Store:
         )
         return found[0] if found else None
 
-    def waiting(self, machine: str, stage: str, *, limit: int) -> list[Record]:
-        """Records that wait for a stage, by rank; inside a transaction they are locked for it."""
+    def waiting(
+        self, machine: str, stage: str, *, limit: int, without: Sequence[str] = ()
+    ) -> list[Record]:
+        """Records that wait for a stage, by rank; inside a transaction they are locked for it.
+
+        `without` are source types whose records are passed over.
+        """
+        others = {f"t{n}": name for n, name in enumerate(without)}
+        names = ", ".join(f":{name}" for name in others)
+        passed = f" AND coalesce(labels ->> 'source_type', '') NOT IN ({names})" if others else ""
         return self._records(
-            "machine = :machine AND waiting = :stage"
+            f"machine = :machine AND waiting = :stage{passed}"
             f" ORDER BY rank LIMIT :limit{self._database.skip_locked}",
             machine=machine,
             stage=stage,
             limit=limit,
+            **others,
         )
 
     def open_stages(self, stages: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bool]:

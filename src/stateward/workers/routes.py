@@ -32,3 +32,12 @@ def is_of_one_machine(
     """Whether workers of one machine at a time are given this work."""
     route = route_of(routes, machine, stage, labels)
     return route is not None and route.one_machine
+
+
+def source_types_of_one_machine(routes: Routes, machine: str, stage: str) -> list[str]:
+    """The source types of which workers of one machine at a time do this stage."""
+    return [
+        source_type
+        for (of, name, source_type), route in routes.items()
+        if (of, name) == (machine, stage) and route.one_machine
+    ]
