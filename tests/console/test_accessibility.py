@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from stateward.console import console
+from stateward.engine.answers import OpinionRequest
 from tests.console.conftest import WAIT_MS
 from tests.console.scene import BROKEN, Scene, contract_pdf, statement
 
@@ -108,6 +109,11 @@ def filled(scene: Scene) -> dict[str, str]:
     }
     for each in ids.values():
         scene.rested(each)
+    scene.app.reviews.refer(
+        OpinionRequest(
+            record_id=ids["asked"], actor="person:anonymous@local", to="anna", notes=LONG * 8
+        )
+    )
     _, token = scene.app.approver_links.create(
         ids["asked"], "anna@example.org", actor="person:anonymous@local", is_administrator=True
     )

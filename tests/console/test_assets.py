@@ -8,7 +8,7 @@ import pytest
 
 import stateward.console
 from stateward.console.content import as_text, shown_as
-from stateward.console.layout import duration_text, size
+from stateward.console.layout import duration_text, environment, size
 from tests import web
 from tests.console.scene import Scene
 
@@ -123,3 +123,12 @@ def test_bytes_are_shown_as_what_they_are(tmp_path: Path) -> None:
 def test_text_that_is_cut_in_a_character_is_still_text() -> None:
     assert as_text("größe".encode()[:3]) == "gr"
     assert as_text("größe".encode("utf-16")) == "größe"
+
+
+def test_a_name_cannot_show_another_ending_than_it_has() -> None:
+    template = environment().from_string("{{ name }} {{ text | verbatim }}")
+
+    shown = template.render(name="invoice\u202efdp.exe", text="as it\u202e is")
+
+    # A viewer counts the characters of a document, so there they stay.
+    assert shown == "invoice\\u202efdp.exe as it\u202e is"

@@ -6,6 +6,7 @@ own pages know, also without a session.
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -77,6 +78,7 @@ NAVIGATION = (
 )
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 KIB = 1024
+REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 PATH_CHARS_SHOWN = 120
 LOCAL_KEY_FILE = "console.key"
 
@@ -160,6 +162,7 @@ def environment() -> Environment:
     made = Environment(
         loader=PackageLoader("stateward.console"),
         autoescape=True,
+        finalize=in_order,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -377,6 +380,13 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
         count /= KIB
     return f"{count:.1f} TiB"
+
+
+def in_order(value: object) -> object:
+    """What a template prints, with the marks that reorder text made visible: a name shows the ending that it has."""
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isascii():
+        return value
+    return REORDERING.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
 
 
 def verbatim(text: str) -> Markup:

@@ -1,7 +1,7 @@
 // The board: sending files with progress, and the small charts.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
-  const { csrf, toast, base, shownZone } = window.stateward;
+  const { csrf, toast, base, shownZone, inOrder } = window.stateward;
 
   // Charts
   const charts = new Map();
@@ -120,9 +120,9 @@ document.addEventListener("DOMContentLoaded", () => {
     refusals.querySelector("ul").replaceChildren(...items.map(({ id, name, reason }) => {
       const line = document.createElement("li");
       line.innerHTML = '<span class="name"></span><span class="said"></span>';
-      line.querySelector(".name").textContent = name;
+      line.querySelector(".name").textContent = inOrder(name);
       line.querySelector(".name").title = name;
-      line.querySelector(".said").textContent = reason;
+      line.querySelector(".said").textContent = inOrder(reason);
       dismissable(line, name, () => dismiss(`/refused-uploads/${encodeURIComponent(id)}`));
       return line;
     }));
@@ -135,7 +135,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function add(fields, file) {
     const line = document.createElement("li");
     line.innerHTML = '<span class="name"></span><progress max="100" value="0"></progress><span class="said">waits</span>';
-    line.querySelector(".name").textContent = file.name;
+    line.querySelector(".name").textContent = inOrder(file.name);
     line.querySelector("progress").setAttribute("aria-label", `sending ${file.name}`);
     list.append(line);
     count.total += 1;
@@ -221,7 +221,7 @@ document.addEventListener("DOMContentLoaded", () => {
   async function detect(file) {
     const line = document.createElement("li");
     line.innerHTML = '<span class="name"></span><span class="said">what is it?</span><span class="evidence muted"></span><select hidden></select><span class="labels"></span><button type="button" data-send disabled>Send</button><button type="button" class="quiet" data-drop-line>Leave out</button>';
-    line.querySelector(".name").textContent = file.name;
+    line.querySelector(".name").textContent = inOrder(file.name);
     line.file = file;
     found.append(line);
     await look(line);

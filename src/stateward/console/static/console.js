@@ -66,11 +66,14 @@
   const AWAY = "The service does not answer; try again.";
   const isAway = ({ status }) => status === 0 || status >= 500;
 
+  // Marks that reorder text are made visible, as they are in what the service prints: a name shows its real ending.
+  const inOrder = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`);
+
   // Toasts
   function toast(text, kind = "", ms = 6000) {
     const line = document.createElement("p");
     line.className = `toast ${kind}`;
-    line.textContent = text;
+    line.textContent = inOrder(text);
     document.getElementById("toasts").append(line);
     setTimeout(() => line.remove(), ms);
     return line;
@@ -238,7 +241,7 @@
   }
   labelKeys();
 
-  window.stateward = { csrf, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway };
+  window.stateward = { csrf, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway, inOrder };
   document.querySelectorAll("[data-live]").forEach((element) => {
     const of = element.dataset.liveOf;
     const refresh = live(element, { wants: (transition) => !of || transition.record_id === of });
