@@ -116,6 +116,9 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
         (b"Auftragskonto;Buchungstag;Kundenreferenz (End-to-End);Betrag;BIC (SWIFT-Code)\n1;01.01.26;;2,00;\n", 20),
         (b"ID,Datetime,Amount (total),Amount (fee)\n1,2026-01-01T13:00:00,+ $7.00,\n", 20),
         ("t (s),v [m s^-1],k (W·m⁻²·K⁻¹)\n0,1,2\n".encode(), 30),
+        (b"Date,Extent\n1980-01-01,14.2\n1980-01-03,14.3\n1980-01-05,14.4\n1980-01-07,14.1\n", 25),
+        (b"Name,Day,Share\n" + b"Example Street,2026-01-01,0.73651\n" * 4, 25),
+        (b"Name,Day,Share\n" + b"Example Street,2026-01-01,-12.50\n" * 4, 20),
         (b"<html>,</html>\n,", None), (b"%PDF-1.4\n,", None), (b"PK\x03\x04", None),
     ],
 )  # fmt: skip

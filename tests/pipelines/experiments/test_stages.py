@@ -154,6 +154,14 @@ def test_what_an_instrument_writes_above_its_table_is_left_out_and_noted(tmp_pat
     assert items["wavelength"]["mean"] == "405.5"
 
 
+def test_a_heading_with_a_gap_is_no_preamble_and_refused(tmp_path: Path) -> None:
+    assert code("id,,age\n1101,John,30\n1102,Julie,26\n", tmp_path) == "BAD_HEADER"
+
+
+def test_a_spreadsheet_is_refused_as_one(tmp_path: Path) -> None:
+    assert code(archive({"xl/workbook.xml": "<workbook/>"}), tmp_path) == "UNSUPPORTED_FORMAT"
+
+
 def test_comments_are_left_out_and_the_last_may_be_the_heading(tmp_path: Path) -> None:
     data = "# made by a script\n# t,x\n0,1.5\n1,2.5\n# restarted\n2,3.5\n"
 

@@ -11,8 +11,10 @@ from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.files import ZIP, is_binary
 
 # A table may be anything, so that pipelines that know it better are believed first, and so are statements if as sure.
-# Only measurements have units.
-PACKAGE, MEASUREMENTS, TABLE, ARCHIVE = 90, 30, 20, 10
+# Only measurements have units; an account has a text for each booking, and amounts of at most two or three decimals.
+PACKAGE, MEASUREMENTS, NUMBERS, TABLE, ARCHIVE = 90, 30, 25, 20, 10
+NUMBER_ROWS_MIN = 4
+DECIMALS_MIN = 4  # of a number that is no amount of money
 LINES_SEEN = 20
 # Of the rows that must be as wide as the first: prose has commas, but not as many in each line.
 EVEN = 0.8
@@ -28,6 +30,8 @@ _UNIT = re.compile(
     r"|n|counts?|px|bp|pH|mmHg|ha|rpm|dBm?|a\.u\.|in|inch(?:es)?|ft|lbs?|oz|mph|psi|t|individuals|cells|cfu|copies",
     re.IGNORECASE,
 )
+_WORDS = re.compile(r"[^\W\d_]{4}")
+_FINE = re.compile(rf"[+-]?[0-9]*\.[0-9]{{{DECIMALS_MIN},}}(?:[eE][+-]?[0-9]+)?")
 _UNIT_PARTS = re.compile(r"[\s/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
 
 
@@ -38,15 +42,34 @@ def detect(content: Content) -> Detected | None:
     text = content.head.decode("utf-8", "replace")
     lines = [line for line in text.splitlines()[:LINES_SEEN] if line.strip()]
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
-    if is_other or is_binary(text) or not (headings := _headings(lines)):
+    rows = first_rows(lines)
+    if is_other or is_binary(text) or not (headings := _headings(rows)):
         return None
-    confidence = MEASUREMENTS if _units(headings) >= UNITS_MIN else TABLE
+    confidence = NUMBERS if _are_numbers(rows[1:]) else TABLE
+    confidence = MEASUREMENTS if _units(headings) >= UNITS_MIN else confidence
     return Detected(source_type="dataset", format="table", confidence=confidence)
 
 
-def _headings(lines: Sequence[str]) -> list[str]:
-    """The first row of a table; none if the lines are none."""
-    rows = first_rows(lines)
+def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows are dates and numbers and no words at all, or a column has numbers that are no money."""
+    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    if len(rows) < NUMBER_ROWS_MIN:
+        return False
+    columns = [
+        [cell.strip() for cell in column if cell.strip()] for column in zip(*rows, strict=False)
+    ]
+    has_words = any(map(_WORDS.search, chain.from_iterable(columns)))
+    is_signed = any(cell.startswith(("-", "+", "(")) for cell in chain.from_iterable(columns))
+    fine = [
+        column
+        for column in columns
+        if sum(map(bool, map(_FINE.fullmatch, column))) > len(column) / 2
+    ]
+    return bool(fine) or not (has_words or is_signed)
+
+
+def _headings(rows: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The first row of a table; none if the rows are none."""
     even = sum(len(row) == len(rows[0]) for row in rows[1:])
     is_table = len(rows) > 1 and len(rows[0]) > 1 and even >= EVEN * (len(rows) - 1)
     has_numbers = any(map(str.isdigit, chain.from_iterable(chain.from_iterable(rows[1:]))))

@@ -39,6 +39,7 @@ HEAD_BYTES = 4096
 TABLES_MAX = 50
 JSON_BYTES_MAX = 4 * 1024 * 1024
 PACKAGE = "datapackage.json"
+SHEETS = frozenset({"xl/workbook.xml", "xl/workbook.bin", "content.xml"})
 TABLE_ENDS = (".csv", ".tsv", ".tab")
 
 TOO_MANY_ROWS = "TOO_MANY_ROWS"
@@ -225,6 +226,11 @@ def _resource_plan(box: _Box, folder: str, resource: object, at: int) -> _Plan:
 
 def _loose_plans(box: _Box) -> list[_Plan]:
     tables = sorted(name for name in box.names if name.lower().endswith(TABLE_ENDS))
+    if SHEETS.intersection(box.names):
+        raise FatalFailure(
+            "it is a spreadsheet, which is not read; save each sheet of it as CSV",
+            code=UNSUPPORTED_FORMAT,
+        )
     if not tables or len(tables) > TABLES_MAX:
         raise FatalFailure(
             f"the archive holds {len(tables)} tables (CSV, TSV); 1 to {TABLES_MAX} are read",
@@ -308,10 +314,9 @@ def _without_preamble(records: list[Record], name: str, notes: list[str]) -> lis
             break
         above += 1
     start = above if above < min(len(data), PREAMBLE_MAX) else 0
-    if start and _is_data(data[start][1]):
-        start = next(
-            at for at, each in enumerate(data) if len(each[1]) == usual
-        )  # a heading with a gap is no preamble; it is refused later
+    if start and any(_is_data([cell]) for cell in data[start][1]):
+        # A heading with a gap is no preamble; it is refused later.
+        start = next((at for at, each in enumerate(data[:start]) if _has_gaps(each, usual)), start)
     if start or comments:
         notes.append(
             f"{PREAMBLE_SKIPPED}: {start + len(comments)} lines of {name} above the table or marked as comments were "
@@ -323,6 +328,13 @@ def _without_preamble(records: list[Record], name: str, notes: list[str]) -> lis
         line, cells = named[-1]
         return [(line, [cells[0].lstrip(" #"), *cells[1:]]), *data[start:]]
     return data[start:]
+
+
+def _has_gaps(record: Record, usual: int) -> bool:
+    """Whether a record names most columns by words: what stands above a table fills one cell, or has other widths."""
+    named = [cell for cell in record[1] if cell.strip()]
+    is_wide = len(record[1]) == usual and len(named) > max(1, usual / 2)
+    return is_wide and not any(_is_data([cell]) for cell in named)
 
 
 def _without_empty_end(records: list[Record]) -> list[Record]:
