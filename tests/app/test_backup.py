@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from stateward.app.backup_schedule import due_in_s, make_scheduled
 from stateward.app.doctor import Check, checks
 from stateward.app.restore import check_set, restore
 from stateward.cli.exit_codes import Exit
-from stateward.core.errors import InvalidRequest, StoreMismatch
+from stateward.core.errors import InvalidRequest, StoreFull, StoreMismatch
 from stateward.core.model import SECOND
 from stateward.settings import Settings
 from tests.app.backups import PAGE_BYTES, backed_up, settings_at, submitted
@@ -317,9 +318,46 @@ def test_a_set_is_named_from_within_its_place(
     assert found.documents == 1
 
 
-def test_a_folder_inside_the_data_folder_is_refused(own: Settings) -> None:
-    with App(own) as app, pytest.raises(InvalidRequest, match="inside the data folder"):
-        backed_up(app, own.data_path / "backup")
+def test_a_backup_that_fails_leaves_its_space_free(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise StoreFull("the disk is full")
+
+    monkeypatch.setattr(FolderPlace, "put", refuse)
+    with App(own) as app:
+        submitted(app, 1)
+        with pytest.raises(StoreFull):
+            backed_up(app, tmp_path / "place")
+
+    assert list((tmp_path / "place/sets").iterdir()) == []
+
+
+def test_a_first_set_needs_no_more_space_than_the_database(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, place = FolderPlace.put, tmp_path / "place"
+    used: list[int] = []
+
+    def measure(own: FolderPlace, listing: str, digest: str, pieces: Iterable[bytes]) -> int | None:
+        used.append(sum(each.stat().st_size for each in place.rglob("*") if each.is_file()))
+        return put(own, listing, digest, pieces)
+
+    monkeypatch.setattr(FolderPlace, "put", measure)
+    with App(own) as app:
+        submitted(app, 1)
+        made = backed_up(app, place, piece_bytes=PAGE_BYTES)
+
+    listings = 2 * 65 * (made.database_bytes // PAGE_BYTES)
+    assert max(used) < made.database_bytes + listings + 2 * PAGE_BYTES
+
+
+def test_a_folder_inside_the_data_folder_is_refused(own: Settings, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(own.data_path)
+    with App(own) as app:
+        for folder in (own.data_path, tmp_path / "link", own.data_path / ".." / own.data_path.name):
+            with pytest.raises(InvalidRequest, match="inside the data folder"):
+                backed_up(app, folder / "backup")
 
 
 def test_a_restore_that_was_cut_short_can_be_given_again(

@@ -143,23 +143,29 @@ class Backup:
     def _copy_pieces(
         self, database: Path, place: Path, name: str, progress: Progress
     ) -> tuple[str, int]:
-        """Store the pieces that no earlier set has; the SHA-256 of the list of all, and how many bytes were new."""
+        """Store the pieces that no earlier set has; the SHA-256 of the list of all, and how many bytes were new.
+
+        They are stored from the last one on, and each is cut off the copy: both together need no more space than one.
+        """
         own = pieces_of(database, size=self._piece_bytes)
         _, digest = write_listing(
             place / DATABASE_FILE, (sha256(piece).hexdigest() for piece in own)
         )
+        listed = list(read_listing(place / DATABASE_FILE))
         lacking = set(self._place.lacking(DATABASE_FILE, place, name))
         new = 0
-        with database.open("rb") as file:
-            for number, each in enumerate(read_listing(place / DATABASE_FILE)):
+        with database.open("rb+") as file:
+            for count, each in enumerate(reversed(listed), start=1):
+                start = (len(listed) - count) * self._piece_bytes
                 if each in lacking:
-                    progress("pieces", number + 1)
+                    progress("pieces", count)
                     lacking.remove(each)
-                    file.seek(number * self._piece_bytes)
+                    file.seek(start)
                     stored = self._place.put(DATABASE_FILE, each, [file.read(self._piece_bytes)])
                     if stored is None:
                         raise StoreBroken(f"{database} does not read the same twice")
                     new += stored
+                file.truncate(start)
         return digest, new
 
     def _copy_documents(
@@ -194,8 +200,9 @@ class Backup:
     def _refuse_own_data(self) -> None:
         if self._settings.store.url.startswith("memory:"):
             raise InvalidRequest("a store in memory cannot be backed up: it ends with its process")
-        data = self._settings.data_path.absolute()
-        if "://" not in self._place.location and Path(self._place.location).is_relative_to(data):
+        data = self._settings.data_path.resolve()
+        own = Path(self._place.location).resolve()  # a link may lead there
+        if "://" not in self._place.location and own.is_relative_to(data):
             raise InvalidRequest(
                 f"{self._place.location} is inside the data folder, and would be lost with it: name a folder "
                 "elsewhere, at best on another machine"

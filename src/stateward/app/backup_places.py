@@ -141,7 +141,11 @@ class FolderPlace:
             name = free_name(now, [each.name for each in self._sets.iterdir()])
             place = self._sets / f"{UNFINISHED}{name}"
             place.mkdir(mode=0o700)
-            yield name, place
+            try:
+                yield name, place
+            finally:
+                # What failed is not left on a disk that may be full; what is complete has another name.
+                shutil.rmtree(place, ignore_errors=True)
 
     def lacking(self, listing: str, place: Path, name: str) -> Iterator[str]:
         """What the pool does not hold; who removes is refused by the lock."""
