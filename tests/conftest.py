@@ -18,7 +18,7 @@ from lab.postgres import (
     cluster,
 )
 from stateward.workers import sdk
-from tests.scheduling import ByFile, longest_first, name_apart, scheduler
+from tests.scheduling import ByFile, align, longest_first, name_apart, scheduler, stagger
 from tests.servers import Run
 
 RUN = pytest.StashKey[Run]()
@@ -39,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         folder, controller = handed["run_folder"], handed["run_controller"]
         config.stash[RUN] = Run(Path(folder), controller=controller)
+        number, count = int(handed["workerid"].removeprefix("gw")), handed["workercount"]
+        config.args[:] = stagger(config.args, number=number, count=count)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -59,12 +61,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if is_left_out else None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Tests of such a file are long, whether each says so or not: else no command would run them."""
+    align(items)
     for item in items:
         if item.path.stem.endswith("_long"):
             item.add_marker("long")
+    yield
     name_apart(items)
     longest_first(items)
 

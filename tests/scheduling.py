@@ -1,10 +1,13 @@
 """Which tests run together in one process of a run."""
 
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+TESTS = Path(__file__).parent
 # Files whose tests each stand alone and take long: each goes to whichever process is free.
 SPREAD = ("tests/docs/test_docs.py", "tests/cli/test_contract.py")
 # Files that share what takes long to make.
@@ -26,6 +29,23 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc] # xdist has no types
 def scheduler(config: pytest.Config, log: object) -> ByFile | None:
     """The scheduler of `--dist loadfile`; another mode keeps its own."""
     return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def stagger(args: Sequence[str], *, number: int, count: int) -> list[str]:
+    """What a process collects, begun elsewhere than the others: in a fresh clone each compiles what it comes to first.
+
+    All processes of a run collect all tests at the same time. In the same order each would compile every module.
+    """
+    if [Path(each).resolve() for each in args] != [TESTS]:
+        return [*args]
+    folders = sorted(str(each) for each in TESTS.iterdir() if any(each.rglob("test_*.py")))
+    first = len(folders) * number // count
+    return [*folders[first:], *folders[:first]]
+
+
+def align(items: list[pytest.Item]) -> None:
+    """Bring tests into the order in which they are collected from one place, whatever a process began with."""
+    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0])
 
 
 def longest_first(items: list[pytest.Item]) -> None:

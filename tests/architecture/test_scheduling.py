@@ -1,0 +1,22 @@
+"""A run in several processes has the same tests in each, whichever folder it began with."""
+
+from tests.scheduling import TESTS, stagger
+
+
+def test_each_process_begins_with_another_folder_and_collects_all() -> None:
+    begun = [stagger([str(TESTS)], number=number, count=3) for number in range(3)]
+
+    assert len({folders[0] for folders in begun}) == 3
+    assert {tuple(sorted(folders)) for folders in begun} == {
+        tuple(
+            sorted(
+                {str(TESTS / file.relative_to(TESTS).parts[0]) for file in TESTS.rglob("test_*.py")}
+            )
+        )
+    }
+
+
+def test_what_was_named_is_collected_as_it_was_named() -> None:
+    named = [str(TESTS / "core"), str(TESTS / "app")]
+
+    assert stagger(named, number=1, count=2) == named
