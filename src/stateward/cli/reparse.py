@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SHOWN_MAX = 20
 LINE_CHARS_MAX = 160
-CHANGED_MAX = 5
 HINT = "hint_"
 ASK = "ask_"
 

@@ -39,7 +39,6 @@ from stateward.storage.audit import EXPORTED, AuditEntry, AuditQuery
 ROWS = 100
 SNAPSHOTS_SHOWN = 20
 ACTS_SHOWN = 50
-EXPORT_BATCH = 1000
 FINDINGS_SHOWN = 20
 FILES_MAX = 100_000
 

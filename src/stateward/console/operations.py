@@ -18,7 +18,6 @@ from stateward.console.layout import (
 )
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import (
-    SECOND,
     Micros,
     Work,
     clean_text,
@@ -51,7 +50,6 @@ class Busy(msgspec.Struct, frozen=True, kw_only=True):
 
     worker: WorkerInfo
     is_alive: bool
-    silent_s: float
     work: list[Work]
 
 
@@ -114,7 +112,7 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
     return Operating(
         now=now,
         checks=[*checks(app)] if is_observer and is_whole else [],
-        workers=[_busy(app, each, caller, now) for each in app.bus.workers()],
+        workers=[_busy(app, each, caller) for each in app.bus.workers()],
         events_waiting=app.bus.depth() if caller.covers_all else None,
         pauses=[each for each in app.store.pauses() if caller.covers(each.machine)],
         machines=[
@@ -139,12 +137,11 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
     )
 
 
-def _busy(app: App, worker: WorkerInfo, caller: Caller, now: Micros) -> Busy:
+def _busy(app: App, worker: WorkerInfo, caller: Caller) -> Busy:
     work = app.bus.assigned_work(worker.id, limit=WORK_SHOWN)
     return Busy(
         worker=worker,
         is_alive=is_alive(worker),
-        silent_s=(now - worker.seen_at) / SECOND,
         work=[each for each in work if caller.covers(each.machine)],
     )
 

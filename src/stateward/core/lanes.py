@@ -25,7 +25,6 @@ from stateward.core.model import Micros
 
 FORMER = -1
 """The lane of what was written before a store had lanes."""
-LANES_MAX = 256
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,6 @@ from stateward.extras import missing_extra
 
 CONTENT_TYPE = "application/cloudevents+json"
 BODY = "body"
-MAX_PAYLOAD_SLACK = 4096
 STREAM = "stateward-feed"
 
 

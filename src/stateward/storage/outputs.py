@@ -228,12 +228,6 @@ class Outputs:
         )
         return found[0] if found else None
 
-    def results_of(self, record_ids: Sequence[str]) -> dict[tuple[str, int], AttemptResult]:
-        """How the attempts at these records ended, by (record, version)."""
-        condition, params = self._database.among("record_id", record_ids)
-        found = self._results(condition, **params)
-        return {(each.record_id, each.version): each for each in found}
-
     def attempts(self, record_id: str) -> list[AttemptResult]:
         """Every attempt at any stage of a record that has ended, oldest first, with its log."""
         return self._results(
