@@ -114,11 +114,13 @@ def test_an_urgent_document_that_is_given_up_is_mailed_as_p2_with_its_name(
         labels = {"filename": "statement.pdf", "priority_reason": "premium_user"}
         (urgent,) = failed(app, is_retryable=True, priority=10, labels=labels)
         (usual,) = failed(app, is_retryable=True, priority=6, labels=labels)
+        (hopeless,) = failed(app, is_retryable=False, priority=10, labels=labels)
 
         deliver(app)
 
     mails = {str(mail["Subject"]): mail.get_content() for mail in server.mails}
     assert f"[Stateward] {usual} retries used up: NOT_TEXT" in mails
+    assert f"[Stateward] P2: {hopeless} (statement.pdf) failed: NOT_TEXT" in mails
     text = mails[f"[Stateward] P2: {urgent} (statement.pdf) retries used up: NOT_TEXT"]
     assert "severity P2" in text
     assert "document statement.pdf" in text

@@ -350,7 +350,8 @@ def _document(topic: Topic, priority: int, labels: Fields) -> Fields:
     """Which document it is; how urgent, where it is one of high priority that was given up."""
     facts: Fields = {"priority": priority}
     facts |= {key: labels[key] for key in ("filename", PRIORITY_REASON) if labels.get(key)}
-    if topic == "exhausted" and priority >= PRIORITY_HIGH:
+    # Given up is given up: the last retry may say that no other one would help.
+    if topic in ("exhausted", "failed") and priority >= PRIORITY_HIGH:
         facts["severity"] = SEVERITY_HIGH
     return facts
 
