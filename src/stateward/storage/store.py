@@ -226,11 +226,18 @@ class Store:
 
     def _insert(self, changes: Sequence[Change]) -> frozenset[str]:
         """Write new records; returns the ids of those whose dedupe key exists already."""
-        if not changes:
-            return frozenset()
         # In the order of their keys: two that submit the same documents wait for each other, but never in a circle.
-        ordered = sorted(changes, key=_dedupe_order)
-        written = self._database.insert_new(RECORDS, [record_row(each.record) for each in ordered])
+        ordered = sorted(
+            (each for each in changes if each.record.dedupe is not None), key=_dedupe_order
+        )
+        written = (
+            self._database.insert_new(RECORDS, [record_row(each.record) for each in ordered])
+            if ordered
+            else ()
+        )
+        # Those without a key cannot be there already, so that no answer is waited for: a round trip less.
+        keyless = [record_row(each.record) for each in changes if each.record.dedupe is None]
+        self._database.insert(RECORDS, keyless)
         return frozenset(
             change.record.id
             for change, is_written in zip(ordered, written, strict=True)
