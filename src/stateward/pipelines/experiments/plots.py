@@ -1,5 +1,6 @@
 """Histograms and scatter plots as SVG, drawn here: no fonts, no library, and the same bytes every time."""
 
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -28,8 +29,8 @@ def histogram(values: Sequence[Decimal], *, bins_max: int) -> Histogram:
     bins = min(bins_max, max(1, ceil(log2(len(values))) + 1))
     width = (most - least) / bins
     counts = [0] * bins
-    for value in values:
-        counts[min(bins - 1, (Fraction(value) - least) // width)] += 1
+    for value, count in Counter(values).items():
+        counts[min(bins - 1, (Fraction(value) - least) // width)] += count
     edges = tuple(_plain(least + at * width) for at in range(bins + 1))
     return Histogram(edges=edges, counts=tuple(counts))
 
@@ -60,10 +61,10 @@ def scatter_svg(
     step = max(1, ceil(len(across) / POINTS_MAX))
     x, y = [float(each) for each in across[::step]], [float(each) for each in up[::step]]
     dots = [
-        f'<circle cx="{LEFT + _share(a, x) * (WIDTH - LEFT - RIGHT):.2f}" '
-        f'cy="{HEIGHT - BOTTOM - _share(b, y) * (HEIGHT - TOP - BOTTOM):.2f}" '
+        f'<circle cx="{LEFT + a * (WIDTH - LEFT - RIGHT):.2f}" '
+        f'cy="{HEIGHT - BOTTOM - b * (HEIGHT - TOP - BOTTOM):.2f}" '
         'r="2.5" fill="#2563eb" fill-opacity="0.6"/>'
-        for a, b in zip(x, y, strict=True)
+        for a, b in zip(_shares(x), _shares(y), strict=True)
     ]
     return _svg(
         dots,
@@ -74,9 +75,10 @@ def scatter_svg(
     )
 
 
-def _share(value: float, values: Sequence[float]) -> float:
+def _shares(values: Sequence[float]) -> list[float]:
+    """Where values lie between the least and the largest of them, from 0 to 1."""
     least, most = min(values), max(values)
-    return 0.5 if least == most else (value - least) / (most - least)
+    return [0.5 if least == most else (value - least) / (most - least) for value in values]
 
 
 def _svg(

@@ -5,6 +5,7 @@ Numbers stay decimal text: nothing here turns one into a float. What a schema as
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
@@ -316,9 +317,14 @@ def _infer(heading: str, cells: Sequence[str]) -> Field:
     ]
     if not cells:
         return Field(name=heading, unit=unit)
-    fitting = [sum(_fits(field, cell) for cell in cells) for field in candidates]
+    texts = Counter(cells)  # most columns of long tables repeat theirs
+    fitting: list[int] = []
+    for field in candidates:
+        fitting.append(sum(count for text, count in texts.items() if _fits(field, text)))
+        if fitting[-1] == len(cells):
+            break
     # A whole number is a number too: the first type that fits as many as any other is the narrowest.
-    best = max(range(len(candidates)), key=lambda at: (fitting[at], -at))
+    best = max(range(len(fitting)), key=lambda at: (fitting[at], -at))
     if fitting[best] < max(INFERRED_SHARE * len(cells), min(INFERRED_MIN, len(cells))):
         return Field(name=heading)
     return candidates[best]

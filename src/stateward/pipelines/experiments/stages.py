@@ -30,7 +30,12 @@ from stateward.pipelines.experiments.schema import (
 )
 from stateward.pipelines.experiments.settings import ExperimentSettings
 from stateward.pipelines.experiments.source import Dataset, Row, Table, read_dataset
-from stateward.pipelines.experiments.statistics import correlation, regression, summary
+from stateward.pipelines.experiments.statistics import (
+    correlation,
+    regression,
+    summary,
+    whole_numbers,
+)
 from stateward.workers.sdk import Job, Outcome
 
 FAULTS_MAX = 10_000
@@ -171,6 +176,8 @@ class _Checked:
             field.name: set() for field in schema.fields if field.constraints.unique
         }
         self._keys: set[tuple[str | None, ...]] = set()
+        # What a cell is does not depend on its row, and most columns of long tables repeat theirs.
+        self._known: dict[tuple[str, str], str | None] = {}
         self.valid = 0
         self.faults = [
             RowFault(
@@ -204,6 +211,12 @@ class _Checked:
         return values if is_good else None
 
     def _value(self, field: Field, cell: str) -> str | None:
+        known = field.name, cell
+        if known not in self._known:
+            self._known[known] = self._read(field, cell)
+        return self._known[known]
+
+    def _read(self, field: Field, cell: str) -> str | None:
         if cell in self._missing or cell.strip() in self._missing:
             if field.constraints.required or field.name in self._schema.keys:
                 raise CellFault(REQUIRED, "a value is required")
@@ -405,17 +418,22 @@ def _complete(
     """The values of these columns, of the rows in which none is missing."""
     found = []
     for row in rows:
-        texts = [row[name] for name in names]
-        if None not in texts:
-            found.append([Decimal(text or "0") for text in texts])
+        texts = [text for name in names if (text := row[name]) is not None]
+        if len(texts) == len(names):
+            found.append(list(map(Decimal, texts)))
     return found
 
 
 def _correlations(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[Fields]:
     names = [field.name for field in table.schema.fields if field.is_numeric][:CORRELATED_MAX]
+    columns = {name: _whole_column([row[name] for row in rows]) for name in names}
     for at, one in enumerate(names):
         for other in names[at + 1 :]:
-            pairs = _complete(rows, (one, other))
+            pairs = [
+                (a, b)
+                for a, b in zip(columns[one], columns[other], strict=True)
+                if a is not None and b is not None
+            ]
             if len(pairs) > 1:
                 first, second = zip(*pairs, strict=True)
                 value = correlation(first, second)
@@ -425,6 +443,14 @@ def _correlations(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -
                     "count": len(pairs),
                     "r": value,
                 }
+
+
+def _whole_column(texts: Sequence[str | None]) -> list[int | None]:
+    """A column in whole numbers, in proportion; None where a value is missing."""
+    distinct = {text for text in texts if text is not None}
+    whole, _ = whole_numbers([Decimal(text) for text in distinct])
+    numbers = dict(zip(distinct, whole, strict=True))
+    return [None if text is None else numbers[text] for text in texts]
 
 
 def _regression(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
+from operator import mul
 
 import msgspec
 
@@ -51,7 +52,7 @@ def summary(values: Sequence[Decimal]) -> Summary:
     """Everything about one column."""
     if not values:
         return Summary(count=0)
-    whole, scale = _scale(values)
+    whole, scale = whole_numbers(values)
     n, total = len(whole), sum(whole)
     # n times each deviation from the mean is a whole number too.
     deviations = [n * value - total for value in whole]
@@ -74,15 +75,15 @@ def summary(values: Sequence[Decimal]) -> Summary:
     )
 
 
-def correlation(one: Sequence[Decimal], other: Sequence[Decimal]) -> str | None:
-    """Pearson's coefficient of two columns of the same length; None if one of them never changes."""
-    n = len(one)
-    a, b = (_scale(each)[0] for each in (one, other))
-    first, second = ([n * value - sum(values) for value in values] for values in (a, b))
-    norm = sum(x * x for x in first) * sum(y * y for y in second)
+def correlation(a: Sequence[int], b: Sequence[int]) -> str | None:
+    """Pearson's coefficient of two columns of one length, in `whole_numbers`; None if one of them never changes."""
+    n = len(a)
+    first, second = sum(a), sum(b)
+    # All three are n times what the definition has, which cancels out.
+    norm = (n * _dot(a, a) - first * first) * (n * _dot(b, b) - second * second)
     if not norm:
         return None
-    product = sum(x * y for x, y in zip(first, second, strict=True))
+    product = n * _dot(a, b) - first * second
     root = _decimal(Fraction(product * product, norm)).sqrt(_EXACT)
     return _text(-root if product < 0 else root)
 
@@ -98,34 +99,36 @@ def regression(
             "predictors",
             code="REGRESSION_IMPOSSIBLE",
         )
-    y = [Fraction(value) for value in observed]
-    rows = [
-        [Fraction(1), *(Fraction(values[at]) for _, values in predictors)] for at in range(len(y))
-    ]
-    size = len(predictors) + 1
-    normal = [
-        [Fraction(sum(row[i] * row[j] for row in rows)) for j in range(size)] for i in range(size)
-    ]
-    inverse = _inverse(normal)
+    # In whole numbers, each column in its own scale: sums of fractions would look for common divisors at every row.
+    y, y_scale = whole_numbers(observed)
+    scaled = [whole_numbers(values) for _, values in predictors]
+    columns = [[1] * len(y), *(column for column, _ in scaled)]
+    scales = [1, *(scale for _, scale in scaled)]
+    size = len(columns)
+    inverse = _inverse([[Fraction(_dot(one, other)) for other in columns] for one in columns])
     if inverse is None or len(y) <= size:
         raise FatalFailure(
             f"{name} cannot be explained by these columns: they depend on each other, or there are too few rows",
             code="REGRESSION_IMPOSSIBLE",
         )
-    right = [sum(row[i] * value for row, value in zip(rows, y, strict=True)) for i in range(size)]
-    coefficients = [sum(a * b for a, b in zip(line, right, strict=True)) for line in inverse]
-    fitted = [sum(a * b for a, b in zip(row, coefficients, strict=True)) for row in rows]
-    residual = sum((a - b) ** 2 for a, b in zip(y, fitted, strict=True))
-    mean = sum(y) / len(y)
-    total = sum((value - mean) ** 2 for value in y)
-    variance = Fraction(residual) / (len(y) - size)
+    right = [_dot(column, y) for column in columns]
+    solved = [sum(a * b for a, b in zip(line, right, strict=True)) for line in inverse]
+    coefficients = [
+        Fraction(each) * scale / y_scale for each, scale in zip(solved, scales, strict=True)
+    ]
+    explained = sum(a * b for a, b in zip(solved, right, strict=True))
+    residual = Fraction(_dot(y, y) - explained) / (y_scale * y_scale)
+    total = Fraction(len(y) * _dot(y, y) - sum(y) ** 2, len(y) * y_scale * y_scale)
+    variance = residual / (len(y) - size)
     return Regression(
         response=name,
         predictors=tuple(each for each, _ in predictors),
-        coefficients=tuple(ratio_text(Fraction(each)) for each in coefficients),
-        standard_errors=tuple(shown_root(variance * inverse[i][i]) for i in range(size)),
+        coefficients=tuple(map(ratio_text, coefficients)),
+        standard_errors=tuple(
+            shown_root(variance * inverse[i][i] * scale * scale) for i, scale in enumerate(scales)
+        ),
         residual_standard_deviation=shown_root(variance),
-        r_squared=ratio_text(1 - Fraction(residual) / Fraction(total)) if total else None,
+        r_squared=ratio_text(1 - residual / total) if total else None,
         count=len(y),
     )
 
@@ -150,11 +153,18 @@ def _text(value: Decimal) -> str:
     return f"{rounded:f}" if -7 <= exponent < 21 else f"{rounded:e}"
 
 
-def _scale(values: Sequence[Decimal]) -> tuple[list[int], int]:
+def whole_numbers(values: Sequence[Decimal]) -> tuple[list[int], int]:
     """Whole numbers in the proportion of these values, and by how much they are larger."""
-    places = max(0, *(-int(value.as_tuple().exponent) for value in values))
+    distinct = set(values)  # most columns of long tables repeat theirs
+    places = max(0, 0, *(-int(value.as_tuple().exponent) for value in distinct))
     scale = 10**places
-    return [int(value.scaleb(places, Context(prec=2000))) for value in values], scale
+    wide = Context(prec=2000)
+    whole = {value: int(value.scaleb(places, wide)) for value in distinct}
+    return [whole[value] for value in values], scale
+
+
+def _dot(one: Sequence[int], other: Sequence[int]) -> int:
+    return sum(map(mul, one, other))
 
 
 def _quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
