@@ -14,8 +14,9 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from stateward.cli import cli
+from tests.waiting import WAIT_S_MAX
 
-DEADLINE_S = 30.0
+DEADLINE_S = WAIT_S_MAX
 
 
 class Shell:

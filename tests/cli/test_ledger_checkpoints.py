@@ -11,8 +11,6 @@ from tests.cli.shell import Shell
 from tests.ledger.builders import Clock
 from tests.ledger.receiver import receiving
 
-DEADLINE_S = 30.0
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from stateward.cli.exit_codes import Exit
 from tests.archives import zipped
 from tests.cli.shell import Shell, arguments
+from tests.waiting import WAIT_S_MAX, wait_until
 
 ROW = "Date,Text,Amount\n2026-01-05,{name},-1.00\n"
 
@@ -115,11 +115,9 @@ def test_it_stays_takes_what_comes_and_ends_when_asked(
             put(inbox, "a.csv")
             assert process.stdout is not None
             assert json.loads(process.stdout.readline())["file"] == "a.csv"
-            deadline = time.monotonic() + 20
-            while not shell.ids("status:normalized") and time.monotonic() < deadline:
-                time.sleep(0.1)
+            wait_until(lambda: shell.ids("status:normalized"))
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(WAIT_S_MAX) == 0
         finally:
             process.kill()
 

@@ -5,13 +5,17 @@ import threading
 
 import pytest
 
+from stateward import http_client
 from stateward.http_client import HttpReply, InvalidResponse, post, retry_after_s
 from tests.notifications.receivers import Answer, receiving, saying
+from tests.waiting import WAIT_S_MAX
 
 NOW_S = 1_800_000_000.0
 
 
-def posted(url: str, *, timeout_s: float = 5.0, addresses: tuple[str, ...] = ()) -> HttpReply:
+def posted(
+    url: str, *, timeout_s: float = WAIT_S_MAX, addresses: tuple[str, ...] = ()
+) -> HttpReply:
     return post(
         url, b"{}", {"x-key": "k"}, timeout_s=timeout_s, body_bytes_max=1000, addresses=addresses
     )
@@ -108,16 +112,27 @@ def test_a_body_that_breaks_off_leaves_the_status() -> None:
     assert (reply.status, reply.body, reply.body_end) == (200, b"half", "broken")
 
 
-def test_a_body_that_does_not_end_in_time_leaves_the_status() -> None:
-    done = threading.Event()
+def test_a_body_that_does_not_end_in_time_leaves_the_status(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, done = threading.Event(), threading.Event()
 
     def drip(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
         while not done.wait(0.02):
             connection.sendall(b".")
+            begun.set()
 
+    class TimeIsUp(threading.Timer):
+        """The time is up once the body has begun, however long that takes."""
+
+        def run(self) -> None:
+            assert begun.wait(WAIT_S_MAX)
+            self.function()
+
+    monkeypatch.setattr(http_client, "Timer", TimeIsUp)
     with saying(drip) as url:
-        reply = posted(url, timeout_s=2.0)
+        reply = posted(url)
         done.set()
 
     assert (reply.status, reply.body_end) == (200, "timeout")

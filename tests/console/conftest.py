@@ -13,8 +13,9 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from stateward.settings import Settings
 from tests.console.scene import MissingBrowser, Scene, chromium, staged
+from tests.waiting import WAIT_S_MAX
 
-WAIT_MS = 20_000
+WAIT_MS = 1000 * int(WAIT_S_MAX)
 UNDO_S = 600.0
 
 expect.set_options(timeout=WAIT_MS)

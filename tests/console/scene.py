@@ -24,6 +24,7 @@ from stateward.console import console
 from stateward.server.http_server import Server
 from stateward.settings import Settings
 from tests.server.api_client import settings_at
+from tests.waiting import WAIT_S_MAX
 
 BROWSERS = (
     "chromium-headless-shell",  # the lightest comes first
@@ -116,7 +117,7 @@ def staged(
             yield Scene(server.url, app, settings)
         finally:
             node.stop()
-            turning.join(30)
+            turning.join(WAIT_S_MAX)
 
 
 def statement(number: int) -> bytes:

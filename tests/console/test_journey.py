@@ -11,6 +11,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from stateward.app import App
 from tests.console.scene import SAMPLES, contract_pdf
+from tests.waiting import WAIT_S_MAX
 
 NAMES = ("checking-2026-01.csv", "statement-2026-01.pdf", "torn-statement.pdf")
 
@@ -26,7 +27,7 @@ def service(folder: Path) -> Iterator[str]:
             yield found[0]
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=WAIT_S_MAX)
 
 
 def test_a_new_user_needs_no_documentation(tmp_path: Path, page: Page) -> None:

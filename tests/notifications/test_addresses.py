@@ -21,6 +21,7 @@ from stateward.http_addresses import (
 )
 from stateward.notifications.sending import Sender
 from tests.notifications.receivers import receiving
+from tests.waiting import WAIT_S_MAX
 
 NOT_PUBLIC = """
 127.0.0.1 127.1.2.3 127.255.255.254 0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.254
@@ -98,7 +99,10 @@ def test_a_disguised_address_is_never_connected_to(url: str, canary: list[int]) 
     parts = urlsplit(url)
     there = f"https://{parts.netloc}:{port}{parts.path}"
     own = Sender(
-        allowed=AllowedHosts(ports=(port,)), timeout_s=1, now=wall_clock, ticks=time.monotonic
+        allowed=AllowedHosts(ports=(port,)),
+        timeout_s=WAIT_S_MAX,
+        now=wall_clock,
+        ticks=time.monotonic,
     )
 
     answer = own.post(there, b"{}", {})
@@ -119,7 +123,7 @@ def test_a_name_is_looked_up_once_and_the_connection_goes_to_what_was_checked() 
         port = receiver.url.split(":")[2].split("/")[0]
         own = Sender(
             allowed=AllowedHosts(("rebound.example.com",)),
-            timeout_s=1,
+            timeout_s=WAIT_S_MAX,
             now=wall_clock,
             ticks=time.monotonic,
             lookup=changing,

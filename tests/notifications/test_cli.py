@@ -11,6 +11,7 @@ import pytest
 from stateward.cli.exit_codes import Exit
 from tests.cli.shell import Shell, arguments
 from tests.notifications.receivers import receiving
+from tests.waiting import WAIT_S_MAX
 
 ALLOWED = "data: data\nnotifications: {webhook_allow: [127.0.0.1], webhook_backoff_seconds: [0]}\n"
 
@@ -56,7 +57,7 @@ def test_a_message_reaches_the_receiver_that_ships(shell: Own) -> None:
 
         pinged = shell("webhook", "ping", made["id"])
 
-        output, _ = receiver.communicate(timeout=20)
+        output, _ = receiver.communicate(timeout=WAIT_S_MAX)
     assert pinged.exit_code == 0, pinged.stderr
     assert ": delivered" in pinged.stdout
     assert "signature right" in output
@@ -77,7 +78,7 @@ def test_the_receiver_says_when_a_signature_is_wrong(shell: Own) -> None:
     with listening("--secret", "whsec_" + "QUJD" * 8, "--count", "1") as (url, receiver):
         made = shell.json("webhook", "add", url, "--event", "*")
         shell("webhook", "ping", made["id"])
-        output, _ = receiver.communicate(timeout=20)
+        output, _ = receiver.communicate(timeout=WAIT_S_MAX)
 
     assert "SIGNATURE WRONG" in output
 

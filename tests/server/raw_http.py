@@ -5,11 +5,12 @@ import struct
 from contextlib import suppress
 
 from tests.server.api_client import ApiClient
+from tests.waiting import WAIT_S_MAX
 
 
 def connection(api: ApiClient) -> socket.socket:
     host, port = api.url.removeprefix("http://").split(":")
-    made = socket.create_connection((host, int(port)), timeout=20)
+    made = socket.create_connection((host, int(port)), timeout=WAIT_S_MAX)
     # Closed with a reset: no port waits for a lost packet.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return made

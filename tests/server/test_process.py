@@ -15,7 +15,7 @@ import pytest
 from stateward.cli.up import _opened_alone
 from stateward.settings import Settings
 from tests import web
-from tests.waiting import wait_until
+from tests.waiting import WAIT_S_MAX, wait_until
 
 MIB = 1024 * 1024
 LARGE = 96 * MIB
@@ -58,7 +58,7 @@ def test_a_large_document_costs_no_memory(tmp_path: Path) -> None:
         assert answer.status_code == 201, answer.text
         assert peak_bytes(child.pid) - before < 24 * MIB
         child.send_signal(signal.SIGTERM)
-        assert child.wait(20) == 0
+        assert child.wait(WAIT_S_MAX) == 0
 
 
 def peak_bytes(pid: int) -> int:
@@ -96,7 +96,7 @@ def test_up_serves_too_and_works_what_it_is_sent(tmp_path: Path) -> None:
         assert ended["status"] == "normalized"
         assert web.get(f"{url}/readyz").json()["status"] == "ready"
         child.send_signal(signal.SIGTERM)
-        assert child.wait(20) == 0
+        assert child.wait(WAIT_S_MAX) == 0
 
 
 @pytest.mark.parametrize("role", ["api", "up"])
@@ -112,7 +112,7 @@ def test_an_open_address_is_refused_with_the_way_to_a_key(tmp_path: Path, role: 
         "0.0.0.0",  # noqa: S104 - that it is refused is the point
     ]
 
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S_MAX, check=False)
 
     assert done.returncode == 4
     assert "make one with `stateward key create NAME --role admin`" in done.stderr
@@ -132,7 +132,9 @@ def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
             port,
         ]
 
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=WAIT_S_MAX, check=False
+        )
 
     assert done.returncode == 4
     assert f"cannot listen at 127.0.0.1 port {port}" in done.stderr

@@ -17,7 +17,7 @@ from lab.chaos.proxy import (
     Switchboard,
 )
 
-WAIT_S = 10.0
+WAIT_S = 120.0
 
 
 @pytest.fixture
