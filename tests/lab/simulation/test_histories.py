@@ -11,7 +11,7 @@ from lab.simulation.plan import Fault, covering_list, plan_of
 from tests.lab.simulation.command import run
 
 CHUNK = 500
-FEW = 150
+FEW = 60
 CHUNKS = 4
 
 
