@@ -190,6 +190,7 @@ class Upkeep:
             registry=self._world.around.registry(frontend.store, frontend.clock()),
             audit=AuditLog(frontend.database),
             clock=frontend.clock,
+            clock_fault=lambda: None,
         )
         self._world.act(
             frontend, "applies the rules of retention", lambda: retention.run() and True

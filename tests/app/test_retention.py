@@ -8,7 +8,7 @@ import pytest
 
 from stateward.app import App
 from stateward.app.doctor import checks
-from stateward.app.retention import DOUBTED_AGAIN_S, apply_when_due
+from stateward.app.retention import DOUBTED_AGAIN_S, ClockDoubted, apply_when_due
 from stateward.core.clocks import ClockAnchor
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Micros
@@ -121,6 +121,10 @@ def test_the_service_applies_them_when_it_is_time(tmp_path: Path) -> None:
     long_ago = ClockAnchor(wall=steady_clock() - 400 * DAY)
     (settings.data_path / ANCHOR).write_bytes(msgspec.json.encode(long_ago))
     assert apply_when_due(settings) == DOUBTED_AGAIN_S, "it deletes by a clock that is not believed"
+    with App(settings) as app:  # nor by hand
+        assert app.retention.run(is_dry_run=True)
+        with pytest.raises(ClockDoubted, match="nothing is deleted until it is believed"):
+            app.retention.run()
     (settings.data_path / ANCHOR).unlink()
     assert apply_when_due(settings) == 86_400
     assert 86_000 < apply_when_due(settings) <= 86_400

@@ -376,6 +376,7 @@ class App:
             registry=self.registry,
             audit=self.audit,
             clock=self.clock,
+            clock_fault=self.clock_guard.fault,
         )
 
     @cached_property

@@ -22,6 +22,10 @@ APPLIED = "retention"
 EVERY = "*"
 
 
+class ClockDoubted(InvalidRequest):
+    """Nothing is deleted by age while the clock is not believed."""
+
+
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
     """What one rule did, or would do: how many records it deleted something of, and how many documents are gone."""
 
@@ -46,6 +50,7 @@ class Retention:
         registry: MachineRegistry,
         audit: AuditLog,
         clock: Callable[[], Micros],
+        clock_fault: Callable[[], str | None],
     ) -> None:
         self._rules = rules
         self._eraser = eraser
@@ -53,6 +58,7 @@ class Retention:
         self._registry = registry
         self._audit = audit
         self._clock = clock
+        self._clock_fault = clock_fault
 
     def run(
         self,
@@ -61,7 +67,13 @@ class Retention:
         is_dry_run: bool = False,
         progress: Callable[[str, int], None] = lambda *_: None,
     ) -> list[Applied]:
-        """Apply every rule once. All are checked before the first one deletes anything."""
+        """Apply every rule once. All are checked before the first one deletes anything.
+
+        Refused while the clock is not believed: one that is years ahead makes everything old, and what is deleted does
+        not come back.
+        """
+        if not is_dry_run and (fault := self._clock_fault()) is not None:
+            raise ClockDoubted(f"{fault}; nothing is deleted until it is believed: {ADVICE}")
         statuses = [self._statuses(rule) for rule in self._rules]
         done = [
             self._apply(rule, own, actor, is_dry_run=is_dry_run, progress=progress)
@@ -155,11 +167,11 @@ def apply_when_due(settings: Settings) -> float:
         if left > 0:
             return left
         log = telemetry.log("retention")
-        # A clock that is years ahead makes everything old, and what is deleted does not come back.
-        if (fault := app.clock_guard.fault()) is not None:
-            log.warning(f"{fault}; nothing is deleted until it is believed: {ADVICE}")
+        try:
+            done = app.retention.run()
+        except ClockDoubted as error:
+            log.warning(str(error))
             return DOUBTED_AGAIN_S
-        done = app.retention.run()
     for each in done:
         if each.records:
             log.info("deleted by rule", **msgspec.to_builtins(each))
