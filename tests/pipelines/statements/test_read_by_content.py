@@ -85,6 +85,20 @@ def test_texts_with_line_ends_of_their_own_stay_in_their_cells(tmp_path: Path) -
     assert loud(read) == []
 
 
+def test_notes_with_other_line_ends_stay_above_the_headings(tmp_path: Path) -> None:
+    text = (
+        "Consulta de movimientos\nCuenta;52585877593\n"
+        "Fecha;Descripción;Débito;Crédito\r\n"
+        "13/01/2026;RENFE;50,54;\r\n"
+        "14/01/2026;NOMINA;;100,00\r\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["-50.54", "100.00"]
+    assert loud(read) == []
+
+
 def test_columns_may_have_decimal_signs_of_their_own(tmp_path: Path) -> None:
     text = (
         "dateOp;label;amount;accountbalance\n"
