@@ -87,7 +87,7 @@ def test_texts_with_line_ends_of_their_own_stay_in_their_cells(tmp_path: Path) -
 
 def test_notes_with_other_line_ends_stay_above_the_headings(tmp_path: Path) -> None:
     text = (
-        "Consulta de movimientos\nCuenta;52585877593\n"
+        "Consulta de movimientos\nCuenta;52585877593\nDesde;01/01/2026;Hasta;28/01/2026\n"
         "Fecha;Descripción;Débito;Crédito\r\n"
         "13/01/2026;RENFE;50,54;\r\n"
         "14/01/2026;NOMINA;;100,00\r\n"
@@ -167,3 +167,66 @@ def test_units_in_headings_do_not_hide_what_a_column_is(tmp_path: Path) -> None:
     text = "booking_date;purpose;amount_in_cents;currency\n20260905;Bahn;-11452;EUR\n"
 
     assert _confidence(tmp_path / "a.csv", text.encode()) > UNLIKELY
+
+
+def test_a_column_that_runs_on_by_the_amounts_has_the_balances(tmp_path: Path) -> None:
+    text = (
+        "Dátum zaúčtovania;Suma;Mena;Xyzvw na abcde;Popis transakcie\n"
+        "23.02.2026;-15729,07;EUR;38662,48;Nájem\n"
+        "22.02.2026;-637,28;EUR;54391,55;Dráhy\n"
+        "21.02.2026;1000,00;EUR;55028,83;Mzda\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert [row["balance"] for row in read.canonicals] == ["38662.48", "54391.55", "55028.83"]
+    assert loud(read) == []
+    wrong = read_bytes(tmp_path, text.replace("54391,55", "54391,56"))
+    assert not any("balance" in row for row in wrong.canonicals)
+
+
+def test_values_below_their_labels_at_the_end_are_totals(tmp_path: Path) -> None:
+    text = (
+        "Fecha,Referencia,Descripción,Débito,Crédito,Saldo\n"
+        "13/01/2026,1,RENFE,50.54,0.00,149.46\n"
+        "14/01/2026,2,NOMINA,0.00,100.00,249.46\n"
+        "\nCantidad Débitos,Total Débitos,Cantidad Créditos,Total Créditos\n1,50.54,1,100.00\n"
+    )
+
+    assert loud(read_bytes(tmp_path, text)) == []
+    assert "NOT_RECONCILED" in loud(read_bytes(tmp_path, text.replace("1,50.54", "1,51.54")))
+
+
+COLUMNS = [
+    (40.0, "Date"), (110.0, "Details"), (-350.0, "Money out"), (-430.0, "Money in"), (-520.0, "Balance"),
+]  # fmt: skip
+BOOKED = [("Jun 01", "RENT", "20.00", "", "80.00"), ("Jun 02", "SHOP", "5.50", "", "74.50"),
+          ("Jun 08", "SALARY", "", "40.00", "114.50"), ("Jun 09", "REFUND", "", "1.25", "115.75")]  # fmt: skip
+
+
+def _page(title: str, *below: tuple[str, str, str]) -> bytes:
+    return sheet(
+        [(40.0, title)],
+        COLUMNS,
+        *[[(40.0, a), (110.0, b), (-350.0, c), (-430.0, d), (-520.0, e)] for a, b, c, d, e in BOOKED],
+        *[[(110.0, a), (-350.0, b), (-430.0, c)] for a, b, c in below],
+    ).pdf()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Statement Period: June 01 - 28, 2026", "Your statement 1 to 28 June 2026", "1 - 28 de junio de 2026"],
+)  # fmt: skip
+def test_a_period_within_a_month_names_it_once(tmp_path: Path, title: str) -> None:
+    read = read_bytes(tmp_path, _page(title))
+
+    assert read.dates == ["2026-06-01", "2026-06-02", "2026-06-08", "2026-06-09"]
+    assert loud(read) == []
+
+
+@pytest.mark.parametrize("label", ["Page Total", "Grand Total", "Sheet aggregate"])
+def test_a_line_with_the_sums_of_both_columns_is_no_row(tmp_path: Path, label: str) -> None:
+    period = "Statement from 1 June 2026 to 28 June 2026"
+
+    assert loud(read_bytes(tmp_path, _page(period, (label, "25.50", "41.25")))) == []
+    assert loud(read_bytes(tmp_path, _page(period, (label, "26.50", "41.25"))))

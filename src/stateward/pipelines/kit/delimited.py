@@ -48,7 +48,7 @@ def find_dialect(
     with _open(content, encoding) as file:
         sample = [line for line in islice(file, SAMPLE_LINES) if line.strip()]
     newline = ""
-    if (whole := _with_joined_lines(sample)) and _top(whole, score) > _top(sample, score):
+    if (whole := _with_joined_lines(sample)) and _top(whole, score) > 2 * _top(sample, score):
         sample, newline = whole, CRLF
     first = sample[0].strip() if sample else ""
     if first.casefold().startswith("sep=") and len(first) == 5:
@@ -150,9 +150,9 @@ def _in_one_line(text: str) -> str:
     return text.removesuffix(CRLF).replace("\n", " ")
 
 
-def _top(sample: list[str], score: Callable[[Rows], Score]) -> Score:
+def _top(sample: list[str], score: Callable[[Rows], Score]) -> int:
     """The best score of any delimiter by what counts first: joined lines name more things at once in any text."""
-    return max(_score(sample, each, score)[:1] for each in DELIMITERS)
+    return max(next(iter(_score(sample, each, score)), 0) for each in DELIMITERS)
 
 
 def _best(

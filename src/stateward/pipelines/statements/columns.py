@@ -31,10 +31,12 @@ from stateward.pipelines.statements.own_amounts import (
     amount_by_sums,
     is_sum_of,
 )
+from stateward.pipelines.statements.table_cells import is_sum
 
 HEADING_WITHIN = 100  # rows: banks print up to a page of notes above the table
 CLAIMED = 0.3  # a heading needs less proof than content alone
 NET = ("net", "netto", "net amount")
+FOLLOWING_ROWS_MIN = 3  # before a column of amounts is taken for balances that follow from another
 MONEY = ("amount", "debit", "credit", "balance")
 
 
@@ -272,6 +274,7 @@ def _resolve(
         for role in ("debit", "credit"):
             roles.pop(role, None)
     _find_other_side(roles, claimed, body)
+    _find_balance(roles, claimed, body)
     if "amount" not in roles:
         roles.pop("mark", None)
     roles.pop("description", None)
@@ -291,6 +294,8 @@ def _choose_amount(
 ) -> None:
     """Of several amounts, the one of the account; a sum below it shows that it is of one currency."""
     amounts = claimed.get("amount", [])
+    if len(amounts) > 1 and "balance" not in roles:
+        amounts = _without_balance(roles, claimed, body)
     if len(amounts) < 2:
         return
     told = amount_by_sums(amounts, body, sums)
@@ -301,6 +306,23 @@ def _choose_amount(
     if told >= 0 and any(len({row[i].strip() for row in body} - {""}) > 1 for i in places):
         claimed["currency"] = []
         roles.pop("currency", None)
+
+
+def _without_balance(
+    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+) -> list[int]:
+    """The columns of amounts but the one that runs on by another: by its content it is the balance."""
+    amounts = claimed["amount"]
+    columns = {i: [row[i] for row in body] for i in amounts}
+    for own, after in permutations(amounts, 2):
+        if len(body) < FOLLOWING_ROWS_MIN or not do_balances_follow(columns[own], columns[after]):
+            continue
+        if not do_balances_follow(columns[after], columns[own]):
+            roles["amount"], roles["balance"] = own, after
+            claimed["amount"] = [i for i in amounts if i != after]
+            claimed["balance"] = [after]
+            break
+    return claimed["amount"]
 
 
 def _choose_sides(
@@ -362,6 +384,24 @@ def _find_other_side(
         is_money = share_of([c for c in column if c.strip()], money.is_amount) == 1
         if index not in taken and is_money and is_either_or(own, column):
             roles["credit" if sides == ["debit"] else "debit"] = index
+            return
+
+
+def _find_balance(
+    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+) -> None:
+    """Where no heading names balances, the column that runs on by the amounts has them."""
+    if "balance" in roles or len(body) < FOLLOWING_ROWS_MIN:
+        return
+    places = [roles[role] for role in ("amount", "debit", "credit") if role in roles]
+    own = [next((row[i] for i in places if is_sum(row[i])), "") for row in body]
+    taken = {*roles.values(), *(i for indexes in claimed.values() for i in indexes)}
+    for index in range(len(body[0])):
+        column = [row[index] for row in body]
+        if index in taken or not all(map(money.is_amount, column)):
+            continue
+        if do_balances_follow(own, column) and not do_balances_follow(column, own):
+            roles["balance"] = index
             return
 
 

@@ -115,6 +115,7 @@ class StatementTable:
         self._do_dates_differ = False  # of bookings and of the column that stands in for them
         # Whether a date is printed although the row above has the same.
         self._do_days_repeat = False
+        self._odd_above: Sequence[str] = ()  # the last row of another width
         self._borrowed = 0  # rows with the date of the row above
         self._last_texts: frozenset[str] = frozenset()  # what stands in the last column
 
@@ -705,7 +706,9 @@ class StatementTable:
     def _ragged(
         self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
     ) -> StatementRow | None:
-        if found := facts_of_row(cells):
+        above, self._odd_above = self._odd_above, cells
+        below, _ = facts_below_labels([above, cells]) if len(above) == len(cells) else ({}, set())
+        if found := facts_of_row(cells) or below:
             self._add_late_facts(line, cells, found, layout)
             return None
         is_short = 1 < len(cells) < layout.width

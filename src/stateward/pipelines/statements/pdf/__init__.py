@@ -7,6 +7,7 @@ adds up. This module puts them together.
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,7 +48,12 @@ from stateward.pipelines.statements.pdf.choose import (
     totals_of,
     whole_totals,
 )
-from stateward.pipelines.statements.pdf.completeness import is_accounted, left_lines
+from stateward.pipelines.statements.pdf.completeness import (
+    column_sums,
+    is_accounted,
+    is_total_line,
+    left_lines,
+)
 from stateward.pipelines.statements.pdf.rows import (
     DraftRow,
     RowBuilder,
@@ -262,6 +268,7 @@ class _Assembler:
         self._decisions: list[str] = []
         self._problems: list[StatementProblem] = []
         self._is_summed = True  # every section leads from its opening to its closing balance
+        self._sums: set[Decimal] = set()  # of all debits, and of all credits, of each section
         self._carried: set[int] = set()  # sections that end with a balance that is carried forward
 
     def reading(self) -> StatementReading:
@@ -474,6 +481,7 @@ class _Assembler:
         shared: Sequence[StatementLine],
     ) -> StatementSection:
         self._is_summed &= tried.is_summed
+        self._sums |= column_sums(tried)
         if tried.closing is not None and vocab.is_carrying(tried.closing.kind, tried.closing.label):
             self._carried.add(number)
         self._report_doubts(tried)
@@ -601,6 +609,8 @@ class _Assembler:
             at = (line.page, line.number)
             is_row = at in unread or _looks_like_row(line)
             if not line.number or at in self._skipped or at in facts or not is_row:
+                continue
+            if is_total_line(line, self._sums):
                 continue
             count += 1
             if count <= UNREAD_SHOWN_MAX:

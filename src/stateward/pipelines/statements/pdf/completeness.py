@@ -96,6 +96,26 @@ def _values(tried: TriedReading, texts: Iterable[str]) -> list[Decimal]:
     return [value for value in read if value is not None]
 
 
+def column_sums(tried: TriedReading) -> set[Decimal]:
+    """The sums of all debits and of all credits, of the section and of each page, each of several rows."""
+    found: set[Decimal] = set()
+    pages = {entry.page for entry in tried.drafts}
+    for own in (pages, *({page} for page in pages)):
+        entries = [entry for entry in tried.drafts if entry.page in own]
+        for role in (vocab.DEBIT, vocab.CREDIT):
+            values = _values(tried, [entry.money.get(role, "") for entry in entries])
+            if len(values) > 1:
+                found.add(abs(sum(values, Decimal(0))))
+    return found
+
+
+def is_total_line(line: StatementLine, sums: Set[Decimal]) -> bool:
+    """Whether a line without a date has both sums of the columns, whatever it calls them."""
+    printed = [token.text for token in line.money if has_decimals(token.text)]
+    read = {abs(value) for text in printed for sign in ".," if (value := money.amount(text, sign))}
+    return date_at(line.words, 0) is None and len(sums & read) > 1
+
+
 def left_lines(tables: Iterable[PdfTable], known: Set[Place]) -> list[StatementLine]:
     """The lines of tables that were not read, although an amount stands there below those of the rows."""
     return [

@@ -236,6 +236,29 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
     return _from_to(lines) or _month(lines) or PrintedPeriod("", _statement_date(lines))
 
 
+# Two days of one month: June 01 - 28, 2026; 1 to 31 March 2025; 01.-31.03.2025.
+_TO = r"\s?\.?\s?(?:-|–|—|to|bis|al|au|a|t\.?o\.?m)\s?"
+_MONTH_DAYS = re.compile(
+    rf"\b([^\W\d_]{{3,12}})\.?\s([0-9]{{1,2}}){_TO}([0-9]{{1,2}}),?\s(20[0-9]{{2}})\b"
+)
+_DAYS_MONTH = re.compile(
+    rf"(?<![0-9./-])([0-9]{{1,2}}){_TO}([0-9]{{1,2}})\.?\s(?:de\s)?([^\W\d_]{{3,12}})\.?,?\s(?:de\s)?(20[0-9]{{2}})\b"
+)
+
+
+def _days_of_month(text: str) -> tuple[str, str] | None:
+    """The first and the last day of a period within one month, which is named once."""
+    if found := _MONTH_DAYS.search(text):
+        month, first, last, year = found.groups()
+    elif found := _DAYS_MONTH.search(text):
+        first, last, month, year = found.groups()
+    else:
+        return None
+    if dates.fold(month) not in dates.MONTHS or not int(first) < int(last) <= 31:
+        return None
+    return f"{first} {month} {year}", f"{last} {month} {year}"
+
+
 def _period_in(line: StatementLine) -> PrintedPeriod | None:
     found = [token for token in dates_in(line.words) if _is_full(token.text)]
     text = vocab.simplify(line.text)
@@ -250,6 +273,8 @@ def _period_in(line: StatementLine) -> PrintedPeriod | None:
         return PrintedPeriod(found[0].text, found[1].text, is_labelled)
     if is_labelled and (joined := _JOINED_DAYS.search(line.text)):
         return PrintedPeriod(joined[1], joined[2], is_labelled=True)
+    if (days := _days_of_month(line.text)) and (is_labelled or len(line.words) <= PERIOD_WORDS_MAX):
+        return PrintedPeriod(*days, is_labelled)
     if len(found) == 1:
         return _half_year(line, found[0], is_labelled=is_labelled)
     return None

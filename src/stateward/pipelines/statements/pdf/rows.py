@@ -443,8 +443,10 @@ class RowBuilder:
         is_label = is_label or (not one.date and " " in phrase)
         if one.has_amount and not is_label and (one.date or self._is_in_table(one)):
             return False  # the name of a shop: TRANSPORT FOR LONDON
-        if one.has_amount and vocab.BALANCE in one.money and one.date:
-            return False  # an amount and the balance after it: a row, whatever its text
+        # An amount and the balance after it are a row, whatever its text; both sides without one are sums of a page.
+        is_row = bool(one.has_amount and vocab.BALANCE in one.money and one.date)
+        if is_row or (_fills_both_sides(one) and vocab.BALANCE not in one.money):
+            return False
         value = one.money.get(vocab.BALANCE) or any_money(one)
         if (
             vocab.DEBIT in one.money
