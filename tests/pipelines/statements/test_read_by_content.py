@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - letters of other scripts
 """Tables and pages that are read by what their columns hold: wrong in silence, refused or flagged before."""
 
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_texts_with_line_ends_of_their_own_stay_in_their_cells(tmp_path: Path) -
 
 def test_notes_with_other_line_ends_stay_above_the_headings(tmp_path: Path) -> None:
     text = (
-        "Consulta de movimientos\nCuenta;52585877593\nDesde;01/01/2026;Hasta;28/01/2026\n"
+        "Consulta de movimientos\nCuenta;52585877593;UYU\nDesde;01/01/2026;Hasta;28/01/2026\n"
         "Fecha;Descripción;Débito;Crédito\r\n"
         "13/01/2026;RENFE;50,54;\r\n"
         "14/01/2026;NOMINA;;100,00\r\n"
@@ -230,3 +231,17 @@ def test_a_line_with_the_sums_of_both_columns_is_no_row(tmp_path: Path, label: s
 
     assert loud(read_bytes(tmp_path, _page(period, (label, "25.50", "41.25")))) == []
     assert loud(read_bytes(tmp_path, _page(period, (label, "26.50", "41.25"))))
+
+
+def test_headings_that_are_known_show_the_encoding(tmp_path: Path) -> None:
+    text = (
+        "ΗΜΕΡΟΜΗΝΙΑ;ΠΕΡΙΓΡΑΦΗ;ΧΡΕΩΣΗ;ΠΙΣΤΩΣΗ;ΥΠΟΛΟΙΠΟ\n"
+        "14/01/2026;ΔΕΗ ΛΟΓΑΡΙΑΣΜΟΣ;162.10;;3320.30\n"
+        "15/01/2026;ΕΝΟΙΚΙΟ ΠΑΠΠΑΣ;587.34;;2732.96\n"
+        "16/01/2026;ΜΙΣΘΟΔΟΣΙΑ;;1000.00;3732.96\n"
+    )
+
+    read = read_bytes(tmp_path, text.encode("cp1253"))
+
+    assert read.canonicals[0]["description"] == "ΔΕΗ ΛΟΓΑΡΙΑΣΜΟΣ"
+    assert loud(read) == []

@@ -3,7 +3,8 @@
 What the user says is a hint: content decides what a file is, and a hint only what content leaves open.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import msgspec
 from stateward.core.model import Json
 from stateward.pipelines.kit.archives import INFLATED_BYTES_MAX
 from stateward.pipelines.kit.encoding import HEAD_BYTES, find_encoding
+from stateward.pipelines.statements.headings import simplify, words
 
 
 class Hints(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +34,22 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_HINTS = Hints()
+SINGLE_BYTE = (
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "cp874",
+    "cp866",
+    "koi8-r",
+)
+HEADING_LINES = 60
+HEADINGS_MIN = 2
+_CELL = re.compile(r'[;,|\t"]+')
 # Languages, and the encodings of one byte a letter that they are written in.
 CODE_PAGES = {
     ("German", "French", "Spanish", "Italian", "Dutch", "Portuguese", "Danish, Norwegian or Swedish", "Finnish"): (
@@ -107,11 +125,36 @@ class Source:
     def encoding(self) -> str:
         """The encoding of the text; the reason goes to the decisions."""
         found = find_encoding(self.path, hint=self.hints.encoding, head=self.head)
+        if not self.hints.encoding and (known := self._by_headings(found.name)):
+            self.decisions.append(f"the text is {known}: only so are its headings known")
+            return known
         self.decisions.append(f"the text is {found.name}: {found.why}")
         if not found.is_sure:
             self.encoding_doubt = f"the text was read as {found.name}: {found.why}"
             self.encoding_rivals = found.rivals
         return found.name
+
+    def _by_headings(self, guessed: str) -> str:
+        """Another encoding of one byte a letter, in which headings are known, where none is in the guessed one."""
+        if guessed not in SINGLE_BYTE:
+            return ""
+        lines = [line for line in self.head.splitlines()[:HEADING_LINES] if not line.isascii()]
+        if self._known_headings(lines, guessed):
+            return ""
+        known = {name: self._known_headings(lines, name) for name in SINGLE_BYTE}
+        best = max(known, key=known.__getitem__)
+        return best if known[best] >= HEADINGS_MIN else ""
+
+    def _known_headings(self, lines: Sequence[bytes], encoding: str) -> int:
+        """How many texts beyond ASCII between the delimiters of a line are headings."""
+        columns = words().columns
+        return max(
+            (
+                sum(not cell.isascii() and simplify(cell) in columns for cell in _CELL.split(text))
+                for text in (line.decode(encoding, "replace") for line in lines)
+            ),
+            default=0,
+        )
 
     def prove_encoding(self, word: str) -> bool:
         """Take a word that is known for a proof of the encoding, if no rival would make the same of its letters."""
