@@ -41,6 +41,7 @@ LOG_TAIL_CHARACTERS_MAX = 2_000
 PLACE = Path("/tmp")  # noqa: S108
 MEMORY = Path("/dev/shm")  # noqa: S108
 MEMORY_FREE_BYTES_MIN = 2 << 30
+STRATEGIES_SINCE = 150_000  # the version of PostgreSQL, as it counts them
 ACCOUNTS = ("postgres", "nobody")
 
 CONFIGURATION = """
@@ -94,18 +95,23 @@ class Server:
     def create_database(self, template: str | None = None) -> str:
         """Make a database under a fresh name, as a copy of `template` if given; return its name."""
         name = f"stateward_{uuid4().hex[:16]}"
-        source = Identifier(template or "template1")
-        self._execute(SQL("CREATE DATABASE {} TEMPLATE {}"), Identifier(name), source)
+        names = (Identifier(name), Identifier(template or "template1"))
+        with self._connect() as connection:
+            # Copied as files and not through the log it takes half as long; older servers know no other way.
+            is_choice = connection.info.server_version >= STRATEGIES_SINCE
+            how = SQL(" STRATEGY FILE_COPY") if is_choice else SQL("")
+            connection.execute(SQL("CREATE DATABASE {} TEMPLATE {}").format(*names) + how)
         return name
 
     def drop_database(self, name: str) -> None:
         """Drop it at once, even if clients are still connected."""
-        self._execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)"), Identifier(name))
+        statement = SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name))
+        with self._connect() as connection:
+            connection.execute(statement)
 
-    def _execute(self, statement: SQL, *names: Identifier) -> None:
+    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
         home = self._parameters.get("dbname", "postgres")
-        with psycopg.connect(self.dsn(home), autocommit=True) as connection:
-            connection.execute(statement.format(*names))
+        return psycopg.connect(self.dsn(home), autocommit=True)
 
 
 class Cluster(Server):
