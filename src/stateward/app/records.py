@@ -247,7 +247,13 @@ class Records:
             )
         else:
             around = self._queue(record, machine.stage[record.waiting])
-        return self._with_flags(record, explain(machine, record, around))
+        return self._with_flags(record, self._with_reason(record, explain(machine, record, around)))
+
+    def _with_reason(self, record: Record, why: Explanation) -> Explanation:
+        """The explanation of a record that ended, with the reason that was given for its end, if there is one."""
+        last = self._store.history(record.id)[-1:] if why.code == "ended" else []
+        reason = last[0].metadata.get("reason") if last else None
+        return why if reason is None else replace(why, sentence=f"{why.sentence}; reason: {reason}")
 
     def _with_flags(self, record: Record, why: Explanation) -> Explanation:
         """An explanation that says, too, that the result is flagged and who decided about it."""

@@ -120,6 +120,8 @@ def test_moves_follow_the_rules_of_the_machine(tmp_path: Path) -> None:
     status = json.loads(run(tmp_path, "status", "--json").stdout)
     assert (status["total"], status["ended"]) == (1, 1)
     assert status["adapters"] == {"pubmed": {"skipped": 1}}
+    why = CliRunner().invoke(cli, ["--data", str(tmp_path), "explain", record_id]).stdout
+    assert why == f"{record_id} finished: skipped; reason: not about soup\n"
 
 
 def test_moves_are_made_over_http_by_the_same_rules(tmp_path: Path) -> None:
