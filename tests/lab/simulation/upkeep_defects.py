@@ -60,7 +60,7 @@ def erased_labels_stay(patch: pytest.MonkeyPatch) -> None:
 
 
 def erased_documents_lie_there(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Erasures, "digests_of", lambda *_: set())
+    patch.setattr(Erasures, "artifacts_of", lambda *_: set())
 
 
 def an_erasure_breaks_the_seals(patch: pytest.MonkeyPatch) -> None:
