@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.workers import child_main as inside
+from stateward.workers import child_protocol as protocol
 from stateward.workers import confinement, processes
 from stateward.workers.child_limits import AddressSpace
 from stateward.workers.confinement import Grants
@@ -27,12 +28,14 @@ def no_end_of_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inside, "after_job", lambda: True)
 
 
-def served(order: inside.Order, *chunks: bytes, scratch: Path, **faults: str) -> list[inside.Reply]:
+def served(
+    order: protocol.Order, *chunks: bytes, scratch: Path, **faults: str
+) -> list[protocol.Reply]:
     """What a child answers to one order."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         for payload in (msgspec.json.encode(order), *chunks):
-            ours.sendall(inside.frame(payload))
+            ours.sendall(protocol.frame(payload))
         ours.shutdown(socket.SHUT_WR)
         inside.serve(
             inside.Channel(theirs),
@@ -46,13 +49,13 @@ def served(order: inside.Order, *chunks: bytes, scratch: Path, **faults: str) ->
         theirs.shutdown(socket.SHUT_WR)
         answers = inside.Channel(ours)
         payloads = iter(answers.read, None)
-        replies = [msgspec.json.decode(payload, type=inside.Reply) for payload in payloads]
+        replies = [msgspec.json.decode(payload, type=protocol.Reply) for payload in payloads]
         return [timeless(reply) for reply in replies]
 
 
-def timeless(reply: inside.Reply) -> inside.Reply:
+def timeless(reply: protocol.Reply) -> protocol.Reply:
     """The reply without how long the job took, which no test can know."""
-    if isinstance(reply, inside.Done | inside.Fault):
+    if isinstance(reply, protocol.Done | protocol.Fault):
         return replace(reply, seconds=0.0)
     return reply
 
@@ -61,13 +64,13 @@ def permitted(*numbers: int) -> inside.Permits:
     """Permits for these jobs, and no more."""
     reader, writer = os.pipe()
     for number in numbers:
-        os.write(writer, number.to_bytes(inside.PERMIT_BYTES, "big"))
+        os.write(writer, number.to_bytes(protocol.PERMIT_BYTES, "big"))
     os.close(writer)
     return inside.Permits(reader)
 
 
-def a_wire_order(runner: str, **inputs: int) -> inside.Order:
-    return inside.Order(
+def a_wire_order(runner: str, **inputs: int) -> protocol.Order:
+    return protocol.Order(
         number=3, runner=runner, record_id="UL_1", stage="parse", attempt=1, retry_count=0,
         labels={}, artifact_path=None, inputs=inputs, timeout_s=5,
     )  # fmt: skip
@@ -84,14 +87,14 @@ def test_the_loop_answers_an_order(tmp_path: Path) -> None:
     unknown = served(a_wire_order("no.such"), scratch=tmp_path, mine="x\nImportError: y")
 
     assert replies == [
-        inside.Items(number=3, count=2, items=msgspec.Raw(b'[{"a":1},{"a":2}]')),
-        inside.Done(number=3, outcome="done", facts={}, count=2),
+        protocol.Items(number=3, count=2, items=msgspec.Raw(b'[{"a":1},{"a":2}]')),
+        protocol.Done(number=3, outcome="done", facts={}, count=2),
     ]
-    assert isinstance(failure[0], inside.Line)
-    assert failure[1] == inside.Fault(
+    assert isinstance(failure[0], protocol.Line)
+    assert failure[1] == protocol.Fault(
         number=3, code="ENCRYPTED", message="page 3 is encrypted", is_retryable=False
     )
-    assert isinstance(unknown[1], inside.Fault)
+    assert isinstance(unknown[1], protocol.Fault)
     assert (
         unknown[1].message == "there is no runner 'no.such'; mine cannot be loaded: ImportError: y"
     )
@@ -101,7 +104,7 @@ def test_the_loop_answers_an_order(tmp_path: Path) -> None:
 def test_a_channel_that_ends_in_the_middle_ends_the_loop(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        ours.sendall(inside.frame(b"cut off")[:-2])
+        ours.sendall(protocol.frame(b"cut off")[:-2])
         ours.shutdown(socket.SHUT_WR)
 
         assert inside.Channel(theirs).read() is None
@@ -116,7 +119,7 @@ def test_pipelines_are_loaded_as_far_as_possible(
     (tmp_path / "broken.py").write_text("raise SystemExit('no')")
     script = tmp_path / "script.py"
     script.write_text("NAME = __name__")
-    hello = inside.Hello(
+    hello = protocol.Hello(
         imports=("json", str(tmp_path / "broken.py"), str(tmp_path / "missing.py")),
         limits=Limits(),
         is_confined=False,

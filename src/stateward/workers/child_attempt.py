@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from stateward.core.errors import ArtifactError, ArtifactsUnreachable, InvalidRequest, StoreError
 from stateward.core.files import DerivedFile, file_fault, name_fault
 from stateward.core.model import EarlierItems, Fields, Micros, clean_text
-from stateward.workers import child_main as inside
+from stateward.workers import child_protocol as protocol
 from stateward.workers.attempt_log import LINE_CHARS_MAX, AttemptLog
 from stateward.workers.failures import CODE_CHARS_MAX
 from stateward.workers.inputs import InputFolder
@@ -110,7 +110,7 @@ class AttemptFiles(Protocol):
         """The file that an earlier stage saved under a name, or None."""
 
 
-Answer: TypeAlias = inside.Line | inside.Items | inside.Done | inside.Fault
+Answer: TypeAlias = protocol.Line | protocol.Items | protocol.Done | protocol.Fault
 
 
 class ChildAttempt:
@@ -135,7 +135,7 @@ class ChildAttempt:
         self._now = now
         self._log: AttemptLog | None = None  # most jobs log nothing
         self.number = number
-        self.permit = number.to_bytes(inside.PERMIT_BYTES, "big")
+        self.permit = number.to_bytes(protocol.PERMIT_BYTES, "big")
         self.begun_at = math.inf
         self.kill_at = kill_at
         self.check_at = kill_at  # nothing to count before the order is sent
@@ -186,30 +186,30 @@ class ChildAttempt:
         if self._is_silent:
             return BROKE_PROTOCOL, "the runner closed the channel to its worker and went on"
         if not self.is_sent:
-            return inside.NOT_LOADED, f"the pipelines were not loaded within {LOAD_S_MAX:g} s"
+            return protocol.NOT_LOADED, f"the pipelines were not loaded within {LOAD_S_MAX:g} s"
         return "TIMEOUT", self.order.timeout_message
 
-    def answer(self, request: inside.Request) -> inside.RequestReply:
+    def answer(self, request: protocol.Request) -> protocol.RequestReply:
         """Save a value for the stage of this job, load one, or find a derived file of an earlier stage.
 
         A child names no record: it is that of its order, so it reaches no other record's values and files. A
         database error goes to the runner as a retryable failure.
         """
         self._requests += 1
-        data = request.data if isinstance(request, inside.SaveValue) else b""
+        data = request.data if isinstance(request, protocol.SaveValue) else b""
         is_small = 0 < len(request.name) <= SAVED_NAME_CHARS_MAX and len(data) <= SAVED_BYTES_MAX
         if request.number != self.number or not is_small or self._requests > REQUESTS_MAX:
             raise ProtocolViolation("it sent a request that the SDK would have refused")
         name = clean_text(request.name, chars_max=SAVED_NAME_CHARS_MAX)
         try:
-            if isinstance(request, inside.FindFile):
-                return inside.RequestReply(data=self._find(request.stage, name))
-            if isinstance(request, inside.LoadValue):
-                return inside.RequestReply(data=self._values.load(name))
+            if isinstance(request, protocol.FindFile):
+                return protocol.RequestReply(data=self._find(request.stage, name))
+            if isinstance(request, protocol.LoadValue):
+                return protocol.RequestReply(data=self._values.load(name))
             self._values.save(name, data)
         except (StoreError, ArtifactError) as error:
-            return inside.RequestReply(error=f"the worker could not do it: {error}")
-        return inside.RequestReply()
+            return protocol.RequestReply(error=f"the worker could not do it: {error}")
+        return protocol.RequestReply()
 
     @property
     def _values(self) -> SavedValues:
@@ -230,25 +230,25 @@ class ChildAttempt:
         for each in (*(() if path is None else (path,)), *self._found):
             self._inputs.remove(each)
 
-    def take(self, reply: inside.Ready | Answer) -> Result | None:
+    def take(self, reply: protocol.Ready | Answer) -> Result | None:
         """Check a message and use it; the result if it is the last one.
 
         Limits that the SDK enforces in the child are checked again here, and a breach is a protocol
         violation: an intact child would have failed with a clear error before.
         """
-        if isinstance(reply, inside.Ready):
+        if isinstance(reply, protocol.Ready):
             raise ProtocolViolation("it said twice that it was ready")
-        if isinstance(reply, inside.Line):
+        if isinstance(reply, protocol.Line):
             # A thread that an earlier job left behind may still log: its lines are dropped, it is no breach.
             if reply.number == self.number:
                 self.log.write(reply.level, reply.message, reply.facts)
             return None
         if reply.number != self.number:
             raise ProtocolViolation("it answered another job than it was asked for")
-        if isinstance(reply, inside.Items):
+        if isinstance(reply, protocol.Items):
             self._add(reply)
             return None
-        if isinstance(reply, inside.Done):
+        if isinstance(reply, protocol.Done):
             return self._complete(reply)
         return Failed(
             code=clean_text(reply.code, chars_max=CODE_CHARS_MAX),
@@ -274,7 +274,7 @@ class ChildAttempt:
                 piece = line[start : start + LINE_CHARS_MAX]
                 self.log.write("output", piece.decode("utf-8", "replace"), {})
 
-    def _add(self, reply: inside.Items) -> None:
+    def _add(self, reply: protocol.Items) -> None:
         raw = bytes(reply.items)
         # An object instead of an array that counts no items: what the outcome says `about` the whole.
         if reply.count == 0 and raw.startswith(b"{"):
@@ -313,7 +313,7 @@ class ChildAttempt:
         """
         return self._bytes > self._limits.items_bytes_max + len(self._chunks) + 1
 
-    def _complete(self, done: inside.Done) -> Result:
+    def _complete(self, done: protocol.Done) -> Result:
         if done.count != self._count:
             raise ProtocolViolation(f"it counted {done.count} items and sent {self._count}")
         if done.facts or done.outcome != DONE:
@@ -393,7 +393,7 @@ def order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
     is_small = order.is_small
     small = order.items.items() if is_small else ()
     yield _encode(
-        inside.Order(
+        protocol.Order(
             number=number,
             runner=order.runner,
             record_id=order.record_id,
@@ -415,7 +415,7 @@ def order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
                 yield chunk.encode()
 
 
-def _check_outcome(done: inside.Done) -> None:
+def _check_outcome(done: protocol.Done) -> None:
     label = clean_text(done.outcome, chars_max=LABEL_CHARS_MAX)
     facts = msgspec.json.encode(done.facts)
     if label != done.outcome or not label or len(facts) > FACTS_BYTES_MAX:

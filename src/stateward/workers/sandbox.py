@@ -46,6 +46,7 @@ from msgspec.structs import replace
 
 from stateward.core.model import SECOND, Micros, clean_text
 from stateward.workers import child_main as inside
+from stateward.workers import child_protocol as protocol
 from stateward.workers import processes
 from stateward.workers.child_attempt import (
     BROKE_PROTOCOL,
@@ -100,8 +101,8 @@ NEWEST_SHARE = 0.2
 RUNNER_DIED = "RUNNER_DIED"
 # After these the process may be short of memory, half shut down, or full of files: it is not reused.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
-_replies: "msgspec.json.Decoder[inside.Reply]" = msgspec.json.Decoder(inside.Reply)
-_lines = msgspec.json.Decoder(inside.Line)
+_replies: "msgspec.json.Decoder[protocol.Reply]" = msgspec.json.Decoder(protocol.Reply)
+_lines = msgspec.json.Decoder(protocol.Line)
 
 T = TypeVar("T")
 
@@ -204,7 +205,7 @@ class Child:
         """Whether it has begun its first job: the permit of a job that it has not begun is still unread."""
         if self._attempt is None or not self._attempt.is_sent or self._is_closed:
             return False
-        unread = inside.unread_bytes(self._permits_reader) // inside.PERMIT_BYTES
+        unread = inside.unread_bytes(self._permits_reader) // protocol.PERMIT_BYTES
         return unread < len(self._attempts)
 
     @property
@@ -326,8 +327,8 @@ class Child:
         """
         if len(self._attempts) < 2:
             return
-        data = inside.read_now(self._permits_reader, inside.PERMITS_BYTES) or b""
-        size = inside.PERMIT_BYTES
+        data = inside.read_now(self._permits_reader, protocol.PERMITS_BYTES) or b""
+        size = protocol.PERMIT_BYTES
         back = {data[start : start + size] for start in range(0, len(data), size)}
         first, *others = self._attempts
         if first.permit in back:  # its turn has come, only the child has not got to it
@@ -390,7 +391,7 @@ class Child:
         if now >= attempt.kill_at:
             code, message = attempt.overrun()
             # Not loaded in time: the machine may be too busy, and no document has been opened.
-            return self._kill(code, message, is_death=code == inside.NOT_LOADED)
+            return self._kill(code, message, is_death=code == protocol.NOT_LOADED)
         attempt.check_at = now + CHECK_S
         return self._count_processes() or self._measure_scratch()
 
@@ -469,7 +470,7 @@ class Child:
 
     def _take(self, payload: bytes) -> Result | None:
         reply = _decode(_replies, payload)
-        if isinstance(reply, inside.Ready) and self.layers is None:
+        if isinstance(reply, protocol.Ready) and self.layers is None:
             self.layers = reply.layers
             # Threads that the imports started are not counted against a job.
             self._tasks_before = _tasks(processes.descendants(self.pid))
@@ -478,7 +479,7 @@ class Child:
             return None
         if self._attempt is None or not self._attempt.is_sent:
             raise ProtocolViolation("it spoke without being asked")
-        if isinstance(reply, inside.REQUESTS):
+        if isinstance(reply, protocol.REQUESTS):
             # The SDK reads the whole order before it calls the runner. A reply now would come after the
             # frames of the order, where the SDK does not expect it; between whole orders it does.
             if self._wire.wants_write and not self._attempt.order.is_small:
@@ -486,7 +487,7 @@ class Child:
             self._wire.send([msgspec.json.encode(self._attempt.answer(reply))])
             return None
         # A line that came this way found no space in the pipe: those in it are older.
-        if isinstance(reply, inside.Line) or getattr(reply, "has_lines", False):
+        if isinstance(reply, protocol.Line) or getattr(reply, "has_lines", False):
             self._read_lines(self._attempts)
         result = self._attempt.take(reply)
         if result is None:
@@ -514,7 +515,7 @@ class Child:
 
         Jobs that were sent ahead are taken back: their permits were given up before the child stopped.
         """
-        inside.read_now(self._permits_reader, inside.PERMITS_BYTES)  # of a child that did not
+        inside.read_now(self._permits_reader, protocol.PERMITS_BYTES)  # of a child that did not
         for each in self._attempts:
             each.forget_inputs()
         self._attempts.clear()
@@ -570,7 +571,7 @@ class Child:
         is_loading = self.layers is None
         code, message = _cause(status, self._limits, is_loading=is_loading)
         # A process that ends by itself, or by a limit, was ended by its runner: only a signal may come from outside.
-        is_death = os.WIFSIGNALED(status) and code in (inside.NOT_LOADED, RUNNER_DIED)
+        is_death = os.WIFSIGNALED(status) and code in (protocol.NOT_LOADED, RUNNER_DIED)
         return self._kill(code, message, is_death=is_death)
 
     def _count_processes(self) -> Failed | None:
@@ -708,14 +709,14 @@ def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     ended = f"exited with code {code}" if sign is None else f"was killed by {_signal_name(sign)}"
     if is_loading:
-        return inside.NOT_LOADED, f"the process {ended} while it loaded the pipelines"
+        return protocol.NOT_LOADED, f"the process {ended} while it loaded the pipelines"
     if sign == signal.SIGXCPU:
         limit = "" if limits.cpu_s is None else f" of {limits.cpu_s:g} s"
         return "CPU_LIMIT", f"the runner used up its processor time{limit} (worker.cpu_seconds)"
-    if code == inside.EXIT_MEMORY:
+    if code == protocol.EXIT_MEMORY:
         limit = f"the limit is {limits.memory_bytes} bytes (worker.memory_bytes)"
         return "MEMORY_LIMIT", f"ran out of memory; {limit}"
-    if code == inside.EXIT_CHANNEL:
+    if code == protocol.EXIT_CHANNEL:
         return BROKE_PROTOCOL, "the runner broke the channel to its worker"
     if sign is None:
         return "RUNNER_EXITED", f"the runner's process {ended}; a runner returns or raises"

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from stateward.workers import child_main as inside
+from stateward.workers import child_protocol as protocol
 from stateward.workers import confinement, fork_server
 from stateward.workers.confinement import Grants
 from stateward.workers.job_files import empty_folder
@@ -278,10 +279,10 @@ def _path() -> tuple[str, ...]:
 
 def hello(
     imports: Sequence[str], *, limits: Limits, is_confined: bool, grants: Grants
-) -> inside.Hello:
+) -> protocol.Hello:
     # The script that runs the worker is `__main__` here but not in a child: it travels by name or path.
     module, path = _main() if MAIN in imports else (None, None)
-    return inside.Hello(
+    return protocol.Hello(
         imports=tuple(_absolute(name) for name in imports if name != MAIN),
         limits=limits,
         is_confined=is_confined,

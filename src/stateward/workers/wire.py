@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from stateward.workers import child_main as inside
+from stateward.workers import child_protocol as protocol
 from stateward.workers.results import (
     CHUNK_BYTES_MAX,
     KIB,
@@ -99,7 +99,7 @@ class Wire:
     def _next(self) -> memoryview:
         data = b""
         for payload in self._payloads:
-            data += inside.frame(payload)
+            data += protocol.frame(payload)
             if len(data) >= SEND_BYTES:
                 break
         return memoryview(data)
@@ -107,7 +107,7 @@ class Wire:
     def _complete(self) -> Iterator[bytes]:
         """Cut whole frames off what was received: a length of four bytes, big-endian, then the payload."""
         incoming = self._incoming
-        while (start := self._taken + inside.HEADER_BYTES) <= len(incoming):
+        while (start := self._taken + protocol.HEADER_BYTES) <= len(incoming):
             size = int.from_bytes(incoming[self._taken : start], "big")
             if size > self._frame_bytes_max:
                 raise ProtocolViolation(f"it sent what is not a message, or one of {size} bytes")
@@ -124,7 +124,7 @@ def whole_frames(data: bytes) -> Iterator[bytes]:
     """The payloads of what was read from a pipe into which frames are written whole."""
     start = 0
     while start < len(data):
-        begin = start + inside.HEADER_BYTES
+        begin = start + protocol.HEADER_BYTES
         end = begin + int.from_bytes(data[start:begin], "big")
         if end > len(data):
             raise ProtocolViolation("it wrote what is not a line to its log")
