@@ -1,6 +1,7 @@
 """Fetching: each source as it answers, every way in which it fails, and nothing fetched twice."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from stateward.app import App, load_settings
 from stateward.cli import cli
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import SECOND, Fields
-from stateward.pipelines.literature.politeness import pause
+from stateward.pipelines.literature import politeness
+from stateward.pipelines.literature.politeness import pause, paused_until
 from stateward.pipelines.literature.sources import download, request_document
 from stateward.pipelines.literature.web import without_keys
 from stateward.workers.sdk import Job, Outcome
@@ -183,6 +185,19 @@ def test_another_process_is_told_of_the_pause(server: SourceServer) -> None:
     pause(host, 0)
 
     assert done.stdout.split() == ["8000000000", "0"]
+
+
+def test_without_locks_of_bytes_a_process_keeps_to_what_it_was_told_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    closed = os.open(tmp_path, os.O_RDONLY)
+    os.close(closed)
+    monkeypatch.setattr(politeness, "_pauses", lambda: closed)
+
+    pause("a.example", 8_000_000_000)
+
+    assert paused_until("a.example", now_s=10) == 8_000_000_000
+    assert paused_until("b.example", now_s=10) == 0
 
 
 def test_a_page_of_words_is_no_answer_of_an_api(server: SourceServer) -> None:

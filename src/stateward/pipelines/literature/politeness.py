@@ -93,7 +93,12 @@ def _offset(host: str) -> int:
 def _lock(command: int, kind: int, start: int, size: int) -> tuple[int, int]:
     """A lock of the open file, or the one that is in its way: its kind and where it begins."""
     asked = struct.pack(LOCK, kind, os.SEEK_SET, start, size, 0)
-    kind, _, start, *_ = struct.unpack(LOCK, fcntl.fcntl(_pauses(), command, asked))
+    try:
+        kind, _, start, *_ = struct.unpack(LOCK, fcntl.fcntl(_pauses(), command, asked))
+    except (
+        OSError
+    ):  # a file system or kernel without such locks: each process knows what it was told itself
+        return fcntl.F_UNLCK, 0
     return kind, start
 
 
