@@ -221,6 +221,9 @@ def find_candidates(
     text = separate_cells(text)
     repaired = repair_digits(text)
     found: list[ValueCandidate] = []
+    taken = bytearray(
+        len(text)
+    )  # the places of values: each new one is compared with all of them at once
     for each in (
         *dates(repaired, order=order, is_order_sure=is_order_sure),
         *money(repaired, decimal=decimal),
@@ -229,8 +232,9 @@ def find_candidates(
         *percents(repaired, decimal=decimal),
         *bare_numbers(repaired, decimal=decimal),
     ):
-        if not any(each.start < other.end and other.start < each.end for other in found):
+        if not any(taken[each.start : each.end]):
             found.append(_with_doubts(each, text, repaired))
+            taken[each.start : each.end] = b"\1" * (each.end - each.start)
     stated = (each for each in found if not _is_denied(text, each))
     return sorted(stated, key=lambda candidate: candidate.start)
 

@@ -5,9 +5,10 @@ link to one further away. The strength of a link is a number from 0 to 1. Nothin
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
 from stateward.pipelines.contracts.offline.grid import Grid, GridCell
@@ -15,6 +16,7 @@ from stateward.pipelines.contracts.offline.labels import STRONG, LabelMeaning, L
 
 # Distances and strengths were set on generated contracts of one maker and checked on those of another.
 REACH_CHARS = 220  # from a label to a value behind it
+LABEL_CHARS = 2 * REACH_CHARS  # from the beginning of a label to that value
 BEHIND_CHARS = 60  # from a value to a label behind it
 LABELS_BEFORE_MAX = 4
 HEADER_ROWS_MAX = 14  # rows of a table below its header
@@ -62,6 +64,9 @@ _MORE = re.compile(
 _AND = re.compile(r"\s*(?:/|und|and|bis|–|-|,|&|;)\s*", re.IGNORECASE)
 _OWN = re.compile(r"[^\W\d_]{2}[^:\n]*:")  # the cell has its own label, known or not
 _BRACKET = re.compile(r"\([^()]{0,60}\)|\[[^\]]{0,60}\]")
+
+
+P = TypeVar("P", LabelMention, ValueCandidate)
 
 
 class LabelledPage(NamedTuple):
@@ -229,15 +234,11 @@ def _before(
 ) -> Iterator[LabelLink]:
     """Labels before the value in the running text, on its line or on lines before."""
     nearer = 0
-    row = [
-        each
-        for each in mentions
-        if cell.start <= each.start < cell.end and each.of_kind(candidate.kind)
-    ]
+    row = [each for each in _within(mentions, cell.start, cell.end) if each.of_kind(candidate.kind)]
     if pair := _pair(row, candidate, cell, grid, candidates):
         yield from _link(candidate, pair, BESIDE, "before")
         return
-    for mention in reversed(mentions):
+    for mention in reversed(_within(mentions, candidate.start - LABEL_CHARS, candidate.start)):
         if mention.end > candidate.start or not mention.of_kind(candidate.kind):
             continue
         if candidate.start - mention.end > REACH_CHARS or nearer >= LABELS_BEFORE_MAX:
@@ -305,9 +306,9 @@ def _labels_to_the_left(
     strength = BESIDE
     lead = content_words(grid.text[cell.start : candidate.start])
     for other in reversed(grid.rows[cell.row][: cell.column]):
-        inside = [each for each in mentions if other.start <= each.start < other.end]
+        inside = _within(mentions, other.start, other.end)
         fitting = [each for each in inside if each.of_kind(candidate.kind)]
-        values = [each for each in candidates if other.start <= each.start < other.end]
+        values = _within(candidates, other.start, other.end)
         has_value = any(_is_like(each, candidate) for each in values)
         if fitting and not has_value:
             label = _pair(fitting, candidate, cell, grid, candidates) or fitting[-1]
@@ -333,12 +334,12 @@ def _pair(
     candidates: list[ValueCandidate],
 ) -> LabelMention | None:
     """The label of a value where a row has as many labels as values: `Beginn / Ende` and two dates."""
+    if len(labels) < 2:
+        return None
     values = [
-        each
-        for each in candidates
-        if _is_like(each, candidate) and cell.start <= each.start < cell.end
+        each for each in _within(candidates, cell.start, cell.end) if _is_like(each, candidate)
     ]
-    if len(labels) < 2 or len(values) != len(labels):
+    if len(values) != len(labels):
         return None
     gaps = [grid.text[one.end : other.start] for one, other in pairwise(labels)]
     gaps += [grid.text[one.end : other.start] for one, other in pairwise(values)]
@@ -363,9 +364,9 @@ def _over(
         if other.row < last_row - 1:
             return
         last_row = other.row
-        inside = [each for each in mentions if other.start <= each.start < other.end]
+        inside = _within(mentions, other.start, other.end)
         fitting = [each for each in inside if each.of_kind(candidate.kind)]
-        values = [each for each in candidates if other.start <= each.start < other.end]
+        values = _within(candidates, other.start, other.end)
         has_value = any(_is_like(each, candidate) for each in values)
         if fitting and not has_value and len(grid.words(other)) <= LONG_LINE_CHARS:
             rest = content_words(_BRACKET.sub(" ", grid.text[fitting[-1].end : other.end]))
@@ -387,18 +388,14 @@ def _behind(
     """The first label behind the value, in the same sentence and before any other value."""
     home = grid.cell_at(candidate.start)
     is_long = home is not None and home.end - home.start >= LONG_LINE_CHARS
-    for mention in mentions:
-        if mention.start < candidate.end:
-            continue
+    for mention in mentions[bisect_left(mentions, candidate.end, key=_start) :]:
         gap = grid.text[candidate.end : mention.start]
         if len(gap) > BEHIND_CHARS or ("\n" in gap and not is_long) or _WALL.search(gap):
             return
         if not mention.of_kind(candidate.kind):
             continue
-        if any(
-            _is_like(each, candidate) and candidate.end <= each.start < mention.start
-            for each in candidates
-        ):
+        between = _within(candidates, candidate.end, mention.start)
+        if any(_is_like(each, candidate) for each in between):
             return
         if _owns_next(candidate, mention, grid, mentions, candidates):
             return
@@ -418,16 +415,13 @@ def _owns_next(
     candidates: list[ValueCandidate],
 ) -> bool:
     """Whether a label has a value of that kind right behind it."""
-    following = [
-        each for each in candidates if _is_like(each, candidate) and each.start >= mention.end
-    ]
-    if not following:
+    later = candidates[bisect_left(candidates, mention.end, key=_start) :]
+    following = next((each for each in later if _is_like(each, candidate)), None)
+    if following is None:
         return False
-    gap = grid.text[mention.end : following[0].start]
-    if any(
-        mention.end <= each.start < following[0].start and each.of_kind(candidate.kind)
-        for each in mentions
-    ):
+    gap = grid.text[mention.end : following.start]
+    labels = _within(mentions, mention.end, following.start)
+    if any(each.of_kind(candidate.kind) for each in labels):
         return False
     return len(gap) < REACH_CHARS and gap_strength(gap) > OWNED and "\t" not in gap
 
@@ -437,8 +431,17 @@ def _between(
 ) -> bool:
     """Whether another value of that kind is in between."""
     return any(
-        _is_like(each, candidate) and start <= each.start and each.end <= end for each in candidates
+        _is_like(each, candidate) and each.end <= end for each in _within(candidates, start, end)
     )
+
+
+def _within(placed: list[P], start: int, end: int) -> list[P]:
+    """Those that begin there: labels and values are in the order of the text, and long contracts have thousands."""
+    return placed[bisect_left(placed, start, key=_start) : bisect_left(placed, end, key=_start)]
+
+
+def _start(placed: P) -> int:
+    return placed.start
 
 
 def _is_like(one: ValueCandidate, other: ValueCandidate) -> bool:
