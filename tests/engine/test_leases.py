@@ -1,6 +1,11 @@
 """When a worker counts as silent: judged by whether its word changes, on a monotonic clock."""
 
+import os
+
+from msgspec.structs import replace
+
 from stateward.engine.capacity import LeaseTracker
+from stateward.engine.system import host_name, is_alive, process_life, process_place
 from stateward.transport import WorkerInfo
 
 
@@ -85,3 +90,14 @@ def test_after_an_outage_no_worker_is_silent() -> None:
     leases.forget()
 
     assert leases.expired([a_worker()]) == set()
+
+
+def test_a_process_that_is_gone_is_found_at_once_and_one_of_another_container_by_its_lease() -> (
+    None
+):
+    """Containers of one pod share a host name, and their pids start at 1 in each."""
+    gone = replace(a_worker(), host=process_place(), pid=os.getpid(), life="0")
+    own = replace(gone, life=process_life(os.getpid()))
+    elsewhere = replace(gone, host=f"{host_name()}/pid:[1]")
+
+    assert [is_alive(each) for each in (gone, own, elsewhere)] == [False, True, True]

@@ -9,7 +9,7 @@ from typing import Any
 from stateward.app import App
 from stateward.core.model import AUTO, NOTES, SEQUENCING, Fields, Record, Work
 from stateward.engine.coordinator import Submission
-from stateward.engine.system import host_name, process_life
+from stateward.engine.system import process_life, process_place
 from stateward.settings import Settings
 from stateward.storage.database import TOPIC_READY
 from stateward.storage.outputs import AttemptResult, Output, result_event
@@ -86,7 +86,7 @@ def announce(app: App, runners: Sequence[str]) -> None:
     app.bus.heartbeat(
         WorkerInfo(
             id="player",
-            host=host_name(),
+            host=process_place(),
             pid=os.getpid(),
             life=process_life(os.getpid()),
             runners=tuple(runners),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stateward import telemetry
-from stateward.engine.system import host_name, process_life
+from stateward.engine.system import process_life, process_place
 from stateward.storage.outputs import Outputs
 from stateward.transport import WorkerInfo
 from stateward.transport.channel import Channel
@@ -75,7 +75,7 @@ def build_relay(
     return Relay(
         WorkerInfo(
             id=name,
-            host=host_name(),
+            host=process_place(),
             pid=pid,
             life=life,
             runners=(),

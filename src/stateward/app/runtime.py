@@ -19,7 +19,14 @@ from stateward.core.model import SECOND, Micros
 from stateward.engine.clock_guard import ClockGuard
 from stateward.engine.mirror import Mirror
 from stateward.engine.mirror_upkeep import UpkeepOptions
-from stateward.engine.system import SteadyClock, host_name, own_scratch, process_life, time_passed
+from stateward.engine.system import (
+    SteadyClock,
+    host_name,
+    own_scratch,
+    process_life,
+    process_place,
+    time_passed,
+)
 from stateward.settings import LedgerSettings, Settings
 from stateward.storage.database import Database
 from stateward.storage.outputs import Outputs
@@ -60,7 +67,7 @@ def build_worker(
     if is_apart:
         database = open_database(settings, role=RUNNER_ROLE)
     return Worker(
-        WorkerIdentity(name=name, host=host_name(), pid=pid, life=life),
+        WorkerIdentity(name=name, host=process_place(), pid=pid, life=life),
         WorkerConfig(
             limits=runner_limits(settings),
             processes=own.processes,

@@ -111,6 +111,17 @@ def host_name() -> str:
     return os.uname().nodename
 
 
+def process_place() -> str:
+    """Where a pid of this process means something: this machine, and in it the namespace of its container.
+
+    Containers of one pod, or with the network of their machine, have one host name and pids of their own.
+    """
+    try:
+        return f"{host_name()}/{Path('/proc/self/ns/pid').readlink()}"
+    except OSError:  # not Linux
+        return host_name()
+
+
 def process_life(pid: int) -> str:
     """What distinguishes a process from a later one with the same pid: when it started. '' if there is none."""
     try:
@@ -125,12 +136,12 @@ def process_life(pid: int) -> str:
 
 
 def is_alive(worker: WorkerInfo) -> bool:
-    """Whether a worker still runs, as far as this machine can see.
+    """Whether a worker still runs, as far as this process can see.
 
-    A dead process on this machine is found at once. Of a worker on another machine only its lease tells, so it counts
-    as alive.
+    A dead process of this machine, or container, is found at once. Of a worker elsewhere only its lease tells, so it
+    counts as alive.
     """
-    return worker.host != host_name() or process_life(worker.pid) == worker.life
+    return worker.host != process_place() or process_life(worker.pid) == worker.life
 
 
 def raise_open_files() -> int:
