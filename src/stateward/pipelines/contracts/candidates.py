@@ -112,7 +112,9 @@ _FIGURE = rf"(?:{_STRICT}(?!\s?[.,]\s?\d\d(?!\d))|\d+\s?[.,]\s?\d\d(?!\d))"  # O
 _LARGE = r"Mio\.?|Millionen|Million|millions?|Mill\.|mn|Mrd\.?|Milliarden?|billion|bn|Tsd\.?|Tausend|thousand"
 _TIMES = rf"(?:\s?(?:{_LARGE})|k|m)"
 _CURRENCY = r"(?:EUR(?:O|o)?|Euro|€|GBP|£|CHF|USD|US\$|\$)"
-_CENT = r"(?:ct|Ct|CT|Cents?|cents?|¢|pence|p)"
+_CENT = r"(?:ct|Ct|CT|Cents?|cents?|¢|pence|p|c)"
+_LETTER_CENTS = ("p", "c")  # they mean cents only before a unit: `28.5 c/kWh`
+_LETTER_UNITS = ("kWh", "day")
 _WORD_END = r"(?![^\W\d_])"
 _MONEY = re.compile(
     rf"(?<![\w.,-])(?:(?P<before>{_CURRENCY})\s{{0,3}}(?P<figure1>{_FIGURE})(?:,?\s?[-–—]{{1,2}}(?!\d))?"
@@ -290,7 +292,7 @@ def money(text: str, *, decimal: str = ",") -> Iterator[ValueCandidate]:
         per, end = _per(text, found.start(), found.end())
         is_cent = re.fullmatch(_CENT, mark) is not None
         value = guess_number(figure, decimal, is_fine=is_cent or per == "kWh")
-        if value is None or (mark == "p" and per != "kWh"):
+        if value is None or (mark in _LETTER_CENTS and per not in _LETTER_UNITS):
             continue
         value *= _times(found["times1"] or found["times2"])
         if is_cent:

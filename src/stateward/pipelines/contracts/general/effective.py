@@ -277,7 +277,7 @@ def _date_named(before: str, after: str) -> tuple[int, str] | None:
     if _EFFECTIVE.search(near):
         return (
             (93, "stated to be effective then")
-            if _THIS.search(before)
+            if _THIS.search(before) or _AGREED_BEHIND.match(after)
             else (72, "stated to be effective then")
         )
     if _SIGNED.search(near):
@@ -297,6 +297,12 @@ def _is_begun(before: str, after: str) -> bool:
     return is_entered or _BEGINS.search(before) is not None
 
 
+# `wird mit Wirkung zum 1. Mai 2025 Folgendes vereinbart` is said of this contract.
+_AGREED_BEHIND = re.compile(
+    r",?\s+(?:folgendes|nachstehendes|folgender\s+vertrag|folgende\s+vereinbarung|dieser\s+vertrag|diese\s+vereinbarung)\s+"
+    r"(?:vereinbart|geschlossen|abgeschlossen|getroffen)\b",
+    re.IGNORECASE,
+)
 _FILED = re.compile(r"\bSource:[^;]{0,120}$|\b(?:\d{1,2}-[KQ]\w{0,3}|[SF]-\d\w{0,3})(?:/A)?,\s*$")
 
 

@@ -39,10 +39,15 @@ PAIR = 2
 UNSIGNED = 78  # confidence of a company with a short name that is not among the signatures
 BOUNDED = 82  # confidence of a name that does not sign, but that known words on both sides delimit
 
-_PLAIN = {kind: frozenset(words(f"plain_{kind}")) for kind in ("date", "law", "party")}
+# Folded as the words of a text are: that also makes a double s of each ß.
+_PLAIN = {
+    kind: frozenset(word.casefold() for word in words(f"plain_{kind}"))
+    for kind in ("date", "law", "party")
+}
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _DIGIT = re.compile(r"\d")
 _DEFINED = re.compile(r"\([^()]{0,80}\"[^\"]{1,60}\"[^()]{0,40}\)|\"[^\"]{1,60}\"")
+_ROLE = re.compile(r"\((?:the\s+)?[A-Z][a-z]+(?:\s+[A-Z][a-z]+){0,2}\)")  # `(Disclosing Party)`
 ADJECTIVE_LAWS = {name.casefold(): place for name, place in ADJECTIVES.items()}
 _ADJECTIVE = re.compile(rf"\b(?:{'|'.join(map(re.escape, ADJECTIVE_LAWS))})\b", re.IGNORECASE)
 _THIS = re.compile(
@@ -78,10 +83,17 @@ _GERMAN = re.compile(
     r"\b(?:der|die|das|den|dem|des|wird|und|gilt|unterliegt|zwischen|wurde|am|zum|zur|im|vom|mit)\b"
 )
 _EFFECTIVE = re.compile(r"\b(?:effective|in\s+force|in\s+Kraft|wirksam|gültig)\b", re.IGNORECASE)
-_DATE_ENDS = re.compile(r"\b(?:between|among(?:st)?|by|zwischen)\b|[(.;]", re.IGNORECASE)
+# What follows is about its end: `beginnt am 1. März 2025 und endet nach 6 Monaten`.
+_DATE_ENDS = re.compile(
+    r"\b(?:between|among(?:st)?|by|zwischen)\b|[(.;]|"
+    r",?\s+und\s+endet\s+(?:nach|am|mit)\s+[\w. ]{1,40}"
+    r"(?:,\s+ohne\s+dass\s+es\s+(?:hierzu\s+)?einer\s+kündigung\s+bedarf)?\s*(?=[.;]|$)|"
+    r",?\s+and\s+(?:ends|expires)\s+(?:on|after)\s+[\w, ]{1,40}(?=[.;]|$)",
+    re.IGNORECASE,
+)
 # The clause on the law is over, and the sentence goes on with something else.
 _CLAUSE_ENDS = re.compile(
-    r"[.;(](?=\s|\w|$)|,?\s+and\s+(?:the|each|any|all|may|shall|will|both|you|we|is|are|no)\b",
+    r"[.;(](?=\s|\w|$)|,\s+whose\s+courts\b|,?\s+and\s+(?:the|each|any|all|may|shall|will|both|you|we|is|are|no)\b",
     re.IGNORECASE,
 )
 # What takes nothing away from the law that is named: the rules by which another one could come in are left out.
@@ -126,7 +138,7 @@ _BELONGS = re.compile(
 _ACTS_FOR = re.compile(
     r"(?:\b(?:\w*verwalter(?:in)?|\w*verwaltung|\w*makler(?:in)?|vermittelt\s+(?:von|durch)|vermittler(?:in)?|im\s+auftrage?|i\.\s?A\.|inhaber(?:in)?|"
     r"rechtsnachfolger(?:in)?|bevollmächtigte[rn]?|vertreter(?:in)?|managing\s+agent|(?:its|sales|as)\s+agent|agent\s*:|property\s+manager|broker|"
-    r"arranged\s+by|on\s+behalf|proprietor|successor\s+(?:to|of)|prepared\s+by|c/o)|,\s*by)\s*(?:of|der|des|die|the|von)?\s*[:,-]?\s*$",
+    r"arranged\s+by|(?<!for\sand\s)on\s+behalf|proprietor|successor\s+(?:to|of)|prepared\s+by|c/o)|,\s*by)\s*(?:of|der|des|die|the|von)?\s*[:,-]?\s*$",
     re.IGNORECASE,
 )
 _BODY = re.compile(
@@ -144,10 +156,14 @@ _NO_LAND = re.compile(
     r"europäisch|dispositiv|ausländisch|inländisch|materiell|zivil|kanonisch|applicable|such|this|the|no|any|mandatory",
     re.IGNORECASE,
 )
+_ITEM = re.compile(r"(?<!\S)\([1-9]\)\s+(?=[A-ZÄÖÜ])")
+LIST_BEFORE, LIST_CHARS = 60, 1600  # before the first name of a list, and all of it
 ACTS_CHARS, HEAD_BEFORE, HEAD_BEHIND = 60, 300, 200
 
 
-_MAKES = re.compile(r"\b(?:schließen|schliessen|vereinbaren|treffen)\b")
+_MAKES = re.compile(
+    r"\b(?:schließen|schliessen|vereinbaren|treffen)\b|\bwird\s+(?=mit\s+Wirkung\b)"
+)
 
 
 class Doubt(NamedTuple):
@@ -243,7 +259,7 @@ def doubt_of_law(prose: Prose, law: NamedLaw, others: Iterable[NamedLaw]) -> Dou
     if rival is None:
         named = _ADJECTIVE.finditer(text, head, tail)
         adjective = next(
-            (one for one in named if ADJECTIVE_LAWS[one[0].casefold()] != law.value), None
+            (one for one in named if ADJECTIVE_LAWS[one[0].casefold()] not in law.value), None
         )
         if adjective is None:
             adjective = next(
@@ -301,6 +317,8 @@ def doubt_of_parties(prose: Prose, parties: list[Party]) -> Doubt | None:
     rival = next(_find_unaccounted(prose, named), None)
     if rival is not None:
         return _not_accounted(rival.value)
+    if listed := _find_listed(prose, named):
+        return _not_accounted(listed)
     unsigned = _find_unsigned(prose, named)
     return None if unsigned is None else _not_accounted(unsigned)
 
@@ -310,6 +328,20 @@ def _find_acting(prose: Prose, named: list[PartyName]) -> Iterator[str]:
     for name in named:
         if found := _ACTS_FOR.search(prose.text, max(0, name.start - ACTS_CHARS), name.start):
             yield " ".join(found[0].split())
+
+
+def _find_listed(prose: Prose, named: list[PartyName]) -> str:
+    """One of a numbered list of parties that none of the names found stands in."""
+    if len(named) < PAIR:
+        return ""
+    text = prose.text
+    near = [name for name in named if name.start < named[0].start + LIST_CHARS]
+    items = list(_ITEM.finditer(text, max(0, named[0].start - LIST_BEFORE), near[-1].end))
+    ends = [item.start() for item in items[1:]] + [near[-1].end]
+    for item, end in zip(items, ends, strict=False):
+        if not any(item.start() < name.start < end for name in near):
+            return text[item.start() : min(end, item.end() + LISTED_CHARS // 4)]
+    return ""
 
 
 def _find_unsigned(prose: Prose, named: list[PartyName]) -> str | None:
@@ -330,7 +362,7 @@ def _description(prose: Prose, name: PartyName, named: list[PartyName]) -> str:
     end = min(len(prose.text), name.end + PARTY_BEHIND, prose.sentence(name.end)[1])
     following = [other.start for other in named if other.start >= name.end]
     end = min([end, *following])
-    bracket = _DEFINED.search(prose.text, name.end, end)
+    bracket = _DEFINED.search(prose.text, name.end, end) or _ROLE.search(prose.text, name.end, end)
     return prose.text[name.end : bracket.start()] if bracket else ""
 
 

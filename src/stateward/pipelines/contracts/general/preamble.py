@@ -29,7 +29,7 @@ LABEL_ROWS = 60
 
 _OPENER = re.compile(
     r"\b(?:by\s+and\s+(?:between|among(?:st)?)|by,?\s+between\s+and\s+among|between(?:\s+and\s+among)?|among(?:st)?|zwischen)\b"
-    r"\s*:?|\bPARTIES\s*:|"
+    r"\s*:?|\bPARTIES\s*(?::|(?=\(1\)))|"
     r"\b(?:made|entered\s+into|executed|delivered|given|granted|provided)\b[^.;]{0,110}?(?<!signed )\bby\b"
     r"(?!\s+and\s+(?:between|among))|"
     r"\b(?:in\s+favou?r\s+of|for\s+the\s+benefit\s+of)\b|\bparties\s+(?:to|of|hereto)\b[^.;]{0,60}\bare\b",

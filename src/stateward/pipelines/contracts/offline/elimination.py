@@ -35,6 +35,7 @@ LINK_MIN = 0.55  # a label with a weaker link does not account for a value
 ADJACENT_MIN = 0.9  # of the link of a date to a label right before it
 NUMBER_DIGITS_MIN = 5  # a word with so many digits is the number of a customer or a meter
 YEAR_SLACK = 0.07  # of twelve rounded months
+WHOLE_MIN = 1.0  # what a kWh costs leads to no other amount
 YEAR_ROUNDING = 12.0  # of the cost of a year whose instalments were rounded to whole euros
 TAX_SLACK = 0.011
 SENTENCE_LINES_MAX = 12
@@ -42,12 +43,17 @@ QUOTED_WORDS_MAX = 4
 ADDRESS_CHARS_MAX = 80
 REFERENCE_CHARS = 60  # before a date
 ARREARS_CHARS = 80  # before an amount
+PAIRS_MIN = 4  # cells of a row of two pairs of a label and a value
 COLUMNS_MIN = 3  # of a table whose first row is its head, whatever it says
 PREFIXES = ("brutto", "monats", "strom", "gas", "energie", "versicherungs", "tarif", "vertrags")
 
 _WORD = re.compile(r"[^\W_]+")
 # A mark of a footnote; not the bullet of a list, a masked number or a square metre.
 _MARK = re.compile(r"(?<![*\dXx])[*†‡](?![*\d])|(?<=[^\W\dm])[¹²³⁴⁵⁶⁷⁸⁹]")
+_NAME_OR_NUMBER = re.compile(
+    r"[A-ZÄÖÜ0-9][\w.'’&/-]*(?:,?\s+(?:[A-ZÄÖÜ0-9][\w.'’&/-]*|von|van|de|der|und|and|&))*"
+)
+_OWN_LABEL = re.compile(r"\s*[^\W\d_][^:.\n]{1,40}:\s*\S")
 _BULLET = re.compile(r"[ \t]*\*[ \t]")
 _SENTENCE_END = re.compile(
     r"(?<!\b\d)(?<!\b\d\d)(?<!\b[A-Z])(?<!\bMio)(?<!\bmtl)(?<!\binkl)(?<!\bincl)(?<!MwSt)(?<!USt)(?<!\bca)(?<!\bNr)(?<!\bSt)"
@@ -92,8 +98,14 @@ _PLACE = re.compile(r"\s*(?:[A-ZÄÖÜ][\w.-]*+[ \t]?){1,4},\s*(?:den|on|the)?\s
 _REMARKS = re.compile(
     r"\b(?:inkl|incl|inc|einschl|including|inclusive|einschließlich|inklusive|enthält|enthalten)\b\.?\s+(?:(?:of|der|die|ges|gesetzl|"
     r"gesetzlicher|all|aller|insurance|premium|value|added|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s*){0,4}"
-    r"(?:USt|MwSt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|VersSt|Steuern?(?:\s+und\s+Abgaben)?|VAT|IPT|tax(?:es)?)\b\.?"
-    r"|\b(?:VAT|IPT|MwSt|USt)\.?\s+(?:included|inkl\w*|inbegriffen)"
+    r"(?:USt|MwSt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|VersSt|Steuern?(?:\s+und\s+Abgaben)?|VAT|GST|IPT|tax(?:es)?)\b\.?"
+    r"(?:\s+at\s+\d{1,2}(?:\.\d{1,2})?\s?%)?"
+    r"|\b(?:VAT|GST|IPT|MwSt|USt|tax(?:es)?)\.?\s+(?:and\s+(?:fees|levies|surcharges)\s+)?(?:included|inkl\w*|inbegriffen)"
+    r"|,?\s*(?:at\s+)?12:01\s?a\.?m\.?(?:,?\s+(?:local\s+)?(?:standard\s+)?time)?"
+    r"|\bauf\s+(?:der\s+)?(?:Grundlage|Basis)\s+(?:eines|Ihres|des)\s+(?:\w+\s+)?\w*verbrauchs\s+von\s+[\d.]+\s*kWh(?:\s+(?:im|pro)\s+Jahr)?"
+    r"|\berstmals\s+(?:am|zum)\s+\d{1,2}\.\s+(?:des\s+(?:ersten\s+)?\w*monats\b|(?=[.,;)]|$))"
+    r"|\b(?:by|per|mit|im|via)\s+(?:SEPA[- ])?"
+    r"(?:Lastschrift(?:verfahren|mandat|einzug)?|Bankeinzug|Direct\s+Debit|electronic\s+funds\s+transfer)\b"
     r"|(?:\b(?:up\s+to|bis\s+zu)\s+)?\b\d[\d.,/]*\s*[MG]bit/s"
     r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:abgebucht|eingezogen|fällig)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
     r"|\b(?:Guten\s+Tag|Hallo|Sehr\s+geehrter?|Liebe[r]?|Dear|Hello|Hi)\b[^,.!\n]{0,40}[,!]"
@@ -180,6 +192,9 @@ def _rival(
             continue
         if _is_other_unit(rule, each.candidate) or _is_chosen(each, choices):
             continue
+        is_sure = not choices[rule.name].best.is_weak
+        if is_sure and each.candidate.per == "day" and reader.is_stand_in(each, rule):
+            continue  # a standing charge of a day is a part of what is paid a month
         if not _is_explained(rule, each, choices, reader):
             return " ".join(page.text[each.candidate.start : each.candidate.end].split())
     return ""
@@ -239,8 +254,11 @@ def _is_explained(
         or (reader.says(each, OLD_WORDS) and not reader.says(each, NEW_WORDS))
     ):
         return True
-    if candidate.value == "unlimited" and reader.says(each, _SURFING):
-        return False
+    if candidate.value == "unlimited":
+        if reader.says(each, _SURFING):
+            return False
+        if _is_of_another(best, rule, ADJACENT_MIN):
+            return True
     is_of_another = _is_of_another(best, rule, LINK_MIN) or (
         not choices[rule.name].best.is_weak and reader.is_stand_in(each, rule)
     )
@@ -265,7 +283,7 @@ def _is_reckoned(candidate: ValueCandidate, choices: Mapping[str, FieldChoice]) 
             )
         )
         for choice in choices.values()
-        if choice.best.number
+        if choice.best.number >= WHOLE_MIN
     )
 
 
@@ -512,13 +530,76 @@ def _statement(page: AnalyzedPage, start: int, end: int) -> Iterator[tuple[int, 
     if len(row) == 1:
         yield _sentence(page, cell, start, end)
         return
-    yield cell.start, cell.end
+    yield from _cell_sentences(page, cell, start)
+    yield from _continued(page, cell)
     is_labelled = ":" in page.text[cell.start : start]
     for other in row:
         is_before = other.column < cell.column and not (is_labelled and _is_pair(page, other))
-        if (is_before or _is_remark(page, other)) and not _is_address(page, other):
+        is_before = is_before and not _is_of_pair(page, other, cell)
+        if (is_before or _is_remark(page, other)) and not (
+            _is_address(page, other) or _is_under_other(page, other)
+        ):
             yield other.start, other.end
     yield from _head(page, cell)
+
+
+def _cell_sentences(page: AnalyzedPage, cell: GridCell, start: int) -> Iterator[tuple[int, int]]:
+    """The sentences of a cell but those that have a label of their own and are not about the value."""
+    first = cell.start
+    ends = [each.end() for each in _SENTENCE_END.finditer(page.text, cell.start, cell.end)]
+    for last in (*ends, cell.end):
+        text = page.text[first:last]
+        label = _OWN_LABEL.match(text)
+        is_known = label is not None and any(
+            first <= each.start and each.end <= first + label.end() for each in page.mentions
+        )
+        if first <= start < last or not is_known:
+            yield first, last
+        first = last
+
+
+def _continued(page: AnalyzedPage, cell: GridCell) -> Iterator[tuple[int, int]]:
+    """The next line of a cell that goes on: it begins in small letters, and its row has fewer cells."""
+    rows = page.grid.rows
+    if cell.row + 1 >= len(rows) or page.grid.words(cell).endswith((".", "!", "?")):
+        return
+    below = rows[cell.row + 1]
+    if len(below) < len(rows[cell.row]):
+        for other in below:
+            if other.overlaps(cell) and page.text[other.start : other.start + 1].islower():
+                yield other.start, other.end
+
+
+def _is_of_pair(page: AnalyzedPage, other: GridCell, cell: GridCell) -> bool:
+    """Whether a row is pairs of labels and values, and a cell belongs to another pair than that of the value."""
+    row = page.grid.rows[cell.row]
+    if len(row) < PAIRS_MIN or len(row) % 2 or cell.row - 1 in page.labelled.header_rows:
+        return False
+    labels = row[::2]
+    return other.column // 2 != cell.column // 2 and all(
+        _is_all_label(page, each) for each in labels
+    )
+
+
+def _is_under_other(page: AnalyzedPage, cell: GridCell) -> bool:
+    """Whether the head of the column of a cell is the label of something else: a name, a number."""
+    if cell.row - 1 not in page.labelled.header_rows:
+        return False
+    if not _NAME_OR_NUMBER.fullmatch(page.grid.words(cell)):
+        return False
+    heads = [each for each in page.grid.rows[cell.row - 1] if each.overlaps(cell)]
+    return len(heads) == 1 and _is_all_label(page, heads[0], is_decoy=True)
+
+
+def _is_all_label(page: AnalyzedPage, cell: GridCell, *, is_decoy: bool = False) -> bool:
+    """Whether a cell is nothing but a known label."""
+    words = page.grid.words(cell).rstrip(" :")
+    return any(
+        cell.start <= each.start < cell.end
+        and each.end - each.start >= len(words)
+        and (each.is_decoy or not is_decoy)
+        for each in page.mentions
+    )
 
 
 def _is_pair(page: AnalyzedPage, cell: GridCell) -> bool:

@@ -57,6 +57,12 @@ _REMARK = re.compile(
     r"(?:(?:of|der|die|ges|gesetzlicher|all|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s+){0,3}$",
     re.IGNORECASE,
 )
+_INCLUDED = re.compile(
+    r"\s+(?:(?:and|und)\s+(?:fees|charges|levies|surcharges|duties|abgaben)\s+)?"
+    r"(?:(?:is|are|ist|sind)\s+)?(?:included|inclusive|inkl\w*|inbegriffen|enthalten|eingerechnet)\b",
+    re.IGNORECASE,
+)
+_TAX = re.compile(r"tax|VAT|GST|IPT|steuer|MwSt|USt", re.IGNORECASE)
 _WALL = re.compile(rf"[\t;:]|\n\s*\n|{_SENTENCE_END.pattern}")
 _MORE = re.compile(
     r"\s(?:für|for|of|je|pro|per|bei|in|der|des)\s(?:[\w-]+(?:-,|,)?\s?){0,5}", re.IGNORECASE
@@ -137,12 +143,15 @@ def _without_kinds_of(mention: LabelMention, last: LabelMention) -> LabelMention
 
 
 def _is_aside(grid: Grid, mention: LabelMention, last: LabelMention | None) -> bool:
-    """Whether a label is only a remark about the one before: `Beitrag inkl. Steuer`, `Preis (ohne Bonus)`."""
+    """Whether a label is only a remark: `Beitrag inkl. Steuer`, `Preis (ohne Bonus)`, `40.00, taxes included`."""
     cell = grid.cell_at(mention.start)
     if cell is None:
         return True
     before = grid.text[cell.start : mention.start]
     if mention.is_decoy and _REMARK.search(before):
+        return True
+    is_tax = _TAX.search(grid.text, mention.start, mention.end) is not None
+    if mention.is_decoy and is_tax and _INCLUDED.match(grid.text, mention.end, cell.end):
         return True
     if last is None or not cell.start <= last.start < cell.end:
         return False

@@ -53,18 +53,19 @@ _CASE = (
     r"(?:bei|im\s+falle?|wegen|aufgrund|nach|wenn|falls|if|when|on|in\s+case\s+of|in\s+the\s+event\s+of)\s+"
     r"(?:(?:einem|eines|ihrem|ihres|you|are|you['’]re|a)\s+){0,2}"
     r"(?:umzug(?:e?s)?|wohnungswechsels?|wohnortwechsels?|(?:sie\s+)?umziehen|mov(?:e|ing)\s+(?:home|house|out))\b"
+    r"|zieh(?:t|en|st)\s+(?:der\s+kunde|die\s+kundin|sie|du)\s+(?:um|aus)\b"
 )
 _CASE_FIRST = re.compile(
-    rf"\W*(?:\d{{1,2}}[.)]\s*)?(?:umzug|wohnungswechsel|sonderkündigung(?:srecht)?|"
-    rf"moving\s+(?:home|house))?\W*{_CASE},?(?P<rest>.*)",
+    rf"\W*(?:\d{{1,2}}[.)]?\s*)?(?:umzug|wohnungswechsel|sonderkündigung(?:srecht)?|"
+    rf"moving\s+(?:home|house))?\W*(?:{_CASE}),?(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _CASE_LABEL = re.compile(
-    rf"\W*(?:(?:kündigungs)?frist|notice(?:\s+period)?|sonderkündigung\w*)\s+{_CASE}\W*"
+    rf"\W*(?:(?:kündigungs)?frist|notice(?:\s+period)?|sonderkündigung\w*)\s+(?:{_CASE})\W*"
     rf"(?:beträgt|is|von|of|mit)?(?:\s+einer\s+frist\s+von)?\W*",
     re.IGNORECASE,
 )
-_LINE_STARTS = re.compile(r"^[ \t]*(?=[A-ZÄÖÜ\d])", re.MULTILINE)
+_LINE_STARTS = re.compile(r"^[ \t]*(?=[A-ZÄÖÜ\d§])", re.MULTILINE)
 _CASE_ONLY_IF = re.compile(
     r",\s*(?:nur\s+)?(?:wenn|sofern|falls|if|provided)\b"
     r"(?!.*\b(?:auch|also|even)\b)[^,;]*"
@@ -74,7 +75,7 @@ _CASE_WORDS = frozenset(
     "einem frist kündigungsfrist von schriftlich in textform außerordentlich kündigen gekündigt kündigung werden "
     "beenden beträgt ist zum auf des tages umzugs auszugs innerhalb binnen haben ein sonderkündigungsrecht besteht "
     "möglich you may can must end cancel terminate this the your contract agreement supply service with by giving give "
-    "us at least of notice period is a an writing written to need s".split()
+    "us at least of notice period is a an writing written to need s hat er recht auszugstag umzugstag zu".split()
 )
 _TO = re.compile(
     r"\s*(?:bis(?:\s+(?:zum|einschl\w*\.?|einschließlich))?|[-–—]|to|until|till|through|und|and)\s*(?:the\s|"
@@ -390,8 +391,19 @@ def _context(candidate: ValueCandidate, mine: LabelLink | None, page: AnalyzedPa
         begin, end = sorted((mine.mention.start, candidate.start))
         words = f"{text[begin:end]} {words}"
     elif mine:
-        words = f"{page.cell_text(mine.mention.start)} {words}"
+        words = (
+            f"{page.cell_text(mine.mention.start)} {_cells_between(page, mine, candidate)} {words}"
+        )
     return f"{words} {_column_head(page, candidate)}"
+
+
+def _cells_between(page: AnalyzedPage, mine: LabelLink, candidate: ValueCandidate) -> str:
+    """The cells between a label and a value of its row: the unit may have a column of its own."""
+    label, cell = page.cell(mine.mention.start), page.cell(candidate.start)
+    if label is None or cell is None or label.row != cell.row:
+        return ""
+    between = page.grid.rows[cell.row][label.column + 1 : cell.column]
+    return " ".join(page.grid.words(each) for each in between)
 
 
 def _column_head(page: AnalyzedPage, candidate: ValueCandidate) -> str:

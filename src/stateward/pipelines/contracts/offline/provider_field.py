@@ -31,6 +31,8 @@ NAME_CHARS_MAX = 80
 # Confidence of a known name that is part of a longer one: it may be another company.
 LONGER_NAME_CAP = 78
 CALLED, CALLED_CHARS = 0.95, 160
+SENTENCE_WORDS = 2  # in small letters: a sentence, and no name
+_IN_NAMES = frozenset("of the and for de der die des von und für am an im in zu zur auf".split())
 
 _ARTICLE = re.compile(r"\s*(?:(?:ist|is|die|der|das|the|dem|den)\s+)*", re.IGNORECASE)
 _INTERMEDIARY = re.compile(
@@ -167,7 +169,7 @@ def _has_name_before(page: AnalyzedPage, start: int) -> bool:
 
 def _rest_of_name(company: str, known: int) -> str:
     """What stands between a known name and the legal form behind it, if it may make it another company."""
-    rest = without_legal_form(company)[known:].strip(" ,-")
+    rest = without_legal_form(company)[known:].strip(" ,-()")
     return "" if all(map(is_general, rest.split())) else rest
 
 
@@ -217,8 +219,11 @@ def _without_address(text: str, start: int, end: int) -> Iterator[tuple[int, int
     start = lead.end() if lead else start
     cut = re.search(r",\s|;|\s[-–]\s|\s\(|\s{2,}|\t|\n|\.\s[A-ZÄÖÜ]", text[start:end])
     end = start + cut.start() if cut and cut.start() > 1 else end
-    if any(letter.isalpha() for letter in text[start:end]) and end - start <= NAME_CHARS_MAX:
-        yield start, end
+    name = text[start:end]
+    if any(letter.isalpha() for letter in name) and end - start <= NAME_CHARS_MAX:
+        small = [word for word in name.split() if word[0].islower() and word not in _IN_NAMES]
+        if len(small) < SENTENCE_WORDS:
+            yield start, end
 
 
 def _is_called(rule: FieldRule, page: AnalyzedPage, end: int) -> bool:
@@ -248,10 +253,10 @@ def _score(rule: FieldRule, page: AnalyzedPage, at: int, start: int, end: int) -
     text = page.text
     if _is_called(rule, page, end):
         return CALLED, "called so in brackets"
-    before = text[max(0, start - BETWEEN_CHARS) : start]
+    before = text[max(0, start - BETWEEN_CHARS) : start].rpartition("\n\n")[2]
     if _BROKER.search(before.rpartition("\n")[2][-40:]):
         return OTHERWISE * 0.9, "another party"
-    if _BETWEEN.search(before) and "\n\n" not in before:
+    if _BETWEEN.search(before):
         return BETWEEN, "a party of the contract"
     cell = page.cell(start)
     is_short = cell is not None and (

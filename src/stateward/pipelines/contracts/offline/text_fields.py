@@ -55,7 +55,7 @@ _COVER = re.compile(
 )
 _STOP_WORDS = frozenset(
     "dear sehr guten hallo herr frau liebe lieber hello sie wir ihr die der das und oder vertrag contract your "
-    "you the agreement kunde customer siehe see nummer number".split()
+    "you the agreement kunde customer siehe see nummer number we us our wir uns".split()
 )
 
 
@@ -187,6 +187,8 @@ def _candidate(
     if not _is_name(name, page) or _is_figure(page, start, start + len(text)):
         return
     own = _own_words(rule)
+    if rule.words and ":" in name and own.find(tokens(name.partition(":")[0])):
+        name = tidy(name.partition(":")[0])  # `Hausrat: Feuer, Wasser` lists what is insured
     if rule.words and own.whole(name) is None:
         inner = next(iter(own.find(tokens(name))), None)
         score *= 0.97 if inner else 0.9 if _COVER.search(name) else 0.7
