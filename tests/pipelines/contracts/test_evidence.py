@@ -117,6 +117,25 @@ def test_what_changes_it_makes_it_wait(name: str, old: str, new: str) -> None:
     assert not is_accepted(name, old, new)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Monatlicher Preis: 24,99 €", "Bonus\nMonatlicher Preis: 24,99 €"),
+        ("Tarif: Red M\n", "Vertragsdaten\tBonus\nTarif: Red M\tMonatlicher Preis: 24,99 €\n"),
+    ],
+)
+def test_a_price_under_the_name_of_a_bonus_waits(old: str, new: str) -> None:
+    price = "Monatlicher Preis: 24,99 €"
+    text = (
+        "Vodafone GmbH\n\nIhr Mobilfunkvertrag\n\nTarif: Red M\nDatenvolumen: 20 GB\nVertragsbeginn: 01.03.2026\n"
+        f"Vertragsende: 28.02.2028\nKündigungsfrist: 1 Monat\n{price}\n"
+    )
+    changed = text.replace(price, "") if price in new and price != old else text
+
+    assert validate_extraction(extracted(text, "telco"), RULES).accepted
+    assert not validate_extraction(extracted(changed.replace(old, new), "telco"), RULES).accepted
+
+
 DEED = """CONFIDENTIALITY AGREEMENT
 
 THIS AGREEMENT is dated 16 October 2026
@@ -189,6 +208,11 @@ def test_an_ordinary_agreement_needs_no_person(name: str) -> None:
             "Wales, save for clause 1 which is subject to the law of Scotland, whose",
         ),
         ("deed", "shall have exclusive", "shall apply French law and have exclusive"),
+        (
+            "deed",
+            "the law of England and Wales, whose",
+            "the law of Northern Ireland, and Irish law, whose",
+        ),
         ("effect", "1. Die", "Die Vereinbarung tritt am 1. Januar 2025 in Kraft.\n1. Die"),
         ("effect", "Folgendes vereinbart", "Folgendes zum Vertrag vom 3. Mai 2023 vereinbart"),
         ("effect", "findet ausschließlich", "findet nicht ausschließlich"),

@@ -353,9 +353,8 @@ def headings(document: TextDocument) -> Iterator[str]:
             chars_max = SHOUTED_CHARS_MAX if short.isupper() else HEADING_CHARS_MAX
             if not short or len(short) > chars_max or _GAP.search(short):
                 continue
-            if is_end and (
-                short[0].islower() or short.endswith(".")
-            ):  # the last words of a paragraph
+            is_last = short[0].islower() or (short.endswith(".") and not short.isupper())
+            if is_end and is_last:  # the last words of a paragraph
                 continue
             is_start = page.number == 1 and at < HEADING_LINES
             if is_start or (short.isupper() and len(short.split()) <= 6):

@@ -259,7 +259,7 @@ def doubt_of_law(prose: Prose, law: NamedLaw, others: Iterable[NamedLaw]) -> Dou
     if rival is None:
         named = _ADJECTIVE.finditer(text, head, tail)
         adjective = next(
-            (one for one in named if ADJECTIVE_LAWS[one[0].casefold()] not in law.value), None
+            (one for one in named if not _is_law_of(ADJECTIVE_LAWS[one[0].casefold()], law)), None
         )
         if adjective is None:
             adjective = next(
@@ -267,6 +267,11 @@ def doubt_of_law(prose: Prose, law: NamedLaw, others: Iterable[NamedLaw]) -> Dou
             )
         return None if adjective is None else _not_accounted(adjective[0])
     return _not_accounted(text[rival.start : rival.end])
+
+
+def _is_law_of(place: str, law: NamedLaw) -> bool:
+    """Whether a place has that law: England has that of England and Wales."""
+    return law.value == place or law.value.startswith(f"{place} and ")
 
 
 def _is_foreign(one: re.Match[str], law: NamedLaw) -> bool:

@@ -80,6 +80,10 @@ _SURFING = re.compile(
 )
 _ONCE = re.compile(r"\b(?:einmalig\w*|one-off|one-time|once)\b", re.IGNORECASE)
 _FEE = re.compile(r"bonus|mahn|gebühr|rücklast|kaution|\bfee\b|deposit", re.IGNORECASE)
+_BONUS = re.compile(
+    r"bonus|rabatt|nachlass|vorteil|gutschrift|guthaben|cashback|credit|discount|rebate|saving",
+    re.IGNORECASE,
+)
 _START = re.compile(r"(?:beginn|start|start\s+date)\Z", re.IGNORECASE)
 _DEDUCTED = re.compile(
     r"rabatt|nachlass|vorteil|gutschrift|guthaben|cashback|ersparnis|credit|discount|rebate|saving",
@@ -170,6 +174,8 @@ def doubts(
             )
         elif rival:
             found[name] = Doubt(RIVAL_CAP, f"another value is not accounted for: {rival}")
+        elif rule.kind == "money" and (heading := reader.heading_of_bonus(best.page, best.start)):
+            found[name] = Doubt(RIVAL_CAP, f"it stands under {heading!r}")
     return found
 
 
@@ -424,6 +430,22 @@ class _Reader:
         label = self.reading.pages[each.page].text[best.mention.start : best.mention.end]
         return _FEE.search(label) is not None
 
+    def heading_of_bonus(self, at: int, start: int) -> str:
+        """The name of a bonus without an amount of its own that stands over a price, or over its label."""
+        page = self.reading.pages[at]
+        cell = page.cell(start)
+        if cell is None:
+            return ""
+        row = page.grid.rows[cell.row]
+        labels = [row[cell.column - 1]] if cell.column else []
+        labels += [
+            each
+            for each in page.grid.above(cell, rows_max=1)
+            if _is_all_label(page, each) and not _is_all_label(page, each, is_decoy=True)
+        ]
+        over = [other for each in (cell, *labels) for other in page.grid.above(each, rows_max=1)]
+        return next((page.grid.words(each) for each in over if _is_bare_bonus(page, each)), "")
+
     def is_each_time(self, each: LinkedValue) -> bool:
         """Whether an amount is a bonus, a deduction or a fee that comes with every month or bill."""
         best = each.links[0] if each.links else None
@@ -531,7 +553,7 @@ def _statement(page: AnalyzedPage, start: int, end: int) -> Iterator[tuple[int, 
         yield _sentence(page, cell, start, end)
         return
     yield from _cell_sentences(page, cell, start)
-    yield from _continued(page, cell)
+    yield from _next_lines(page, cell)
     is_labelled = ":" in page.text[cell.start : start]
     for other in row:
         is_before = other.column < cell.column and not (is_labelled and _is_pair(page, other))
@@ -558,7 +580,7 @@ def _cell_sentences(page: AnalyzedPage, cell: GridCell, start: int) -> Iterator[
         first = last
 
 
-def _continued(page: AnalyzedPage, cell: GridCell) -> Iterator[tuple[int, int]]:
+def _next_lines(page: AnalyzedPage, cell: GridCell) -> Iterator[tuple[int, int]]:
     """The next line of a cell that goes on: it begins in small letters, and its row has fewer cells."""
     rows = page.grid.rows
     if cell.row + 1 >= len(rows) or page.grid.words(cell).endswith((".", "!", "?")):
@@ -589,6 +611,20 @@ def _is_under_other(page: AnalyzedPage, cell: GridCell) -> bool:
         return False
     heads = [each for each in page.grid.rows[cell.row - 1] if each.overlaps(cell)]
     return len(heads) == 1 and _is_all_label(page, heads[0], is_decoy=True)
+
+
+def _is_bare_bonus(page: AnalyzedPage, cell: GridCell) -> bool:
+    """Whether a cell only names a bonus or a discount, and no amount stands to its right."""
+    words = page.grid.words(cell)
+    if not _is_all_label(page, cell, is_decoy=True) or not _BONUS.search(words):
+        return False
+    right = page.grid.rows[cell.row][cell.column + 1 :]
+    return not any(
+        each.start <= one.start < each.end
+        for each in right
+        for one in page.candidates
+        if one.kind == "money"
+    )
 
 
 def _is_all_label(page: AnalyzedPage, cell: GridCell, *, is_decoy: bool = False) -> bool:
