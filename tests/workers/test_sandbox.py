@@ -74,7 +74,7 @@ def test_large_inputs_and_outputs_go_through(slot: ChildSlot) -> None:
     chunk = json.dumps([{"number": number, "text": "ü" * 500} for number in range(200)])
     others = {"ocr": ['[{"not":"these"}]'], "parse": [chunk] * 100, "empty": []}
 
-    result = slot.completes("good.copy", items=others)
+    result = slot.completes("good.copy", items=others, timeout_s=240.0)
 
     assert result.count == 20_000
     assert items(result)[:200] == json.loads(chunk)
@@ -197,7 +197,7 @@ def test_a_crash_leaves_its_stack_in_the_log(slot: ChildSlot) -> None:
 def test_a_runner_that_uses_up_its_processor_time_is_ended(slot: ChildSlot) -> None:
     slot.limits = Limits(cpu_s=1)
 
-    result = slot.fails("bad.spin")
+    result = slot.fails("bad.spin", timeout_s=240.0)
 
     assert result.code == "CPU_LIMIT"
     assert "processor time of 1 s" in result.message
