@@ -114,6 +114,14 @@ def test_the_number_of_pages_and_facts_is_bounded_and_says_so(tmp_path: Path) ->
     [
         (b"", "EMPTY_DOCUMENT"),
         (b"no markup at all", "INVALID_HTML"),
+        (
+            b"%PDF-1.7\n<< /Type /Page >>\n" + bytes(range(256)) * 40 + b"<p>\x80 1</p>",
+            "INVALID_HTML",
+        ),
+        (
+            b"<?xml version='1.0'?><Document><Stmt><Amt>12 EUR</Amt></Stmt></Document>",
+            "INVALID_HTML",
+        ),
         (b"<html><body></body></html>", "NO_TEXT"),
         (b"<div>" * 100_000 + PAGE, "INVALID_HTML"),
         (b"<font>" * 100_000 + PAGE, "INVALID_HTML"),

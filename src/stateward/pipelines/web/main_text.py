@@ -14,6 +14,7 @@ from stateward.core.errors import FatalFailure
 from stateward.core.model import clean_text
 from stateward.pipelines.kit.dates import MONTH_TABLE, month_names
 from stateward.pipelines.kit.failures import NO_TEXT
+from stateward.pipelines.kit.files import is_binary
 from stateward.pipelines.web.captures import INVALID_HTML, CapturedPage, decode_page
 
 if TYPE_CHECKING:
@@ -141,11 +142,25 @@ def printed_date(date: str, html: str) -> str:
     return date if is_printed else ""
 
 
+# One of these is in every page that a browser shows; XML of other kinds has none.
+_TEXT_ELEMENTS = frozenset({
+    "html", "head", "body", "frameset", "p", "div", "span", "a", "table", "tr", "td", "h1", "h2", "h3", "h4", "h5",
+    "h6", "article", "section", "main", "header", "footer", "nav", "ul", "ol", "li", "dl", "br", "hr", "pre", "small",
+    "blockquote", "img", "font", "center", "b", "i", "em", "strong", "form", "figure", "iframe", "video", "code",
+})  # fmt: skip
+
+
 def _check_structure(html: str) -> None:
     """Refuse what is no HTML, and what is nested so deep that no reader of it is safe."""
+    if is_binary(html):
+        raise FatalFailure(
+            "Invalid HTML structure: the file is no text; save the page as HTML", code=INVALID_HTML
+        )
     tags = depth = 0
+    has_text_elements = False
     for match in _TAG.finditer(_without_hidden(html)):
         tags += 1
+        has_text_elements = has_text_elements or match[2].lower() in _TEXT_ELEMENTS
         if match[2].lower() in _FLAT:
             continue
         depth = max(0, depth - 1) if match[1] else depth + 1
@@ -157,6 +172,11 @@ def _check_structure(html: str) -> None:
     if tags < TAGS_MIN:
         raise FatalFailure(
             "Invalid HTML structure: the file holds no element; save the page as HTML",
+            code=INVALID_HTML,
+        )
+    if not has_text_elements:
+        raise FatalFailure(
+            "Invalid HTML structure: the file has elements, and none of a page; save the page as HTML",
             code=INVALID_HTML,
         )
 
