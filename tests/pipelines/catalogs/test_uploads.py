@@ -58,6 +58,21 @@ def test_a_statement_of_a_bank_is_no_catalogue(path: Path) -> None:
     assert detect(Content.of(path, name=path.name)) is None
 
 
+ORDERS = {
+    "orders.csv": "Order ID,Order Date,SKU,Product,Quantity,Unit Price\n1001,2026-01-02,MUG-1,Blue mug,2,9.99\n",
+    "order.html": "<html><body><h1>Order confirmation</h1><table>"
+    "<tr><th>Item</th><th>SKU</th><th>Qty</th><th>Price</th></tr>"
+    "<tr><td>Blue mug</td><td>MUG-1</td><td>2</td><td>9.99</td></tr></table></body></html>",
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_an_order_is_no_catalogue(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(ORDERS[name])
+
+    assert detect(Content.of(tmp_path / name, name=name)) is None
+
+
 @pytest.mark.parametrize("path", sorted(CATALOGS.iterdir()), ids=lambda path: path.name)
 def test_a_sample_is_detected(path: Path) -> None:
     found = detect(Content.of(path, name=path.name))

@@ -33,7 +33,18 @@ FOREIGN = frozenset(map(simplify, (
     "verwendungszweck", "booking date", "value date", "transaction date", "debit", "credit", "payee", "loinc",
     "date", "datum", "amount", "betrag", "montant", "importe", "specimen", "reference range", "referenzbereich",
     "patient id",
+    # Orders and invoices have products and prices too, and a buyer.
+    "order id", "order date", "customer", "customer name", "customer id", "kunde", "kundennummer", "cliente",
+    "client name", "invoice number", "invoice no", "invoice date", "rechnungsnummer", "rechnungsdatum", "bestelldatum",
+    "line total", "shipping address", "ship to", "date de commande", "fecha de pedido", "data ordine",
 )))  # fmt: skip
+_ORDER_PAGE = re.compile(
+    r"order confirmation|thank(?:s| you) for your (?:order|purchase)"
+    r"|\b(?:order|invoice) ?(?:#|no\.?|number|id)?[ :#]{1,3}[0-9]{3,}|invoice (?:number|date)"
+    r"|bestellbestätigung|(?:bestell|rechnungs)datum|vielen dank für (?:ihre|deine) bestellung"
+    r"|merci (?:pour|de) votre commande|gracias por (?:su|tu) (?:pedido|compra)|grazie per (?:il tuo|il suo) ordine",
+    re.IGNORECASE,
+)
 NAMES = re.compile(
     r"catalog|katalog|catalogue|product|produkt|artikel|price.?list|preisliste|pricelist|tarif|listino|sortiment",
     re.IGNORECASE,
@@ -105,6 +116,8 @@ def _xml(head: bytes) -> Detected | None:
 def _page(content: Content) -> Detected | None:
     """By the headings of its tables, or the products that it tells; a saved page is otherwise one to read."""
     text = _text(content.head)
+    if _ORDER_PAGE.search(unescape(_HTML_TAG.sub(" ", text))):
+        return None
     _, *parts = _HTML_ROW.split(text, maxsplit=PAGE_ROWS_MAX + 1)
     rows = (_HTML_CELL.findall(row) for row in parts[:PAGE_ROWS_MAX])
     best = max(

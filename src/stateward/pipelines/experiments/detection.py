@@ -14,6 +14,21 @@ from stateward.pipelines.kit.files import ZIP, is_binary
 # Only measurements have units; an account has a text for each booking, and amounts of at most two or three decimals.
 PACKAGE, MEASUREMENTS, NUMBERS, TABLE, ARCHIVE = 90, 30, 25, 20, 10
 NUMBER_ROWS_MIN = 4
+SALES_MIN = 3  # headings of a list of orders: dates and amounts, and no account
+_SALES = frozenset(
+    {
+        "order id",
+        "order number",
+        "sku",
+        "quantity",
+        "qty",
+        "unit price",
+        "product",
+        "product name",
+        "customer",
+        "customer id",
+    }
+)
 DECIMALS_MIN = 4  # of a number that is no amount of money
 LINES_SEEN = 20
 # Of the rows that must be as wide as the first: prose has commas, but not as many in each line.
@@ -45,7 +60,9 @@ def detect(content: Content) -> Detected | None:
     rows = first_rows(lines)
     if is_other or is_binary(text) or not (headings := _headings(rows)):
         return None
-    confidence = NUMBERS if _are_numbers(rows[1:]) else TABLE
+    sales = {each.strip(' "').casefold().replace("_", " ") for each in headings} & _SALES
+    is_told = _are_numbers(rows[1:]) or len(sales) >= SALES_MIN
+    confidence = NUMBERS if is_told else TABLE
     confidence = MEASUREMENTS if _units(headings) >= UNITS_MIN else confidence
     return Detected(source_type="dataset", format="table", confidence=confidence)
 
