@@ -277,7 +277,7 @@ def test_a_range_in_brackets_with_numbers_set_flush_is_one_range(tmp_path: Path)
     lines: list[Line] = [
         ((50, "Potassium"), (150, "3.7 mmol/L"), (250, "["), (258, "3.4 -"), (300, "4.5]")),
         ((50, "Sodium"), (150, "137 mmol/L"), (250, "["), (256, "136 -"), (298, "146]")),
-        ((50, "cGlu"), (150, "5.6 mmol/L"), (250, "["), (258, "3.9 -"), (300, "5.8]")),
+        ((50, "↑ cGlu"), (150, "6.6 mmol/L"), (250, "["), (258, "3.9 -"), (300, "5.8]")),
         ((50, "Chloride"), (150, "102 mmol/L"), (250, "["), (258, "98 -"), (298, "106]")),
         ((50, "cBase(Ecf)"), (150, "-0.8 mmol/L")),
     ]
@@ -289,6 +289,7 @@ def test_a_range_in_brackets_with_numbers_set_flush_is_one_range(tmp_path: Path)
         ("cBase(Ecf)", None, None),
     ]  # fmt: skip
     assert "ROW_UNREAD" not in str(found)
+    assert found[2]["printed_flag"] == "H"
 
 
 def test_a_heading_for_dates_above_names_that_are_not_known_is_a_table_of_days(

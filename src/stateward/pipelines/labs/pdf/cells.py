@@ -308,7 +308,7 @@ def _unit_before_range(range_: str) -> tuple[str, str]:
     return "", range_
 
 
-_ARROWS = frozenset("↑↓▲▼⬆⬇⇑⇓⇈⇊↗↘")  # no name of a test ends with one
+ARROWS = frozenset("↑↓▲▼⬆⬇⇑⇓⇈⇊↗↘")  # no name of a test ends with one
 _DOTS = re.compile(r"[._…]{3,}$")
 
 
@@ -316,7 +316,7 @@ def split_mark(text: str) -> tuple[str, str]:
     """A name, and the flag behind it: an arrow, or a sign behind dots that lead to the value, `Gamma GT ........ *`."""
     head, _, last = text.rpartition(" ")
     is_sign = is_flag(last) and not any(map(str.isalnum, last))
-    is_arrow = set(last) <= _ARROWS
+    is_arrow = set(last) <= ARROWS
     return (head, last) if head and is_sign and (is_arrow or _DOTS.search(head)) else (text, "")
 
 

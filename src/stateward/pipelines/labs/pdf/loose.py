@@ -17,6 +17,7 @@ from stateward.pipelines.labs.pdf.below import (
     take_range,
 )
 from stateward.pipelines.labs.pdf.cells import (
+    ARROWS,
     NUMERIC,
     cells,
     is_flag,
@@ -170,9 +171,10 @@ def _loose(line: PdfLine) -> Row | None:
 
 
 def _sign_before(name: str) -> tuple[str, str]:
-    """The sign before a known name, and the name: `* White Cell Count`."""
+    """The sign before a known name, and the name: `* White Cell Count`; an arrow stands before any name."""
     sign, _, rest = name.partition(" ")
-    is_sign = is_flag(sign) and not any(map(str.isalnum, sign)) and is_name(rest)
+    is_told = is_name(rest) or ARROWS.issuperset(sign)
+    is_sign = is_flag(sign) and not any(map(str.isalnum, sign)) and is_told
     return (sign, rest) if is_sign else ("", name)
 
 
