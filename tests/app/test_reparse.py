@@ -8,7 +8,7 @@ import pytest
 
 from lab.documents.contracts.blocks import Lines, Table, pdf
 from stateward.app import App
-from stateward.app.editions import Reread
+from stateward.app.rereading import Reread
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.pipelines.statements import PLUGIN
 from stateward.pipelines.statements.parse import READER_VERSION

@@ -9,8 +9,7 @@ one ends as rejected. The audit log of the record, and the first transition of i
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from secrets import token_hex
 
@@ -20,6 +19,15 @@ from msgspec.structs import replace
 from stateward.app.edition_files import EditionFiles
 from stateward.app.plugins import Plugins
 from stateward.app.records import Records, edition_version
+from stateward.app.rereading import (
+    OtherHints,
+    Reading,
+    Reread,
+    changed_options,
+    compare_items,
+    describe_changes,
+    nothing_to_compare,
+)
 from stateward.blobs import ArtifactStore
 from stateward.core.errors import ConcurrentModification, InvalidRequest, UnknownName
 from stateward.core.machine import Machine, Stage
@@ -57,57 +65,6 @@ from stateward.workers.worker import options_of
 
 # A file without its lock is a little larger or smaller than with it; what limits uploads has let that one in.
 UNLOCKED_BYTES_MAX = 1 << 30
-
-
-class Reread(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that was read again: what changed in the items of its last stage, and what is flagged now."""
-
-    record_id: str
-    stage: str
-    before: int
-    after: int
-    added: list[Fields]
-    removed: list[Fields]
-    flags: list[str]
-    former_flags: list[str] = []
-    is_stored: bool
-    successor: str | None = None
-    """The record that processes the document anew with these hints."""
-    learned: list[str] = []
-    """What the pipelines remember for other documents like it."""
-    is_skipped: bool = False
-    """It was to be read only if an older reader had read it, and none had."""
-    has_other_facts: bool = False
-    """What is said about the document as a whole changed, though its items need not have."""
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether any item or flag differs."""
-        is_other = self.has_other_facts or self.flags != self.former_flags
-        return is_other or bool(self.added or self.removed)
-
-
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What came out of a document that was read again, before it is stored."""
-
-    record: Record
-    hints: Fields
-    """All that were in force, with those of earlier editions."""
-    changed: dict[str, tuple[str, str]] = {}
-    """What was said before and is said now, by the names of the hints that differ."""
-    results: dict[str, Completed]
-    found: Reread
-    unlocked: bytes | None = None
-    """The document without its lock, where a secret opened it."""
-    table: list[list[str]] | None = None
-    """The first rows of its table, if the hints are to be remembered for others like it."""
-
-
-class OtherHints(msgspec.Struct, frozen=True, kw_only=True):
-    """A known document that was submitted with hints that it was not read with."""
-
-    record: Record
-    hints: Fields
 
 
 class Editions:
@@ -241,7 +198,7 @@ class Editions:
         record = self._records.get(record_id)
         self._check_hints(record, hints | secrets)
         if only_outdated and not self.is_outdated(record):
-            found = replace(_nothing(record), is_skipped=True)
+            found = replace(nothing_to_compare(record), is_skipped=True)
             return Reading(record=record, hints=hints, results={}, found=found)
         if self.begins_anew(record):
             return self._anew(record, hints, secrets)
@@ -265,7 +222,7 @@ class Editions:
             results[stage.name] = result
         last = stages[-1].name
         now = self._outputs.item_chunks(record.id, edition_version(self._outputs, record, last))
-        found = _difference(record.id, last, list(now), results[last])
+        found = compare_items(record.id, last, list(now), results[last])
         found = replace(
             found,
             former_flags=self.flags_of(record),
@@ -281,7 +238,7 @@ class Editions:
         return Reading(
             record=record,
             hints=lasting,
-            changed=_changed_options(
+            changed=changed_options(
                 before, labels, {*before, *hints} & {*self._plugins.hints(record.machine)}
             ),
             results=results,
@@ -302,7 +259,7 @@ class Editions:
 
     def _anew(self, record: Record, hints: Fields, secrets: Fields) -> Reading:
         """What can be done about a document that no edition can mend: other labels, or it without its lock."""
-        changed = _changed_options(record.labels, hints, hints)
+        changed = changed_options(record.labels, hints, hints)
         if not changed and not secrets:
             raise InvalidRequest(f"nothing would change for {record.id}: give another option")
         unlocked = None
@@ -313,7 +270,7 @@ class Editions:
             hints={name: new for name, (_, new) in changed.items()},
             changed=changed,
             results={},
-            found=_nothing(record),
+            found=nothing_to_compare(record),
             unlocked=unlocked,
         )
 
@@ -340,7 +297,7 @@ class Editions:
         if reading.unlocked is not None:
             artifact = self._artifacts.put([reading.unlocked], bytes_max=UNLOCKED_BYTES_MAX).sha256
             labels = {**labels, "unlocked_from": record.artifact}
-        said = _describe_changes(reading.changed)
+        said = describe_changes(reading.changed)
         made = self._driver.reprocess(
             record.id,
             actor=actor,
@@ -387,7 +344,7 @@ class Editions:
                         record_id=record.id,
                         action=REJECT,
                         actor=actor,
-                        notes=f"processed again as {made.record.id}: {_describe_changes(reading.changed)}",
+                        notes=f"processed again as {made.record.id}: {describe_changes(reading.changed)}",
                         version=record.version,
                         reason_code=reason_code,
                         is_administrator=is_administrator,
@@ -716,69 +673,3 @@ def _is_branching(machine: Machine) -> bool:
         len({route.to for routes in stage.outcomes.values() for route in routes}) > 1
         for stage in machine.stages
     )
-
-
-def _changed_options(
-    before: Fields, after: Fields, names: Iterable[str]
-) -> dict[str, tuple[str, str]]:
-    """What these options were, and what they are now, where that differs."""
-    pairs = {name: (str(before.get(name) or ""), str(after.get(name) or "")) for name in names}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-
-
-def _describe_changes(changed: dict[str, tuple[str, str]]) -> str:
-    """What was changed, in a sentence."""
-    return ", ".join(
-        f"{name} {new or 'none'} instead of {old or 'none'}"
-        for name, (old, new) in sorted(changed.items())
-    )
-
-
-def _nothing(record: Record) -> Reread:
-    """The answer where there is nothing to compare with."""
-    return Reread(
-        record_id=record.id,
-        stage="",
-        before=0,
-        after=0,
-        added=[],
-        removed=[],
-        flags=[],
-        is_stored=False,
-    )
-
-
-def _difference(record_id: str, stage: str, before: list[str], result: Completed) -> Reread:
-    """What the items of a stage were, and what they are now; one that moved within the file is the same one."""
-    old, new = _rows(before), _rows([chunk.data for chunk in result.chunks])
-    left, right = Counter(map(_key, old)), Counter(map(_key, new))
-    flags = result.facts.get(FLAGS)
-    return Reread(
-        record_id=record_id,
-        stage=stage,
-        before=len(old),
-        after=len(new),
-        added=_beyond(new, right - left),
-        removed=_beyond(old, left - right),
-        flags=[str(code) for code in flags] if isinstance(flags, list) else [],
-        is_stored=False,
-    )
-
-
-def _rows(chunks: Iterable[str]) -> list[Fields]:
-    values = [msgspec.json.decode(chunk) for chunk in chunks]
-    return [row for value in values if isinstance(value, list) for row in value]
-
-
-def _key(row: Fields) -> str:
-    return msgspec.json.encode(row, order="sorted").decode()
-
-
-def _beyond(rows: list[Fields], counts: Counter[str]) -> list[Fields]:
-    found: list[Fields] = []
-    for row in rows:
-        key = _key(row)
-        if counts[key] > 0:
-            counts[key] -= 1
-            found.append(row)
-    return found

@@ -38,7 +38,8 @@ from stateward.storage.database import Database
 from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, new_traceparent
 
 if TYPE_CHECKING:
-    from stateward.app.editions import Editions, OtherHints
+    from stateward.app.editions import Editions
+    from stateward.app.rereading import OtherHints
 
 # Files that wait for the disk at the same time; it makes several durable with one write.
 STORED_AT_ONCE = 8
@@ -160,7 +161,7 @@ class Submissions:
         record = self._find(machine, artifact.sha256) if hints else None
         if record is None or not (hints := self._editions().other_hints(record, hints)):
             return None
-        from stateward.app.editions import OtherHints
+        from stateward.app.rereading import OtherHints
 
         return OtherHints(record=record, hints=hints)
 

@@ -11,8 +11,8 @@ from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
-from stateward.app.editions import Reading, Reread
 from stateward.app.records import unknown_record
+from stateward.app.rereading import Reading, Reread
 from stateward.core.model import Record
 from stateward.server import operations, views
 from stateward.server.auth import (

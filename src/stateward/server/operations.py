@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from stateward import schemas
 from stateward.app import App
 from stateward.app.actions import Command, Verb
-from stateward.app.editions import OtherHints, Reading
+from stateward.app.rereading import OtherHints, Reading
 from stateward.app.views import attempt_view
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.files import SavedFile

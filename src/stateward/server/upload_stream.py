@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from stateward.app import App
-from stateward.app.editions import OtherHints
 from stateward.app.plugins import Candidate
+from stateward.app.rereading import OtherHints
 from stateward.blobs import Artifact, Incoming, archives
 from stateward.blobs.archives import is_archive
 from stateward.core.errors import StageFailure, StatewardError
