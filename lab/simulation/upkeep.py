@@ -118,6 +118,7 @@ class Upkeep:
         self._world.start(self._world.frontend)
         for record_id, kinds in list(self._asked.items()):
             self._erase(record_id, kinds)
+        self._eraser().sweep()  # as a service does, which finds the files that a crash left
 
     def _act(self, spared: AbstractSet[str] = frozenset()) -> None:
         known = sorted(self._world.witness.status.keys() - spared)
