@@ -35,6 +35,7 @@ LINES_SEEN = 60  # of a table; banks print up to a page of notes above the headi
 DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
 MONEY_ROLES = frozenset({"amount", "debit", "credit", "balance"})
 SIDES = frozenset({"debit", "credit"})
+WORD_ROLES = frozenset({"description", "description_weak", "counterparty"})
 # With two signs between its numbers, or a slash; a decimal number has neither.
 _DATE = re.compile(
     r"\d{1,4}\s?[./:\-年년]\s?\d{1,2}\s?[./:\-月월]|(?<![\d/])\d{1,2}/\d{1,2}(?!\d)|(?<!\d)(?:19|20)\d{6}(?!\d)"
@@ -89,13 +90,19 @@ def _table_confidence(source: Source) -> int:
         return usual
     # A row with figures has no headings, and its texts are others in each file: to look at them costs an upload 1 ms.
     roles = [_roles(row) for row in rows if not any(map(_FIGURE.match, row))]
-    if any(DATE_ROLES & each and each >= SIDES for each in roles):
+    if any(map(_names_account, roles)):
         return LIKELY
     is_dated = any(map(_DATE.search, lines)) or _has_month(lines[1:])
     if is_dated and _has_cents(rows[1:]):
         return usual
     found = frozenset[str]().union(*roles)
     return usual if (is_dated or found & DATE_ROLES) and found & MONEY_ROLES else UNLIKELY
+
+
+def _names_account(roles: frozenset[str]) -> bool:
+    """Whether one row names a date and both sides of an account, or an amount, its currency and what it was for."""
+    is_worded = bool(roles & WORD_ROLES) and {"amount", "currency"} <= roles
+    return bool(roles & DATE_ROLES) and (roles >= SIDES or is_worded)
 
 
 def _roles(row: Sequence[str]) -> frozenset[str]:
