@@ -7,7 +7,7 @@ import pytest
 
 from stateward.definition.plugin import Content
 from stateward.pipelines.kit import money
-from stateward.pipelines.statements.detection import UNLIKELY, detect
+from stateward.pipelines.statements.detection import LIKELY, UNLIKELY, detect
 from tests.pipelines.statements.pdf.judging import sheet
 from tests.pipelines.statements.reading import read_bytes
 from tests.pipelines.statements.test_laws import loud
@@ -245,3 +245,33 @@ def test_headings_that_are_known_show_the_encoding(tmp_path: Path) -> None:
 
     assert read.canonicals[0]["description"] == "ΔΕΗ ΛΟΓΑΡΙΑΣΜΟΣ"
     assert loud(read) == []
+
+
+def test_the_dates_of_a_sentence_are_no_period(tmp_path: Path) -> None:
+    prose = (
+        "A monthly service fee has been charged based on your average Total Relationship Balance of $11,559.24 "
+        "from 1 Sep 2024 to 30 Nov 2024."
+    )
+    rows = [
+        [(40.0, a), (110.0, b), (-350.0, c), (-430.0, d), (-520.0, e)] for a, b, c, d, e in BOOKED
+    ]
+
+    read = read_bytes(
+        tmp_path, sheet([(40.0, "30/06/2026")], [(40.0, prose)], COLUMNS, *rows).pdf()
+    )
+
+    assert read.dates == ["2026-06-01", "2026-06-02", "2026-06-08", "2026-06-09"]
+    assert loud(read) == []
+
+
+def test_rows_outside_of_the_period_that_gave_them_their_year_are_flagged(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, _page("Period 1 July 2026 to 31 July 2026"))
+
+    assert "DATE_UNPROVEN" in loud(read)
+
+
+def test_an_amount_with_its_currency_and_text_is_no_research_data(tmp_path: Path) -> None:
+    text = "datetime,shares,price,amount,fee,currency,fx_rate,description\n2024-03-02,2,136.21,-272.42,1,EUR,1.1,ACME\n"
+
+    assert _confidence(tmp_path / "a.csv", text.encode()) == LIKELY
+    assert _confidence(tmp_path / "b.csv", text.replace("currency", "weight").encode()) < LIKELY

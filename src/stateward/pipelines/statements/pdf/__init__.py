@@ -41,6 +41,7 @@ from stateward.pipelines.statements.model import (
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.choose import (
+    DAYS_LATE,
     TriedReading,
     choose_reading,
     contradicting_words,
@@ -65,6 +66,7 @@ from stateward.pipelines.statements.pdf.rows import (
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.tables import PdfTable, has_heading, tables_of
 from stateward.pipelines.statements.pdf.tokens import (
+    DAY_MONTH,
     StatementLine,
     date_at,
     has_decimals,
@@ -486,6 +488,9 @@ class _Assembler:
             self._carried.add(number)
         self._report_doubts(tried)
         self._report_edges(number, tried)
+        if _are_all_outside(draft.period, tried):
+            message = "no row lies inside the period from which the year of its date was taken"
+            self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         return StatementSection(
             account=self._account(number, [*own, *shared]),
             currency=self._currency(draft.rows, own, shared),
@@ -749,6 +754,18 @@ def _short_era(lines: Sequence[StatementLine]) -> int:
         return dates.REIWA
     is_thai = any("\u0e00" <= letter <= "\u0e7f" for text in texts for letter in text)
     return dates.BUDDHIST if is_thai else 0
+
+
+def _are_all_outside(period: printed.PrintedPeriod, tried: TriedReading) -> bool:
+    """Whether dates without a year all lie well outside of the two days that are printed as the period."""
+    order, era = tried.terms.date_order, tried.terms.era
+    start, end = (dates.read_date(text, order, era) for text in (period.start, period.end))
+    if start is None or end is None or any(dates.has_year(row.date) for row in tried.rows):
+        return False
+    texts = [f"{row.date}." if DAY_MONTH.fullmatch(row.date) else row.date for row in tried.rows]
+    days = [dates.nearest_date(text, order, start=start, end=end) for text in texts]
+    known = [day for day in days if day is not None]
+    return bool(known) and not any(dates.is_near(day, start, end, days=DAYS_LATE) for day in known)
 
 
 def _begin_with_days(tried: TriedReading) -> bool:

@@ -262,6 +262,8 @@ def _days_of_month(text: str) -> tuple[str, str] | None:
 def _period_in(line: StatementLine) -> PrintedPeriod | None:
     found = [token for token in dates_in(line.words) if _is_full(token.text)]
     text = vocab.simplify(line.text)
+    if len(line.words) > PERIOD_WORDS_MAX and _is_sentence(line):
+        return None
     is_labelled = bool(vocab.PERIODS.find(text))
     if (
         len(found) == 2
@@ -278,6 +280,12 @@ def _period_in(line: StatementLine) -> PrintedPeriod | None:
     if len(found) == 1:
         return _half_year(line, found[0], is_labelled=is_labelled)
     return None
+
+
+def _is_sentence(line: StatementLine) -> bool:
+    """Whether a line tells of some amount in prose: its dates are those of a fee or an offer."""
+    is_ended = line.text.rstrip().endswith((".", "。"))
+    return is_ended and any(has_decimals(token.text) for token in line.money)
 
 
 def _half_year(line: StatementLine, last: WordSpan, *, is_labelled: bool) -> PrintedPeriod | None:
