@@ -435,14 +435,21 @@ def _labelled_dates(pages: Sequence[Sequence[PdfLine]]) -> Iterator[tuple[str, s
 
 def _label(line: PdfLine) -> list[PdfWord]:
     """The words of a line that say that a date of collection follows."""
-    for label in COLLECTED:
-        size = len(label.split())
+    found = []
+    for size in _LABEL_SIZES:
         for at in range(len(line.words) - size + 1):
             words = line.words[at : at + size]
-            is_label = fold(" ".join(word.text for word in words)) == label
-            if is_label and len(cells(words)) == 1:  # `John SAMPLE   Date of birth` is none
-                return words
-    return []
+            rank = _LABEL_RANKS.get(fold(" ".join(word.text for word in words)))
+            if rank is not None:
+                found.append((rank, at, words))
+    # `John SAMPLE   Date of birth` is no label.
+    return next((words for *_, words in sorted(found) if len(cells(words)) == 1), [])
+
+
+_LABEL_RANKS = {
+    label: rank for rank, label in reversed(list(enumerate(COLLECTED)))
+}  # the first counts
+_LABEL_SIZES = sorted({len(label.split()) for label in COLLECTED})
 
 
 def _below(label: Sequence[PdfWord], line: PdfLine) -> str:

@@ -118,6 +118,7 @@ def observations_of(
         for text in (*(value for value, _ in row.values), row.texts.get("range", ""))
     )
     legend = legend_of(line.text for page in pages for line in page)
+    first = min(((row.page, row.start) for row in rows), default=(0, 0.0))
     return [
         replace(
             each,
@@ -126,7 +127,7 @@ def observations_of(
             side=legend.get(each.flag.casefold(), ""),
         )
         for row in rows
-        for each in row_observations(row, date_order, _date_of_sample(row, rows, collected, later))
+        for each in row_observations(row, date_order, _date_of_sample(row, first, collected, later))
     ]
 
 
@@ -202,10 +203,9 @@ class _PageReader:
 
 
 def _date_of_sample(
-    row: Row, rows: Sequence[Row], collected: str, later: Sequence[CollectedAt]
+    row: Row, first: tuple[int, float], collected: str, later: Sequence[CollectedAt]
 ) -> str:
     """The date of the sample that a row belongs to: one that is printed between the first row and this one, if any."""
-    first = min((each.page, each.start) for each in rows)
     between = [
         each.date for each in later if first < (each.page, each.base) < (row.page, row.start)
     ]
