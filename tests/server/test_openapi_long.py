@@ -5,6 +5,7 @@ What is settled, and why:
 - `positive_data_acceptance`: what fits is never refused as malformed (400). It may still mean nothing in this service:
   a link that is over (410), a version that has passed (412), a document that no pipeline reads (415), a query, a cursor
   or a choice of fields that cannot be meant so (422).
+- `negative_data_rejection`: a text beyond its limit may also be too large for a request (413).
 - `not_a_server_error`: 503 is the answer of a service that is not ready, or whose step takes longer than the call.
 - `max_response_time`: far above what an answer takes, because this machine has other work as well.
 - `negative_data_rejection` is not asked of forms that do not fit: their fields are text, so the tester's number where
@@ -43,6 +44,7 @@ CONFIG = SchemathesisConfig.from_dict(
         "checks": {
             "max_response_time": SECONDS_MAX,
             "positive_data_acceptance": {"expected-statuses": FITS},
+            "negative_data_rejection": {"expected-statuses": ["4xx", "5xx"]},
         },
         "operations": [
             {
