@@ -16,7 +16,6 @@ from stateward.pipelines.kit.delimited import (
 from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.blocks import BLOCKS_WHY, block_records
 from stateward.pipelines.statements.model import RowPlace, StatementProblem, StatementReading
-from stateward.pipelines.statements.printed_text import read_printed
 from stateward.pipelines.statements.source import Source
 from stateward.pipelines.statements.table import StatementTable
 
@@ -31,7 +30,12 @@ def read(source: Source) -> StatementReading:
     try:
         return _read_table(source)
     except FatalFailure as error:
-        printed = read_printed(source) if error.code == "UNKNOWN_FORMAT" else None
+        if error.code != "UNKNOWN_FORMAT":
+            raise
+        # Here, because what it needs of the reader of PDFs takes longer to import than a small export to read.
+        from stateward.pipelines.statements.printed_text import read_printed
+
+        printed = read_printed(source)
         if printed is None:
             raise
         return printed
