@@ -1,10 +1,13 @@
 """Which worker is given an attempt, where workers of one machine at a time may do it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from stateward.app import App
+from stateward.core.model import Record
 from stateward.engine.capacity import Capacity
 from stateward.ledger import DOCUMENT_MACHINE
 from stateward.pipelines.literature.sources import request_document
@@ -87,6 +90,42 @@ def test_a_file_behind_more_papers_than_the_machine_of_sources_can_take_is_read_
         assert sorted((str(worker), "pubmed" in str(body)) for worker, body in work) == [
             ("worker-a", True), ("worker-a", True), ("worker-b", False), ("worker-b", False),
         ]  # fmt: skip
+
+
+def test_a_long_line_of_papers_is_not_read_to_its_end_in_every_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be read from end to end, in the transaction of every turn, for files that are not there."""
+    with App.embedded(tmp_path / "data") as app, app.node(is_worker=False):
+        passed_at: list[float] = []
+        now = 100.0
+        waiting = app.store.waiting
+
+        def wait(
+            machine: str, stage: str, *, limit: int, without: Sequence[str] = ()
+        ) -> list[Record]:
+            nonlocal now
+            if without:
+                passed_at.append(now)
+                now += 1
+            return waiting(machine, stage, limit=limit, without=without)
+
+        monkeypatch.setattr(app.store, "waiting", wait)
+        monkeypatch.setattr(app.coordinator, "_ticks", lambda: now)
+        for number in range(9):
+            paper = request_document("pmid", str(900 + number))
+            app.submissions.submit(paper, machine="literature", labels={"source_type": "pubmed"})
+        for name, since in (("a", 1), ("b", 2)):
+            app.bus.heartbeat(a_worker(f"worker-{name}", name, since=since))
+
+        app.coordinator.turn([])
+        app.submissions.submit(b"Paper\n\nText.", machine="literature")
+        for _ in range(20):
+            app.coordinator.turn([])
+            now += 1
+
+        assert passed_at[:2] == [100.0, 110.0]
+        assert len(app.database.rows("SELECT body FROM work WHERE worker = 'worker-b'")) == 1
 
 
 def test_papers_that_wait_for_their_turn_take_no_slots_of_a_relay(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ WORKER_LOST = "WORKER_LOST"
 OWNERS_MAX = 10_000  # records whose submitter is remembered
 # After a submission that could not be handed over: while workers are busy, the next ones are not worth the look.
 HAND_OVER_PAUSE_S = 0.05
+# After a whole line was read for what other machines could do: for how many times as long it is not read again.
+PASS_PAUSE = 9
 
 T = TypeVar("T")
 
@@ -181,6 +183,7 @@ class Coordinator:
         self.has_waiting = True
         """Whether records may wait for a stage although the last turn dispatched what it could."""
         self._waited_for: set[tuple[str, str]] = set()
+        self._pass_at: dict[tuple[str, str], float] = {}
         self._owners: dict[str, str] = {}
         self.soonest_due: Micros | None = None
         """The earliest `due_at` that the last turn gave a record."""
@@ -730,8 +733,12 @@ class Coordinator:
                 return
         # Slots are left although more waits than there are slots: what came first is for one machine, which is full.
         alone = source_types_of_one_machine(self._config.routes, *place)
-        if alone and capacity.free_slots(stage):
+        begun = self._ticks()
+        if alone and capacity.free_slots(stage) and begun >= self._pass_at.get(place, begun):
             found = self._store.waiting(*place, limit=most + taken, without=alone)
+            if len(found) < most + taken:  # the whole line was read, however long it is
+                now = self._ticks()
+                self._pass_at[place] = now + (now - begun) * PASS_PAUSE
             yield from (record for record in found if record.id not in seen)
 
     def _hand_out_again(self, capacity: "Capacity", batch: "Batch") -> None:
