@@ -1,11 +1,19 @@
 """When a worker counts as silent: judged by whether its word changes, on a monotonic clock."""
 
+import fcntl
 import os
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from stateward.engine.capacity import LeaseTracker
-from stateward.engine.system import host_name, is_alive, process_life, process_place
+from stateward.engine.system import (
+    host_name,
+    is_alive,
+    own_scratch,
+    process_life,
+    process_place,
+)
 from stateward.transport import WorkerInfo
 
 
@@ -101,3 +109,32 @@ def test_a_process_that_is_gone_is_found_at_once_and_one_of_another_container_by
     elsewhere = replace(gone, host=f"{host_name()}/pid:[1]")
 
     assert [is_alive(each) for each in (gone, own, elsewhere)] == [False, True, True]
+
+
+def test_scratch_of_a_process_in_another_container_stays_while_it_runs(tmp_path: Path) -> None:
+    # Its pid and start mean nothing here: by them it would be gone.
+    folder, lock = tmp_path / "1-1-elsewhere", tmp_path / "1-1-elsewhere.lock"
+    folder.mkdir()
+    life = process_life(os.getpid())
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        own = own_scratch(tmp_path, life=life)
+
+        assert folder.exists()
+    assert own_scratch(tmp_path, life=life) == own
+    assert not folder.exists()
+    assert [each.name for each in tmp_path.iterdir()] == [f"{own.name}.lock"]
+
+
+def test_scratch_of_a_killed_process_of_this_machine_is_removed(tmp_path: Path) -> None:
+    life = process_life(os.getpid())
+    place = own_scratch(tmp_path, life=life).name.rpartition("-")[2]
+    killed, older = tmp_path / f"{2**22 + 1}-7-{place}", tmp_path / f"{2**22 + 1}-7"
+    killed.mkdir()
+    older.mkdir()  # as former versions named it
+
+    own_scratch(tmp_path, life=life)
+
+    assert not killed.exists()
+    assert not older.exists()

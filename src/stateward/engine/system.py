@@ -4,6 +4,8 @@ Nothing here knows a record. Code that needs the time of day is given a clock, w
 tests and the simulation can give it another.
 """
 
+import fcntl
+import hashlib
 import os
 import resource
 import stat
@@ -17,6 +19,9 @@ from stateward.transport import WorkerInfo
 
 # More than a service needs; where the hard limit is higher, as in a container, some programs look at every number.
 OPEN_FILES_WANTED = 65_536
+LOCK = ".lock"
+_HELD: dict[Path, int] = {}
+"""Locks of this process; the kernel gives them back when it ends."""
 # What a data folder has in it.
 OWN_NAMES = ("artifacts", "scratch", "stateward.db")
 
@@ -91,16 +96,61 @@ def person() -> str:
 def own_scratch(root: Path, *, life: str) -> Path:
     """The path of a scratch folder for this process; those of processes that are gone are removed.
 
-    Its name is `<pid>-<life>`: a killed process cannot clean up, and the pid alone may have been given to another
-    since.
+    Its name is `<pid>-<life>-<place>`: a killed process cannot clean up, and the pid alone may have been given to
+    another since, or to one of another container that has the same data folder. Of those elsewhere the pid tells
+    nothing; they hold a lock.
     """
-    for folder in root.glob("*-*") if root.is_dir() else ():
-        pid, _, its_life = folder.name.partition("-")
-        if pid.isdecimal() and process_life(int(pid)) != its_life:
+    place = _short(process_place())
+    for name in {each.name.removesuffix(LOCK) for each in _entries(root)}:
+        pid, its_life, *elsewhere = name.split("-")
+        is_here = not elsewhere or elsewhere == [place]
+        lock = root / f"{name}{LOCK}"
+        is_gone = process_life(int(pid)) != its_life if is_here else not _is_held(lock)
+        if is_gone:
             import shutil  # with four compression libraries, which few commands need
 
-            shutil.rmtree(folder, ignore_errors=True)
-    return root / f"{os.getpid()}-{life}"
+            shutil.rmtree(root / name, ignore_errors=True)
+            lock.unlink(missing_ok=True)
+    own = root / f"{os.getpid()}-{life}-{place}"
+    _hold(root / f"{own.name}{LOCK}")
+    return own
+
+
+def _entries(root: Path) -> list[Path]:
+    return [each for each in root.glob("*-*") if each.name.partition("-")[0].isdecimal()]
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _hold(path: Path) -> None:
+    """Lock a file until this process ends, however it ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while path not in _HELD:
+        opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # a file system without locks: those elsewhere keep what they cannot judge
+            os.close(opened)
+            return
+        # Another process may have looked at the file before it was locked, and removed it.
+        if path.exists() and os.path.samestat(os.fstat(opened), path.stat()):
+            _HELD[path] = opened
+        else:
+            os.close(opened)
+
+
+def _is_held(path: Path) -> bool:
+    """Whether a process somewhere holds this lock, or that cannot be told."""
+    try:
+        with path.open("rb+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def host_name() -> str:
