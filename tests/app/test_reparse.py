@@ -10,8 +10,6 @@ from lab.documents.contracts.blocks import Lines, Table, pdf
 from stateward.app import App
 from stateward.app.rereading import Reread
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.pipelines.statements import PLUGIN
-from stateward.pipelines.statements.parse import READER_VERSION
 from tests.cli.shell import Shell
 
 AMBIGUOUS = b"Date,Description,Amount\n01/02/2026,Shop purchase,-1.00\n03/04/2026,Salary,2.00\n"
@@ -238,10 +236,6 @@ def test_a_locked_document_is_opened_with_a_password_that_is_stored_nowhere(tmp_
     assert not [
         each for each in data.rglob("*") if each.is_file() and secret.encode() in each.read_bytes()
     ]
-
-
-def test_the_version_of_the_reader_is_the_one_that_is_declared() -> None:
-    assert PLUGIN.readers == {"upload.parse": READER_VERSION}
 
 
 def statement_pdf() -> bytes:

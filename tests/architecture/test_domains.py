@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from stateward.pipelines.statements import PLUGIN
+from stateward.pipelines.statements.parse import READER_VERSION
+
 PACKAGE = Path(__file__).parents[2] / "src" / "stateward"
 SUFFIXES = {".py", ".yaml", ".html", ".js", ".mjs", ".css"}
 DOMAINS = re.compile(
@@ -34,3 +37,8 @@ def test_only_pipelines_name_a_domain() -> None:
     ]
 
     assert offenders == []
+
+
+def test_the_version_of_a_reader_is_the_one_that_is_declared() -> None:
+    """A plug-in declares it as a number of its own, because its reader is not imported before it reads."""
+    assert PLUGIN.readers == {"upload.parse": READER_VERSION}
