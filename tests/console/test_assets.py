@@ -17,6 +17,8 @@ VENDOR = FOLDER / "static" / "vendor"
 SUMS = VENDOR / "SHA256SUMS"
 TEMPLATES = sorted((FOLDER / "templates").glob("*.html"))
 PAGES = ("", "/records", "/errors", "/login")
+INPUT = re.compile(r"<input\b(?:\{\{.*?\}\}|\{%.*?%\}|[^>{])*>")
+SENT = re.compile(r'\b(?:value|data-found)="((?:\{\{.*?\}\}|[^"{])*)"')
 
 
 def listed() -> dict[str, str]:
@@ -132,3 +134,20 @@ def test_a_name_cannot_show_another_ending_than_it_has() -> None:
 
     # A viewer counts the characters of a document, so there they stay.
     assert shown == "invoice\\u202efdp.exe as it\u202e is"
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_what_a_form_sends_back_is_what_is_stored(path: Path) -> None:
+    """A mark that is shown as \\u2067 in a field would be stored as six characters when another one is corrected."""
+    inputs = INPUT.findall(path.read_text())
+
+    changed = [
+        each
+        for tag in inputs
+        if 'type="number"' not in tag
+        for value in SENT.findall(tag)
+        for each in re.findall(r"\{\{.*?\}\}", value)
+        if not each.endswith("| verbatim }}")
+    ]
+
+    assert changed == []
