@@ -119,7 +119,7 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
         (b"Date,Extent\n1980-01-01,14.2\n1980-01-03,14.3\n1980-01-05,14.4\n1980-01-07,14.1\n", 25),
         (b"Name,Day,Share\n" + b"Example Street,2026-01-01,0.73651\n" * 4, 25),
         (b"Name,Day,Share\n" + b"Example Street,2026-01-01,-12.50\n" * 4, 20),
-        (b"Order ID,Order Date,SKU,Quantity,Total\n1001,2026-01-02,MUG-1,2,19.98\n", 25),
+        (b"Order ID,Order Date,SKU,Quantity,Total\n1001,2026-01-02,MUG-1,2,19.98\n", 30),
         (b"<html>,</html>\n,", None), (b"%PDF-1.4\n,", None), (b"PK\x03\x04", None),
     ],
 )  # fmt: skip

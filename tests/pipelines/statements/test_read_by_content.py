@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stateward.definition.plugin import Content
+from stateward.pipelines.experiments.detection import detect as research
 from stateward.pipelines.kit import money
 from stateward.pipelines.statements.detection import LIKELY, UNLIKELY, detect
 from tests.pipelines.statements.pdf.judging import sheet
@@ -24,6 +25,20 @@ def test_debits_and_credits_of_books_are_not_those_of_a_bank(tmp_path: Path) -> 
     assert loud(read_bytes(tmp_path, JOURNAL)) == ["SIGN_UNPROVEN"]
     of_bank = JOURNAL.replace(";10000;", ";DE02120300000000202051;")
     assert loud(read_bytes(tmp_path, of_bank)) == []
+
+
+def test_numbers_of_accounts_and_banks_are_no_chart_of_accounts(tmp_path: Path) -> None:
+    text = (
+        "Buchungstag;Verwendungszweck;Gegenkonto;BLZ;Betrag;S/H\n"
+        "03.03.2025;Miete;1234567;37050198;850,00;S\n"
+        "04.03.2025;Gehalt;7654321;37050198;2500,00;H\n"
+        "05.03.2025;Strom;2345678;10050000;45,20;S\n"
+    )
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["-850.00", "2500.00", "-45.20"]
+    assert loud(read) == []
 
 
 def test_balances_and_words_show_that_debits_are_money_in(tmp_path: Path) -> None:
@@ -69,6 +84,31 @@ def test_a_line_that_counts_the_rows_is_no_row_that_lost_its_end(tmp_path: Path)
     )
 
     assert loud(read_bytes(tmp_path, text)) == []
+
+
+def test_a_row_that_lost_its_date_and_its_end_is_told(tmp_path: Path) -> None:
+    text = (
+        "Date,Details,Out,In,Memo,More\n"
+        "2025/03/01,Salary,,250000,,\n"
+        "2025/03/02,Rent,90000,,,\n"
+        ",Fee,500\n"
+        "2025/03/03,Power,8000,,,\n"
+    )
+
+    assert "ROW_RAGGED" in loud(read_bytes(tmp_path, text))
+
+
+def test_a_balance_that_is_printed_once_is_compared(tmp_path: Path) -> None:
+    text = (
+        "Opening balance;;;1.000,00\n"
+        "Datum;Text;Betrag;Saldo\n"
+        "03.03.2025;Miete;-850,00;\n"
+        "03.03.2025;Gehalt;2.500,00;\n"
+        "03.03.2025;Strom;-80,00;2.570,00\n"
+    )
+
+    assert loud(read_bytes(tmp_path, text)) == []
+    assert "NOT_RECONCILED" in loud(read_bytes(tmp_path, text.replace("2.570", "2.770")))
 
 
 def test_texts_with_line_ends_of_their_own_stay_in_their_cells(tmp_path: Path) -> None:
@@ -275,3 +315,22 @@ def test_an_amount_with_its_currency_and_text_is_no_research_data(tmp_path: Path
 
     assert _confidence(tmp_path / "a.csv", text.encode()) == LIKELY
     assert _confidence(tmp_path / "b.csv", text.replace("currency", "weight").encode()) < LIKELY
+
+
+@pytest.mark.parametrize(
+    ("text", "is_account"),
+    [
+        ("Date,Description,Amount,Exchange rate\n" + "2025-03-01,Hotel,-120.50,1.08537\n" * 5, True),
+        ("Date,Type,Amount,Balance\n" + "2025-03-01,ATM,20.00,980.00\n" * 5, True),
+        ("Date,Site,Reading,Share\n" + "2025-03-01,Meadow,120.50,1.08537\n" * 5, False),
+        ("Order ID,Order Date,SKU,Description,Quantity,Amount\n" + "7,2025-03-01,A-1,Mug,2,19.98\n" * 5, False),
+    ],
+)  # fmt: skip
+def test_rates_beside_named_amounts_are_no_research_data(
+    tmp_path: Path, text: str, *, is_account: bool
+) -> None:
+    own = _confidence(tmp_path / "a.csv", text.encode())
+    other = research(Content.of(tmp_path / "a.csv"))
+
+    assert other is not None
+    assert (own >= other.confidence) is is_account

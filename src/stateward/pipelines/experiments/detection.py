@@ -11,7 +11,8 @@ from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.files import ZIP, is_binary
 
 # A table may be anything, so that pipelines that know it better are believed first, and so are statements if as sure.
-# Only measurements have units; an account has a text for each booking, and amounts of at most two or three decimals.
+# Only measurements have units, and only orders their headings; an account has a text for each booking, and amounts of
+# at most two or three decimals.
 PACKAGE, MEASUREMENTS, NUMBERS, TABLE, ARCHIVE = 90, 30, 25, 20, 10
 NUMBER_ROWS_MIN = 4
 SALES_MIN = 3  # headings of a list of orders: dates and amounts, and no account
@@ -61,9 +62,9 @@ def detect(content: Content) -> Detected | None:
     if is_other or is_binary(text) or not (headings := _headings(rows)):
         return None
     sales = {each.strip(' "').casefold().replace("_", " ") for each in headings} & _SALES
-    is_told = _are_numbers(rows[1:]) or len(sales) >= SALES_MIN
-    confidence = NUMBERS if is_told else TABLE
-    confidence = MEASUREMENTS if _units(headings) >= UNITS_MIN else confidence
+    confidence = NUMBERS if _are_numbers(rows[1:]) else TABLE
+    is_told = _units(headings) >= UNITS_MIN or len(sales) >= SALES_MIN
+    confidence = MEASUREMENTS if is_told else confidence
     return Detected(source_type="dataset", format="table", confidence=confidence)
 
 

@@ -31,6 +31,8 @@ OWN_FORMAT = 95  # only banks write these
 UNLIKELY = 5
 # One row names a date and both sides of an account: above what units in headings say ("Net Debit (NC)" has none).
 LIKELY = 35
+# One row names a date, an amount and a text or a balance: above what a column of fine numbers says, below units.
+NAMED = 26
 LINES_SEEN = 60  # of a table; banks print up to a page of notes above the headings
 DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
 MONEY_ROLES = frozenset({"amount", "debit", "credit", "balance"})
@@ -92,6 +94,8 @@ def _table_confidence(source: Source) -> int:
     roles = [_roles(row) for row in rows if not any(map(_FIGURE.match, row))]
     if any(map(_names_account, roles)):
         return LIKELY
+    if any(map(_names_booking, roles)):
+        return NAMED
     is_dated = any(map(_DATE.search, lines)) or _has_month(lines[1:])
     if is_dated and _has_cents(rows[1:]):
         return usual
@@ -103,6 +107,12 @@ def _names_account(roles: frozenset[str]) -> bool:
     """Whether one row names a date and both sides of an account, or an amount, its currency and what it was for."""
     is_worded = bool(roles & WORD_ROLES) and {"amount", "currency"} <= roles
     return bool(roles & DATE_ROLES) and (roles >= SIDES or is_worded)
+
+
+def _names_booking(roles: frozenset[str]) -> bool:
+    """Whether one row names a date, an amount, and what it was for or the balance; a rate may stand beside them."""
+    is_told = bool(roles & WORD_ROLES) or "balance" in roles
+    return is_told and "amount" in roles and bool(roles & DATE_ROLES)
 
 
 def _roles(row: Sequence[str]) -> frozenset[str]:

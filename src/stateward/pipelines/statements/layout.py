@@ -151,10 +151,11 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
         texts = [text for cell in cells if (text := cell.strip())]
         if any(map(dates.is_date, texts)):
             return True
-        # A row that lost its end has kept its date; what ends a file tells how many rows it has.
-        if 2 * len(texts) <= self.width and all(
-            len(t) <= COUNT_DIGITS_MAX for t in texts if t.isdigit()
-        ):
+        # A row that lost its end has kept its date, or its amount in the column of amounts; what ends a file tells how
+        # many rows it has.
+        is_placed = any(cells[i].strip().isdigit() for i in self.amounts if i < len(cells))
+        is_short = 2 * len(texts) <= self.width and not is_placed
+        if is_short and all(len(t) <= COUNT_DIGITS_MAX for t in texts if t.isdigit()):
             texts = [text for text in texts if not text.isdigit()]
         is_numbered = len(texts) <= 2 and texts and texts[0].isdigit() and len(texts[0]) <= 2
         return any(map(money.is_amount, texts[bool(is_numbered) :]))

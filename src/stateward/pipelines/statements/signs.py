@@ -220,12 +220,13 @@ def section_title(cells: Cells) -> int:
     return section_direction(filled[0]) if len(filled) == 1 else 0
 
 
-def _is_journal(layout: ColumnLayout, body: Sequence[SignedRow]) -> bool:
+def _is_journal(body: Sequence[SignedRow]) -> bool:
     """Whether each row names two accounts of a chart of accounts, which are short numbers: then these are books."""
     accounts: dict[str, list[str]] = {}
     for row, _ in body:
         for name, text in (*row.more.items(), *((("", row.account),) if row.account else ())):
-            accounts.setdefault(name, []).append(text.strip())
+            if not name or headings.role_of(name) == "account" or headings.is_contra_account(name):
+                accounts.setdefault(name, []).append(text.strip())
     numbered = [
         name
         for name, texts in accounts.items()
@@ -239,7 +240,7 @@ def _rule_by_marks(
 ) -> SignRule:
     name = layout.headings[layout.mark]
     why = f"the column {name!r} says debit or credit"
-    if _is_journal(layout, body):
+    if _is_journal(body):
         # In the books of who has the account, money that comes in is a debit of the bank's account.
         problem = (
             f"{why} of an account in books, and nothing says which of the accounts is the bank's"

@@ -423,8 +423,10 @@ class StatementTable:
         if layout.balance < 0:
             return layout
         texts = [cells[layout.balance].strip() for _, cells in body if len(cells) == layout.width]
-        filled = {*texts} - {"", layout.headings[layout.balance]}
-        if len(texts) < STILL_ROWS_MIN or len(filled) > 1:
+        filled = [text for text in texts if text not in ("", layout.headings[layout.balance])]
+        # One that is printed once, in the last row of a day, is that of the rows above it.
+        is_printed_again = not filled or len(filled) >= STILL_ROWS_MIN
+        if len(texts) < STILL_ROWS_MIN or len({*filled}) > 1 or not is_printed_again:
             return layout
         name = layout.headings[layout.balance]
         self._reading.decisions.append(
