@@ -295,3 +295,40 @@ def test_the_kind_of_a_foreign_company_and_a_longer_clause_on_the_law_are_unders
 
     assert is_sure(agreement(second=second), "party")
     assert is_sure(agreement(law=law), "governing_law")
+
+
+def test_a_contract_of_one_day_that_takes_effect_on_another_waits() -> None:
+    text = agreement().replace(
+        "by and between", "with effect from April 1, 2021 of this Agreement, by and between"
+    )
+    assert not is_sure(text, "effective_date")
+    head = 'zwischen der Nordlicht Maschinenbau GmbH ("Nordlicht") und der Südwind Software AG ("Südwind")'
+    made = "schließen am 2. April 2025 diesen Vertrag, der mit Wirkung zum 1. Mai 2025 gilt:"
+    assert not is_sure(f"Geheimhaltungsvereinbarung\n\n{head}\n\n{made}\n\n", "effective_date")
+
+
+DEED = """DEED OF CONFIDENTIALITY
+
+{dated}
+
+PARTIES
+(1) ACME WIDGETS LIMITED, a company incorporated in England and Wales (company number 01234567) (the Discloser); and
+(2) BETA SYSTEMS LIMITED, a company incorporated in England and Wales (company number 07654321) (the Recipient).
+
+1. Confidentiality. The Recipient shall keep the information confidential.
+
+2. Governing law. This deed is governed by the law of England and Wales.
+
+EXECUTED as a DEED by ACME WIDGETS LIMITED acting by a director
+{signed} acting by a director
+"""
+
+
+def test_a_deed_that_another_company_signs_waits() -> None:
+    signed = "EXECUTED as a DEED by BETA SYSTEMS LIMITED"
+    assert is_sure(DEED.format(dated="DATED 1 March 2025", signed=signed), "party")
+    for other in (
+        "EXECUTED as a DEED by GAMMA HOLDINGS LIMITED",
+        "Signed for and on behalf of Gamma Holdings Limited",
+    ):
+        assert not is_sure(DEED.format(dated="DATED 1 March 2025", signed=other), "party")

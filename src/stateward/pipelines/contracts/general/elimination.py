@@ -113,6 +113,10 @@ _BEGINS = re.compile(
     r"\b(?:wirksam|wirksamkeit|in\s+kraft|beginnt|beginnen|beginn|startet|gilt\s+(?:erst\s+)?(?:ab|seit)|rückwirkend|frühestens|erst)\b",
     re.IGNORECASE,
 )
+_WITH_EFFECT = re.compile(
+    r"\b(?:mit\s+wirkung\s+(?:zum|ab|vom)|with\s+effect\s+(?:from|on|as\s+of))(?:\s+(?:dem|the))?\s*$",
+    re.IGNORECASE,
+)
 _CONTRACT = re.compile(
     r"\b(?:this|the)\s+(?:\w+[\s-]+){0,3}(?:agreement|contract|undertaking|nda|letter|deed|lease|licen[cs]e)\b|\bterm\b|\bhereof\b|"
     r"\bvertrag(?:e?s)?\b|\bvereinbarung\b|\blaufzeit\b|\bmietverhältnis\b",
@@ -156,6 +160,11 @@ _NO_LAND = re.compile(
     r"europäisch|dispositiv|ausländisch|inländisch|materiell|zivil|kanonisch|applicable|such|this|the|no|any|mandatory",
     re.IGNORECASE,
 )
+_SIGNED_FOR = re.compile(
+    r"\b(?:for\s+and\s+on\s+behalf\s+of|executed\s+(?:and\s+delivered\s+)?as\s+a\s+deed\s+by)\s+(?=[A-Z])",
+    re.IGNORECASE,
+)
+SIGNED_FROM, SIGNED_CHARS = 0.5, 90  # of the text: signatures come later; of a name in one
 _ITEM = re.compile(r"(?<!\S)\([1-9]\)\s+(?=[A-ZÄÖÜ])")
 LIST_BEFORE, LIST_CHARS = 60, 1600  # before the first name of a list, and all of it
 ACTS_CHARS, HEAD_BEFORE, HEAD_BEHIND = 60, 300, 200
@@ -236,7 +245,8 @@ def _is_rival(prose: Prose, dated: FoundDate, day: EffectiveDate) -> bool:
     around = prose.text[max(first, dated.start - DATE_BEFORE) : min(last, dated.end + DATE_BEHIND)]
     if _MOVED.search(around):
         return True
-    return bool(_CONTRACT.search(around) and _BEGINS.search(around)) or bool(
+    is_begun = _BEGINS.search(around) or _WITH_EFFECT.search(before)
+    return bool(_CONTRACT.search(around) and is_begun) or bool(
         _STARTS.search(before) and _CONTRACT.search(before)
     )
 
@@ -322,6 +332,8 @@ def doubt_of_parties(prose: Prose, parties: list[Party]) -> Doubt | None:
     rival = next(_find_unaccounted(prose, named), None)
     if rival is not None:
         return _not_accounted(rival.value)
+    if stranger := next(_find_strangers(prose, named), None):
+        return _not_accounted(stranger.value)
     if listed := _find_listed(prose, named):
         return _not_accounted(listed)
     unsigned = _find_unsigned(prose, named)
@@ -333,6 +345,17 @@ def _find_acting(prose: Prose, named: list[PartyName]) -> Iterator[str]:
     for name in named:
         if found := _ACTS_FOR.search(prose.text, max(0, name.start - ACTS_CHARS), name.start):
             yield " ".join(found[0].split())
+
+
+def _find_strangers(prose: Prose, named: list[PartyName]) -> Iterator[PartyName]:
+    """Companies for which a line at the end is signed, and that are none of the parties."""
+    text = prose.text
+    for found in _SIGNED_FOR.finditer(text, int(SIGNED_FROM * len(text))):
+        for name in companies_in(text, found.end(), min(len(text), found.end() + SIGNED_CHARS)):
+            if name.start - found.end() <= 1 and not any(
+                one.key in name.key or name.key in one.key for one in named
+            ):
+                yield name
 
 
 def _find_listed(prose: Prose, named: list[PartyName]) -> str:
