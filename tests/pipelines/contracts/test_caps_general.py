@@ -237,3 +237,13 @@ def test_a_former_name_is_below_the_line(name: str) -> None:
     former = [each for each in found.found if (each.value or "").startswith("Bexley")]
     assert all(each.confidence < ACCEPTED_MIN for each in former)
     assert not validate_extraction(found, RULES).accepted
+
+
+def test_a_deed_that_is_effective_from_an_event_has_no_sure_date() -> None:
+    found = extracted(
+        NDA.format(
+            date="Dated: 1 March 2025\nEffective Date: the date of completion\n", law="Delaware"
+        ),
+        "general",
+    )
+    assert value(found, "effective_date").cap == 70

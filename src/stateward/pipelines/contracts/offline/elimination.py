@@ -53,7 +53,12 @@ _MARK = re.compile(r"(?<![*\dXx])[*†‡](?![*\d])|(?<=[^\W\dm])[¹²³⁴⁵�
 _NAME_OR_NUMBER = re.compile(
     r"[A-ZÄÖÜ0-9][\w.'’&/-]*(?:,?\s+(?:[A-ZÄÖÜ0-9][\w.'’&/-]*|von|van|de|der|und|and|&))*"
 )
-_OWN_LABEL = re.compile(r"\s*[^\W\d_][^:.\n]{1,40}:\s*\S")
+_CONDITION = re.compile(  # in the column of a name: when, or for whom, the row holds
+    r"\b(?:ab|bis|vor|nach|seit|ohne|mit|nur|außer|netto|bisher\w*|alte?r?|neue?r?|(?:neu|alt|bestands)kund\w*|umzug|beispiel|"
+    r"from|until|till|before|after|since|without|with|only|except|net|old|new|example|sample)\b",
+    re.IGNORECASE,
+)
+_OWN_LABEL = re.compile(r"\s*(?P<name>[^\W\d_][^:.\n]{1,40}):\s*\S")
 _BULLET = re.compile(r"[ \t]*\*[ \t]")
 _SENTENCE_END = re.compile(
     r"(?<!\b\d)(?<!\b\d\d)(?<!\b[A-Z])(?<!\bMio)(?<!\bmtl)(?<!\binkl)(?<!\bincl)(?<!MwSt)(?<!USt)(?<!\bca)(?<!\bNr)(?<!\bSt)"
@@ -566,18 +571,30 @@ def _statement(page: AnalyzedPage, start: int, end: int) -> Iterator[tuple[int, 
 
 
 def _cell_sentences(page: AnalyzedPage, cell: GridCell, start: int) -> Iterator[tuple[int, int]]:
-    """The sentences of a cell but those that have a label of their own and are not about the value."""
+    """The sentences of a cell but those that are nothing but another known label and its own value."""
     first = cell.start
     ends = [each.end() for each in _SENTENCE_END.finditer(page.text, cell.start, cell.end)]
     for last in (*ends, cell.end):
         text = page.text[first:last]
         label = _OWN_LABEL.match(text)
-        is_known = label is not None and any(
-            first <= each.start and each.end <= first + label.end() for each in page.mentions
-        )
-        if first <= start < last or not is_known:
+        is_own = label is not None and _has_own_value(page, first, first + label.end("name"), last)
+        if first <= start < last or not is_own:
             yield first, last
         first = last
+
+
+def _has_own_value(page: AnalyzedPage, first: int, end: int, last: int) -> bool:
+    """Whether a sentence begins with a known label, to its colon, and a value of its kind follows.
+
+    `Abschlag ab Mai: siehe Anlage` and `Rabatt: entfällt nach drei Monaten` speak of the price before them.
+    """
+    begin = end - len(page.text[first:end].lstrip())
+    return any(
+        mention.start <= begin and mention.end >= end and mention.of_kind(value.kind)
+        for mention in page.mentions
+        for value in page.candidates
+        if end <= value.start < last
+    )
 
 
 def _next_lines(page: AnalyzedPage, cell: GridCell) -> Iterator[tuple[int, int]]:
@@ -607,7 +624,8 @@ def _is_under_other(page: AnalyzedPage, cell: GridCell) -> bool:
     """Whether the head of the column of a cell is the label of something else: a name, a number."""
     if cell.row - 1 not in page.labelled.header_rows:
         return False
-    if not _NAME_OR_NUMBER.fullmatch(page.grid.words(cell)):
+    words = page.grid.words(cell)
+    if not _NAME_OR_NUMBER.fullmatch(words) or _CONDITION.search(words):
         return False
     heads = [each for each in page.grid.rows[cell.row - 1] if each.overlaps(cell)]
     return len(heads) == 1 and _is_all_label(page, heads[0], is_decoy=True)
