@@ -43,6 +43,11 @@ def with_sentence(sentence: str) -> tuple[str, str]:
         "This letter was sent to you by mistake.",
         "We could not accept your application.",
         "This contract has been replaced by contract 4711.",
+        "The parties signed a new agreement on January 12, 2026.",
+        "Nothing on this page applies any longer.",
+        "We keep this for the archive only.",
+        "Sie haben einen neuen Vertrag abgeschlossen.",
+        "Wir bewahren dies nur für unser Archiv auf.",
         "Sie wollten nicht mehr von uns versorgt werden. Dies waren Ihre Vertragsdaten.",
         "Schade, dass Sie uns verlassen.",
         "Auf Ihren Wunsch haben wir die Belieferung eingestellt.",
@@ -216,3 +221,16 @@ def test_a_contract_of_which_a_counted_page_is_missing_waits(
     found = extracted(written(ENERGY, letter=f"\n{foot}\n"), "energy")
 
     assert ("PAGES_MISSING" in flags(found)) == is_missing
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Vers. 3 - comments of 11 February not yet reflected, for discussion with counterparty",
+        "Version 2, mark-up by counsel",
+    ],
+)
+def test_a_line_above_the_title_that_shows_a_draft_keeps_an_agreement_waiting(line: str) -> None:
+    found = extracted(f"{line}\n\n{PLAIN_NDA}", "general")
+
+    assert "NOT_A_CONTRACT" in flags(found)

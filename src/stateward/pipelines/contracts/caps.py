@@ -30,7 +30,8 @@ FLAGS = "flags"  # in Extraction.about: what keeps the document from going on wi
 AROUND_CHARS = 120
 BEFORE_CHARS = 240
 HEADING_CHARS_MAX = 80
-SHOUTED_CHARS_MAX = 140  # of a line in capitals, as a stamp is
+SHOUTED_CHARS_MAX = 140  # of a line in capitals, as a stamp is, and of one above the title
+TOP_LINES = 3
 HEADING_LINES = 25  # of the first page: further down a line of one word may be part of a table
 TEXT_CHARS_MAX = 200_000
 INSTRUCTIONS = "INSTRUCTIONS"  # the code of the rule that knows instructions to a program
@@ -350,7 +351,8 @@ def headings(document: TextDocument) -> Iterator[str]:
             is_end = _is_prose(above) and not above.rstrip().endswith((".", ":", "!", "?"))
             above = line
             short = _close_up(line)
-            chars_max = SHOUTED_CHARS_MAX if short.isupper() else HEADING_CHARS_MAX
+            is_top = page.number == 1 and at < TOP_LINES
+            chars_max = SHOUTED_CHARS_MAX if short.isupper() or is_top else HEADING_CHARS_MAX
             if not short or len(short) > chars_max or _GAP.search(short):
                 continue
             is_last = short[0].islower() or (short.endswith(".") and not short.isupper())
