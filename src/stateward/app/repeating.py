@@ -1,8 +1,10 @@
 """Chores that the service repeats in a thread beside its loop: they must not hold up any record."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from time import monotonic
+from typing import NamedTuple
 
 from stateward import telemetry
 from stateward.core.errors import StatewardError
@@ -10,36 +12,42 @@ from stateward.settings import Settings
 
 RETRY_S = 900.0  # after a failure: often enough that a short outage costs no day, seldom enough for the log
 # What was begun is finished, so that what was sent is also noted as sent. Each chore can be cut off and done again, so
-# one that a network holds up does not hold up the end of the service.
+# what a network holds up does not hold up the end of the service: all of them together have this long.
 FINISH_S = 10.0
 
 
+class Chore(NamedTuple):
+    """Something to do after `first_s` and then again and again; `act` says in how many seconds next."""
+
+    name: str
+    act: Callable[[Settings], float]
+    first_s: float = 0.0
+
+
 @contextmanager
-def repeat_in_background(
-    name: str, act: Callable[[Settings], float], settings: Settings, *, first_s: float = 0.0
-) -> Iterator[None]:
-    """Do `act` after `first_s` and then again and again, as long as this lasts; it says in how many seconds next."""
+def repeat_in_background(chores: Iterable[Chore], settings: Settings) -> Iterator[None]:
+    """Do these chores, each in a thread of its own, as long as this lasts."""
     ending = Event()
-    given = (name, act, settings, ending, first_s)
-    thread = Thread(target=_repeat, args=given, name=name, daemon=True)
-    thread.start()
+    threads = [
+        Thread(target=_repeat, args=(each, settings, ending), name=each.name, daemon=True)
+        for each in chores
+    ]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         ending.set()
-        thread.join(FINISH_S)
+        until = monotonic() + FINISH_S
+        for thread in threads:
+            thread.join(max(0.0, until - monotonic()))
 
 
-def _repeat(
-    name: str,
-    act: Callable[[Settings], float],
-    settings: Settings,
-    ending: Event,
-    wait_s: float,
-) -> None:
+def _repeat(chore: Chore, settings: Settings, ending: Event) -> None:
+    wait_s = chore.first_s
     while not ending.wait(wait_s):
         wait_s = RETRY_S
         try:
-            wait_s = act(settings)
+            wait_s = chore.act(settings)
         except (StatewardError, OSError) as error:
-            telemetry.log(name).error(f"it could not be done: {error}", reason=str(error))
+            telemetry.log(chore.name).error(f"it could not be done: {error}", reason=str(error))

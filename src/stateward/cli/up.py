@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from threading import Event
 from types import FrameType
@@ -285,29 +285,27 @@ def _feed(settings: "Settings", roles: Sequence[str]) -> AbstractContextManager[
     return running_feed(settings, lambda: App(settings))
 
 
-@contextmanager
-def _chores(settings: "Settings", roles: Sequence[str], *, is_remote: bool) -> Iterator[None]:
+def _chores(
+    settings: "Settings", roles: Sequence[str], *, is_remote: bool
+) -> AbstractContextManager[None]:
     """What is repeated beside the loop: copies that none uses; for a coordinator retention, leftovers and anchors."""
     from stateward.app.artifacts import SWEEP_EVERY_S, sweep_artifacts
-    from stateward.app.repeating import RETRY_S, repeat_in_background
+    from stateward.app.repeating import RETRY_S, Chore, repeat_in_background
 
-    is_coordinator = "coordinator" in roles
-    with ExitStack() as stack:
-        copies = partial(sweep_artifacts, is_remote=is_remote)
-        first_s = SWEEP_EVERY_S if roles else 0.0  # a node has done it as it began
-        stack.enter_context(repeat_in_background("copies", copies, settings, first_s=first_s))
-        if is_coordinator:
-            from stateward.app.anchors import anchor_destinations, anchor_when_due
-            from stateward.app.retention import apply_when_due, sweep_leftovers
+    copies = partial(sweep_artifacts, is_remote=is_remote)
+    first_s = SWEEP_EVERY_S if roles else 0.0  # a node has done it as it began
+    chores = [Chore("copies", copies, first_s)]
+    if "coordinator" in roles:
+        from stateward.app.anchors import anchor_destinations, anchor_when_due
+        from stateward.app.retention import apply_when_due, sweep_leftovers
 
-            # Not at once, for it is not urgent; and also in a service that is started anew every hour.
-            sweeping = repeat_in_background("erasure", sweep_leftovers, settings, first_s=RETRY_S)
-            stack.enter_context(sweeping)
-            if settings.retention.rules:
-                stack.enter_context(repeat_in_background("retention", apply_when_due, settings))
-            if anchor_destinations(settings):
-                stack.enter_context(repeat_in_background("anchors", anchor_when_due, settings))
-        yield
+        # Not at once, for it is not urgent; and also in a service that is started anew every hour.
+        chores.append(Chore("erasure", sweep_leftovers, RETRY_S))
+        if settings.retention.rules:
+            chores.append(Chore("retention", apply_when_due))
+        if anchor_destinations(settings):
+            chores.append(Chore("anchors", anchor_when_due))
+    return repeat_in_background(chores, settings)
 
 
 def set_up_log(settings: "Settings") -> bool:
