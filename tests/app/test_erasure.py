@@ -180,6 +180,28 @@ def test_a_file_that_could_not_be_deleted_is_deleted_later(
     assert own.database.rows("SELECT * FROM announced_files") == []
 
 
+def test_a_file_that_can_never_be_deleted_keeps_no_other_one(
+    own: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = sorted(
+        (submitted(own, each) for each in (1, 2)), key=lambda it: str(it.artifact)
+    )
+    kept, remove = first.artifact, own.artifacts.remove
+
+    def refuse(digest: str) -> bool:
+        if digest == kept:
+            raise ArtifactError("it must not be deleted")
+        return remove(digest)
+
+    monkeypatch.setattr(own.artifacts, "remove", refuse)
+    for record in (first, second):
+        with pytest.raises(ArtifactError, match="it must not be deleted"):
+            own.eraser.erase([record.id], actor=ANNA, reason="request 17")
+
+    assert not own.artifacts.holds(str(second.artifact))
+    assert own.database.rows("SELECT sha256, record_id FROM announced_files") == [(kept, first.id)]
+
+
 def test_a_document_that_another_record_has_stays(make_app: Maker) -> None:
     app = make_app("")
     first = submitted(app)

@@ -25,7 +25,7 @@ from stateward.core.model import (
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.audit import HELD, HOLD_RELEASED, AuditEntry, AuditLog
-from stateward.storage.database import Database
+from stateward.storage.database import Database, Row
 from stateward.storage.erasure import ERASED_AT, Erasures, Hold
 from stateward.storage.output_seals import digests_left
 from stateward.storage.outputs import Outputs
@@ -33,6 +33,7 @@ from stateward.storage.store import Store
 
 BATCH_MAX = 500
 FILES_AT_ONCE = 16  # of one transaction, which lasts as long as their removal
+FAILURES_MAX = 3  # files that cannot be deleted: so many are a bucket that does not answer
 SETTLED_WITHIN: Micros = 6 * 3600 * SECOND  # an attempt announces its files when it ends
 
 
@@ -159,11 +160,10 @@ class Eraser:
     def sweep(self) -> int:
         """Delete what attempts left that were lost, or that ended when their record was erased; how many files."""
         self.take_announced()
-        before = self._clock() - SETTLED_WITHIN
-        gone = self._remove_announced(before=before, since=before)
         with self._database.erasing(), self._store.transaction():
             self._erasures.delete_late_values()
-        return gone
+        before = self._clock() - SETTLED_WITHIN
+        return self._remove_announced(before=before, since=before)
 
     def _remove_erased(self, record_ids: Sequence[str]) -> int:
         try:
@@ -176,24 +176,47 @@ class Eraser:
             ) from error
 
     def _remove_announced(self, *, before: Micros, since: Micros | None) -> int:
+        """Delete files that were announced; one that cannot be deleted keeps no other one."""
         gone = 0
-        while found := self._erasures.announced(before=before, limit=FILES_AT_ONCE):
+        failed: dict[str, ArtifactError] = {}
+        after: Row = (ERASED_AT - 1, "", "")
+        while found := self._erasures.announced(before=before, after=after, limit=FILES_AT_ONCE):
             digests = {str(digest) for digest, _, _ in found}
             own = {str(record_id) for _, record_id, _ in found}
             with self._store.transaction():
-                gone += self._remove(digests, but=own, since=since)
-                self._erasures.forget_announced(found)
+                gone += self._remove(digests, failed, but=own, since=since)
+                self._erasures.forget_announced([row for row in found if row[0] not in failed])
+            *_, (digest, record_id, at) = found
+            after = (at, digest, record_id)
+        if failed:
+            raise next(iter(failed.values()))
         return gone
 
-    def _remove(self, digests: set[str], *, but: Collection[str], since: Micros | None) -> int:
+    def _remove(
+        self,
+        digests: set[str],
+        failed: dict[str, ArtifactError],
+        *,
+        but: Collection[str],
+        since: Micros | None,
+    ) -> int:
         """Delete the files that no record names now, nor any attempt that is under way (`Erasures.still_named`).
 
         Who submits the same bytes at this moment has found them stored, and writes no file: it takes turns with this,
-        so that either its record is seen here, or it sees that the file is gone (`Submissions.create`).
+        so that either its record is seen here, or it sees that the file is gone (`Submissions.create`). `failed` are
+        those that cannot be deleted; when there are too many, all is left for later.
         """
         self._database.take_turns(digests)
         unnamed = digests - self._erasures.still_named(digests, but=but, since=since)
-        return sum(self._artifacts.remove(each) for each in sorted(unnamed))
+        gone = 0
+        for each in sorted(unnamed - failed.keys()):
+            try:
+                gone += self._artifacts.remove(each)
+            except ArtifactError as error:
+                failed[each] = error
+                if len(failed) == FAILURES_MAX:
+                    raise
+        return gone
 
     # Holds
 

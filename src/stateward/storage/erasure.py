@@ -183,12 +183,21 @@ class Erasures:
 
     # What came too late
 
-    def announced(self, *, before: Micros, limit: int) -> list[Row]:
-        """Files that were announced before that moment by attempts at records that have no work now."""
+    def announced(self, *, before: Micros, after: Row, limit: int) -> list[Row]:
+        """Files that were announced before that moment by attempts at records that have no work now.
+
+        They are in the order of (at, artifact, record), and only those `after` one of these.
+        """
+        at, digest, record_id = after
         return self._database.rows(
-            "SELECT sha256, record_id, at FROM announced_files f WHERE at < :before AND NOT EXISTS"
-            " (SELECT 1 FROM work w WHERE w.record_id = f.record_id) ORDER BY at, sha256 LIMIT :limit",
+            "SELECT sha256, record_id, at FROM announced_files f WHERE at < :before"
+            " AND (at, sha256, record_id) > (:at, :digest, :record_id) AND NOT EXISTS"
+            " (SELECT 1 FROM work w WHERE w.record_id = f.record_id)"
+            " ORDER BY at, sha256, record_id LIMIT :limit",
             before=before,
+            at=at,
+            digest=digest,
+            record_id=record_id,
             limit=limit,
         )
 
