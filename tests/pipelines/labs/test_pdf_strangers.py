@@ -344,6 +344,18 @@ def test_a_label_and_a_concentration_and_a_numbered_organism_are_results_and_a_l
     ]  # fmt: skip
 
 
+def test_limits_goals_and_earlier_results_behind_a_label_are_no_results(tmp_path: Path) -> None:
+    found = read_plain(
+        tmp_path,
+        *(((50, name), (220, "4.1"), (290, "mmol/L"), (360, "3.5-5.1")) for name in ("Sodium", "Potassium", "Glucose")),
+        ((50, "Optimal: <100 mg/dL"),),
+        ((50, "Borderline: 130-159 mg/dL"),),
+        ((50, "Previous result on 2024-02-01: 5.9 mmol/L"),),
+    )  # fmt: skip
+
+    assert [row[0] for row in told(found)] == ["Sodium", "Potassium", "Glucose"]
+
+
 @pytest.mark.parametrize(
     "cells",
     [((212, "0,95 g/L soit 5,27 mmol/L"),), ((212, "0,95 g/L"), (300, "soit 5,27 mmol/L"))],

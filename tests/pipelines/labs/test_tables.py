@@ -120,6 +120,18 @@ def test_a_unit_in_the_name_of_a_test_is_its_unit(tmp_path: Path) -> None:
     assert found["printed"]["unit"] == "g/L"
 
 
+def test_a_short_name_above_numbers_is_a_test_in_a_table_of_one_row_a_sample(
+    tmp_path: Path,
+) -> None:
+    heading = "Patient ID;Date;BG;Sodium;Potassium;Creatinine;Comment"
+    text = csv("P1;2025-03-01;5.2;140;4.1;0.9;fasting", "P1;2025-03-02;7.9;139;4.0;1.0;", heading=heading)  # fmt: skip
+
+    found = results(tmp_path, text)
+
+    assert [each["value"] for each in found if each["test"] == "BG"] == ["5.2", "7.9"]
+    assert {each["test"] for each in found} == {"BG", "Sodium", "Potassium", "Creatinine"}
+
+
 def test_a_table_without_a_column_of_units_has_them_in_its_values(tmp_path: Path) -> None:
     heading = "Fecha;Prueba;Resultado;Intervalo de referencia;Marca"
     text = csv("16/08/2026;VCM;94,4 fL;80,0 - 100,0;", "16/08/2026;AST;66 U/L;5 - 40;H", heading=heading)  # fmt: skip

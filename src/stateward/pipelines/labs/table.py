@@ -135,7 +135,11 @@ def find_test_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | Non
     for at, row in enumerate(rows):
         roles = {role: index for index, cell in enumerate(row) if (role := column_of(cell))}
         patient = [index for index, cell in enumerate(row) if column_of(cell) == "patient"]
-        rest = [index for index, cell in enumerate(row) if cell.strip() and not column_of(cell)]
+        rest = [
+            index
+            for index, cell in enumerate(row)
+            if cell.strip() and (not column_of(cell) or _is_short_name(rows[at:], index))
+        ]
         known = [index for index in rest if is_name(bare_name(row[index].strip()))]
         if len(known) >= TESTS_MIN and len(known) >= TESTS_SHARE * len(rest):
             kept: dict[str, int] = {
@@ -147,6 +151,14 @@ def find_test_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | Non
                 len(row), kept, tuple(patient), tests=tests, has_unsure_codes=not is_of_person
             )
     return 0, None
+
+
+def _is_short_name(rows: Sequence[Sequence[str]], index: int) -> bool:
+    """Whether a heading that elsewhere is one of remarks stands above numbers alone: `BG` is glucose too."""
+    _, *below = (row[index].strip() for row in rows if index < len(row))
+    filled = [text for text in below if text]
+    is_remark = column_of(rows[0][index]) == "comment"
+    return is_remark and bool(filled) and all(map(is_number_like, filled))
 
 
 def _read_body(

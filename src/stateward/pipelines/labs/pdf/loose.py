@@ -36,6 +36,7 @@ from stateward.pipelines.labs.values import read_value
 from stateward.pipelines.labs.words import column_of, ordinal_of
 
 BESIDE_MIN = 3  # results that begin where a line with a name that is not known begins
+_COUNTED = re.compile(r"\[?(?:cfu|ufc|kbe|kve|copies|cop|cells)\]?s?\s?/", re.IGNORECASE)
 INDENT_MAX = 25.0  # points: what stands farther in than this is no rest of a name
 
 
@@ -241,7 +242,7 @@ def loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -
 
 
 def _part_labelled(parts: list[str]) -> list[str]:
-    """`Ferritin: 132 ug/L` in one cell as two; with a name that is not known only if it is a concentration."""
+    """`Ferritin: 132 ug/L` in one cell as two; with a name that is not known only in a range, or as a count."""
     name, colon, rest = parts[0].partition(": ")
     value = split_value(rest)
     if not colon or read_value(value.value).kind not in NUMERIC:
@@ -250,9 +251,9 @@ def _part_labelled(parts: list[str]) -> list[str]:
         read_range(text).kind == "interval" for text in parts[1:]
     )
     is_label = bool(column_of(name.strip(" .")))  # `Your value: 9.8 mg/dL` is of the name above
-    is_concentration = "/" in value.unit and is_measure(value.unit) and len(parts) == 1
-    is_concentration = is_concentration and not is_label
-    is_told = is_measured or is_concentration or is_name(name)
+    # Other concentrations behind a label are limits, goals and earlier results: `Optimal: <100 mg/dL`.
+    is_counted = _COUNTED.match(value.unit) is not None and len(parts) == 1 and not is_label
+    is_told = is_measured or is_counted or is_name(name)
     return [name, rest, *parts[1:]] if is_told else parts
 
 
