@@ -105,7 +105,7 @@ class Eraser:
                     self._coordinator().commit_erasures(changes)
                     self._erasures.delete(ids, kinds, at=self._clock())
                     self._erasures.note_erased(named)
-            if not is_dry_run:
+            if changes and not is_dry_run:
                 documents += self._remove_erased(done)
         return Erased(erased=tuple(done), refused=refused, documents=documents)
 
@@ -163,22 +163,31 @@ class Eraser:
         with self._database.erasing(), self._store.transaction():
             self._erasures.delete_late_values()
         before = self._clock() - SETTLED_WITHIN
-        return self._remove_announced(before=before, since=before)
+        gone, kept = self._remove_announced(before=before, since=before)
+        for error in kept.values():
+            raise error
+        return gone
 
     def _remove_erased(self, record_ids: Sequence[str]) -> int:
         try:
-            return self._remove_announced(before=ERASED_AT + 1, since=None)
+            gone, kept = self._remove_announced(before=ERASED_AT + 1, since=None)
+            for error in (kept[each] for each in record_ids if each in kept):
+                raise error
         except ArtifactError as error:
             are = "is" if len(record_ids) == 1 else "are"
             raise ArtifactError(
                 f"{plural(len(record_ids), 'record')} {are} erased, but not yet all of their files: {error}. They"
                 " are deleted by the next erasure, or by the service within six hours"
             ) from error
+        return gone
 
-    def _remove_announced(self, *, before: Micros, since: Micros | None) -> int:
-        """Delete files that were announced; one that cannot be deleted keeps no other one."""
+    def _remove_announced(
+        self, *, before: Micros, since: Micros | None
+    ) -> tuple[int, dict[str, ArtifactError]]:
+        """Delete files that were announced; how many, and by record why one of its files cannot be deleted."""
         gone = 0
         failed: dict[str, ArtifactError] = {}
+        kept: dict[str, ArtifactError] = {}
         after: Row = (ERASED_AT - 1, "", "")
         while found := self._erasures.announced(before=before, after=after, limit=FILES_AT_ONCE):
             digests = {str(digest) for digest, _, _ in found}
@@ -186,11 +195,10 @@ class Eraser:
             with self._store.transaction():
                 gone += self._remove(digests, failed, but=own, since=since)
                 self._erasures.forget_announced([row for row in found if row[0] not in failed])
+            kept |= {str(row[1]): failed[str(row[0])] for row in found if row[0] in failed}
             *_, (digest, record_id, at) = found
             after = (at, digest, record_id)
-        if failed:
-            raise next(iter(failed.values()))
-        return gone
+        return gone, kept
 
     def _remove(
         self,
