@@ -1,6 +1,7 @@
 # ruff: noqa: RUF001 - letters of other scripts
 """Tables and pages that are read by what their columns hold: wrong in silence, refused or flagged before."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -159,11 +160,11 @@ PASSBOOK = [("8-03-05", "スイカ", "3,945", "82,154"), ("8-03-08", "電力", "
             ("8-03-11", "家賃", "60,081", "20,000")]  # fmt: skip
 
 
-def _passbook(*, title: str) -> bytes:
+def _passbook(*, title: str, rows: Sequence[tuple[str, ...]] = PASSBOOK) -> bytes:
     return sheet(
         [(40.0, title)],
         [(40.0, "年月日"), (110.0, "お取引内容"), (-350.0, "お支払金額"), (-520.0, "差引残高")],
-        *[[(40.0, a), (110.0, b), (-350.0, c), (-520.0, f"*{d}")] for a, b, c, d in PASSBOOK],
+        *[[(40.0, a), (110.0, b), (-350.0, c), (-520.0, f"*{d}")] for a, b, c, d in rows],
     ).pdf()
 
 
@@ -173,6 +174,14 @@ def test_years_of_an_emperor_stand_first_and_asterisks_guard_a_balance(tmp_path:
     assert read.dates == ["2026-03-05", "2026-03-08", "2026-03-11"]
     assert [money.amount(text) for text in read.amounts] == [-3945, -2073, -60081]
     assert loud(read) == []
+
+
+def test_western_years_on_a_page_that_names_the_era_stay_western(tmp_path: Path) -> None:
+    rows = [(f"2{day}", *others) for day, *others in PASSBOOK]
+
+    read = read_bytes(tmp_path, _passbook(title="普通預金 令和8年", rows=rows))
+
+    assert read.dates == ["2028-03-05", "2028-03-08", "2028-03-11"]
 
 
 def test_amounts_below_a_thousand_show_that_a_sign_separates_thousands(tmp_path: Path) -> None:

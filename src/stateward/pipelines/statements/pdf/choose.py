@@ -38,6 +38,7 @@ VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
 SEQUENCE_MIN = 4  # different days whose sequence shows the date order; fewer are in order by chance
 DAYS_SLACK = 2
 DAYS_LATE = 10  # how far outside of the printed period a booking may lie
+WESTERN_MIN = 19  # 25 is 2025: the nineteenth year of the emperor, 2037, is farther away
 _WHOLE_HUNDREDS = re.compile(r"[-+*$¥\s]*[1-9][0-9]{0,2}[-+\s]*")
 
 
@@ -179,6 +180,8 @@ def _terms(draft: SectionDraft) -> ReadingTerms:
     hints, said = draft.hints, draft.hints.date_order
     if era == dates.REIWA and _is_readable(printed, "ymd"):
         date_order, why = "ymd", "year first: the years are those of an emperor"
+        if _are_western(printed):
+            era, why = 0, "year first, as in Japan: the years are too late for those of the emperor"
     elif not date_order or not _fits(printed, date_order, draft.period, era):
         date_order, era, why = _order_by_period(printed, draft.period, order, era)
     if said and (hints.is_order_said or not date_order) and _is_readable(printed, said):
@@ -189,6 +192,12 @@ def _terms(draft: SectionDraft) -> ReadingTerms:
         era=era,
         why={"decimal": decimal.why, "date_order": why},
     )
+
+
+def _are_western(printed: Iterable[str]) -> bool:
+    """Whether short years that stand first are those of the Gregorian calendar."""
+    found = [parts.numbers[0] for text in printed if (parts := dates.split_date(text))]
+    return min(found, default=0) >= WESTERN_MIN
 
 
 def _is_readable(printed: Iterable[str], order: str) -> bool:
