@@ -216,3 +216,18 @@ def test_what_is_not_there_gets_no_priority(app: App) -> None:
     assert isinstance(unknown, UnknownName)
     assert isinstance(foreign, UnknownName)
     assert app.audit.entries(verb="priority") == []
+
+
+def test_records_are_counted_by_their_source(app: App) -> None:
+    for at, labels in enumerate(({}, {"source_type": "arxiv"}, {"source_type": "arxiv"})):
+        app.submit(b"%d" % at, name="x.csv", machine="upload", labels=labels)
+
+    counted = app.dashboard.source_counts("upload", since=0)
+    later = app.dashboard.source_counts("upload", since=app.clock() + SECOND)
+
+    assert [(each.source_type, each.status, each.count, each.lately) for each in counted] == [
+        ("", "queued_for_parse", 1, 1),
+        ("arxiv", "queued_for_parse", 2, 2),
+    ]
+    assert [(each.count, each.lately, each.errors) for each in later] == [(1, 0, {}), (2, 0, {})]
+    assert app.dashboard.source_counts("contract", since=0) == []
