@@ -10,10 +10,11 @@ from click.testing import CliRunner, Result
 from stateward.app import App
 from stateward.cli import cli
 from stateward.console import console
+from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Fields
 from stateward.ledger import Ledger, LedgerEntry, LedgerState
 from stateward.pipelines.literature.commands import _pace
-from stateward.pipelines.literature.papers import StoredPapers
+from stateward.pipelines.literature.papers import AddedPaper, StoredPapers
 from stateward.pipelines.literature.progress import Failing, Progress, progress_of
 from stateward.server.http_server import Server
 from tests import web
@@ -398,3 +399,27 @@ def test_time_is_left_only_while_a_paper_has_not_ended(left_seconds: int | None,
     )
 
     assert _pace(found) == f", 54 an hour{told}"
+
+
+def test_what_is_adopted_is_known_however_its_identifier_is_written(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+
+        def adopt(text: bytes, **labels: str) -> AddedPaper:
+            submission = app.submissions.prepare(
+                app.artifacts.put([text], bytes_max=100),
+                machine="literature",
+                name="x.txt",
+                labels=labels,
+                priority=5,
+                actor="person:anna",
+                reason=None,
+            )
+            return StoredPapers(app, "person:anna").adopt(submission, begins="fetched")
+
+        first = adopt(b"oats", doi="https://doi.org/10.5555/sj.2010.10")
+        again = adopt(b"wheat", doi="10.5555/SJ.2010.10")
+        assert app.record(first.id or "").labels["doi"] == "10.5555/sj.2010.10"
+        with pytest.raises(InvalidRequest, match="is no pmid"):
+            adopt(b"rye", pmid='"*"')
+
+    assert (first.outcome, again.outcome, again.id) == ("added", "known", first.id)

@@ -12,7 +12,7 @@ from stateward.core.errors import InvalidRequest, StatewardError
 from stateward.core.model import SECOND, Fields, Micros, Record
 from stateward.pipelines.literature import MACHINE
 from stateward.pipelines.literature.citations import FORMATS
-from stateward.pipelines.literature.identifiers import SCHEMES
+from stateward.pipelines.literature.identifiers import SCHEMES, normal_id
 from stateward.pipelines.literature.intake import Added, add_papers, known_papers
 from stateward.pipelines.literature.ir import ir_document
 from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, known_labels
@@ -21,6 +21,7 @@ from stateward.pipelines.literature.progress import WINDOW_S, Progress, progress
 
 PAGE = 200
 PENDING = "pending"
+QUOTED_CHARS = 80
 READ_BY = ("build_ir", "validate", "parse")  # stages that say what a paper is, the latest first
 
 
@@ -165,11 +166,12 @@ class StoredPapers:
     def adopt(self, submission: Any, *, begins: str) -> AddedPaper:  # noqa: ANN401 - a Submission
         """As `adopt_file`, of a document that is stored already; its labels name its identifiers."""
         labels = submission.labels
-        ids = {scheme: str(labels[scheme]) for scheme in SCHEMES if labels.get(scheme)}
+        ids = {scheme: _id(scheme, str(labels[scheme])) for scheme in SCHEMES if scheme in labels}
         text = str(labels.get("filename") or "")
         if known := self._find_known(ListedPaper(line=0, ids=ids)):
             return AddedPaper.adopted(known, text, is_known=True)
-        (made,) = self._app.submissions.create([replace(submission, entry=_entry(begins))])
+        named = replace(submission, labels={**labels, **ids}, entry=_entry(begins))
+        (made,) = self._app.submissions.create([named])
         return AddedPaper.adopted(made.record.id, text, is_known=made.is_duplicate)
 
     def _find_known(self, paper: ListedPaper) -> str:
@@ -191,3 +193,10 @@ class StoredPapers:
 
 def _entry(begins: str) -> str | None:
     return None if begins == PENDING else begins
+
+
+def _id(scheme: str, text: str) -> str:
+    """An identifier in its normal form, by which records are found."""
+    if found := normal_id(scheme, text):
+        return found
+    raise InvalidRequest(f"{text[:QUOTED_CHARS]!r} is no {scheme}")
