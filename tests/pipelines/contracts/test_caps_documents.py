@@ -45,6 +45,8 @@ def with_sentence(sentence: str) -> tuple[str, str]:
         "This contract has been replaced by contract 4711.",
         "The parties signed a new agreement on January 12, 2026.",
         "Nothing on this page applies any longer.",
+        "On 1 July 2026 all rights and obligations under this policy pass to Allianz Insurance plc.",
+        "Alle Rechte und Pflichten gehen zum 1. Juli auf die Allianz über, und sie wird dann Ihr neuer Versicherer.",
         "We keep this for the archive only.",
         "Sie haben einen neuen Vertrag abgeschlossen.",
         "Wir bewahren dies nur für unser Archiv auf.",
@@ -234,3 +236,13 @@ def test_a_line_above_the_title_that_shows_a_draft_keeps_an_agreement_waiting(li
     found = extracted(f"{line}\n\n{PLAIN_NDA}", "general")
 
     assert "NOT_A_CONTRACT" in flags(found)
+
+
+@pytest.mark.parametrize(
+    "notice", ["Cancellation period: 14 days", "Notice period for cancellation: 7 days"]
+)
+def test_a_period_of_notice_is_not_the_term_of_an_insurance(notice: str) -> None:
+    found = extracted(written(INSURANCE, letter=f"\n{notice}\n"), "insurance")
+
+    (end,) = [each for each in found.found if each.field == "contract_end"]
+    assert "apart" not in str(end)
