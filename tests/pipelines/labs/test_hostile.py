@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from stateward.core.model import Json
+from stateward.definition.plugin import Content
+from stateward.pipelines.labs.detection import detect
 from stateward.workers.sdk import Failed
 from tests.pipelines.labs.reading import csv, failure, hl7, normalized, parsed
 from tests.pipelines.two_stages import rows_of
@@ -42,6 +44,16 @@ def test_what_is_no_report_is_refused_with_its_code(tmp_path: Path, data: bytes,
 
     assert failed.code == code
     assert not failed.is_retryable
+
+
+def test_many_comments_before_an_element_are_read_once(tmp_path: Path) -> None:
+    comments = "<!-- c -->\n" * 60  # if each could end where any other ends, there are 2^60 ways
+    path = tmp_path / "section.xml"
+    path.write_text(f"<section>{comments}<x/></section>")
+
+    assert detect(Content.of(path, name=path.name)) is None
+    data = f"<?xml version='1.0'?>{comments}<ClinicalDocument/>".encode()
+    assert failure(parsed(tmp_path, data)).code
 
 
 def test_limits_of_the_settings_hold(tmp_path: Path) -> None:

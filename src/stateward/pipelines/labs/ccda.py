@@ -47,7 +47,7 @@ STATUSES = {
 XSI_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
 # A section by itself, as examples and fragments are passed on: without the namespaces that its document declares.
 _PART = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*(?=<(?:section|component)\b)",
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*(?=<(?:section|component)\b)",
     re.DOTALL,
 )
 _WHOLE = (

@@ -23,7 +23,8 @@ _FHIR = re.compile(rb'"resourceType"\s*:\s*"(Observation|DiagnosticReport|Bundle
 # A clinical document, or a results section by itself.
 _CDA = re.compile(
     rb"<(?:\w+:)?ClinicalDocument\b"
-    rb"|<section\b[^>]*>(?:\s|<!--.*?-->)*<templateId\s+root=\"2\.16\.840\.1\.113883\.10\.20\.22\.2\.3(?:\.1)?\"",
+    rb"|<section\b[^>]*>(?:\s|<!--(?:(?!-->).)*-->)*"
+    rb"<templateId\s+root=\"2\.16\.840\.1\.113883\.10\.20\.22\.2\.3(?:\.1)?\"",
     re.DOTALL,
 )
 _NAMES = re.compile(
