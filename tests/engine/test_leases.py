@@ -3,7 +3,9 @@
 import fcntl
 import os
 from pathlib import Path
+from shutil import rmtree
 
+import pytest
 from msgspec.structs import replace
 
 from stateward.engine.capacity import LeaseTracker
@@ -113,10 +115,10 @@ def test_a_process_that_is_gone_is_found_at_once_and_one_of_another_container_by
 
 def test_scratch_of_a_process_in_another_container_stays_while_it_runs(tmp_path: Path) -> None:
     # Its pid and start mean nothing here: by them it would be gone.
-    folder, lock = tmp_path / "1-1-elsewhere", tmp_path / "1-1-elsewhere.lock"
+    folder = tmp_path / "1-1-elsewhere"
     folder.mkdir()
     life = process_life(os.getpid())
-    with lock.open("w") as held:
+    with (folder / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
 
         own = own_scratch(tmp_path, life=life)
@@ -124,7 +126,17 @@ def test_scratch_of_a_process_in_another_container_stays_while_it_runs(tmp_path:
         assert folder.exists()
     assert own_scratch(tmp_path, life=life) == own
     assert not folder.exists()
-    assert [each.name for each in tmp_path.iterdir()] == [f"{own.name}.lock"]
+    assert list(tmp_path.iterdir()) == [own]
+
+
+def test_scratch_that_was_removed_is_locked_again(tmp_path: Path) -> None:
+    life = process_life(os.getpid())
+    rmtree(own_scratch(tmp_path, life=life))
+
+    own = own_scratch(tmp_path, life=life)
+
+    with (own / ".lock").open("rb+") as again, pytest.raises(BlockingIOError):
+        fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_scratch_of_a_killed_process_of_this_machine_is_removed(tmp_path: Path) -> None:

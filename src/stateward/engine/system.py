@@ -101,23 +101,18 @@ def own_scratch(root: Path, *, life: str) -> Path:
     nothing; they hold a lock.
     """
     place = _short(process_place())
-    for name in {each.name.removesuffix(LOCK) for each in _entries(root)}:
-        pid, its_life, *elsewhere = name.split("-")
+    for folder in root.glob("*-*"):
+        pid, its_life, *elsewhere = folder.name.split("-")
+        if not pid.isdecimal():
+            continue
         is_here = not elsewhere or elsewhere == [place]
-        lock = root / f"{name}{LOCK}"
-        is_gone = process_life(int(pid)) != its_life if is_here else not _is_held(lock)
-        if is_gone:
+        if process_life(int(pid)) != its_life if is_here else not _is_held(folder / LOCK):
             import shutil  # with four compression libraries, which few commands need
 
-            shutil.rmtree(root / name, ignore_errors=True)
-            lock.unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
     own = root / f"{os.getpid()}-{life}-{place}"
-    _hold(root / f"{own.name}{LOCK}")
+    _hold(own / LOCK)
     return own
-
-
-def _entries(root: Path) -> list[Path]:
-    return [each for each in root.glob("*-*") if each.name.partition("-")[0].isdecimal()]
 
 
 def _short(text: str) -> str:
@@ -125,20 +120,27 @@ def _short(text: str) -> str:
 
 
 def _hold(path: Path) -> None:
-    """Lock a file until this process ends, however it ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    while path not in _HELD:
+    """Lock a file until this process ends, however it ends, or its folder is removed."""
+    while path not in _HELD or not _is_at(path, _HELD[path]):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if (former := _HELD.pop(path, None)) is not None:
+            os.close(former)
         opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:  # a file system without locks: those elsewhere keep what they cannot judge
             os.close(opened)
             return
-        # Another process may have looked at the file before it was locked, and removed it.
-        if path.exists() and os.path.samestat(os.fstat(opened), path.stat()):
-            _HELD[path] = opened
-        else:
-            os.close(opened)
+        _HELD[path] = (
+            opened  # unless another process has removed it before it was locked: then again
+        )
+
+
+def _is_at(path: Path, opened: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(opened), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _is_held(path: Path) -> bool:
@@ -146,8 +148,6 @@ def _is_held(path: Path) -> bool:
     try:
         with path.open("rb+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
     except OSError:
         return True
     return False
