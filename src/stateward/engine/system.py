@@ -105,8 +105,11 @@ def own_scratch(root: Path, *, life: str) -> Path:
         pid, its_life, *elsewhere = folder.name.split("-")
         if not pid.isdecimal():
             continue
-        is_here = not elsewhere or elsewhere == [place]
-        if process_life(int(pid)) != its_life if is_here else not _is_held(folder / LOCK):
+        if not elsewhere or elsewhere == [place]:
+            is_gone = process_life(int(pid)) != its_life
+        else:
+            is_gone = not _is_held(folder / LOCK)
+        if is_gone:
             import shutil  # with four compression libraries, which few commands need
 
             shutil.rmtree(folder, ignore_errors=True)

@@ -45,9 +45,8 @@ _encode = msgspec.json.encode
 
 
 ERASED_AT_ONCE = 1000
-ERASED_AT: Micros = (
-    0  # when files of erased records were announced: before any that an attempt announces
-)
+# When files of erased records count as announced: before any that an attempt announces.
+ERASED_AT: Micros = 0
 NOTIFIER = "notifications"  # the follower that tells of transitions
 
 

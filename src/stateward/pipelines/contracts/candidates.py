@@ -223,9 +223,8 @@ def find_candidates(
     text = separate_cells(text)
     repaired = repair_digits(text)
     found: list[ValueCandidate] = []
-    taken = bytearray(
-        len(text)
-    )  # the places of values: each new one is compared with all of them at once
+    # The places of values, with all of which each new one is compared at once.
+    taken = bytearray(len(text))
     for each in (
         *dates(repaired, order=order, is_order_sure=is_order_sure),
         *money(repaired, decimal=decimal),

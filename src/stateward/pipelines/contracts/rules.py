@@ -488,23 +488,14 @@ def _field_faults(field: FieldRule, owners: dict[str, str]) -> Iterator[str]:
         owner = owners.setdefault(f"{field.kind} {label.casefold()}", field.name)
         if owner != field.name:
             yield f"the label {label!r} already names {owner}; a label can name one {field.kind}"
-    yield from _told_faults(field)
-    for pattern in field.sentences:
+    for pattern in (*field.told, *field.sentences):
         try:
             groups = re.compile(pattern).groupindex
         except re.error as error:
             yield f"the sentence {pattern!r} is not a regular expression: {error}"
         else:
-            if "value" not in groups:
+            if pattern in field.sentences and "value" not in groups:
                 yield f"the sentence {pattern!r} has no group for its value; write (?P<value>…)"
-
-
-def _told_faults(field: FieldRule) -> Iterator[str]:
-    for pattern in field.told:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            yield f"the sentence {pattern!r} is not a regular expression: {error}"
 
 
 def _provider_faults(

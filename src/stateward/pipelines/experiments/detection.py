@@ -17,19 +17,9 @@ PACKAGE, MEASUREMENTS, NUMBERS, TABLE, ARCHIVE = 90, 30, 25, 20, 10
 NUMBER_ROWS_MIN = 4
 SALES_MIN = 3  # headings of a list of orders: dates and amounts, and no account
 _SALES = frozenset(
-    {
-        "order id",
-        "order number",
-        "sku",
-        "quantity",
-        "qty",
-        "unit price",
-        "product",
-        "product name",
-        "customer",
-        "customer id",
-    }
-)
+    {"order id", "order number", "sku", "quantity", "qty", "unit price", "product", "product name", "customer",
+     "customer id"}
+)  # fmt: skip
 DECIMALS_MIN = 4  # of a number that is no amount of money
 LINES_SEEN = 20
 # Of the rows that must be as wide as the first: prose has commas, but not as many in each line.

@@ -95,9 +95,8 @@ def _lock(command: int, kind: int, start: int, size: int) -> tuple[int, int]:
     asked = struct.pack(LOCK, kind, os.SEEK_SET, start, size, 0)
     try:
         kind, _, start, *_ = struct.unpack(LOCK, fcntl.fcntl(_pauses(), command, asked))
-    except (
-        OSError
-    ):  # a file system or kernel without such locks: each process knows what it was told itself
+    except OSError:
+        # A file system or kernel without such locks: each process knows what it was told itself.
         return fcntl.F_UNLCK, 0
     return kind, start
 
