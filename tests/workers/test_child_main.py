@@ -17,7 +17,7 @@ from stateward.workers import child_protocol as protocol
 from stateward.workers import confinement, processes
 from stateward.workers.child_limits import AddressSpace
 from stateward.workers.confinement import Grants
-from stateward.workers.sdk import Limits
+from stateward.workers.sdk import Limits, registered_runners
 from tests.waiting import wait_until
 from tests.workers.children import HOSTILE, with_path
 
@@ -116,7 +116,11 @@ def test_pipelines_are_loaded_as_far_as_possible(
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     monkeypatch.setitem(sys.modules, "__mp_main__", sys.modules["__main__"])
-    (tmp_path / "broken.py").write_text("raise SystemExit('no')")
+    (tmp_path / "broken.py").write_text(
+        "from stateward.workers.sdk import runner\n"
+        "runner('broken.half')(lambda job: LIMIT)\n"
+        "raise SystemExit('no')  # before it defined LIMIT"
+    )
     script = tmp_path / "script.py"
     script.write_text("NAME = __name__")
     hello = protocol.Hello(
@@ -132,6 +136,7 @@ def test_pipelines_are_loaded_as_far_as_possible(
 
     assert {Path(target).name for target in faults} == {"broken.py", "missing.py"}
     assert main["NAME"] == "__mp_main__"
+    assert "broken.half" not in registered_runners()
 
 
 def test_a_runner_is_alone_until_it_starts_something() -> None:

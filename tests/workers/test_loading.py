@@ -163,3 +163,34 @@ def test_the_runners_of_a_script_are_found_by_its_children(
     )
 
     assert json.loads(done.stdout) == [{"answer": 42, "name": "__mp_main__"}]
+
+
+def test_a_script_without_a_guard_is_told_of_it(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+            from stateward import App, Job, Pipeline
+
+            words = Pipeline("words")
+
+            @words.stage
+            def count(job: Job):
+                return {"words": len(job.text().split())}
+
+            with App.embedded("data", pipelines=[words]) as app:
+                record = app.submit(b"to be", machine="words").record
+                app.run_until_idle()
+                print(app.record(record.id).error_message)
+        """)
+    )
+
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env=with_path(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert 'put what opens the App under `if __name__ == "__main__":`' in done.stdout

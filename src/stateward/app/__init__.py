@@ -40,6 +40,7 @@ from stateward.storage.database import TOPIC_RESTS
 from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
 from stateward.transport import Bus
+from stateward.workers.child_role import refuse_in_child
 
 # Each capability imports what it is made of when it is first asked for: a command that lists records must not wait
 # for the coordinator, the sandbox and the mail client.
@@ -122,6 +123,7 @@ class App:
         is_runner: bool = False,
         is_read_only: bool = False,
     ) -> None:
+        refuse_in_child()
         if settings.crash_at is not None:
             from stateward.app.runtime import crash_at
 

@@ -74,6 +74,7 @@ from stateward.workers.child_protocol import (
     SaveValue,
     frame,
 )
+from stateward.workers.child_role import become_child
 from stateward.workers.confinement import (
     PR_SET_CHILD_SUBREAPER,
     confine,
@@ -84,7 +85,7 @@ from stateward.workers.failures import TRACEBACK_CHARS_MAX, describe
 from stateward.workers.job_files import DERIVED_FOLDER, FolderFiles, empty_folder
 from stateward.workers.processes import kill_descendants
 from stateward.workers.results import Completed, Failed, Limits, Result
-from stateward.workers.sdk import Job, registered_runners, run_runner
+from stateward.workers.sdk import Job, forget_runners, registered_runners, run_runner
 from stateward.workers.spool import Spool
 
 MAIN = "__mp_main__"  # as multiprocessing names a script that it imports again
@@ -346,6 +347,7 @@ def prepare_and_serve(channel: Channel, permits: Permits, hello: Hello) -> None:
     scratch = Path.cwd()
     limit_process(hello.limits)
     watch_process()
+    become_child()
     faults = load_all(hello)
     # What was imported stays for good: without this every job would pay for looking through it for garbage.
     gc.freeze()
@@ -650,9 +652,12 @@ def load_all(hello: Hello) -> dict[str, str]:
 
 
 def _try(target: str, load_it: Callable[[], None], faults: dict[str, str]) -> None:
+    before = frozenset(registered_runners())
     try:
         load_it()
     except BaseException as error:  # noqa: BLE001 - foreign code; even sys.exit() at its top level
+        # Names that a module did not get to define would fail later, in the middle of a document.
+        forget_runners(registered_runners().keys() - before)
         text = "".join(traceback.format_exception(error))[-TRACEBACK_CHARS_MAX:]
         faults[target] = text or describe(error)
 

@@ -486,6 +486,12 @@ def registered_runners() -> Mapping[str, Runner]:
     return MappingProxyType(_RUNNERS)
 
 
+def forget_runners(names: Iterable[str]) -> None:
+    """Take back runners of a module that could not be imported whole."""
+    for name in names:
+        _RUNNERS.pop(name, None)
+
+
 def run_runner(
     runner: Runner,
     job: Job,
