@@ -40,6 +40,7 @@ from stateward.storage.database import (
 from stateward.storage.lanes import append_now
 from stateward.storage.migrations import migrations
 from stateward.storage.pipe_wakeups import PipeWakeup, TopicPipes
+from stateward.storage.wal_reserve import WalReserve
 
 MEMORY = ":memory:"
 APPLICATION_ID = 0x53_74_57_64  # "StWd" in the file header: tells our files from other SQLite files
@@ -87,6 +88,7 @@ class SqliteDatabase:
         self._wakeup_folder = None if self._path == MEMORY else Path(f"{self._path}-wake")
         self._wakeups: list[PipeWakeup] = []
         self._pipes: dict[str, TopicPipes] = {}
+        self._reserve: WalReserve | None = None
         if is_read_only:
             self._open_read_only()
             return
@@ -107,6 +109,8 @@ class SqliteDatabase:
             self._execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
             self._execute("PRAGMA temp_store = MEMORY")
             self._migrate()
+            if is_durable and self._path != MEMORY:
+                self._reserve = WalReserve(self._connection.filename_wal, pages_max=WAL_PAGES)
 
     def _open_read_only(self) -> None:
         """Open a file that nothing may be written to, nor beside: a copy, or one on a read-only medium."""
@@ -143,6 +147,8 @@ class SqliteDatabase:
             self._lock.release()
             raise
         self._depth, self._is_doomed = 1, False
+        if self._reserve is not None:
+            self._reserve.keep()
 
     def _end(self, *, is_failed: bool) -> None:
         try:
@@ -245,6 +251,8 @@ class SqliteDatabase:
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
+        if len(values) == 1:  # which spares it the table that JSON becomes
+            return f"{column} = :among", {"among": values[0]}
         return f"{column} IN (SELECT value FROM json_each(:among))", {
             "among": _encode(values).decode()
         }
@@ -472,6 +480,8 @@ class SqliteDatabase:
             wakeup.close()
         for pipes in self._pipes.values():
             pipes.close()
+        if self._reserve is not None:
+            self._reserve.close()
         # Closing checkpoints, which a full or failed disk refuses. What is committed is in the WAL even so.
         with suppress(apsw.IOError, apsw.FullError):
             self._connection.close()
