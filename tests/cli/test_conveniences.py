@@ -2,11 +2,14 @@
 
 import csv
 import io
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from stateward.cli import BLAS_THREADS
 from stateward.cli.context import Command
 from stateward.cli.exit_codes import Exit
 from stateward.cli.reference import root, walk
@@ -115,3 +118,19 @@ def test_a_password_is_sealed_for_the_settings_and_keys_rotate(tmp_path: Path) -
     assert sealed.stdout.startswith("sealed.v1.")
     assert Path(rotated["file"]).read_text("ascii").startswith(rotated["key_id"])
     assert shell("secrets", "seal", stdin=b"").exit_code == Exit.REFUSED
+
+
+def test_a_command_takes_one_core_for_its_arithmetic() -> None:
+    told = """
+import os
+from stateward import cli
+cli.cli.main = lambda **_: print(os.environ[cli.BLAS_THREADS])
+cli.main()
+"""
+    without = {name: value for name, value in os.environ.items() if name != BLAS_THREADS}
+
+    seen = subprocess.run(
+        [sys.executable, "-c", told], env=without, capture_output=True, check=True, text=True
+    )
+
+    assert seen.stdout == "1\n"

@@ -50,7 +50,14 @@ LONG_PAGES = {
 PACKAGES_WITH_CODES = ("core", "workers", "pipelines", "engine/coordinator.py")
 CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 CODE_CHARS_MIN = 5
-NOT_CODES = {"TMPDIR", "MALLOC_ARENA_MAX", "STATEWARD_MODEL_KEY", "TEST_1", "PMCID"}
+NOT_CODES = {
+    "TMPDIR",
+    "MALLOC_ARENA_MAX",
+    "OPENBLAS_NUM_THREADS",
+    "STATEWARD_MODEL_KEY",
+    "TEST_1",
+    "PMCID",
+}
 
 
 def name_of(page: Path) -> str:

@@ -6,6 +6,7 @@ things look.
 """
 
 import gc
+import os
 import sys
 
 import click
@@ -14,6 +15,7 @@ from stateward import __version__
 from stateward.cli.context import Root, hold_streams
 
 GARBAGE_FROM = 50_000
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 HELP = """Run document pipelines as durable state machines.
 
 Job queue, retries, human review and a tamper-evident history. The options below, and --json, may stand before or
@@ -169,6 +171,9 @@ def main() -> None:
     # Nearly all that a short command allocates are modules, which stay: looking for garbage among them in vain took a
     # tenth of its time.
     gc.set_threshold(GARBAGE_FROM)
+    # Read by NumPy when it is loaded. Threads of its own would wait for each other by turning in circles: where every
+    # core has work, the vector of one query took ten times the CPU time with two of them.
+    os.environ.setdefault(BLAS_THREADS, "1")  # noqa: TID251 - no setting of ours: handed to a library
     try:
         cli.main(prog_name="stateward")
     finally:

@@ -102,8 +102,9 @@ class ForkServer:
             stdout=subprocess.DEVNULL,
             cwd="/",
             # glibc gives each thread an arena with 64 MiB of reserved address space unless their number is
-            # bounded; RLIMIT_AS would count them as memory of the job.
-            env={"MALLOC_ARENA_MAX": "2"},
+            # bounded; RLIMIT_AS would count them as memory of the job. Several children share the cores: those of
+            # NumPy would spend most of their time waiting for each other.
+            env={"MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"},
             pass_fds=[control_fd],
             start_new_session=True,
         )
