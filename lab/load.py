@@ -63,6 +63,13 @@ busy machine (80 uploads/s, load average 13, three runs each), `GET /uploads/{id
 for its guards, and a document is looked at with fewer opened files and paths: the processor time of the API did not
 change by more than the noise of that machine (3.68 and 3.76 ms).
 
+Who was let in before begins at once with a small document, and the database is asked again who asks in the transaction
+that writes its record: a revoked key is refused from the next request on as before, without a thread and a round trip
+of its own for each upload. While documents are being stored, the writer waits up to 5 ms for them, so that one commit,
+one wake-up and one turn of the coordinator serve several; who sends one document after the other never waits.
+In turns with the version before, on a busy machine (150 uploads/s, load average 20), the API took 2.51 ms where it took
+2.78, and PostgreSQL 1.85 where it took 1.95.
+
 What was tried: a file without a name until it is linked, or a rename instead of a link, saves an eighth of the
 storing at most and is not to be had on every file system; ten threads for storing instead of four, uvloop, head and
 body of an answer in one system call, and threads that take turns more often than every 5 ms changed nothing that could

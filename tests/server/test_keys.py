@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.server.asgi import describe_api
+from stateward.server.executors import Call, Condition, Write
 from stateward.server.listening import check_address, is_loopback, listening
 from stateward.server.pages import operations
+from stateward.server.problems import Refusal
 from stateward.server.service import CALLERS_MAX, Rates
 from stateward.storage.keys import RIGHTS, ROLES, key_parts
 from tests.server.api_client import ApiClient, problem, serving, settings_at, statement
@@ -139,20 +141,82 @@ def test_revoking_and_expiry_hold_from_the_next_request_on(api: ApiClient) -> No
         api.app.keys.revoke("nothing", now=api.app.clock())
 
 
+def counted_reads(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    asked: list[object] = []
+    ask = api.service.quick.ask
+
+    async def counted(act: Any) -> Any:  # noqa: ANN401 - whatever is asked
+        asked.append(act)
+        return await ask(act)
+
+    monkeypatch.setattr(api.service.quick, "ask", counted)
+    return asked
+
+
+@pytest.mark.parametrize("has_key", [False, True])
+def test_who_was_let_in_before_is_asked_for_again_where_a_document_is_written(
+    any_api: ApiClient, monkeypatch: pytest.MonkeyPatch, *, has_key: bool
+) -> None:
+    client = any_api.with_key(name="hands", role="operator") if has_key else any_api
+    client.sent(statement(1))
+    asked = counted_reads(any_api, monkeypatch)
+    client.sent(statement(2))
+    asked_of_reader = len(asked)
+    if has_key:
+        any_api.app.keys.revoke(any_api.app.keys.all()[0].id, now=any_api.app.clock())
+    else:
+        any_api.with_key(name="first", role="viewer")
+
+    refused = [client.send(statement(3)), client.send(statement(4), source_type="nothing")]
+
+    assert asked_of_reader == 0
+    assert [problem(each) for each in refused] == ["unauthenticated"] * 2
+    assert sum(any_api.app.store.counts().values()) == 2
+    assert any_api.service.known_keys == {}
+
+
+def test_a_wrong_form_of_who_is_not_let_in_any_more_is_told_nothing_of_the_service(
+    api: ApiClient,
+) -> None:
+    client = api.with_key(name="hands", role="operator")
+    client.sent(statement(1))
+    api.app.keys.revoke(api.app.keys.all()[0].id, now=api.app.clock())
+
+    refused = client.send(statement(2), source_type="nothing")
+
+    assert problem(refused) == "unauthenticated"
+    assert "bank_csv" not in refused.text
+
+
+def test_a_refused_caller_takes_no_other_upload_of_the_same_commit_along(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(app: object) -> Any:  # noqa: ANN401 - what raises
+        def check() -> None:
+            raise Refusal("unauthenticated", "no")
+
+        return check
+
+    def write(condition: Condition | None) -> Write:
+        return Write(
+            intent=Call(lambda app: app.clock()), answer=lambda _, done: done, condition=condition
+        )
+
+    group = [write(None), write(Condition("gone", refuse))]
+    told: list[Any] = []
+    monkeypatch.setattr(api.service.writer, "_tell", told.extend)
+    api.service.writer._commit_all(api.app, group)
+
+    assert [type(error) for _, _, error in told] == [type(None), Refusal]
+
+
 @pytest.mark.parametrize("has_key", [False, True])
 def test_who_asks_and_what_is_asked_for_are_read_in_one_go(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch, *, has_key: bool
 ) -> None:
     upload = api.sent()
     client = api.with_key(name="eyes", role="viewer") if has_key else api
-    asked: list[object] = []
-    ask = api.service.quick.ask
-
-    async def count(act: Any) -> Any:  # noqa: ANN401 - as it is
-        asked.append(act)
-        return await ask(act)
-
-    monkeypatch.setattr(api.service.quick, "ask", count)
+    asked = counted_reads(api, monkeypatch)
     found = client.get(f"/uploads/{upload}")
 
     assert found.json()["upload_id"] == upload

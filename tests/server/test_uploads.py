@@ -1,12 +1,16 @@
 """Sending documents: what is taken, what is refused and with which words, and that nothing is left behind."""
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from stateward.app import App
+from stateward.server import executors, upload_stream
 from tests.server.api_client import (
     PDF,
     PNG,
@@ -341,3 +345,37 @@ def test_a_source_type_that_no_pipeline_has_is_refused(shared: ApiClient) -> Non
     )
 
     assert problem(answer) == "unknown-value"
+
+
+def test_documents_that_are_stored_at_the_same_moment_share_a_commit(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, groups = api.service.writer, list[int]()
+    second_begun, first_taken = Event(), Event()
+    gather, commit, keep = writer._gather, writer._commit_all, upload_stream._keep
+
+    def gather_slowly(first: Any) -> Any:  # noqa: ANN401 - as it is
+        first_taken.set()
+        return gather(first)
+
+    def commit_noted(app: App, group: Any) -> None:  # noqa: ANN401 - as it is
+        groups.append(len(group))
+        commit(app, group)
+
+    def keep_in_turn(*how: Any, **more: Any) -> Any:  # noqa: ANN401 - as it is
+        if b"second" in how[2]:
+            second_begun.set()
+            first_taken.wait(WAIT_S_MAX)
+        else:
+            second_begun.wait(WAIT_S_MAX)
+        return keep(*how, **more)
+
+    monkeypatch.setattr(executors, "GATHER_S", WAIT_S_MAX)
+    monkeypatch.setattr(upload_stream, "_keep", keep_in_turn)
+    monkeypatch.setattr(writer, "_gather", gather_slowly)
+    monkeypatch.setattr(writer, "_commit_all", commit_noted)
+    with ThreadPoolExecutor(2) as clients:
+        answers = list(clients.map(api.send, [STATEMENT, STATEMENT + b"2026-01-05;-1;second\n"]))
+
+    assert [each.status_code for each in answers] == [201, 201]
+    assert groups == [2]

@@ -266,14 +266,20 @@ class Plugins:
         return self._types[machine]
 
     def detect(
-        self, machine: str, path: Path, *, source_type: str = "", name: str = ""
+        self,
+        machine: str,
+        path: Path,
+        *,
+        source_type: str = "",
+        name: str = "",
+        head: bytes | None = None,
     ) -> Detected | None:
         """What a document is by its content: asked of the plug-in of its source type, or of all that serve the machine.
 
         None where none of them can tell. Raises the `StageFailure` of the first plug-in that says why it cannot be
-        read, if no other one can.
+        read, if no other one can. `head`: the first bytes of the file, if they are at hand.
         """
-        content = Content.of(path, name=name)
+        content = Content.of(path, name=name, head=head)
         found: list[Detected] = []
         failures: list[StageFailure] = []
         for plugin in self._detectors(machine, source_type):

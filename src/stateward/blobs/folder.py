@@ -29,6 +29,8 @@ HEX_CHARS = 64  # of a SHA-256
 NAME_BYTES = 16  # of chance in the name of a file that is being received: no two are alike
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
+CLOSED = -1  # in place of a descriptor
+
 ANNOUNCED = "announced"
 
 T = TypeVar("T")
@@ -178,7 +180,8 @@ class Folder(Receiving):
         """Start to receive bytes that come piece by piece; with a `keeper`, it takes them over instead."""
         path = Path(f"{self._incoming}/{os.urandom(NAME_BYTES).hex()}")
         try:
-            descriptor = _in_folder(path, lambda: os.open(path, NEW_FILE, 0o600))
+            # From the beginning only who receives it can write to it: an artifact never changes, and is its owner's.
+            descriptor = _in_folder(path, lambda: os.open(path, NEW_FILE, 0o400))
         except OSError as error:
             raise _unwritable(self._root, error) from error
         return Incoming(keeper or self, descriptor, path, bytes_max=bytes_max)
@@ -194,8 +197,6 @@ class Folder(Receiving):
         is_settled = folder in self._settled
         if not is_settled:
             _make_folder(Path(folder))
-        # Before it has its name: an artifact is never writable, and its owner's alone.
-        incoming.chmod(0o400)
         is_new = True
         try:
             _in_folder(place, lambda: os.link(incoming, place))
@@ -346,7 +347,7 @@ class Incoming:
         self.path = path
         self.size = 0
         self._keeper = keeper
-        self._file = os.fdopen(descriptor, "wb")
+        self._descriptor = descriptor
         self._digest = sha256()
         self._bytes_max = bytes_max
 
@@ -357,18 +358,18 @@ class Incoming:
         self.drop()
 
     def write(self, piece: bytes) -> None:
-        """Add a piece; raises TooLarge before a byte beyond the limit is written."""
+        """Add a piece; raises TooLarge before a byte beyond the limit is written.
+
+        It can be read at `path` at once, to detect its type; it is not durable yet.
+        """
         self.size += len(piece)
         if self.size > self._bytes_max:
             raise TooLarge(self._bytes_max)
         self._digest.update(piece)
+        left = memoryview(piece)
         with self._keeper.writing():
-            self._file.write(piece)
-
-    def flush(self) -> None:
-        """Make all of it readable at `path`, to detect its type; it is not durable yet."""
-        with self._keeper.writing():
-            self._file.flush()
+            while left:  # a write may be cut short; a disk that takes nothing more raises
+                left = left[os.write(self._descriptor, left) :]
 
     @property
     def digest(self) -> str:
@@ -382,17 +383,21 @@ class Incoming:
         """
         digest = self.digest
         with self._keeper.writing():
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
+            os.fsync(self._descriptor)
+            self._close()
             is_new = self._keeper.adopt(self.path, digest)
         return Artifact(sha256=digest, size=self.size, is_new=is_new)
 
     def drop(self) -> None:
         """Remove the file from `incoming`. After `keep` the artifact stays: it is a link of its own."""
         with suppress(OSError):
-            self._file.close()
+            self._close()
         self.path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, CLOSED
+        if descriptor != CLOSED:
+            os.close(descriptor)
 
 
 def pieces_of(path: Path, *, size: int = PIECE_BYTES) -> Iterator[bytes]:

@@ -81,8 +81,10 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
 
     @classmethod
-    def of(cls, path: Path, *, name: str = "") -> "Content":
-        """The content of a file."""
+    def of(cls, path: Path, *, name: str = "", head: bytes | None = None) -> "Content":
+        """The content of a file; it is opened unless its `head` is at hand."""
+        if head is not None:
+            return cls(path=path, head=head, name=name)
         with path.open("rb") as file:
             return cls(path=path, head=file.read(HEAD_BYTES), name=name)
 

@@ -26,9 +26,10 @@ from stateward.app import App
 from stateward.app.approver_links import LIVE
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import PERSON, Fields, Record, clean_text
+from stateward.server.executors import Condition
 from stateward.server.listening import LOOPBACK, is_loopback
 from stateward.server.problems import Refusal
-from stateward.server.service import Service
+from stateward.server.service import Service, shown_hash
 from stateward.server.short_ids import SHORT_ID, complete_ids
 from stateward.server.strict import check_address_text, check_query
 from stateward.server.throttle import account_of, address_of
@@ -54,6 +55,10 @@ QUOTED = re.compile(r'".+"')
 ENTITY_TAG = re.compile(r'\s*(?:\*|(?P<weak>W/)?"(?P<version>[0-9]{1,18})")\s*')
 TAG_LIST = re.compile(r'(?:W/)?"([^"]*)"')
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+# A larger document is not taken in for who might be refused at its end.
+ASSUMED_BYTES_MAX = 1 << 20
+NO_KEY = ""
+KEY_OVER = "this key is unknown, expired or revoked"
 FOREIGN_PAGE = "pages of other sites may not call this service without a key"
 BEARER = 'Bearer realm="stateward"'
 BASIC = 'Basic realm="stateward", charset="UTF-8"'
@@ -69,6 +74,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """The token by which a browser is signed in, if it is one."""
     record_id: str | None = None
     """The one record whose review an approver link lets its person see and answer; None: no link."""
+    is_assumed: bool = False
+    """Whether it was let in before, and the database is still to be asked: `still_let_in`, `confirm_caller`."""
 
     @property
     def id(self) -> str:
@@ -141,6 +148,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         connection,
         is_basic_taken=is_for_eyes,
         ahead=_ahead(service, connection, handler, right),
+        is_assumed=_is_assumed(connection, handler),
     )
     own_rate = None if caller.key is None else caller.key.rate_per_minute
     if wait_s := service.rates.take(caller.id, per_minute=own_rate):
@@ -240,22 +248,58 @@ def _no_read(app: App, caller: Caller) -> None:
     """Most routes read when they are called."""
 
 
+def _is_assumed(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> bool:
+    """Whether who was let in before may begin: a route that asks again where it writes, and a small request."""
+    announced = connection.headers.get("content-length", "")
+    return (
+        bool(handler.opt.get("rechecks"))
+        and announced.isdecimal()
+        and int(announced) <= ASSUMED_BYTES_MAX
+    )
+
+
+async def confirm_caller(request: Asked) -> None:
+    """Ask the database now whether a caller who was let in before still is; raises as for any other request."""
+    if caller_of(request).is_assumed:
+        service = service_of(request)
+        service.known_keys.clear()
+        await _caller(service, request, is_basic_taken=False, ahead=_no_read, is_assumed=False)
+
+
+def still_let_in(service: Service, caller: Caller) -> Condition | None:
+    """That a caller who was let in before still is, found out in the transaction in which something is written."""
+    if not caller.is_assumed:
+        return None
+    key = caller.key
+
+    def ask(app: App) -> Callable[[], None]:
+        live = None if key is None else app.keys.ask_live(key.id, now=app.clock())
+        any_exist = app.keys.ask_any_exist() if key is None else None
+
+        def check() -> None:
+            if (any_exist is not None and any_exist()) or (live is not None and live() is None):
+                raise Refusal("unauthenticated", KEY_OVER, headers={"WWW-Authenticate": BEARER})
+
+        return check
+
+    return Condition(caller.id, ask)
+
+
 async def _caller(
     service: Service,
     connection: ASGIConnection[Any, Any, Any, Any],
     *,
     is_basic_taken: bool,
     ahead: ReadAhead,
+    is_assumed: bool,
 ) -> Caller:
     text = _shown_key(connection.headers.get("authorization"), is_basic_taken=is_basic_taken)
     challenge = {"WWW-Authenticate": f"{BEARER}, {BASIC}" if is_basic_taken else BEARER}
     if text is not None:
-        key = await authenticate(service, connection, text, ahead=ahead)
+        key = await authenticate(service, connection, text, ahead=ahead, is_assumed=is_assumed)
         if key is None:
-            raise Refusal(
-                "unauthenticated", "this key is unknown, expired or revoked", headers=challenge
-            )
-        return Caller(key=key)
+            raise Refusal("unauthenticated", KEY_OVER, headers=challenge)
+        return Caller(key=key, is_assumed=is_assumed)
     token = connection.cookies.get(session_cookie(service.settings.api))
     if token:
         signed_in = await service.quick.ask(lambda app: _signed_in(app, token))
@@ -263,7 +307,10 @@ async def _caller(
             _check_form(connection, csrf_token(token))
             return signed_in
     is_local = is_loopback(service.settings.api.host)
-    if await service.quick.ask(lambda app: _is_key_needed(app, ahead if is_local else _no_read)):
+    was_open = is_assumed and shown_hash(NO_KEY) in service.known_keys
+    if not was_open and await service.quick.ask(
+        lambda app: _is_key_needed(app, ahead if is_local else _no_read)
+    ):
         raise Refusal(
             "unauthenticated",
             "a key is needed: send it as `Authorization: Bearer sw_…`",
@@ -274,7 +321,9 @@ async def _caller(
             "unauthenticated", "there is no key yet: stateward key create", headers=challenge
         )
     check_origin(connection)
-    return Caller(key=None)
+    if not was_open:
+        service.remember_key(NO_KEY, None)
+    return Caller(key=None, is_assumed=is_assumed)
 
 
 def _is_key_needed(app: App, ahead: ReadAhead) -> bool:
@@ -292,14 +341,18 @@ async def authenticate(
     *,
     refused_as: str = KEY_REFUSED,
     ahead: ReadAhead = _no_read,
+    is_assumed: bool = False,
 ) -> ApiKey | None:
     """The key that was shown, if it is one. Who has been wrong too often must wait before the next is looked at.
 
     Of keys that programs show again and again, the first refusal is noted; a failed sign-in is one each time.
+    `is_assumed`: one that was let in before is not looked up again.
     """
     address = address_of(connection, service.settings.api)
     if wait_s := service.failures.wait_s(address, shown):
         raise too_often(wait_s)
+    if is_assumed and shown and (known := service.known_keys.get(shown_hash(shown))) is not None:
+        return known
 
     def look(app: App) -> ApiKey | None:
         found = app.keys.authenticate(shown, now=app.clock())
@@ -310,6 +363,7 @@ async def authenticate(
     key = await service.quick.ask(look)
     if key is not None:
         service.failures.clear(address, shown)
+        service.remember_key(shown, key)
         return key
     is_first, wait_s = service.failures.add(address, shown)
     if is_first or wait_s or refused_as != KEY_REFUSED:

@@ -6,6 +6,7 @@ event loop when it is on the disk. A request that must be done once is written t
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from queue import Empty, SimpleQueue
@@ -30,6 +31,9 @@ from stateward.server.views import stale_answer
 from stateward.storage.idempotency import Answer, IdempotentRequest
 
 GROUP_MAX = 256
+# A commit waits so long for documents that are being stored at that moment: a commit for each takes half as much time
+# again of all processes behind it. Who sends one document after the other never waits.
+GATHER_S = 0.005
 WAITING_MAX = 5000
 REPLAYED = "Idempotency-Replayed"
 
@@ -51,8 +55,14 @@ class DbThread:
         self._is_open = Event()
         self._trouble: Exception | None = None
         self._loop = asyncio.get_running_loop()
+        self._is_at_work = False
         self._thread = Thread(target=self._work, name=f"stateward-{name}", daemon=True)
         self._thread.start()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being done, or waits to be; any thread may ask."""
+        return self._is_at_work or not self._queue.empty()
 
     def opened(self) -> None:
         """Wait until the thread has its connection; raise what kept it from it."""
@@ -85,7 +95,11 @@ class DbThread:
             self._serve(app)
 
     def _serve(self, app: App) -> None:
-        while (job := self._queue.get()) is not None:
+        while True:
+            self._is_at_work = False
+            if (job := self._queue.get()) is None:
+                return
+            self._is_at_work = True
             act, future = job
             try:
                 done = act(app)
@@ -140,12 +154,23 @@ class Call(msgspec.Struct, frozen=True):
     act: Callable[[App], object]
 
 
+class Condition(msgspec.Struct, frozen=True):
+    """What must hold where something is written; those of one name are one and the same.
+
+    `ask` begins to find out, and gives what raises if it does not hold: it is called last, and then nothing is written.
+    """
+
+    name: str
+    ask: Callable[[App], Callable[[], None]]
+
+
 class Write(msgspec.Struct, kw_only=True):
     """Something to be written, and how to say what became of it. `once`: and if it is asked for again."""
 
     intent: Open | Ask | Call
     answer: Callable[[App, Any], Any]
     once: IdempotentRequest | None = None
+    condition: Condition | None = None
     future: "asyncio.Future[Any] | None" = None
 
 
@@ -161,6 +186,8 @@ class Writer(DbThread):
 
     def __init__(self, *, open_app: Callable[[], App]) -> None:
         self._under_way: set[str] = set()
+        self.sources: Sequence[DbThread] = ()
+        """The threads that hand over to this one: what they are at is waited for a little."""
         super().__init__("writer", open_app=open_app)
 
     async def write(
@@ -218,17 +245,22 @@ class Writer(DbThread):
                 return
 
     def _gather(self, first: Write) -> tuple[list[Write], bool]:
-        """All that waits, up to a limit; whether the thread is to end after it."""
+        """All that waits or is about to come, up to a limit; whether the thread is to end after it."""
         group = [first]
+        until = time.monotonic() + GATHER_S
         while len(group) < GROUP_MAX:
             try:
-                following = self._queue.get_nowait()
+                following = self._queue.get(timeout=self._patience_s(until))
             except Empty:
                 break
             if following is None:
                 return group, True
             group.append(following)
         return group, False
+
+    def _patience_s(self, until: float) -> float:
+        is_more_coming = self._queue.empty() and any(each.is_busy for each in self.sources)
+        return max(0.0, until - time.monotonic()) if is_more_coming else 0.0
 
     def _commit_all(self, app: App, group: Sequence[Write]) -> None:
         """Write a group in one transaction; if that fails, each for itself."""
@@ -270,7 +302,9 @@ def _parts(group: Sequence[Write]) -> list[list[Write]]:
 
 
 def _answers(app: App, group: Sequence[Write]) -> list[Any]:
+    conditions = {each.condition.name: each.condition for each in group if each.condition}
     with app.database.transaction():
+        checks = [each.ask(app) for each in conditions.values()]
         given = _earlier_answers(app, [each.once for each in group if each.once is not None])
         left = [each for each in group if each.once is None or each.once.name not in given]
         results = _results(app, [each.intent for each in left])
@@ -282,6 +316,8 @@ def _answers(app: App, group: Sequence[Write]) -> list[Any]:
             ):
                 # Another process was quicker with the same key. Nothing of this counts; the next try finds its answer.
                 raise StoreError(f"the answer to {each.once.key!r} was kept meanwhile")
+        for check in checks:
+            check()
         return [made[id(each)] if id(each) in made else given[_name(each)] for each in group]
 
 

@@ -84,7 +84,6 @@ def _can_store(app: App) -> bool:
     try:
         with app.artifacts.receive(bytes_max=PROBE_BYTES) as incoming:
             incoming.write(bytes(PROBE_BYTES))
-            incoming.flush()
     except (StatewardError, OSError):
         return False
     return True

@@ -36,12 +36,14 @@ from stateward.server.auth import (
     Asked,
     Caller,
     caller_of,
+    confirm_caller,
     expected_version,
     get_visible_record,
     is_known,
     once_of,
     read_ahead,
     service_of,
+    still_let_in,
     trace_of,
 )
 from stateward.server.bulk import within
@@ -102,6 +104,7 @@ async def submit_document(
     # The key is claimed before the document is read: a second request with it is refused at once, not after the upload.
     claim = once_of(caller, request, key, ())
     trace = trace_of(request)
+    condition = still_let_in(service, caller)
 
     def answer_one(app: App, opened: Submitted) -> Answer:
         return answer(app, opened, UNSET)
@@ -112,7 +115,7 @@ async def submit_document(
             return None
         submission = _submission(app, form, caller, trace)
         once = once_of(caller, request, key, _content([submission]))
-        write = Write(intent=Open(submission), answer=answer_one, once=once)
+        write = Write(intent=Open(submission), answer=answer_one, once=once, condition=condition)
         return Handover(service.writer, write)
 
     service.writer.begin(claim)
@@ -123,11 +126,13 @@ async def submit_document(
             try:
                 form = await receiver.form_or_archive(hand_over)
             except Refusal as refusal:
+                await confirm_caller(request)  # who is not let in any more is told nothing else
                 if not receiver.is_handed_over:
                     await note_refusal(service, caller, refusal, name=receiver.name)
                 raise
         if isinstance(form, Answer):
             return form
+        await confirm_caller(request)
         forms = [form] if isinstance(form, Form) else form.members
         kept = [each for each in forms if isinstance(each, Form)]
         submissions = [_submission(app, each, caller, trace) for each in kept]

@@ -319,12 +319,15 @@ def _submitting(at: RecordRoutes) -> list[Any]:
     return [
         post(
             "/",
-            opt=described_as(
-                "submit",
-                problems=SENDING,
-                headers={"201": SENT, "200": SENT},
-                body=form_body(at.required),
-            ),
+            opt={
+                **described_as(
+                    "submit",
+                    problems=SENDING,
+                    headers={"201": SENT, "200": SENT},
+                    body=form_body(at.required),
+                ),
+                "rechecks": True,
+            },
             status_code=201,
             request_max_body_size=None,
             operation_id=at.operation("create"),

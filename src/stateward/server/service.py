@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
 from typing import TypeVar
 
 from stateward import telemetry
@@ -17,6 +18,7 @@ from stateward.server.throttle import Failures
 from stateward.settings import Settings
 from stateward.storage.audit import KEY_USED, AuditEntry
 from stateward.storage.database import TOPIC_CHANGES
+from stateward.storage.keys import ApiKey
 
 CARE_EVERY_S = 60.0
 USE_NOTED_EVERY = 3600 * SECOND
@@ -49,6 +51,8 @@ class Service:
         self.settings = settings
         self.log = telemetry.log("api")
         self.failures = Failures()
+        self.known_keys: dict[bytes, ApiKey | None] = {}
+        """Who was let in before, by the hash of what was shown; None under "": there is no key, and none is needed."""
         self.rates = Rates(settings.api.rate_per_minute, burst=settings.api.burst)
         self.requests = 0
         self.streams = 0
@@ -88,6 +92,7 @@ class Service:
         ]
         for thread in self.upload_threads:
             thread.opened()
+        self.writer.sources = tuple(self.upload_threads)
         self.hub = Hub(quick_app.database.wakeup(TOPIC_CHANGES))
         self.is_open = True
         self._spawn(self._care())
@@ -117,6 +122,12 @@ class Service:
         """Who takes the next upload in; they take turns."""
         self.upload_threads.append(self.upload_threads.pop(0))
         return self.upload_threads[-1]
+
+    def remember_key(self, shown: str, key: ApiKey | None) -> None:
+        """Note who was let in, for routes that begin with that and ask again where they write."""
+        if len(self.known_keys) >= CALLERS_MAX:
+            self.known_keys.clear()
+        self.known_keys[shown_hash(shown)] = key
 
     def used(self, key_id: str) -> None:
         """Note that a key was used; it is written once a minute."""
@@ -207,6 +218,11 @@ class Service:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def shown_hash(shown: str) -> bytes:
+    """What a key is remembered by: its text is not kept."""
+    return sha256(shown.encode("utf-8", "replace")).digest()
 
 
 def _forget(app: App, kept: Micros) -> None:

@@ -22,7 +22,7 @@ from stateward.blobs.archives import is_archive
 from stateward.core.errors import StageFailure, StatewardError
 from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import PRIORITY_REASON, clean_text
-from stateward.definition.plugin import AUTO, Detected
+from stateward.definition.plugin import AUTO, HEAD_BYTES, Detected
 from stateward.schemas import FieldFault
 from stateward.server.auth import Asked, Caller, own_machine
 from stateward.server.executors import Handover
@@ -367,7 +367,6 @@ def _candidates(app: App, incoming: Incoming | None, block: bytes, *, name: str)
         with app.artifacts.receive(bytes_max=len(block)) as only:
             return _candidates(app, only, block, name=name)
     incoming.write(block)
-    incoming.flush()
     return app.plugins.candidates(incoming.path, name=name)
 
 
@@ -393,18 +392,28 @@ def _keep(
     if incoming is None:
         is_zip = block.startswith(archives.MAGIC)  # so that few are opened to look
         with app.artifacts.receive(bytes_max=len(block)) as only:
-            return _keep(app, only, block, document, is_opened=is_opened and is_zip)
+            only.write(block)
+            if is_opened and is_zip:
+                return _keep_whole(app, only, document, is_opened=True)
+            return _store_document(app, only, document, head=block[:HEAD_BYTES])
     incoming.write(block)
-    incoming.flush()
+    return _keep_whole(app, incoming, document, is_opened=is_opened)
+
+
+def _keep_whole(
+    app: App, incoming: Incoming, document: _Document, *, is_opened: bool
+) -> Form | Archive:
     if is_opened and is_archive(incoming.path) and not _is_known(app, incoming.path, document):
         return _keep_members(app, incoming.path, document)
     return _store_document(app, incoming, document)
 
 
-def _store_document(app: App, incoming: Incoming, document: _Document) -> Form:
+def _store_document(
+    app: App, incoming: Incoming, document: _Document, *, head: bytes | None = None
+) -> Form:
     """Store a document that is written: the machine that it goes to, and its labels with its source type.
 
-    Last, the hints by which it was not read, where the document is known.
+    Last, the hints by which it was not read, where the document is known. `head`: how it begins, if that is at hand.
     """
     machine, name, given = document.machine, document.name or "", dict(document.labels)
     if machine == AUTO:
@@ -414,7 +423,9 @@ def _store_document(app: App, incoming: Incoming, document: _Document) -> Form:
         given = dict(found_labels)
     source_type = given.get(SOURCE_TYPE, "")
     app.submissions.check_labels(machine, source_type, given)
-    found = _checked_content(app, incoming.path, machine, source_type=source_type, name=name)
+    found = _checked_content(
+        app, incoming.path, machine, source_type=source_type, name=name, head=head
+    )
     if routed := app.plugins.routed_type(machine, found, source_type=source_type):
         given[SOURCE_TYPE] = routed
     artifact = incoming.keep()
@@ -465,7 +476,6 @@ def _keep_member(app: App, member: archives.Member, document: _Document) -> Form
             incoming.write(piece)
         if not size:
             raise Refusal("unprocessable", "it is empty")
-        incoming.flush()
         form = _store_document(app, incoming, document)
     if form.other is not None:
         known = form.other.record.id
@@ -475,13 +485,13 @@ def _keep_member(app: App, member: archives.Member, document: _Document) -> Form
 
 
 def _checked_content(
-    app: App, path: Path, machine: str, *, source_type: str, name: str
+    app: App, path: Path, machine: str, *, source_type: str, name: str, head: bytes | None
 ) -> Detected | None:
     """What a document is by its content; refused where that is not what its source type says."""
     types = app.plugins.source_types(machine)
     wanted = types[source_type].format if source_type in types else ""
     try:
-        found = app.plugins.detect(machine, path, source_type=source_type, name=name)
+        found = app.plugins.detect(machine, path, source_type=source_type, name=name, head=head)
     except StageFailure as error:
         known = sorted({each.format for each in types.values()} - {""})
         raise Refusal(

@@ -5,7 +5,7 @@ is enough for a secret that cannot be guessed. A key is shown once, when it is c
 it again. What a caller without a key may do is decided by the server, not here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from hmac import compare_digest
 from typing import Literal, TypeAlias, get_args
@@ -127,7 +127,12 @@ class Keys:
 
     def any_exist(self) -> bool:
         """Whether a key was ever created. Revoked ones count: revoking the last key must not open the service."""
-        return bool(self._database.rows("SELECT 1 FROM api_keys LIMIT 1"))
+        return self.ask_any_exist()()
+
+    def ask_any_exist(self) -> Callable[[], bool]:
+        """The same, asked now and answered later: in a transaction it travels with the next statement."""
+        asked = self._database.ask("SELECT 1 FROM api_keys LIMIT 1")
+        return lambda: bool(asked.rows())
 
     def any_live(self, now: Micros) -> bool:
         """Whether some key is valid now."""
@@ -150,9 +155,17 @@ class Keys:
 
     def live(self, key_id: str, *, now: Micros) -> ApiKey | None:
         """The key of this id, if it is valid now."""
-        found = self._database.rows(f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id", id=key_id)
-        key = _key(found[0])[0] if found else None
-        return key if key is not None and key.is_live(now) else None
+        return self.ask_live(key_id, now=now)()
+
+    def ask_live(self, key_id: str, *, now: Micros) -> Callable[[], ApiKey | None]:
+        """The same, asked now and answered later."""
+        asked = self._database.ask(f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id", id=key_id)
+
+        def answer() -> ApiKey | None:
+            key = next((_key(row)[0] for row in asked.rows()), None)
+            return key if key is not None and key.is_live(now) else None
+
+        return answer
 
     def revoke(self, key_id: str, *, now: Micros) -> bool:
         """Revoke a key from the next request on; whether it was not revoked before."""
