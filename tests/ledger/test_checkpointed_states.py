@@ -127,6 +127,16 @@ def test_a_snapshot_that_no_line_names_is_compared_with_the_log(tmp_path: Path) 
     assert "is kept as skipped, but the log says pending" in str(findings[0])
 
 
+def test_a_snapshot_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
+    a_ledger_that_names_no_snapshot(tmp_path / "l")
+    forge(tmp_path / "l", b'"updated_at":', b'"updated_at":"then","at":')
+
+    with Ledger.open(tmp_path / "l", read_only=True) as ledger:
+        (finding,) = ledger.replay()
+
+    assert "cannot be read" in finding.sentence
+
+
 def removed_before_the_snapshot(folder: Path) -> str:
     """A ledger of two days, of which the lines of the first are gone; a checkpoint from before the second."""
     with Ledger.open(folder, clock=Clock(), disk=QuickDisk(), snapshots_kept=1) as ledger:

@@ -15,9 +15,12 @@ from hypothesis import strategies as some
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerLocked, LedgerPoisoned
 from stateward.ledger import Ledger, LedgerEntry, LedgerState
 from stateward.ledger.builder import Change
-from stateward.ledger.chain import SEAL_BYTES, head_of, seal
+from stateward.ledger.chain import GENESIS, SEAL_BYTES, head_of, seal
 from stateward.ledger.disk import Disk
+from stateward.ledger.export_file import file_states, verify_file
 from stateward.ledger.manifest import LOCK, read_manifest
+from stateward.ledger.merkle import MerkleSpan, leaf_hash
+from stateward.ledger.record import encode_json
 from stateward.ledger.summary import Summary
 from stateward.ledger.verification import verify
 from stateward.ledger.writer import Durability
@@ -181,6 +184,40 @@ def test_a_sealed_line_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
     assert (finding.seq, finding.byte) == (2, len(first))
     assert "cannot be read" in finding.sentence
     with pytest.raises(LedgerDamaged, match="cannot be read"):
+        Ledger.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"doc_id":"doc:1","old_state":null,"new_state":3,"seq":1,"n":1', "cannot be read"),
+        (b'{"doc_id":"","old_state":null,"new_state":3,"seq":1,"n":1', "cannot be read"),
+        (b'["doc_id":"doc:1","seq":1,"n":1', "cannot be read"),
+        (
+            b'{"doc_id":"","old_state":null,"new_state":"ledger.rolled_back","timestamp":1,"adapter":"",'
+            b'"metadata":{"to_seq":1},"seq":1,"n":1',
+            "does not name an earlier line",
+        ),
+    ],
+)
+def test_a_sealed_line_without_sense_is_damage_of_an_export_and_of_a_ledger(
+    tmp_path: Path, body: bytes, words: str
+) -> None:
+    folder, export = tmp_path / "l", tmp_path / "export.jsonl"
+    Ledger.open(folder).close()
+    text, head = seal(body, GENESIS)
+    active_file(folder).write_bytes(text)
+    root = MerkleSpan()
+    root.add(leaf_hash(text))
+    anchor = {"count": 1, "head": head.decode(), "root": root.root().hex()}
+    export.write_bytes(text + encode_json({"anchor": anchor}) + b"\n")
+
+    (of_export,), (of_ledger,) = verify_file(export).findings, verify(folder).findings
+
+    assert (words in of_export.sentence, words in of_ledger.sentence) == (True, True)
+    with pytest.raises(LedgerDamaged, match=words):
+        file_states(export)
+    with pytest.raises(LedgerDamaged, match=words):
         Ledger.open(folder)
 
 

@@ -206,10 +206,8 @@ class LineBuilder:
         shared: dict[LedgerLine | None, tuple[LedgerLine, str]] = {}
         target: tuple[str | None, str] = (None, "")
         for doc_id, state, adapter in zip(*columns, strict=False):
-            if (
-                state,
-                adapter,
-            ) != target:  # most groups have one target, so that one key is looked up less
+            # Most groups have one target, so that one key is looked up less.
+            if (state, adapter) != target:
                 target = state, adapter
                 shared = every.setdefault(target, {})
             before = recent.get(doc_id) or self._line_of(doc_id)
@@ -355,9 +353,8 @@ class LineBuilder:
         if before is not None:
             line.old_state = before.new_state
             if line.timestamp < before.timestamp and entry.timestamp is None:
-                line.timestamp = (
-                    before.timestamp
-                )  # the clock was set back; a document's time never goes back
+                # The clock was set back; a document's time never goes back.
+                line.timestamp = before.timestamp
             if line.timestamp >= before.timestamp:
                 line.duration_seconds = to_microseconds(line.timestamp - before.timestamp)
             line.retry_count, line.max_retries = before.retry_count, before.max_retries

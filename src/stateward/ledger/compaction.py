@@ -46,6 +46,7 @@ from stateward.ledger.record import (
     LedgerLine,
     decode_line,
     quoted_id_of,
+    rollback_of,
     snapshot_document,
 )
 from stateward.ledger.snapshot import (
@@ -57,7 +58,7 @@ from stateward.ledger.snapshot import (
     snapshot_info,
 )
 from stateward.ledger.summary import Summary, merge_summaries
-from stateward.ledger.view import latest_positions, line_at, rollback_of
+from stateward.ledger.view import latest_positions, line_at
 from stateward.ledger.writer import LedgerWriter
 
 SNAPSHOTS_KEPT = 7

@@ -253,9 +253,7 @@ class DeltaIndex:
             return b""
         footer.tables = positions
         text = _encode(footer)
-        text += b" " * (
-            -len(text) % 8
-        )  # tables are read as u64, so everything is aligned to 8 bytes
+        text += b" " * (-len(text) % 8)  # tables are read as u64, so all is aligned to 8 bytes
         written = data + text + _TRAILER.pack(len(text), zlib.crc32(text), _FOOT_MAGIC)
         self.file_size += len(written)
         return written

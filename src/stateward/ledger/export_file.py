@@ -20,9 +20,9 @@ from stateward.ledger.history_file import HistoryFileCheck, is_history
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.manifest import DELTA_NAME, effective_ranges, is_ledger
 from stateward.ledger.merkle import MerkleSpan, leaf_hash
-from stateward.ledger.record import decode_line
+from stateward.ledger.record import LedgerLine, decode_line, rollback_of
 from stateward.ledger.verification import LedgerVerification, verify
-from stateward.ledger.view import Progress, no_progress, rollback_of
+from stateward.ledger.view import Progress, no_progress
 
 WRITE_LINES = 4096
 GZIP_MAGIC = b"\x1f\x8b"
@@ -153,10 +153,19 @@ class _LogFileCheck:
         """Read all of it, up to the first bad line; what is wrong is in `findings`."""
         try:
             for text in self.lines():
-                if text.startswith(b'{"doc_id":"",') and (line := decode_line(text)).is_rollback:
+                line = self._decode(text)
+                if line.is_rollback:
                     self.rollbacks.append(rollback_of(line))
         except LedgerDamaged as error:
             self.findings += error.findings
+
+    def _decode(self, text: bytes) -> LedgerLine:
+        """A seal says that a line is what was written, not that it can be read."""
+        try:
+            return decode_line(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            sentence = f"the line is sealed, but cannot be read: {error}"
+            raise LedgerDamaged.at(self._path.name, sentence, seq=self.count) from error
 
     def lines(self) -> Iterator[bytes]:
         """Every line, checked, and at the end the anchor. Raises `LedgerDamaged` at the first bad line."""

@@ -18,7 +18,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
 
@@ -442,9 +442,8 @@ class _Migration:
         ]
         for name in sorted(names, key=lambda each: (each == MANIFEST, each != HEAD, each)):
             if name == MANIFEST:
-                self._disk.sync_dir(
-                    self._target
-                )  # it must not arrive before the files that it names
+                # It must not arrive before the files that it names.
+                self._disk.sync_dir(self._target)
             self._disk.rename(self._folder / name, self._target / name)
         self._disk.sync_dir(self._target)
         shutil.rmtree(self._folder)
@@ -469,10 +468,8 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _digest(path: Path) -> str:
-    digest = sha256()
-    for chunk in _chunks(path):
-        digest.update(chunk)
-    return digest.hexdigest()
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 # Undo
@@ -539,9 +536,8 @@ def undo(
 
 def _restore(disk: Disk, backup: Path, source: Path, changed: Path | None) -> None:
     """Bring the old bytes back; what stands in their place is renamed to `changed` first."""
-    copy = source.with_name(
-        f".{source.name}.restoring"
-    )  # hidden: no file of the user has this name
+    # Hidden: no file of the user has this name.
+    copy = source.with_name(f".{source.name}.restoring")
     write_atomically(disk, copy, _chunks(backup))
     if changed is not None:
         disk.rename(source, changed)

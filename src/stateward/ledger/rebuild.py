@@ -26,7 +26,7 @@ from stateward.ledger.manifest import (
     SnapshotInfo,
     read_tombstones,
 )
-from stateward.ledger.record import LedgerLine, decode_line
+from stateward.ledger.record import LedgerLine, decode_line, rollback_of
 from stateward.ledger.snapshot import (
     FOOTER_BYTES_MAX,
     FOOTER_START,
@@ -135,9 +135,8 @@ def _deltas(folder: Path) -> tuple[list[_DeltaOnDisk], str | None]:
     found: list[_DeltaOnDisk] = []
     empty: str | None = None
     for path in _paths(folder, DELTA_NAME):
-        if (
-            path.suffix == GZIP_SUFFIX and not path.stat().st_size
-        ):  # no empty delta is ever compressed
+        if path.suffix == GZIP_SUFFIX and not path.stat().st_size:
+            # No empty delta is ever compressed.
             raise LedgerDamaged.at(path.name, "it is empty", byte=0)
         first_text = last_text = rest = b""
         size = 0
@@ -191,7 +190,7 @@ def _chain(
                 raise LedgerDamaged.at(delta.file, "its last line is damaged")
         else:
             if last.is_rollback:
-                rollbacks.append((last.seq, int(last.metadata["to_seq"])))  # type: ignore[arg-type]
+                rollbacks.append(rollback_of(last))
             # A snapshot that ends where a delta ends covers it: nothing may be appended to it any more.
             ends_at_snapshot = any(
                 (each.last_seq, each.chain) == (last.seq, delta.head) for each in snapshots

@@ -23,7 +23,7 @@ from typing import Final
 
 import msgspec
 
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import InvalidRequest, LedgerDamaged
 from stateward.core.model import Fields
 
 DOC_ID_BYTES_MAX = 4096
@@ -288,10 +288,22 @@ def snapshot_document(line: LedgerLine) -> bytes:
 
 
 def line_from_snapshot(doc_id: str, text: bytes) -> LedgerLine:
-    """The last line of a document, as far as a snapshot keeps it."""
-    line = _decode_snapshot_line(text)
+    """The last line of a document, as far as a snapshot keeps it. Raises `LedgerDamaged` for what none can keep."""
+    try:
+        line = _decode_snapshot_line(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        sentence = f"{doc_id} is kept, but cannot be read: {error}"
+        raise LedgerDamaged.at("snapshot", sentence) from error
     line.doc_id = doc_id
     return line
+
+
+def rollback_of(line: LedgerLine) -> tuple[int, int]:
+    """The seq of a rollback and the seq that it went back to, as the manifest lists them. Raises `LedgerDamaged`."""
+    to = line.metadata.get("to_seq")
+    if type(to) is not int or not 0 <= to < line.seq:
+        raise LedgerDamaged.at("log", "the rollback does not name an earlier line", seq=line.seq)
+    return line.seq, to
 
 
 def check_doc_id(doc_id: object) -> None:

@@ -474,9 +474,8 @@ class SnapshotIndexBuilder:
         out = bytearray()
         level, keys = bytes(self._digests), self._keys
         starts = [at for at, _ in keys]
-        children: list[
-            tuple[bytes, int]
-        ] = []  # first id and offset in the index, of each node below
+        children: list[tuple[bytes, int]] = []
+        """First id and offset in the index, of each node below."""
         for at in range(0, len(level), FANOUT * DIGEST):
             first = at // DIGEST * BLOCK
             low, high = bisect_left(starts, first), bisect_left(starts, first + FANOUT * BLOCK)

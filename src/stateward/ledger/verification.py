@@ -55,6 +55,7 @@ from stateward.ledger.record import (
     decode_json,
     decode_line,
     line_from_snapshot,
+    rollback_of,
     snapshot_document,
 )
 from stateward.ledger.snapshot import Snapshot
@@ -65,7 +66,6 @@ from stateward.ledger.view import (
     Progress,
     no_progress,
     rebuilt_manifest,
-    rollback_of,
     unlisted_deltas,
 )
 
@@ -253,10 +253,8 @@ class LedgerVerifier:
         elif (seq, head, size) != (info.last_seq, info.head, info.bytes) or tail:
             sentence = f"it should end after seq {info.last_seq}, but is good up to {seq}"
             self._report_bad_line(info, sentence, byte=size, seq=seq + 1)
-            return (
-                info.head or "",
-                info.last_seq,
-            )  # the next segment is checked against the manifest
+            # The next segment is checked against the manifest.
+            return info.head or "", info.last_seq
         return head, seq
 
     def _check_lines(self, info: DeltaInfo, path: Path) -> tuple[str, int, int, bytes]:
@@ -295,6 +293,8 @@ class LedgerVerifier:
             elif line.new_state == COMPACTED:
                 place = self._named.setdefault(int(str(line.metadata["last_seq"])), {})
                 place[str(line.metadata["root"])] = line.seq
+        except LedgerDamaged as error:
+            self.findings += error.findings
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError):
             pass  # what names nothing covers nothing; whether it can be read is checked elsewhere
 
@@ -418,86 +418,97 @@ def replay(
     view: LedgerView, table: TransitionTable | None, tables: Mapping[str, TransitionTable], *,
     progress: Progress = no_progress,
 ) -> Iterator[Damage]:  # fmt: skip
-    """Replay the log: each transition against its state machine, and the outcome against the stored documents.
+    """Replay the log and compare the outcome with what is stored; what cannot be read for that is a finding too."""
+    try:
+        yield from _replay(view, table, tables, progress)
+    except LedgerDamaged as error:
+        yield from error.findings
+
+
+def _replay(
+    view: LedgerView, table: TransitionTable | None, tables: Mapping[str, TransitionTable], progress: Progress
+) -> Iterator[Damage]:  # fmt: skip
+    """Each transition against its state machine, and the outcome against the stored documents.
 
     Imported lines may make any move. A mirrored line is checked against the machine that it names, if `tables` has
     that version of it; a name that `tables` does not have is reported once. After a gap (segments that were removed)
-    old states are unknown, so nothing is compared any more. Memory grows with the number of documents: of each one its
-    state, a hash of all that a snapshot keeps of it, and in the mirror of a store its last transition, whose seal was
-    computed anew like each one: a mirror is bound by the hash rule of its store and by its own.
+    old states are unknown, so nothing is compared any more. The seal of a mirrored transition is computed anew: a
+    mirror is bound by the hash rule of its store and by its own. Memory grows with the number of documents.
     """
     unknown: set[str] = set()
-    rollbacks = dict(view.manifest.rollbacks)
-    targets = set(rollbacks.values())
-    states: dict[str, tuple[str, int]] = {}
-    sealed: dict[str, Transition] = {}
-    saved: dict[int, tuple[dict[str, tuple[str, int]], dict[str, Transition]]] = {}
-    """Both at the places that rollbacks go back to."""
+    walk = _LogWalk(view, None, progress)
     is_importing = False
-    is_whole = True
-    expected = 1
-    for text in view.log_lines():
-        line = decode_line(text)
-        if line.seq % PROGRESS_LINES == 0:
-            progress("replay", line.seq)
-        is_whole = is_whole and line.seq == expected
-        expected = line.seq + 1
-        if line.doc_id:
-            is_checked = not is_importing and (line.source is None or bool(tables)) and is_whole
-            own = _table_of(line, table, tables)
-            if (
-                own is None
-                and tables
-                and line.adapter not in tables
-                and line.adapter not in unknown
-            ):
-                unknown.add(line.adapter)
-                sentence = (
-                    f"no machine {line.adapter!r} is known here, so its moves cannot be checked"
-                )
-                yield Damage(file="log", seq=line.seq, sentence=sentence)
-            state = states.get(line.doc_id, (None,))[0]
-            for sentence in _wrong_moves(line, state, own, is_checked=is_checked):
-                yield Damage(file="log", seq=line.seq, sentence=sentence)
-            for sentence in _wrong_seals(line, sealed) if is_whole else ():
-                yield Damage(file="log", seq=line.seq, sentence=sentence)
-            states[line.doc_id] = line.new_state, hash(snapshot_document(line))
-        elif line.seq in rollbacks:
-            then, transitions = saved.get(rollbacks[line.seq], ({}, {}))
-            states, sealed = dict(then), dict(transitions)
-        elif line.new_state in (IMPORT_OPENED, IMPORT_CLOSED):
-            is_importing = line.new_state == IMPORT_OPENED
-        if line.seq in targets:
-            saved[line.seq] = dict(states), dict(sealed)
-    if is_whole:
-        yield from _compare_stored(view, states)
+    for line in walk.lines():
+        if not line.doc_id:
+            if line.new_state in (IMPORT_OPENED, IMPORT_CLOSED):
+                is_importing = line.new_state == IMPORT_OPENED
+            continue
+        is_checked = not is_importing and (line.source is None or bool(tables)) and walk.is_whole
+        own = _table_of(line, table, tables)
+        is_unknown = own is None and bool(tables) and line.adapter not in tables
+        if is_unknown and line.adapter not in unknown:
+            unknown.add(line.adapter)
+            sentence = f"no machine {line.adapter!r} is known here, so its moves cannot be checked"
+            yield Damage(file="log", seq=line.seq, sentence=sentence)
+        state = walk.states.get(line.doc_id, (None,))[0]
+        for sentence in _wrong_moves(line, state, own, is_checked=is_checked):
+            yield Damage(file="log", seq=line.seq, sentence=sentence)
+        for sentence in _wrong_seals(line, walk.sealed) if walk.is_whole else ():
+            yield Damage(file="log", seq=line.seq, sentence=sentence)
+    if walk.is_whole:
+        yield from _compare_stored(view, walk.states)
 
 
 def _states_after(
     view: LedgerView, base: SnapshotInfo | None, progress: Progress
 ) -> dict[str, tuple[str, int]] | None:
     """Where the lines after a snapshot, or all lines, lead to; None if some of them were removed."""
-    states: dict[str, tuple[str, int]] = {}
-    for key, kept in () if base is None else view.open_layers(base).lines():
-        line = line_from_snapshot(decode_json(key), kept)
-        states[line.doc_id] = line.new_state, hash(snapshot_document(line))
-    first = base.last_seq if base is not None else 0
-    saved, rollbacks, seq = {first: dict(states)}, dict(view.manifest.rollbacks), first
-    for seq, text in enumerate(view.log_lines(after=first), first + 1):
-        line = decode_line(text)
-        if line.seq != seq:
-            return None
-        if line.doc_id:
-            states[line.doc_id] = line.new_state, hash(snapshot_document(line))
-        elif seq in rollbacks:
-            if rollbacks[seq] not in saved:
-                return None
-            states = dict(saved[rollbacks[seq]])
-        if seq in rollbacks.values():
-            saved[seq] = dict(states)
-        if seq % PROGRESS_LINES == 0:
-            progress("replay", seq)
-    return states if seq == view.active.seq else None
+    walk = _LogWalk(view, base, progress)
+    if all(walk.is_whole for _ in walk.lines()) and walk.is_whole and walk.seq == view.active.seq:
+        return walk.states
+    return None
+
+
+class _LogWalk:
+    """Goes through the log from a snapshot, or from its start, and knows where it has led the documents to.
+
+    `states` are the state of each document and a hash of all that a snapshot keeps of it, `sealed` the last mirrored
+    transition of each, which the caller fills in. `is_whole` turns False where a line is missing, or the place that a
+    rollback went back to.
+    """
+
+    def __init__(self, view: LedgerView, base: SnapshotInfo | None, progress: Progress) -> None:
+        self._view, self._progress = view, progress
+        self.seq = base.last_seq if base is not None else 0
+        self.is_whole = True
+        self.states: dict[str, tuple[str, int]] = {}
+        self.sealed: dict[str, Transition] = {}
+        for key, kept in () if base is None else view.open_layers(base).lines():
+            self._keep(line_from_snapshot(decode_json(key), kept))
+
+    def _keep(self, line: LedgerLine) -> None:
+        self.states[line.doc_id] = line.new_state, hash(snapshot_document(line))
+
+    def lines(self) -> Iterator[LedgerLine]:
+        """Every line, before it takes effect."""
+        rollbacks = dict(self._view.manifest.rollbacks)
+        targets = set(rollbacks.values())
+        saved = {self.seq: (dict(self.states), dict(self.sealed))}
+        for text in self._view.log_lines(after=self.seq):
+            line = decode_line(text)
+            self.is_whole = self.is_whole and line.seq == self.seq + 1
+            self.seq = line.seq
+            yield line
+            if line.doc_id:
+                self._keep(line)
+            elif line.seq in rollbacks:
+                self.is_whole = self.is_whole and rollbacks[line.seq] in saved
+                states, sealed = saved.get(rollbacks[line.seq], ({}, {}))
+                self.states, self.sealed = dict(states), dict(sealed)
+            if line.seq in targets:
+                saved[line.seq] = dict(self.states), dict(self.sealed)
+            if line.seq % PROGRESS_LINES == 0:
+                self._progress("replay", line.seq)
 
 
 def _wrong_seals(line: LedgerLine, sealed: dict[str, Transition]) -> Iterator[str]:

@@ -53,6 +53,7 @@ from stateward.ledger.record import (
     line_from_snapshot,
     quoted_id,
     quoted_id_of,
+    rollback_of,
 )
 from stateward.ledger.snapshot import Snapshot
 from stateward.ledger.summary import Summary, merge_summaries
@@ -553,11 +554,6 @@ def _with_rollback(manifest: Manifest, line: LedgerLine) -> Manifest:
     sealed = replace(manifest.active, last_seq=line.seq)
     rollbacks, deltas = (*manifest.rollbacks, known), (*manifest.deltas[:-1], sealed)
     return replace(manifest, rollbacks=rollbacks, deltas=deltas)
-
-
-def rollback_of(line: LedgerLine) -> tuple[int, int]:
-    """The seq of a rollback and the seq that it went back to, as the manifest lists them."""
-    return line.seq, int(line.metadata["to_seq"])  # type: ignore[arg-type]
 
 
 def rebuilt_manifest(folder: Path) -> Manifest:
