@@ -332,8 +332,9 @@ def _write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> 
 class Group(click.Group):
     """A group of commands; it takes the same options as they do.
 
-    `renamed` maps commands of the last version to what is written now: `{"validate": "verify --replay"}`. They work,
-    with a warning, but appear in no help and on no reference page.
+    `renamed` maps commands of the last version to what is written now: `{"snapshot": "compact --no-pack"}`, or in full
+    where it is a command of the root: `{"validate": "stateward verify"}`. They work, with a warning, but appear in no
+    help and on no reference page.
     """
 
     command_class = Command
@@ -370,9 +371,13 @@ class Group(click.Group):
         """The command that is meant, also by its old name."""
         new = self.renamed.get(args[0])
         if new is not None:
-            path = ctx.command_path
-            context_of(ctx).renamed.append((f"{path} {args[0]}", f"{path} {new}"))
-            args = [*new.split(), *args[1:]]
+            path, root = ctx.command_path, ctx.find_root()
+            own = new.removeprefix(f"{root.info_name} ")
+            full = new if own != new else f"{path} {new}"
+            context_of(ctx).renamed.append((f"{path} {args[0]}", full))
+            args = [*own.split(), *args[1:]]
+            if own != new and isinstance(root.command, click.Group):
+                return root.command.resolve_command(root, args)
         return super().resolve_command(ctx, args)
 
 

@@ -160,10 +160,7 @@ def verify(
             raise click.UsageError(sentence)
         from stateward.cli.ledger.verify import verify_ledger
 
-        is_replayed = place.is_dir()
-        return verify_ledger(
-            context, place, checkpoint=kept, signed_by=signed_by, replay=is_replayed
-        )
+        return verify_ledger(context, place, checkpoint=kept, signed_by=signed_by)
     if place is not None:
         _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)

@@ -31,7 +31,8 @@ UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     cls=Group,
     examples=["stateward ledger init ledger/", "stateward ledger stats ledger/"],
     renamed={
-        "validate": "verify --replay",
+        "verify": "stateward verify",
+        "validate": "stateward verify",
         "snapshot": "compact --no-pack",
         "documents": "state --long",
         "prune-backups": "migrate --prune-backups",
@@ -364,10 +365,8 @@ def watch(context: CliContext, *, ledger_path: Path, after: int | None, until_id
     with reading(context, ledger_path) as found:
         records = found.follow(after=after, poll_s=WATCH_S, until=lambda: until_idle)
         if context.json and not until_idle:
-            context.json, context.jsonl = (
-                False,
-                True,
-            )  # a list without an end has no closing bracket
+            # A list without an end has no closing bracket.
+            context.json, context.jsonl = False, True
         if context.json:
             context.emit_rows(each.to_dict() for each in records)
             return

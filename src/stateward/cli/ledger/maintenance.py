@@ -152,12 +152,15 @@ def archive(
     if context.is_for_programs:
         context.emit_rows(infos)
         return
+    is_asked = (
+        remove_up_to is not None and not execute
+    )  # nothing was removed, whatever the tombstone would say
     rows = [
-        (each.file, each.first_seq, each.last_seq, each.bytes, each.removed_at, each.reason)
+        (each.file, each.first_seq, each.last_seq, each.bytes, "" if is_asked else each.removed_at, each.reason)
         for each in infos
-    ]
+    ]  # fmt: skip
     write_table(("file", "from seq", "to seq", "bytes", "removed", "why"), rows)
-    if remove_up_to is not None and not execute:
+    if is_asked:
         context.say(f"{plural(len(infos), 'file')} would be removed; add --yes to do it")
 
 

@@ -1,15 +1,14 @@
 """Checking a ledger: what `stateward verify` does with one, `stateward ledger repair`, `prove` and `export`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, context_of, pass_context
+from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import (
     RENAMED_FLAGS,
-    PublicKey,
     accept_loss,
     execute,
     ledger_argument,
@@ -24,67 +23,20 @@ if TYPE_CHECKING:
 FINDINGS_SHOWN_MAX = 1000
 
 
-class _MovedCommand(Command):
-    """Names `stateward verify` in place of the old name that was typed, be it that of this command or `validate`."""
-
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what the command returns
-        context = context_of(ctx)
-        typed = context.renamed[0][0] if context.renamed else ctx.command_path
-        context.renamed = [(typed, f"stateward verify {ctx.params['ledger_path']}")]
-        return super().invoke(ctx)
-
-
-@click.command("verify", cls=_MovedCommand, hidden=True, examples=[])
-@click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A checkpoint that was kept elsewhere, to compare with.",
-)
-@click.option(
-    "--signed-by",
-    metavar="KEY",
-    type=PublicKey(),
-    help="The public half of the key that must have signed the checkpoint, or its file.",
-)
-@click.option(
-    "--replay",
-    is_flag=True,
-    help="Also replay the log: each move against the state machine, the outcome against the snapshots.",
-)
-@pass_context
-def verify(
-    context: CliContext,
-    *,
-    ledger_path: Path,
-    checkpoint: Path | None,
-    signed_by: str | None,
-    replay: bool,
-) -> Exit:
-    """Verify a ledger, for one version; `stateward verify` does that too."""
-    return verify_ledger(
-        context, ledger_path, checkpoint=checkpoint, signed_by=signed_by, replay=replay
-    )
-
-
 def verify_ledger(
-    context: CliContext, ledger_path: Path, *, checkpoint: Path | None, signed_by: str | None, replay: bool
-) -> Exit:  # fmt: skip
-    """Verify a ledger directory or one of its files, and print what was found."""
+    context: CliContext, path: Path, *, checkpoint: Path | None, signed_by: str | None
+) -> Exit:
+    """Verify a ledger directory and replay it, or verify a file, and print what was found."""
     from msgspec.structs import asdict
 
-    if signed_by is not None and checkpoint is None:
-        raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
-    if ledger_path.is_file() and (checkpoint is not None or replay):
-        flag = "--replay" if replay else "--checkpoint"
-        raise click.UsageError(f"{flag} needs a ledger directory, not a file")
-    found = _verify(context, ledger_path, checkpoint, signed_by)
-    if replay:
-        found = _replay(context, ledger_path, found)
+    if path.is_file() and checkpoint is not None:
+        raise click.UsageError("--checkpoint needs a ledger directory, not a file")
+    found = _verify(context, path, checkpoint, signed_by)
+    if path.is_dir() and found.is_sound:  # a damaged log is not replayed
+        found = _replay(context, path, found)
     if context.json:
-        answer = {"is_sound": found.is_sound, **asdict(found)}
-        context.emit(answer | ({"is_valid": found.is_sound} if replay else {}))
+        valid = {"is_valid": found.is_sound} if path.is_dir() else {}
+        context.emit({"is_sound": found.is_sound, **asdict(found), **valid})
         return Exit.OK if found.is_sound else Exit.FOUND_PROBLEMS
     for finding in found.findings:
         write(finding)
@@ -94,8 +46,8 @@ def verify_ledger(
     if not found.is_sound:
         context.say(f"{plural(len(found.findings), 'finding')} in {seen}")
         return Exit.FOUND_PROBLEMS
-    valid = "; every move is valid" if replay else ""
-    context.say(f"{seen} are sound; the head of the chain is {found.head}{valid}")
+    moves = "; every move is valid" if path.is_dir() else ""
+    context.say(f"{seen} are sound; the head of the chain is {found.head}{moves}")
     return Exit.OK
 
 
@@ -122,13 +74,11 @@ def _verify(
 
 
 def _replay(context: CliContext, path: Path, found: "LedgerVerification") -> "LedgerVerification":
-    """The result with what a replay of the log finds; a damaged log is not replayed."""
+    """The result with what a replay of the log finds."""
     from itertools import islice
 
     from msgspec.structs import replace
 
-    if not found.is_sound:
-        return found
     with reading(context, path, with_machines=True) as ledger:
         findings = ledger.replay(progress=line_progress(context))
         return replace(found, findings=tuple(islice(findings, FINDINGS_SHOWN_MAX)))
@@ -253,4 +203,4 @@ def export(context: CliContext, *, ledger_path: Path, out: Path) -> None:
         )
 
 
-COMMANDS: tuple[click.Command, ...] = (verify, repair, prove, export)
+COMMANDS: tuple[click.Command, ...] = (repair, prove, export)
