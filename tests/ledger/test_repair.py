@@ -5,9 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.ledger import Ledger, LedgerDamaged, LedgerState, repair, verify
-from stateward.ledger.manifest import read_archive, read_manifest
+from stateward.ledger.disk import Disk
+from stateward.ledger.manifest import read_archive, read_manifest, write_manifest
 from tests.ledger.builders import DAY_S, Clock, QuickDisk, a_ledger, states_of
 from tests.ledger.test_recovery import flip
 
@@ -156,3 +158,98 @@ def test_a_sealed_delta_that_is_not_the_recorded_one_is_refused_at_opening(tmp_p
 
     with pytest.raises(LedgerDamaged, match="not those that the manifest recorded"):
         Ledger.open(tmp_path / "a", read_only=True)
+
+
+def mended(folder: Path) -> int:
+    """Repair whatever is possible; the records that it cost. The ledger can be written to afterwards."""
+    lost = sum(step.lost for step in repair(folder, execute=True, accept_loss=True))
+    assert verify(folder).is_sound
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:later", PENDING)
+    return lost
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_a_delta_that_is_gone_costs_its_lines_and_those_after_it(
+    tmp_path: Path, is_sealed: bool
+) -> None:
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.rotate()
+        ledger.record_many([("doc:1", FETCHING), ("doc:2", PENDING)])
+    sorted(folder.glob("delta-*.jsonl"))[0 if is_sealed else 1].unlink()
+
+    assert mended(folder) == (3 if is_sealed else 2)
+
+
+def test_a_compressed_delta_that_cannot_be_unpacked_is_cut_off_where_no_snapshot_has_it(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        for state in (PENDING, FETCHING):
+            ledger.record_many([(f"doc:{number}", state) for number in range(9)])
+            ledger.compact()
+    for name in ("delta-*_000002.jsonl.gz", "snapshot-*.json"):
+        path = next(folder.glob(name))
+        path.write_bytes(path.read_bytes()[:30])
+
+    assert mended(folder) == 11  # two lines name snapshots
+
+
+def test_a_snapshot_that_alone_has_the_states_of_removed_lines_is_not_put_aside(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "l"
+    archived(folder)
+    with Ledger.open(folder, disk=QuickDisk()) as ledger:
+        ledger.remove_archived(up_to=6, reason="kept long enough", execute=True)
+    snapshot = next(folder.glob("snapshot-*.json"))
+    flip(snapshot, snapshot.read_bytes().index(b"doc:0:3"))
+
+    (step,) = repair(folder, execute=True, accept_loss=True)
+
+    assert (step.finding.file, step.is_possible, snapshot.exists()) == (snapshot.name, False, True)
+    assert "no sound snapshot holds their states" in step.action
+
+
+def test_a_ledger_that_cannot_be_opened_is_not_sound(tmp_path: Path) -> None:
+    """Each file is as it was written, but no list names the snapshot that removed lines are known by."""
+    folder = tmp_path / "l"
+    archived(folder)
+    with Ledger.open(folder, disk=QuickDisk()) as ledger:
+        ledger.remove_archived(up_to=6, reason="kept long enough", execute=True)
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    write_manifest(Disk(), folder, replace(manifest, snapshots=()))
+
+    (finding,) = verify(folder).findings
+
+    assert "the lines with seq 1 to 6 are missing" in finding.sentence
+
+
+def test_a_tombstone_with_a_damaged_tree_is_no_tombstone(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    archived(folder)
+    with Ledger.open(folder, disk=QuickDisk()) as ledger:
+        ledger.remove_archived(up_to=6, reason="kept long enough", execute=True)
+    path = folder / "ARCHIVE.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"span":"', b'"span":"x'))
+
+    assert not any(step.is_possible for step in repair(folder))
+    assert not verify(folder).is_sound
+
+
+def test_a_delta_whose_first_line_is_damaged_goes_with_the_lines_before_that_a_lost_list_leaves(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.rotate()
+        ledger.record_many([("doc:1", FETCHING), ("doc:2", PENDING)])
+    flip(sorted(folder.glob("delta-*.jsonl"))[1], 0)
+    (folder / "MANIFEST.json").unlink()
+
+    assert mended(folder) == 2

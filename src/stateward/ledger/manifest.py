@@ -28,7 +28,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import LedgerDamaged, LedgerMismatch
+from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerMismatch
 from stateward.core.model import SECOND, to_iso
 from stateward.ledger.disk import Disk, write_atomically
 from stateward.ledger.merkle import MerkleSpan
@@ -210,9 +210,11 @@ def read_tombstones(folder: Path) -> list[DeltaInfo]:
     found = []
     for line in lines:
         try:
-            found.append(_decode_delta(line))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            info = _decode_delta(line)
+            _ = info.merkle_span  # which its line may be too damaged for
+        except (msgspec.DecodeError, InvalidRequest, ValueError):
             continue
+        found.append(info)
     return [info for info in _last_of_each(found) if info.is_removed]
 
 

@@ -30,6 +30,7 @@ from stateward.ledger.manifest import (
     effective_ranges,
     is_ledger,
     iso,
+    read_archive,
     sidecar,
     write_manifest,
 )
@@ -39,6 +40,7 @@ from stateward.ledger.view import (
     Progress,
     no_progress,
     rebuilt_manifest,
+    unlisted_deltas,
 )
 from stateward.ledger.writer import acquire_lock
 
@@ -105,8 +107,7 @@ class _Repair:
         of_log = list(verifier.findings)
         verifier.findings.clear()
         verifier.check_snapshots(manifest)
-        for finding in verifier.findings:
-            manifest = self._set_snapshot_aside(finding, manifest)
+        manifest = self._set_snapshots_aside(verifier.findings, manifest)
         for note in verifier.notes:
             action = "cut it off and keep the bytes beside; opening does that by itself"
             self._steps.append(RepairStep(finding=note, action=action))
@@ -147,6 +148,40 @@ class _Repair:
             write_manifest(self._disk, self._folder, manifest)
 
     # Snapshots
+
+    def _set_snapshots_aside(self, findings: list[Damage], manifest: Manifest) -> Manifest:
+        """The manifest without the damaged snapshots; they stay if nothing else holds the states of removed lines."""
+        bad = {finding.file.removesuffix(GZIP_SUFFIX) for finding in findings}
+        roots = {each.root for each in manifest.snapshots if _plain_name(each) in bad}
+        sound = [
+            each for each in manifest.snapshots
+            if _plain_name(each) not in bad and each.base not in roots
+        ]  # fmt: skip
+        if not self._has_needed_tombstone(replace(manifest, snapshots=tuple(sound))):
+            for finding in findings:
+                manifest = self._set_snapshot_aside(finding, manifest)
+            return manifest
+        action = (
+            "restore this file from a backup: lines before it were removed, and no sound snapshot "
+            "holds their states"
+        )
+        for finding in findings:
+            self._add_impossible(finding, action)
+        return manifest
+
+    def _has_needed_tombstone(self, manifest: Manifest) -> bool:
+        """Whether states depend on lines that were removed, and that no snapshot of this list covers."""
+        try:
+            archive = read_archive(self._folder, manifest)
+        except (LedgerDamaged, OSError):
+            archive = []
+        base_seq, ranges = _base_seq(manifest), _effective_ranges(manifest)
+        return any(
+            info.is_removed
+            and info.end_seq > base_seq
+            and any(low < info.end_seq <= up for low, up in ranges)
+            for info in (*archive, *manifest.deltas)
+        )
 
     def _set_snapshot_aside(self, finding: Damage, manifest: Manifest) -> Manifest:
         """Take a damaged snapshot off the list; the manifest without it."""
@@ -239,7 +274,15 @@ class _Repair:
             last = max(last, info.end_seq)
             if info.first_seq >= first.first_seq:
                 last = max(last, self._last_line(info))
-        return last
+        return max(last, *map(self._last_line, self._unlisted_after(manifest, first)), 0)
+
+    def _unlisted_after(self, manifest: Manifest, first: DeltaInfo) -> list[DeltaInfo]:
+        """Deltas that no list names, as their first line cannot be read: whatever they hold comes after this one."""
+        try:
+            names = unlisted_deltas(self._folder, manifest)
+        except (LedgerDamaged, OSError):
+            return []
+        return [DeltaInfo(file=name, first_seq=first.first_seq, chain="") for name in names]
 
     def _last_line(self, info: DeltaInfo) -> int:
         """The greatest seq that a line of this delta or its index names, however damaged the file is."""
@@ -282,11 +325,14 @@ class _Repair:
         place = [each.first_seq for each in manifest.deltas].index(info.first_seq)
         path = self._folder / info.file.removesuffix(GZIP_SUFFIX)
         good = b""
-        for data in read_chunks(self._folder / info.file):
-            good += data
-            if len(good) >= byte:  # what follows may be unreadable
-                break
-        for each in manifest.deltas[place:]:
+        try:
+            for data in read_chunks(self._folder / info.file):
+                good += data
+                if len(good) >= byte:
+                    break
+        except (LedgerDamaged, FileNotFoundError):
+            pass  # it is missing, or unreadable behind the good lines
+        for each in (*manifest.deltas[place:], *self._unlisted_after(manifest, info)):
             self._put_aside(each)
         write_atomically(self._disk, path, good[:byte])
         active = DeltaInfo(file=path.name, first_seq=info.first_seq, chain=info.chain)
@@ -323,10 +369,14 @@ def _plain_name(info: SnapshotInfo) -> str:
 
 def _base_seq(manifest: Manifest) -> int:
     """The last line that the newest snapshot in effect covers; all of the manifest's snapshots are sound."""
-    ranges = effective_ranges(manifest.rollbacks, last_seq=SEQ_MAX)
+    ranges = _effective_ranges(manifest)
     in_effect = (
         info.last_seq
         for info in manifest.snapshots
         if any(low <= info.last_seq <= up for low, up in ranges)
     )
     return next(in_effect, 0)
+
+
+def _effective_ranges(manifest: Manifest) -> list[tuple[int, int]]:
+    return effective_ranges(manifest.rollbacks, last_seq=SEQ_MAX)

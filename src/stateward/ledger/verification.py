@@ -106,6 +106,7 @@ def verify(
             verifier.check_snapshots(manifest)
             if checkpoint is not None:
                 verifier.check_checkpoint(checkpoint)
+            verifier.check_opens()
         # Findings count only if the manifest is still the one that was read: otherwise a writer has replaced files
         # meanwhile, and what looks like damage may be the difference between the two lists.
         is_current = not verifier.findings or read_manifest(folder) in (None, verifier.listed)
@@ -352,6 +353,14 @@ class LedgerVerifier:
                 f"seq {max(named.values())} names another root for it: its states were changed"
             )
             self._report(info.file, sentence, seq=info.last_seq)
+
+    def check_opens(self) -> None:
+        """Sound files do not make a sound ledger where the states of lines that were removed are in none of them."""
+        if not self.findings:
+            try:
+                LedgerView(self._folder).close()
+            except LedgerDamaged as error:
+                self.findings += error.findings
 
     def check_checkpoint(self, checkpoint: str) -> None:
         """The first lines against the root of a checkpoint. Spans in the manifest are not trusted for this."""
