@@ -10,6 +10,7 @@ import yaml
 
 from stateward.cli.exit_codes import Exit
 from stateward.ledger.checkpoints import generate_key
+from stateward.testing.s3 import ENVIRONMENT, S3Server
 from tests.cli.shell import Shell
 
 
@@ -67,6 +68,33 @@ def test_documents_without_records_are_told_of(demo: Shell, tmp_path: Path) -> N
     advice = demo("--data", str(tmp_path / "other"), "doctor")
     assert advice.exit_code == Exit.FOUND_PROBLEMS
     assert "NOT WELL  history: it is empty, and documents are stored" in advice.stdout
+
+
+def test_a_checkpoint_is_read_from_the_bucket_that_it_was_handed_to(
+    demo: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    config, kept = tmp_path / "settings.yaml", tmp_path / "kept.txt"
+    assert demo("verify", "--out", str(kept)).exit_code == 0
+    with S3Server("proofs") as s3:
+        config.write_text(f"artifacts: {{url: 's3://proofs/of', endpoint: '{s3.endpoint}'}}\n")
+        s3.objects["proofs"] |= {
+            "of/us/kept.txt": kept.read_bytes(),
+            "of/us/wrong.txt": kept.read_bytes().replace(b"\n13\n", b"\n12\n"),
+        }
+        own = ("--config", str(config))
+        good, wrong, none = (
+            demo("verify", "--checkpoint", f"s3://proofs/of/us/{each}", *own)
+            for each in ("kept.txt", "wrong.txt", "none.txt")
+        )
+        at = "s3://proofs/of/us/kept.txt"
+        pair = demo("verify", "--consistency", at, str(kept), *own)
+
+    assert (good.exit_code, wrong.exit_code) == (0, Exit.REFUSED)
+    assert "they are the 13 transitions of the checkpoint" in good.stderr
+    assert (none.exit_code, pair.exit_code) == (Exit.STORE, 0)
+    assert "there is no none.txt in s3://proofs/of/us" in none.stderr
 
 
 def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
+from stateward.cli.kept_files import kept_file
 from stateward.cli.output import plural, write, write_table
 from stateward.core.errors import InvalidRequest
 
@@ -94,11 +95,10 @@ def backup(
 @click.argument("place", metavar="[SET]", required=False)
 @click.option(
     "--checkpoint",
-    "checkpoints",
+    "named",
     metavar="FILE",
     multiple=True,
-    type=click.Path(path_type=Path),
-    help="Compare with this checkpoint as well, such as a mail that was saved. Can be repeated.",
+    help="Compare with this checkpoint as well, such as a mail that was saved or s3://bucket/name. Can be repeated.",
 )
 @click.option(
     "--compare",
@@ -108,7 +108,7 @@ def backup(
 )
 @pass_context
 def restore(
-    context: CliContext, place: str | None, *, checkpoints: tuple[Path, ...], is_compare: bool
+    context: CliContext, place: str | None, *, named: tuple[str, ...], is_compare: bool
 ) -> Exit:
     """Bring a backup set back into an empty data folder.
 
@@ -118,6 +118,7 @@ def restore(
     """
     if (place is None) != is_compare:
         raise click.UsageError("name a backup set, or --compare the store that is here")
+    checkpoints = tuple(kept_file(context, each) for each in named)
     if place is None:
         return _compare(context, checkpoints)
     from stateward.app import App

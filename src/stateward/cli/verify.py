@@ -13,6 +13,7 @@ from stateward.cli.context import (
 )
 from stateward.cli.exit_codes import Exit
 from stateward.cli.export_items import export_items
+from stateward.cli.kept_files import kept_file
 from stateward.cli.ledger.options import PublicKey
 from stateward.cli.output import plural, write, write_table
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         "stateward verify --documents",
         "stateward verify --out checkpoint.txt",
         "stateward verify --checkpoint /mnt/other/checkpoint.txt",
+        "stateward verify --checkpoint s3://proofs/ours/checkpoint-0000000000001234.txt --signed-by signing.key.pub",
         "stateward verify --checkpoint checkpoint.txt --timestamp checkpoint.tsr --timestamp-roots authority.pem",
         "stateward verify --consistency checkpoint.txt checkpoint-2.txt --out proof.json",
         "stateward verify --consistency checkpoint.txt checkpoint-2.txt --proof proof.json",
@@ -57,17 +59,16 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--checkpoint",
-    "kept",
+    "kept_at",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A checkpoint that was kept elsewhere: the history must be that one, or have grown from it.",
+    help="A checkpoint that was kept elsewhere, such as s3://bucket/name: the history must be that one, or have grown "
+    "from it.",
 )
 @click.option(
     "--consistency",
-    "pair",
+    "pair_at",
     metavar="OLD NEW",
     nargs=2,
-    type=click.Path(path_type=Path),
     help="Two checkpoints: prove that the history of the second has grown from that of the first, without reading it.",
 )
 @click.option(
@@ -116,8 +117,8 @@ def verify(
     place: Path | None,
     folder: Path | None,
     with_documents: bool,
-    kept: Path | None,
-    pair: tuple[Path, Path] | None,
+    kept_at: str | None,
+    pair_at: tuple[str, str] | None,
     proof_file: Path | None,
     signed_by: str | None,
     token: Path | None,
@@ -142,6 +143,8 @@ def verify(
     """
     from msgspec import to_builtins
 
+    kept = None if kept_at is None else kept_file(context, kept_at)
+    pair = None if pair_at is None else tuple(kept_file(context, each) for each in pair_at)
     if signed_by is not None and kept is None and pair is None:
         raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
     if kept is not None and token is not None:
@@ -250,7 +253,7 @@ def _verify(
 def _consistency(
     context: CliContext,
     place: Path | None,
-    pair: tuple[Path, Path],
+    pair: tuple[Path, ...],
     proof_file: Path | None,
     signed_by: str | None,
     out: Path | None,
