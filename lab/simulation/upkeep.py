@@ -6,7 +6,7 @@ others. After an erasure that name is looked for in every table.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -68,6 +68,9 @@ class Shelf:
         """Remove a file."""
         self.removed.add(digest)
         return True
+
+    def settle_removed(self, digests: Iterable[str]) -> None:
+        """They are gone already."""
 
     def announced(self, *, limit: int) -> list[Announcement]:
         """Nothing: every process here has the database."""

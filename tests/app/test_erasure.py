@@ -10,7 +10,6 @@ from stateward.app import App
 from stateward.core import chain
 from stateward.core.erasure import KINDS
 from stateward.core.errors import (
-    ArtifactError,
     ConcurrentModification,
     InvalidRequest,
     StoreError,
@@ -32,26 +31,14 @@ from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.ranked import RankedIndex
 from stateward.storage.store import DeadLetter
 from stateward.workers.attempt_data import StageFiles
+from tests.app.erasing import ANNA, CELL, LABEL, NAME, NOTE, submitted
 from tests.apps import Maker, on_each_store
 
-NAME, LABEL, NOTE, CELL = "quastenflosser", "sonnenblume", "nachtigall", "pustekuchen"
 WORDS = (NAME, LABEL, NOTE, CELL)
-ANNA = "person:anna"
 
 
 class Undo(Exception):
     """Nothing of it is to stay."""
-
-
-def submitted(app: App, number: int = 1, **labels: str) -> Record:
-    """A document that was read to its end, with words of a person in every place that has text."""
-    text = f"date;amount;text\n2026-01-0{number};12,50;{CELL}\n".encode()
-    given = {"who": LABEL, **labels}
-    done = app.submit(
-        text, machine="upload", name=f"{NAME}.csv", labels=given, actor=ANNA, reason=NOTE
-    )
-    app.run_until_idle()
-    return app.record(done.record.id)
 
 
 def leave_rows(app: App, record: Record) -> None:
@@ -136,72 +123,6 @@ def test_a_record_is_erased_on_every_database(make_app: Maker) -> None:
     assert app.outputs.attempts(first.id) == []
     again = app.submit(b"date;amount;text\n2026-01-01;12,50;pustekuchen\n", machine="upload")
     assert not again.is_duplicate
-
-
-@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
-def test_no_one_waits_for_an_erasure_while_it_waits_for_a_bucket(
-    make_app: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app, other = make_app(""), make_app("")
-    record = submitted(app)
-    removed: list[str] = []
-
-    def remove(digest: str) -> bool:
-        for table in ("followers", "audit_head", "lanes", "records"):
-            assert other.database.rows(f"SELECT 1 FROM {table} FOR UPDATE NOWAIT")  # noqa: S608
-        removed.append(digest)
-        return True
-
-    monkeypatch.setattr(app.artifacts, "remove", remove)
-
-    app.eraser.erase([record.id], actor=ANNA, reason="request 17")
-
-    assert record.artifact in removed
-
-
-def test_a_file_that_could_not_be_deleted_is_deleted_later(
-    own: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record = submitted(own)
-
-    def refuse(digest: str) -> bool:
-        raise ArtifactError("the bucket does not answer")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(own.artifacts, "remove", refuse)
-        with pytest.raises(ArtifactError, match=r"1 record is erased, but not yet all"):
-            own.eraser.erase([record.id], actor=ANNA, reason="request 17")
-    assert own.record(record.id).rest == "erased"
-    assert own.artifacts.holds(str(record.artifact))
-
-    assert own.eraser.sweep() == 1
-
-    assert not own.artifacts.holds(str(record.artifact))
-    assert own.database.rows("SELECT * FROM announced_files") == []
-
-
-def test_a_file_that_can_never_be_deleted_keeps_no_other_one(
-    own: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = sorted(
-        (submitted(own, each) for each in (1, 2)), key=lambda it: str(it.artifact)
-    )
-    kept, remove = first.artifact, own.artifacts.remove
-
-    def refuse(digest: str) -> bool:
-        if digest == kept:
-            raise ArtifactError("it must not be deleted")
-        return remove(digest)
-
-    monkeypatch.setattr(own.artifacts, "remove", refuse)
-    with pytest.raises(ArtifactError, match="it must not be deleted"):
-        own.eraser.erase([first.id], actor=ANNA, reason="request 17")
-
-    done = own.eraser.erase([second.id], actor=ANNA, reason="request 18")
-
-    assert done.documents == 1
-    assert not own.artifacts.holds(str(second.artifact))
-    assert own.database.rows("SELECT sha256, record_id FROM announced_files") == [(kept, first.id)]
 
 
 def test_a_document_that_another_record_has_stays(make_app: Maker) -> None:
@@ -464,7 +385,7 @@ def test_what_a_lost_attempt_stored_is_erased_with_its_record_or_soon_after(
     app.outputs.save_value(first.id, "parse", "answer", CELL.encode(), at=1)
     app.outputs.save_value(other.id, "parse", "answer", b"paid for", at=1)
 
-    assert app.eraser.sweep() == 1
+    assert app.eraser.sweep().files == 1
 
     stored = [app.artifacts.holds(each) for each in (after, young, shared)]
     assert stored == [

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stateward.app import App
+from stateward.app import App, retention
 from stateward.app.doctor import checks
 from stateward.app.retention import DOUBTED_AGAIN_S, ClockDoubted, apply_when_due
 from stateward.core.clocks import ClockAnchor
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import ArtifactError, InvalidRequest
 from stateward.core.model import SECOND, Micros
 from stateward.engine.clock_guard import ANCHOR
 from stateward.engine.system import steady_clock
@@ -102,6 +102,31 @@ def test_what_is_held_stays(make_old: Callable[[str], App], later: Later) -> Non
 
     assert [each.records for each in app.retention.run()] == [1, 0]
     assert any(each.log for each in app.outputs.attempts(held))
+
+
+def test_a_file_that_cannot_be_deleted_stops_no_rule(
+    make_old: Callable[[str], App], later: Later, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_old(RULES)
+    documents = [app.record(submitted(app, each)).artifact for each in (1, 2, 3)]
+    locked = min(map(str, documents))
+    remove = app.artifacts.remove
+
+    def refuse(digest: str) -> bool:
+        if digest == locked:
+            raise ArtifactError("it is locked")
+        return remove(digest)
+
+    monkeypatch.setattr(app.artifacts, "remove", refuse)
+    monkeypatch.setattr(retention, "BATCH", 1)
+    later.days = 91
+
+    _, done = app.retention.run()
+
+    assert (done.records, done.documents, done.left, done.fault) == (3, 2, 1, "it is locked")
+    (entry,) = app.audit.entries(verb="retention")
+    assert "it is locked" in str(entry.detail)
+    assert "stateward_erased_files_left 1" in app.monitor.text()
 
 
 def test_a_rule_about_a_status_that_is_not_final_is_refused(make_old: Callable[[str], App]) -> None:

@@ -82,6 +82,18 @@ def test_a_copy_that_was_damaged_on_this_machine_is_fetched_anew(
     assert store.checked_path(DIGEST).read_bytes() == SMALL
 
 
+def test_an_object_that_must_not_be_deleted_is_no_bucket_that_cannot_be_used(
+    s3: S3Server, tmp_path: Path
+) -> None:
+    store = objects(s3, tmp_path)
+    store.put([SMALL], bytes_max=100)
+    s3.faults = [S3Fault(kind="deny", method="POST")]
+
+    with pytest.raises(ArtifactError, match=f"does not allow to delete {DIGEST}"):
+        store.remove(DIGEST)
+    assert store.remove(DIGEST)
+
+
 def test_a_changed_object_leaves_no_copy(s3: S3Server, tmp_path: Path) -> None:
     s3.objects[BUCKET][f"of/us/{DIGEST[:2]}/{DIGEST}"] = b"not it"
     store = objects(s3, tmp_path)

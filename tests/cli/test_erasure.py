@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
+from stateward.blobs import Folder
 from stateward.cli.exit_codes import Exit
+from stateward.core.errors import ArtifactError
 from tests.cli.shell import Shell
 
 
@@ -21,8 +25,31 @@ def test_a_person_is_erased_over_all_records(demo: Shell, tmp_path: Path) -> Non
     assert any("exports" in each for each in done["copies"])
     assert any(made["name"] in each for each in done["copies"])  # no setting names that backup
     assert demo("verify").exit_code == 0
+    assert "1 record left out: what they held was erased" in demo("export", "items").stderr
     assert demo("erase", "--subject", "filename=*", *reason).stdout == ""
     assert demo("erase", *reason).exit_code == Exit.USAGE
+
+
+def test_a_file_that_cannot_be_deleted_is_told(
+    demo: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Folder, digest: str) -> bool:
+        raise ArtifactError(f"{digest[:8]} is locked")
+
+    monkeypatch.setattr(Folder, "remove", refuse)
+    config = tmp_path / "settings.yaml"
+    config.write_text(
+        "retention:\n  rules:\n    - {pipeline: upload, older_than_days: 0.0000001, delete: [documents]}\n"
+    )
+    first, *others = demo.ids()
+
+    erased = demo("erase", first, "--reason", "request 17", "--yes")
+    applied = demo("--config", str(config), "retention", "--yes")
+
+    assert (erased.exit_code, applied.exit_code) == (Exit.FOUND_PROBLEMS, Exit.FOUND_PROBLEMS)
+    assert f"a file is not deleted yet: {first}" in erased.stdout
+    assert f"of {len(others)} records a file could not be deleted" in applied.stderr
+    assert "is locked" in applied.stderr
 
 
 def test_what_is_held_is_refused_until_it_is_released(demo: Shell) -> None:

@@ -17,6 +17,7 @@ from stateward.core.model import SECOND, Micros, plain_actor, plural, to_iso
 from stateward.engine.clock_guard import ADVICE
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
+from stateward.storage.erasure import Erasures
 from stateward.storage.failing_sources import failing_sources
 from stateward.storage.full_text import FullTextIndex
 from stateward.storage.last_backup import last_backup
@@ -68,6 +69,14 @@ def checks(app: App) -> Iterator[Check]:
     yield _backup_check(app)
     if app.settings.retention.rules:
         yield _retention_check(app)
+    if left := Erasures(app.database).undeletable():
+        yield Check(
+            name="erasure",
+            is_well=False,
+            sentence=f"{plural(left, 'file')} of erased records could not be deleted",
+            advice="see that the folder or bucket of documents allows it: the log of the coordinator says which and "
+            "why, and it tries again every six hours",
+        )
     yield _anchor_check(app)
     yield _clock_check(app)
     yield _worker_check(app)

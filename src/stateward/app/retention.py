@@ -9,7 +9,7 @@ from stateward.app.artifacts import SWEEP_EVERY_S
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import COORDINATOR, SECOND, Micros
 from stateward.engine.clock_guard import ADVICE
-from stateward.engine.erasure import Eraser
+from stateward.engine.erasure import Eraser, Removed
 from stateward.engine.registry import MachineRegistry
 from stateward.settings import RetentionRule, Settings
 from stateward.storage.audit import AuditEntry, AuditLog
@@ -17,6 +17,8 @@ from stateward.storage.erasure import Erasures
 
 DAY_S, HOUR_S = 86_400, 3600.0
 DOUBTED_AGAIN_S = 60.0  # until a doubted clock is judged again
+REMOVE_EVERY_S = 60.0  # what a crash cut off is gone a minute after the next start
+TOLD_MAX = 20  # files that cannot be deleted are named in the log; all are counted by a metric
 BATCH = 500
 APPLIED = "retention"
 EVERY = "*"
@@ -27,7 +29,10 @@ class ClockDoubted(InvalidRequest):
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """What one rule did, or would do: how many records it deleted something of, and how many documents are gone."""
+    """What one rule did, or would do: how many records it deleted something of, and how many documents are gone.
+
+    `left` is how many of these records have a file that is not deleted yet, and `fault` why one of them.
+    """
 
     pipeline: str
     status: str
@@ -36,6 +41,8 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     records: int
     documents: int
     refused: int
+    left: int = 0
+    fault: str = ""
 
 
 class Retention:
@@ -110,12 +117,21 @@ class Retention:
         is_dry_run: bool,
         progress: Callable[[str, int], None],
     ) -> Applied:
-        records = documents = refused = 0
+        records = documents = refused = left = 0
+        fault = unreachable = ""
         reason = f"older than {rule.older_than_days:g} days"
         for part in self._old(rule, statuses):
             done = self._eraser.erase(
-                part, actor=actor, reason=reason, kinds=rule.delete, is_dry_run=is_dry_run
+                part,
+                actor=actor,
+                reason=reason,
+                kinds=rule.delete,
+                is_dry_run=is_dry_run,
+                unreachable=unreachable,
             )
+            unreachable = done.unreachable
+            left += len(done.left)
+            fault = fault or next(iter(done.left.values()), "")
             records += len(done.erased)
             documents += done.documents
             refused += len(done.refused)
@@ -128,6 +144,8 @@ class Retention:
             records=records,
             documents=documents,
             refused=refused,
+            left=left,
+            fault=fault,
         )
 
     def _old(self, rule: RetentionRule, statuses: Sequence[str]) -> Iterator[list[str]]:
@@ -151,9 +169,25 @@ def sweep_leftovers(settings: Settings) -> float:
     from stateward.app import App
 
     with App(settings) as app:
-        if gone := app.eraser.sweep():
-            telemetry.log("erasure").info("deleted files of lost attempts", files=gone)
+        _tell_removed(app.eraser.sweep())
     return SWEEP_EVERY_S
+
+
+def remove_erased(settings: Settings) -> float:
+    """Delete files of erased records that an erasure did not come to; seconds until the next time."""
+    from stateward.app import App
+
+    with App(settings) as app:
+        _tell_removed(app.eraser.remove_erased())
+    return REMOVE_EVERY_S
+
+
+def _tell_removed(done: Removed) -> None:
+    log = telemetry.log("erasure")
+    if done.files:
+        log.info("deleted files of erased records and lost attempts", files=done.files)
+    for record_id, reason in list(done.kept.items())[:TOLD_MAX]:
+        log.error("a file of an erased record is not deleted", record_id=record_id, reason=reason)
 
 
 def apply_when_due(settings: Settings) -> float:
@@ -174,5 +208,5 @@ def apply_when_due(settings: Settings) -> float:
             return DOUBTED_AGAIN_S
     for each in done:
         if each.records:
-            log.info("deleted by rule", **msgspec.to_builtins(each))
+            (log.error if each.left else log.info)("deleted by rule", **msgspec.to_builtins(each))
     return every

@@ -405,6 +405,7 @@ def erasure_view(done: Erased, *, copies: Iterable[str], is_dry_run: bool) -> sc
         refused=done.refused,
         documents=done.documents,
         copies=list(copies),
+        left=done.left,
         is_dry_run=is_dry_run,
     )
 

@@ -95,7 +95,10 @@ class ArtifactStore(Protocol):
         """Whether an artifact is stored."""
 
     def remove(self, digest: str) -> bool:
-        """Delete an artifact that nothing names any more; whether it was there."""
+        """Delete an artifact that nothing names any more; whether it was there. `ArtifactError`: it cannot be."""
+
+    def settle_removed(self, digests: Iterable[str]) -> None:
+        """Those that were deleted stay so, whatever happens to the machine."""
 
     def digests(self) -> Iterator[str]:
         """The hashes of all artifacts."""
@@ -253,7 +256,14 @@ class Folder(Receiving):
             place.unlink()
         except FileNotFoundError:
             return False
+        except OSError as error:
+            raise ArtifactError(f"{place} cannot be deleted: {error.strerror or error}") from error
         return True
+
+    def settle_removed(self, digests: Iterable[str]) -> None:
+        """Sync their folders: once for many files, since the first sync writes what the others would."""
+        for folder in sorted({self.place(each).parent for each in digests}):
+            _sync_folder(folder)
 
     def digests(self) -> Iterator[str]:
         """The hashes of all artifacts."""

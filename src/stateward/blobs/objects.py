@@ -17,7 +17,7 @@ object that does not match is `ArtifactChanged`. Nothing here lists the bucket b
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property, partial
@@ -45,6 +45,9 @@ from stateward.extras import missing_extra
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
+ONE_REFUSED = (
+    "request failed for key"  # what obstore says where S3 refuses one of the keys to delete
+)
 SCHEMES = ("s3", "gs", "az")
 # One request each: below this a document is stored in one conditional put. S3 takes 10,000 parts of an upload.
 PART_BYTES = 8 << 20
@@ -152,13 +155,28 @@ class ObjectStorage(Receiving):
     def remove(self, digest: str) -> bool:
         """Delete an artifact that nothing names any more, here and in the bucket; whether it was there."""
         import obstore
+        from obstore.exceptions import GenericError, PermissionDeniedError
 
         self._cache.remove(digest)
         if not self.holds(digest):
             return False
         with self._asking():
-            obstore.delete(self._store, self._key(digest))
+            try:
+                obstore.delete(self._store, self._key(digest))
+            except (PermissionDeniedError, GenericError) as error:
+                # Both are about this one object: the bucket has just said that it is there.
+                if isinstance(error, GenericError) and ONE_REFUSED not in str(error):
+                    raise
+                raise ArtifactError(
+                    f"{self.location} does not allow to delete {digest}: {said_by(error)}"
+                ) from error
         return True
+
+    def settle_removed(self, digests: Iterable[str]) -> None:
+        """A bucket answers when it is done; copies here go the same way."""
+        self._cache.settle_removed(
+            each for each in digests if self._cache.place(each).parent.is_dir()
+        )
 
     def digests(self) -> Iterator[str]:
         """The hashes of all artifacts. Lists the bucket: only for restoring and for checks."""
@@ -415,11 +433,15 @@ class ObjectStorage(Receiving):
             raise self._unusable("it cannot be reached, or fails", error) from error
 
     def _unusable(self, what: str, error: Exception) -> ArtifactsUnreachable:
-        said = str(error).partition("\n\nDebug source")[0].replace("\n", " ")[:SAID_CHARS_MAX]
         return ArtifactsUnreachable(
             f"the documents in {self.location} cannot be used: {what}; see that artifacts.url and the credentials are "
-            f"right, with: stateward doctor ({said})"
+            f"right, with: stateward doctor ({said_by(error)})"
         )
+
+
+def said_by(error: Exception) -> str:
+    """What object storage said, without what the library adds for its own debugging."""
+    return str(error).partition("\n\nDebug source")[0].replace("\n", " ")[:SAID_CHARS_MAX]
 
 
 def _is_about_bucket(error: FileNotFoundError) -> bool:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from stateward import schemas
 
 
+LEFT = "of {} a file could not be deleted; a running service tries it again every six hours"
+
+
 @click.command(
     "erase",
     cls=Command,
@@ -73,7 +76,9 @@ def erase(
         context.emit(to_builtins(done))
     else:
         _tell(context, done)
-    return Exit.REFUSED if done.refused else Exit.OK
+    if done.refused:
+        return Exit.REFUSED
+    return Exit.FOUND_PROBLEMS if done.left else Exit.OK
 
 
 def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:
@@ -86,6 +91,10 @@ def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:
         context.say(f"{records} would be erased; nothing was: add --yes to do it")
         return
     context.say(f"{records} and {plural(done.documents, 'document')} erased; the proof stays")
+    for record_id, why in done.left.items():
+        write(f"erased, but a file is not deleted yet: {record_id}: {why}")
+    if done.left:
+        context.say(LEFT.format(plural(len(done.left), "record")))
     if done.erased:
         for each in done.copies:
             context.say(f"may still hold it: {each}")
@@ -145,22 +154,24 @@ def hold(
 )
 @click.option("--yes", is_flag=True, help="Do it. Without this it is only shown what would be.")
 @pass_context
-def retention(context: CliContext, *, yes: bool) -> None:
+def retention(context: CliContext, *, yes: bool) -> Exit:
     """Delete what is old, by the rules of the settings.
 
     The rules are in `retention.rules`. `stateward up` and `stateward coordinator` apply them by themselves, as often as
-    `retention.every_hours` says.
+    `retention.every_hours` says. A file that cannot be deleted keeps no other one; with 1 there are some.
     """
     with context.app() as app:
         done = app.apply_retention(
             is_dry_run=not yes,
             progress=lambda what, count: context.progress(f"{what}: {count:,}"),
         )
+    left = sum(each.left for each in done.rules)
+    status = Exit.FOUND_PROBLEMS if left else Exit.OK
     if context.json:
         from msgspec import to_builtins
 
         context.emit(to_builtins(done))
-        return
+        return status
     rows = [
         (
             each.pipeline,
@@ -179,3 +190,7 @@ def retention(context: CliContext, *, yes: bool) -> None:
         context.say(f"deleted of {plural(total, 'record')}; the proof stays")
     else:
         context.say(f"{plural(total, 'record')} would lose something; add --yes to do it")
+    if left:
+        fault = next(each.fault for each in done.rules if each.left)
+        context.say(f"{LEFT.format(plural(left, 'record'))}: {fault}")
+    return status

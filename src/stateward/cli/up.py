@@ -178,7 +178,7 @@ def _opened_alone(settings: "Settings") -> Iterator[str]:
     with (
         listening_socket(settings, has_key=has_key, is_asked_for=True) as listening,
         nullcontext() if listening is None else open_api(settings, listening) as url,
-        _chores(settings, (), is_remote=False),
+        chores(settings, (), is_remote=False),
     ):
         yield url or ""
 
@@ -215,7 +215,7 @@ def _run(
             _listening(app) if is_serving else nullcontext() as listening,
             _backups(context, settings, roles),
             _feed(settings, roles),
-            _chores(settings, roles, is_remote=is_remote),
+            chores(settings, roles, is_remote=is_remote),
             api_beside(settings, listening, failed=node.abort) as open_api,
             _heeding_signals(node),
         ):
@@ -285,7 +285,7 @@ def _feed(settings: "Settings", roles: Sequence[str]) -> AbstractContextManager[
     return running_feed(settings, lambda: App(settings))
 
 
-def _chores(
+def chores(
     settings: "Settings", roles: Sequence[str], *, is_remote: bool
 ) -> AbstractContextManager[None]:
     """What is repeated beside the loop: copies that none uses; for a coordinator retention, leftovers and anchors."""
@@ -297,8 +297,9 @@ def _chores(
     chores = [Chore("copies", copies, first_s)]
     if "coordinator" in roles:
         from stateward.app.anchors import anchor_destinations, anchor_when_due
-        from stateward.app.retention import apply_when_due, sweep_leftovers
+        from stateward.app.retention import apply_when_due, remove_erased, sweep_leftovers
 
+        chores.append(Chore("erasure", remove_erased))
         # Not at once, for it is not urgent; and also in a service that is started anew every hour.
         chores.append(Chore("erasure", sweep_leftovers, RETRY_S))
         if settings.retention.rules:

@@ -2,7 +2,8 @@
 
 One transaction for a batch: transitions and deleted rows. It notes the files, which are deleted after it, some at a
 time: a bucket takes its time, and what an erasure locks all others wait for. What a crash or a bucket that does not
-answer left of them is deleted by the next sweep or erasure.
+answer left of them is deleted within a minute by the service (`remove_erased`), or by the next erasure. A file that
+cannot be deleted keeps no other one: it is noted as tried, and tried again by each sweep.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -12,37 +13,54 @@ import msgspec
 
 from stateward.blobs import ArtifactStore
 from stateward.core.erasure import KINDS, erase
-from stateward.core.errors import ArtifactError, InvalidRequest, UnknownName
+from stateward.core.errors import (
+    ArtifactError,
+    ArtifactsUnreachable,
+    InvalidRequest,
+    UnknownName,
+)
 from stateward.core.model import (
     SECOND,
     Applied,
     Fields,
     Micros,
     plain_actor,
-    plural,
     to_iso,
 )
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.audit import HELD, HOLD_RELEASED, AuditEntry, AuditLog
 from stateward.storage.database import Database, Row
-from stateward.storage.erasure import ERASED_AT, Erasures, Hold
+from stateward.storage.erasure import ERASED_AT, TRIED_AT, Erasures, Hold, Named
 from stateward.storage.output_seals import digests_left
 from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
 
 BATCH_MAX = 500
 FILES_AT_ONCE = 16  # of one transaction, which lasts as long as their removal
-FAILURES_MAX = 3  # files that cannot be deleted: so many are a bucket that does not answer
+NOT_YET = "it is not deleted yet"
 SETTLED_WITHIN: Micros = 6 * 3600 * SECOND  # an attempt announces its files when it ends
 
 
 class Erased(msgspec.Struct, frozen=True, kw_only=True):
-    """What an erasure did: the records, those that it refused with the reason, and how many documents are gone."""
+    """What an erasure did: the records, those that it refused with the reason, and how many documents are gone.
+
+    `left` are records that are erased but for a file that is not deleted yet, with the reason. `unreachable` says why
+    blob storage was not asked any more.
+    """
 
     erased: tuple[str, ...]
     refused: dict[str, str]
     documents: int
+    left: dict[str, str] = {}
+    unreachable: str = ""
+
+
+class Removed(msgspec.Struct, frozen=True, kw_only=True):
+    """How many files of erased records are gone, and by record why one of its files cannot be deleted."""
+
+    files: int
+    kept: dict[str, str]
 
 
 class Eraser:
@@ -77,37 +95,60 @@ class Eraser:
         kinds: Collection[str] = KINDS,
         facts: Fields | None = None,
         is_dry_run: bool = False,
+        unreachable: str = "",
     ) -> Erased:
-        """Erase these kinds of what the records hold; each record by itself is erased or refused."""
+        """Erase these kinds of what the records hold; each record by itself is erased or refused.
+
+        `unreachable`: blob storage is known not to answer, so that files are left for later.
+        """
         reason = reason.strip()
         if not reason:
             raise InvalidRequest("say why it is erased: the history keeps the reason")
         unknown = set(kinds) - set(KINDS)
         if unknown or not kinds:
             raise InvalidRequest(f"what can be erased are: {', '.join(KINDS)}")
-        if not is_dry_run:
-            self.take_announced()
+        if not is_dry_run and not unreachable:
+            try:
+                self.take_announced()
+            except ArtifactsUnreachable as error:
+                unreachable = str(error)
         done: list[str] = []
         refused: dict[str, str] = {}
+        left: dict[str, str] = {}
         documents = 0
         wanted = list(dict.fromkeys(record_ids))
         for start in range(0, len(wanted), BATCH_MAX):
             part = wanted[start : start + BATCH_MAX]
+            named: set[Named] = set()
             around = nullcontext() if is_dry_run else self._database.erasing()
             with around, self._store.transaction():
                 decided = self._decide(part, kinds, actor, reason, facts)
                 changes = [each.change for each in decided.values() if isinstance(each, Applied)]
                 refused |= {id_: each for id_, each in decided.items() if isinstance(each, str)}
-                done += [each.record.id for each in changes]
+                ids = [each.record.id for each in changes]
+                done += ids
                 if changes and not is_dry_run:
-                    ids = [each.record.id for each in changes]
                     named = self._erasures.artifacts_of(ids, kinds)
                     self._coordinator().commit_erasures(changes)
                     self._erasures.delete(ids, kinds, at=self._clock())
                     self._erasures.note_erased(named)
             if changes and not is_dry_run:
-                documents += self._remove_erased(done)
-        return Erased(erased=tuple(done), refused=refused, documents=documents)
+                kept: dict[str, str] = {}
+                try:
+                    kept = {} if unreachable else self.remove_erased().kept
+                except ArtifactsUnreachable as error:
+                    unreachable = str(error)
+                pending = self._erasures.pending(ids)
+                left |= {id_: kept.get(id_, NOT_YET) for _, id_ in pending}
+                left |= dict.fromkeys(ids, unreachable) if unreachable else {}
+                documents += self._count_gone(named, pending, ids)
+        return Erased(
+            erased=tuple(done),
+            refused=refused,
+            documents=documents,
+            left=left,
+            unreachable=unreachable,
+        )
 
     def _decide(
         self,
@@ -157,53 +198,44 @@ class Eraser:
                     outputs.announce_files(record_id, [digest], at=now)
             self._artifacts.forget_announced(found)
 
-    def sweep(self) -> int:
-        """Delete what attempts left that were lost, or that ended when their record was erased; how many files."""
+    def sweep(self) -> Removed:
+        """Delete what attempts left that were lost, or that ended when their record was erased, and what was tried."""
         self.take_announced()
         with self._database.erasing(), self._store.transaction():
             self._erasures.delete_late_values()
         before = self._clock() - SETTLED_WITHIN
-        gone, kept = self._remove_announced(before=before, since=before)
-        for error in kept.values():
-            raise error
-        return gone
+        erased = self._remove_announced(before=TRIED_AT + 1, since=None)
+        lost = self._remove_announced(before=before, since=before, first=TRIED_AT + 1)
+        return Removed(files=erased.files + lost.files, kept=erased.kept | lost.kept)
 
-    def _remove_erased(self, record_ids: Sequence[str]) -> int:
-        try:
-            gone, kept = self._remove_announced(before=ERASED_AT + 1, since=None)
-            for error in (kept[each] for each in record_ids if each in kept):
-                raise error
-        except ArtifactError as error:
-            are = "is" if len(record_ids) == 1 else "are"
-            raise ArtifactError(
-                f"{plural(len(record_ids), 'record')} {are} erased, but not yet all of their files: {error}. They"
-                " are deleted by the next erasure, or by the service within six hours"
-            ) from error
-        return gone
+    def remove_erased(self) -> Removed:
+        """Delete the files of erased records that were not tried yet: an erasure was cut off before it came to them."""
+        return self._remove_announced(before=ERASED_AT + 1, since=None)
 
     def _remove_announced(
-        self, *, before: Micros, since: Micros | None
-    ) -> tuple[int, dict[str, ArtifactError]]:
-        """Delete files that were announced; how many, and by record why one of its files cannot be deleted."""
+        self, *, before: Micros, since: Micros | None, first: Micros = ERASED_AT
+    ) -> Removed:
+        """Delete files that were announced; one that cannot be deleted keeps no other one."""
         gone = 0
-        failed: dict[str, ArtifactError] = {}
-        kept: dict[str, ArtifactError] = {}
-        after: Row = (ERASED_AT - 1, "", "")
-        while found := self._erasures.announced(before=before, after=after, limit=FILES_AT_ONCE):
+        failed: dict[str, str] = {}
+        kept: dict[str, str] = {}
+        last: Row = (first, "", "")
+        while found := self._erasures.announced(before=before, after=last, limit=FILES_AT_ONCE):
             digests = {str(digest) for digest, _, _ in found}
             own = {str(record_id) for _, record_id, _ in found}
             with self._store.transaction():
                 gone += self._remove(digests, failed, but=own, since=since)
                 self._erasures.forget_announced([row for row in found if row[0] not in failed])
+                self._erasures.note_tried([row for row in found if row[0] in failed])
             kept |= {str(row[1]): failed[str(row[0])] for row in found if row[0] in failed}
             *_, (digest, record_id, at) = found
-            after = (at, digest, record_id)
-        return gone, kept
+            last = (at, digest, record_id)
+        return Removed(files=gone, kept=kept)
 
     def _remove(
         self,
         digests: set[str],
-        failed: dict[str, ArtifactError],
+        failed: dict[str, str],
         *,
         but: Collection[str],
         since: Micros | None,
@@ -212,19 +244,26 @@ class Eraser:
 
         Who submits the same bytes at this moment has found them stored, and writes no file: it takes turns with this,
         so that either its record is seen here, or it sees that the file is gone (`Submissions.create`). `failed` are
-        those that cannot be deleted; when there are too many, all is left for later.
+        those that cannot be deleted, with the reason. All are durably gone before the note of them is.
         """
         self._database.take_turns(digests)
         unnamed = digests - self._erasures.still_named(digests, but=but, since=since)
-        gone = 0
+        gone: list[str] = []
         for each in sorted(unnamed - failed.keys()):
             try:
-                gone += self._artifacts.remove(each)
+                if self._artifacts.remove(each):
+                    gone.append(each)
             except ArtifactError as error:
-                failed[each] = error
-                if len(failed) == FAILURES_MAX:
-                    raise
-        return gone
+                failed[each] = str(error)
+        self._artifacts.settle_removed(gone)
+        return len(gone)
+
+    def _count_gone(
+        self, named: set[Named], pending: set[Named], record_ids: Collection[str]
+    ) -> int:
+        """How many of these files are gone, also if the service beside this has deleted them."""
+        gone = {digest for digest, _ in named} - {digest for digest, _ in pending}
+        return len(gone - self._erasures.still_named(gone, but=record_ids, since=None))
 
     # Holds
 

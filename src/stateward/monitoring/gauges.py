@@ -26,6 +26,7 @@ from stateward.storage.counters import (
     record_counts,
 )
 from stateward.storage.database import Database, log_end
+from stateward.storage.erasure import TRIED_AT
 from stateward.storage.last_backup import last_backup
 from stateward.storage.search import FLAGGED
 from stateward.telemetry import metrics
@@ -191,6 +192,7 @@ class Monitor:
             "SELECT max(at) FROM audit_log WHERE verb = 'retention'"
         )
         yield _one(metrics.RETENTION, int(applied or 0) / SECOND)
+        yield _one(metrics.FILES_LEFT, self._count(f"announced_files WHERE at <= {TRIED_AT}"))
         yield _one(metrics.HOLDS, self._count("holds"))
 
     def _of_deliveries(self) -> Iterator[Family]:

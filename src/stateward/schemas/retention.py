@@ -39,6 +39,13 @@ class ErasureAnswer(Document, frozen=True, kw_only=True):
     copies: Annotated[
         list[str], Meta(description="Where it may still be, which only people can change.")
     ] = []
+    left: Annotated[
+        dict[str, str],
+        Meta(
+            description="Records that are erased, but of which a file could not be deleted yet, and why. The service "
+            "tries again."
+        ),
+    ] = {}
     is_dry_run: bool
 
 
@@ -81,6 +88,11 @@ class RetentionRuleResult(Document, frozen=True, kw_only=True):
     records: Annotated[int, Meta(description="How many records lost something.")]
     documents: int
     refused: Annotated[int, Meta(description="How many were not touched: on hold, or under way.")]
+    left: Annotated[
+        int,
+        Meta(description="Of how many a file could not be deleted yet. The service tries again."),
+    ] = 0
+    fault: Annotated[str, Meta(description="Why one of them could not be deleted.")] = ""
 
 
 class RetentionAnswer(Document, frozen=True, kw_only=True):

@@ -47,6 +47,9 @@ _encode = msgspec.json.encode
 ERASED_AT_ONCE = 1000
 # When files of erased records count as announced: before any that an attempt announces.
 ERASED_AT: Micros = 0
+TRIED_AT: Micros = 1  # and when those do that could not be deleted
+Named = tuple[str, str]
+"""(artifact, record that names it)"""
 NOTIFIER = "notifications"  # the follower that tells of transitions
 
 
@@ -140,11 +143,9 @@ class Erasures:
 
     # What still names an artifact
 
-    def artifacts_of(
-        self, record_ids: Sequence[str], kinds: Collection[str]
-    ) -> set[tuple[str, str]]:
-        """(artifact, record) of what these kinds of the records name: documents, and derived files with the items."""
-        found: set[tuple[str, str]] = set()
+    def artifacts_of(self, record_ids: Sequence[str], kinds: Collection[str]) -> set[Named]:
+        """What these kinds of the records name: documents, and derived files with the items."""
+        found: set[Named] = set()
         if DOCUMENTS in kinds:
             found |= self._pairs("artifact, id", "records", "id", record_ids)
         if ITEMS in kinds:
@@ -152,11 +153,37 @@ class Erasures:
                 found |= self._pairs("sha256, record_id", table, "record_id", record_ids)
         return found
 
-    def note_erased(self, named: Iterable[tuple[str, str]]) -> None:
+    def note_erased(self, named: Iterable[Named]) -> None:
         """Announce artifacts of erased records, so that they are found and deleted after the transaction."""
         rows: list[Row] = [(*each, ERASED_AT) for each in sorted(named)]
         if rows:
             self._database.insert_new(ANNOUNCED_FILES, rows)
+
+    def note_tried(self, rows: Sequence[Row]) -> None:
+        """These cannot be deleted now; those of erased records are not tried again before the next sweep."""
+        erased = [row for row in rows if row[2] == ERASED_AT]
+        if erased:
+            self._database.delete(ANNOUNCED_FILES, erased)
+            self._database.insert_new(
+                ANNOUNCED_FILES, [(digest, id_, TRIED_AT) for digest, id_, _ in erased]
+            )
+
+    def pending(self, record_ids: Sequence[str]) -> set[Named]:
+        """Files of these erased records that are not deleted yet."""
+        condition, params = self._database.among("record_id", list(record_ids))
+        found = self._database.rows(
+            f"SELECT sha256, record_id FROM announced_files WHERE at <= :tried AND {condition}",
+            tried=TRIED_AT,
+            **params,
+        )
+        return {(str(digest), str(record_id)) for digest, record_id in found}
+
+    def undeletable(self) -> int:
+        """How many files of erased records could not be deleted."""
+        ((count,),) = self._database.rows(
+            "SELECT count(*) FROM announced_files WHERE at = :tried", tried=TRIED_AT
+        )
+        return int(count or 0)
 
     def still_named(
         self, digests: Iterable[str], *, but: Collection[str], since: Micros | None

@@ -165,6 +165,11 @@ RETENTION = Metric(
     kind="gauge",
     help="When the rules of retention were applied last, in seconds since 1970; 0: never.",
 )
+FILES_LEFT = Metric(
+    name="stateward_erased_files_left",
+    kind="gauge",
+    help="Files of erased records that are not deleted yet, by a crash or because they cannot be.",
+)
 HOLDS = Metric(name="stateward_holds", kind="gauge", help="Records that nothing may be deleted of.")
 BUILD = Metric(
     name="stateward_build_info",
@@ -176,7 +181,7 @@ BUILD = Metric(
 METRICS: tuple[Metric, ...] = (
     PROCESSING, WHOLE, RETRIES, TIMEOUTS, TRANSITIONS, ERRORS, LATENCY, RECORDS, QUEUE_DEPTH, QUEUE_AGE, STUCK, FLAGGED,
     WORKERS, WORK_RUNNING, EVENTS, LAG, WEBHOOKS, DELIVERIES_PENDING, DELIVERIES_AGE, DELIVERIES_DEAD, ATTEMPTS,
-    ATTEMPT_TIME, MAILS, ALERTS_PENDING, BACKUP, RETENTION, HOLDS, BUILD,
+    ATTEMPT_TIME, MAILS, ALERTS_PENDING, BACKUP, RETENTION, FILES_LEFT, HOLDS, BUILD,
 )  # fmt: skip
 
 

@@ -29,13 +29,13 @@ ENVIRONMENT = {
     "AWS_REGION": "us-east-1",
 }
 
-FaultKind: TypeAlias = Literal["fail", "cut", "slow", "drop", "held"]
+FaultKind: TypeAlias = Literal["fail", "deny", "cut", "slow", "drop", "held"]
 
 
 class S3Fault(msgspec.Struct, kw_only=True):
     """What happens to the next `times` requests with this method: 500, cut in the middle, late, dropped, or held.
 
-    What is held is answered when `S3Server.release` is set.
+    What is held is answered when `S3Server.release` is set. A deletion (POST) can also be denied.
     """
 
     kind: FaultKind
@@ -216,6 +216,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if "delete" in self.query:
             keys = [unescape(each) for each in re.findall(r"<Key>(.*?)</Key>", self.body.decode())]
+            if self._fault is not None and self._fault.kind == "deny":
+                said = "<Code>AccessDenied</Code><Message>Access Denied</Message>"
+                denied = "".join(f"<Error><Key>{escape(each)}</Key>{said}</Error>" for each in keys)
+                self._xml("DeleteResult", denied)
+                return
             for each in keys:
                 self._objects.pop(each, None)
             gone = "".join(f"<Deleted><Key>{escape(each)}</Key></Deleted>" for each in keys)
