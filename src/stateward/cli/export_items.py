@@ -121,7 +121,8 @@ def export_items(
         else:
             _write(export, form, rows, gathered, path)
     if context.json and path is not None:
-        context.emit({"file": str(path), "items": gathered.count, "flagged": gathered.flagged})
+        told = {"items": gathered.count, "flagged": gathered.flagged, "erased": gathered.erased}
+        context.emit({"file": str(path), **told})
     gathered.report()
     return Exit.FLAGGED if gathered.flagged else Exit.OK
 
@@ -146,7 +147,7 @@ class _Gathered:
         self._stage = stage
         self.view: ItemView | None = None
         self.flagged: list[str] = []
-        self.count = self._rejected = self._again = self._undated = 0
+        self.count = self.erased = self._rejected = self._again = self._undated = 0
 
     def rows(self, records: "Iterable[Record]", *, is_unique: bool) -> "Iterator[Fields]":
         from stateward.definition.display import doubt_of, flagged_rows
@@ -171,8 +172,11 @@ class _Gathered:
 
     def _items_of_period(self, record: "Record") -> "Iterator[Fields]":
         """The items of a record that are of the period."""
+        from stateward.core.model import ERASED_REST
+
         found = self._app.items(record.id, stage=self._stage)
         if found.stage is None:
+            self.erased += record.rest == ERASED_REST
             return
         view = self._view(record, found.stage)
         self.view = self.view or view
@@ -205,6 +209,10 @@ class _Gathered:
         if self._rejected:
             self._context.say(
                 f"{plural(self._rejected, 'record')} left out: a person rejected them"
+            )
+        if self.erased:
+            self._context.say(
+                f"{plural(self.erased, 'record')} left out: what they held was erased"
             )
         for sentence in self.flagged:
             self._context.say(sentence)
