@@ -97,6 +97,10 @@ def load(source: str) -> None:
             "words.count: a stage takes the job, and as a second argument the items before it",
         ),
         (
+            "@words.stage(after=split)\nasync def count(job): ...",
+            "words.count: a stage is a plain function; call asyncio.run() in it instead of `async def`",
+        ),
+        (
             "@words.stage(after=split)\ndef count(job) -> Iterator[int]: ...",
             "words.count: an item type is a Struct, dataclass, TypedDict or pydantic model, not int",
         ),

@@ -82,7 +82,9 @@ class Plugins:
     ) -> None:
         self._settings = settings
         self._clock = clock
+        given = tuple(given)
         self.loaded: Sequence[LoadedPlugin] = discovery.plugins(settings.pipelines, given)
+        self._own = [each.plugin for each in given if not isinstance(each, Plugin | Machine)]
         self._configured: dict[str, ConfiguredPlugin[Any]] = {}
         self._has_runners = False
         self._hints: dict[str, dict[str, Hint]] = {}
@@ -165,7 +167,9 @@ class Plugins:
 
     @property
     def default_machine(self) -> str:
-        """The machine of documents that name none."""
+        """The machine of documents that name none: a program that brings one pipeline of its own means that one."""
+        if len(self._own) == 1:
+            return discovery.machines(self._own[0])[0].name
         offered = [plugin.default_machine for plugin in self if plugin.default_machine]
         if not offered and len(self.machines) == 1:
             return next(iter(self.machines))

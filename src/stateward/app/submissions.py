@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import starmap
 from pathlib import Path
 from secrets import token_bytes
 from typing import TYPE_CHECKING
@@ -98,10 +99,9 @@ class Submissions:
             self.priority(own, priority)
         if isinstance(source, Path):
             name = name or source.name
-            pieces: Iterable[bytes] = _pieces(source)
-        else:
-            pieces = (source,) if isinstance(source, bytes) else source
-        artifact = self._artifacts.put(pieces, bytes_max=self._settings.limits.upload_bytes_max)
+        artifact = self._artifacts.put(
+            _pieces(source), bytes_max=self._settings.limits.upload_bytes_max
+        )
         given = said = labels or {}
         if own == AUTO:
             path = self._artifacts.path(artifact.sha256)
@@ -130,8 +130,7 @@ class Submissions:
         own, bytes_max = self._registry.named(machine).name, self._settings.limits.upload_bytes_max
 
         def store(source: Path | bytes) -> Artifact:
-            pieces = _pieces(source) if isinstance(source, Path) else (source,)
-            return self._artifacts.put(pieces, bytes_max=bytes_max)
+            return self._artifacts.put(_pieces(source), bytes_max=bytes_max)
 
         with ThreadPoolExecutor(STORED_AT_ONCE) as threads:
             artifacts = list(threads.map(store, sources))
@@ -244,7 +243,7 @@ class Submissions:
         facts: Fields = {"size": artifact.size}
         if priority in self._machine_settings(machine).priorities:
             facts[PRIORITY_REASON] = str(priority)  # unless the labels give a better one
-        for key, value in (labels or {}).items():
+        for key, value in starmap(_label_text, (labels or {}).items()):
             label = clean_text(key, chars_max=limits.name_chars_max)
             facts[label] = clean_text(value, chars_max=limits.name_chars_max)
         if name:
@@ -313,8 +312,39 @@ def clean_reason(settings: Settings, given: str | None) -> str | None:
     return None if given is None else clean_text(given, chars_max=chars_max)
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
-    try:
-        yield from pieces_of(path)
-    except OSError as error:
-        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
+def _pieces(source: Path | bytes | Iterable[bytes]) -> Iterator[bytes]:
+    if isinstance(source, bytes | bytearray | memoryview):
+        yield bytes(source)
+    elif isinstance(source, Path):
+        try:
+            yield from pieces_of(source)
+        except OSError as error:
+            raise InvalidRequest(f"cannot read {source}: {error.strerror or error}") from error
+    else:
+        yield from map(_checked_piece, _each_of(source))
+
+
+# A script may be without types. What it gives is refused here with a sentence, before anything is stored.
+
+
+def _each_of(source: object) -> Iterable[object]:
+    if isinstance(source, str) or not isinstance(source, Iterable):
+        raise InvalidRequest(_no_document(source))
+    return source
+
+
+def _checked_piece(piece: object) -> bytes:
+    if not isinstance(piece, bytes | bytearray | memoryview):
+        raise InvalidRequest(_no_document(piece))
+    return bytes(piece)
+
+
+def _no_document(given: object) -> str:
+    kind = type(given).__name__
+    return f"a document is a Path or bytes, not {kind}: write Path('name') for a file, or encode the text"
+
+
+def _label_text(key: object, value: object) -> tuple[str, str]:
+    if not (isinstance(key, str) and isinstance(value, str)):
+        raise InvalidRequest(f"labels are text: {key!r} is given as {type(value).__name__}")
+    return key, value

@@ -200,6 +200,8 @@ class SqliteDatabase:
     def _translation(self, error: Exception) -> Exception:
         """Our error for one of SQLite, with a sentence that says what to do."""
         match error:
+            case apsw.ConnectionClosedError():
+                return StoreError(f"{self._path} was closed; open it again")
             case apsw.FullError():
                 return StoreFull(FULL.format(path=self._path))
             case apsw.IOError() if getattr(error, "extendedresult", None) in NO_SPACE:

@@ -648,6 +648,8 @@ def load_all(hello: Hello) -> dict[str, str]:
     if hello.main_module or hello.main_path:
         name = hello.main_path or f"{hello.main_module}"
         _try(name, partial(load_main, hello.main_module, hello.main_path), faults)
+    if hello.main_fault:
+        faults["__main__"] = hello.main_fault
     return faults
 
 

@@ -40,6 +40,8 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
     grants: Grants
     main_module: str | None = None
     main_path: str | None = None
+    main_fault: str | None = None
+    """Why the worker's own script cannot be imported again."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True, tag="order"):

@@ -33,6 +33,10 @@ def read_signature(function: Callable[..., object], names: Mapping[str, object])
 
     `names` are those of the scope that the function is defined in, so that annotations may name local classes.
     """
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(
+            "a stage is a plain function; call asyncio.run() in it instead of `async def`"
+        )
     hints = _type_hints(function, names)
     produces = _returned_type(hints["return"]) if "return" in hints else PLAIN
     parameters = [*inspect.signature(function).parameters.values()]

@@ -30,6 +30,10 @@ from stateward.workers.results import (
 from stateward.workers.wire import READ_BYTES, READS_MAX
 
 MAIN = "__main__"
+TYPED_MAIN = (
+    "stages typed at a prompt or in a notebook cannot be imported by a child process; "
+    'save them as a .py file and import it, or declare them with isolation="inline"'
+)
 # A fork takes milliseconds, and the start of the fork server before the first one a tenth of a second. The loop waits
 # for it; a machine that needs longer than this is given up on for a while.
 FORK_S_MAX = 30.0
@@ -290,16 +294,20 @@ def hello(
         grants=grants,
         main_module=module,
         main_path=path,
+        main_fault=TYPED_MAIN if MAIN in imports and not (module or path) else None,
     )
 
 
 def _main() -> tuple[str | None, str | None]:
     """How a child can import the script that this process runs: by module name (`python -m`) or by path."""
     main = sys.modules[MAIN]
-    spec, file = main.__spec__, getattr(main, "__file__", None)
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
     if spec is not None:
         return spec.name, None
-    return None, None if file is None else str(Path(file).absolute())
+    is_file = (
+        file is not None and Path(file).is_file()
+    )  # a script read from standard input says <stdin>
+    return None, str(Path(file).absolute()) if file and is_file else None
 
 
 def _absolute(name: str) -> str:
