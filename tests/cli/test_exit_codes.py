@@ -137,7 +137,8 @@ def test_a_bug_is_a_sentence_and_a_file_with_the_traceback(
 @pytest.mark.parametrize(
     ("args", "code", "word"),
     [
-        (["nonsense"], Exit.USAGE, "No such command"),
+        (["nonsense"], Exit.USAGE, "No such command 'nonsense'; see"),
+        (["lst"], Exit.USAGE, "No such command 'lst'. (Did you mean one of: 'list'?)"),
         (["list", "--nonsense"], Exit.USAGE, "No such option"),
         (["--profile", "huge", "list"], Exit.USAGE, "'huge' is not one of"),
         (["--data", "", "list"], Exit.USAGE, "cannot be empty"),

@@ -413,6 +413,21 @@ class Root(Group):
         own = plugin_commands().get(cmd_name)
         return None if own is None else load_command(own)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; click itself suggests only what is imported, and here nothing is yet."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            similar = get_close_matches(args[0], self.list_commands(ctx))
+            if not similar:
+                raise
+            named = ", ".join(map(repr, similar))
+            raise click.UsageError(f"{error} (Did you mean one of: {named}?)", ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the heading that they belong to."""
         further = _visible_plugin_commands()
