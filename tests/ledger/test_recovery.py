@@ -1,11 +1,23 @@
 """What a ledger does when its files are not as they should be: falls back, refuses, is repaired; and says so."""
 
 import errno
+from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
-from stateward.ledger import Ledger, LedgerDamaged, LedgerPoisoned, LedgerState, repair, verify
+from stateward.ledger import (
+    Ledger,
+    LedgerDamaged,
+    LedgerError,
+    LedgerPoisoned,
+    LedgerState,
+    repair,
+    verify,
+)
+from stateward.ledger.manifest import Manifest, read_manifest
 from tests.ledger.builders import DAY_S, Clock, a_ledger, states_of
 from tests.ledger.proof.faults import FailingDisk
 
@@ -226,3 +238,20 @@ def test_a_rotation_that_cannot_open_its_file_lets_go_of_the_lock(tmp_path: Path
 
     with a_ledger(tmp_path / "l") as again:
         assert states_of(again) == {"doc:1": "pending"}
+
+
+def test_what_a_writer_replaces_during_every_attempt_is_not_called_damaged(tmp_path: Path) -> None:
+    three_days(tmp_path / "l")
+    flip(next((tmp_path / "l").glob("delta-*.gz")), 40)
+    generations = count(100)
+
+    def replaced(folder: Path) -> Manifest | None:
+        listed = read_manifest(folder)
+        return listed and replace(listed, generation=next(generations))
+
+    with (
+        patch("stateward.ledger.verification.read_manifest", replaced),
+        pytest.raises(LedgerError, match="changed too often"),
+    ):
+        verify(tmp_path / "l")
+    assert not verify(tmp_path / "l").is_sound

@@ -98,7 +98,7 @@ def verify(
     folder: Path, *, checkpoint: str | None = None, progress: Progress = no_progress
 ) -> LedgerVerification:
     """Read every byte of a ledger and say what is wrong with it, and where. Work may go on meanwhile."""
-    for attempt in range(1, ATTEMPTS_MAX + 1):
+    for _ in range(ATTEMPTS_MAX):
         verifier = LedgerVerifier(folder, progress)
         manifest = verifier.read_manifest()
         if manifest is not None:
@@ -109,10 +109,11 @@ def verify(
             verifier.check_opens()
         # Findings count only if the manifest is still the one that was read: otherwise a writer has replaced files
         # meanwhile, and what looks like damage may be the difference between the two lists.
-        is_current = not verifier.findings or read_manifest(folder) in (None, verifier.listed)
-        if is_current or attempt == ATTEMPTS_MAX:
+        if not verifier.findings or read_manifest(folder) in (None, verifier.listed):
             return verifier.result()
-    raise AssertionError("the last attempt returns")
+    raise LedgerError(
+        f"{folder} changed too often while it was being verified; verify it again when less is written, or a copy of it"
+    )
 
 
 class BadSegment(NamedTuple):
@@ -361,6 +362,8 @@ class LedgerVerifier:
                 LedgerView(self._folder).close()
             except LedgerDamaged as error:
                 self.findings += error.findings
+            except (LedgerError, OSError) as error:
+                self._report(MANIFEST, f"the ledger cannot be opened: {error}")
 
     def check_checkpoint(self, checkpoint: str) -> None:
         """The first lines against the root of a checkpoint. Spans in the manifest are not trusted for this."""
@@ -370,7 +373,7 @@ class LedgerVerifier:
                 pieces = view.tree_pieces(size=size, trusts_spans=False, progress=self._progress)
                 span = span_over(pieces, size=size)
                 self._check_states_covered(size, view)
-        except LedgerError as error:
+        except (LedgerError, OSError) as error:
             sentence = f"it covers {size} lines, which cannot all be read: {error}"
             self._report("checkpoint", sentence, seq=size)
             return
