@@ -94,7 +94,7 @@ def state(
             _check_state(found, state_)
             _list_documents(context, found.documents(state=state_), limit)
         return
-    states = _states(context, ledger_path, doc_ids)
+    states = _states(context, ledger_path, doc_ids, state_)
     chosen = (each for each in states.items() if state_ is None or each[1] == state_)
     if context.json:
         context.emit(dict(islice(chosen, limit)))
@@ -127,7 +127,10 @@ def next_(context: CliContext, ledger_path: Path, doc_id: str) -> None:
         context.say(f"{cut(doc_id, chars_max=80)} is in {now}, from where nothing goes on")
 
 
-def _states(context: CliContext, path: Path, doc_ids: tuple[str, ...]) -> dict[str, str]:
+def _states(
+    context: CliContext, path: Path, doc_ids: tuple[str, ...], wanted: str | None
+) -> dict[str, str]:
+    """The states of these documents; without ids of all, or of those in the wanted state."""
     from stateward.core.errors import UnknownName
     from stateward.ledger.export_file import file_states
 
@@ -136,10 +139,11 @@ def _states(context: CliContext, path: Path, doc_ids: tuple[str, ...]) -> dict[s
         found = {doc_id: known.get(doc_id) for doc_id in doc_ids} if doc_ids else dict(known)
     else:
         with reading(context, path) as opened:
+            _check_state(opened, wanted)
             if doc_ids:
                 found = {doc_id: opened.state(doc_id) for doc_id in doc_ids}
             else:
-                found = {each.doc_id: each.state for each in opened.documents()}
+                found = {each.doc_id: each.state for each in opened.documents(state=wanted)}
     for doc_id, name in found.items():
         if name is None:
             raise UnknownName("document", cut(doc_id, chars_max=80))
