@@ -64,6 +64,10 @@ class Shelf:
     def __init__(self) -> None:
         self.removed: set[str] = set()
 
+    def holds(self, digest: str) -> bool:
+        """Whether a file is there."""
+        return digest not in self.removed
+
     def remove(self, digest: str) -> bool:
         """Remove a file."""
         self.removed.add(digest)

@@ -118,6 +118,27 @@ def test_what_a_crash_left_of_an_erasure_is_deleted_by_the_service_that_starts(
     assert own.database.rows("SELECT * FROM announced_files") == []
 
 
+def test_a_bucket_that_does_not_answer_keeps_no_writer_waiting(
+    own: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = submitted(own)
+    asked: list[str] = []
+
+    def time_out(digest: str) -> bool:
+        with App(own.settings) as other, other.store.transaction():
+            other.database.run("UPDATE followers SET seq = seq")
+        asked.append(digest)
+        raise ArtifactsUnreachable("no answer")
+
+    for name in ("holds", "remove"):
+        monkeypatch.setattr(own.artifacts, name, time_out)
+
+    done = own.eraser.erase([record.id], actor=ANNA, reason="request 17")
+
+    assert done.left == {record.id: "no answer"}
+    assert asked == [record.artifact]
+
+
 def test_records_are_erased_while_a_bucket_does_not_answer_and_their_files_when_it_does(
     own: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:

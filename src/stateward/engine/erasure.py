@@ -223,6 +223,8 @@ class Eraser:
         while found := self._erasures.announced(before=before, after=last, limit=FILES_AT_ONCE):
             digests = {str(digest) for digest, _, _ in found}
             own = {str(record_id) for _, record_id, _ in found}
+            # A bucket that does not answer is found out here, where no writer of an SQLite file waits for it.
+            self._artifacts.holds(min(digests))
             with self._store.transaction():
                 gone += self._remove(digests, failed, but=own, since=since)
                 self._erasures.forget_announced([row for row in found if row[0] not in failed])
