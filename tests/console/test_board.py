@@ -1,7 +1,7 @@
 """The board: what is where, live, and the place to drop files."""
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, Request, expect
 
 from tests.archives import zipped
 from tests.console.scene import BROKEN, Scene, statement
@@ -150,6 +150,32 @@ def test_a_page_that_is_hidden_rests(scene: Scene, page: Page) -> None:
 
     page.evaluate(hide, False)
     expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
+
+
+@pytest.mark.long
+def test_more_windows_than_a_browser_has_connections_follow_one_stream(
+    scene: Scene, page: Page
+) -> None:
+    streams: list[str] = []
+
+    def look(asked: Request) -> None:
+        streams.extend([asked.url] * ("/events/stream" in asked.url))
+
+    page.context.on("request", look)
+    windows = [page, *(page.context.new_page() for _ in range(7))]
+    for each in windows:
+        each.goto(scene.page())
+        expect(each.locator("#fresh")).to_have_attribute("data-state", "live")
+    assert len(streams) == 1
+
+    windows.pop(0).close()  # it had the stream; another window goes on with one
+    scene.submit(BROKEN + b"\n\n", name="seen-by-all.csv")
+
+    for each in windows:
+        row = each.locator("#newest tr", has_text="seen-by-all.csv")
+        expect(row.locator(".pill")).to_have_text("error")
+        expect(each.locator("#fresh")).to_have_attribute("data-state", "live")
+    assert len(streams) == 2
 
 
 @pytest.mark.long

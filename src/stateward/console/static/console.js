@@ -105,8 +105,14 @@
     try { await navigator.clipboard.writeText(button.dataset.copy); toast("Copied."); } catch { toast("Copying is not allowed here.", "bad"); }
   });
 
-  // Following what happens: one stream, pages say what they want refreshed. Hidden pages rest.
+  // Following what happens: one stream for all windows of a session, and pages say what they want refreshed. A stream
+  // keeps one of the six connections that a browser opens to a service: a seventh window would wait for ever. The window
+  // that holds the lock has the stream and passes on what it says; a hidden window pauses, and gives its turn away.
+  const STREAM = `stateward.stream.${csrf}`; // what one session may see, another may not
+  const windows = navigator.locks && window.BroadcastChannel ? new BroadcastChannel(STREAM) : null;
   const fresh = document.getElementById("fresh");
+  let turn = null; // aborted when this window pauses
+  let endTurn = null; // gives the lock back
   let source = null;
   let updatedAt = Date.now();
   let state = "connecting";
@@ -121,31 +127,66 @@
     fresh.textContent = state === "live" ? (s < 3 ? "live" : `live · ${s} s old`) : state === "paused" ? "paused" : `reconnecting · ${s} s old`;
     fresh.title = "Changes come by themselves; a hidden page pauses.";
   }
-  function open() {
-    if (source || document.hidden || !listeners.length) return;
-    state = "connecting";
+  function take(message) {
+    if (message.transition) { listeners.forEach((each) => each(message.transition)); return; }
+    // A window that was away, or whose stream was another one until now, may have missed something.
+    if (message.state === "live" && state !== "live") listeners.forEach((each) => each(null));
+    state = message.state;
+    say();
+  }
+  function publish(message) {
+    windows?.postMessage(message);
+    take(message);
+  }
+  function connect() {
+    publish({ state: "connecting" });
     source = new EventSource("/events/stream");
-    source.addEventListener("open", () => { state = "live"; listeners.forEach((each) => each(null)); say(); });
-    source.addEventListener("transition", (event) => {
-      const transition = JSON.parse(event.data);
-      listeners.forEach((each) => each(transition));
-    });
+    source.addEventListener("open", () => publish({ state: "live" }));
+    source.addEventListener("transition", (event) => publish({ transition: JSON.parse(event.data) }));
     source.addEventListener("error", () => {
-      state = "reconnecting";
-      say();
+      if (!turn) return;
+      publish({ state: "reconnecting" });
       if (source?.readyState !== EventSource.CLOSED) return; // it comes back by itself
       source = null; // refused: perhaps the session has ended, which the next request shows
-      setTimeout(() => { listeners.forEach((each) => each(null)); open(); }, AGAIN_MS);
+      const { signal } = turn;
+      setTimeout(() => {
+        if (signal.aborted) return;
+        listeners.forEach((each) => each(null));
+        connect();
+      }, AGAIN_MS);
     });
   }
+  function open() {
+    if (turn || document.hidden || !listeners.length) return;
+    state = "connecting";
+    turn = new AbortController();
+    if (!windows) { connect(); return; }
+    const { signal } = turn;
+    navigator.locks.request(STREAM, { signal }, () => new Promise((resolve) => {
+      if (signal.aborted) { resolve(); return; }
+      endTurn = resolve;
+      connect();
+    })).catch(() => { /* this window paused before its turn came */ });
+    windows.postMessage({ isAsking: true });
+  }
   function close(name) {
+    turn?.abort();
+    turn = null;
     source?.close();
     source = null;
+    endTurn?.();
+    endTurn = null;
     state = name;
     say();
   }
+  windows?.addEventListener("message", ({ data }) => {
+    if (!turn) return;
+    if (!data.isAsking) take(data);
+    else if (endTurn) windows.postMessage({ state });
+  });
   document.addEventListener("visibilitychange", () => (document.hidden ? close("paused") : open()));
   addEventListener("pagehide", () => close("paused"));
+  addEventListener("pageshow", () => open());
   setInterval(say, 1000);
 
   // Refreshing a part of the page in place, at most once in `every` ms, without flicker.
