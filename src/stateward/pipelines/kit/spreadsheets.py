@@ -6,6 +6,7 @@ decimals, ISO dates. What a zip may inflate to must be checked before (`archives
 
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -15,6 +16,7 @@ from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, TEXT_TOO_LARGE
+from stateward.pipelines.kit.xml import PROLOG_BYTES_MAX, declares_type, hostile_xml
 
 CELLS_MAX = 20_000_000
 DIGITS = 15  # what a double of a spreadsheet carries
@@ -37,9 +39,9 @@ def read_sheets(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
             code=ENCRYPTED,
         ) from error
     except (CalamineError, OSError, ValueError) as error:
-        raise _damage_error("the spreadsheet", error) from error
+        raise _refusal("the spreadsheet", error, path) from error
     for name in book.sheet_names:
-        yield name, _rows(book, name)
+        yield name, _rows(book, name, path)
 
 
 def unsaved_formulas(path: Path) -> list[str]:
@@ -72,7 +74,7 @@ def unsaved_message(cells: list[str]) -> str:
     )
 
 
-def _rows(book: CalamineWorkbook, name: str) -> list[list[str]]:
+def _rows(book: CalamineWorkbook, name: str, path: Path) -> list[list[str]]:
     try:
         sheet = book.get_sheet_by_name(name)
         if sheet.height * sheet.width > CELLS_MAX:
@@ -82,7 +84,7 @@ def _rows(book: CalamineWorkbook, name: str) -> list[list[str]]:
         first = sheet.start[0] if sheet.start else 0
         rows = sheet.to_python(skip_empty_area=True)
     except (CalamineError, OSError, ValueError) as error:
-        raise _damage_error(f"the sheet {name!r}", error) from error
+        raise _refusal(f"the sheet {name!r}", error, path) from error
     return [[] for _ in range(first)] + [[cell_text(cell) for cell in row] for row in rows]
 
 
@@ -108,5 +110,21 @@ def cell_text(cell: object) -> str:
     return ""
 
 
-def _damage_error(what: str, error: Exception) -> FatalFailure:
+def _refusal(what: str, error: Exception, path: Path) -> FatalFailure:
+    """Why a spreadsheet was not read. The reader knows no entities, and calls what uses one damaged."""
+    if hostile := _declaring_part(path):
+        return hostile_xml(f"{hostile!r} in the spreadsheet")
     return FatalFailure(f"{what} is damaged ({error}); download it again", code=CORRUPT_FILE)
+
+
+def _declaring_part(path: Path) -> str | None:
+    """The first part of the archive whose XML declares a document type or an entity."""
+    try:
+        with zipfile.ZipFile(path) as book:
+            for name in book.namelist():
+                with book.open(name) as part:
+                    if declares_type(part.read(PROLOG_BYTES_MAX)):
+                        return name
+    except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, zlib.error):
+        pass  # it is damaged indeed, or no archive at all
+    return None

@@ -20,14 +20,14 @@ def parse_xml(
 
     With `on_damaged`, which is told what is wrong, a damaged document is read as far as that goes.
     """
-    if _declares_type(data):
-        raise _hostile(name)
+    if declares_type(data):
+        raise hostile_xml(name)
     data = data.strip()
     try:
         root = etree.fromstring(data, _parser())
     except etree.XMLSyntaxError as error:
         if "ntity" in str(error):  # used without being declared
-            raise _hostile(name) from error
+            raise hostile_xml(name) from error
         mended = None if on_damaged is None else etree.fromstring(data, _parser(is_lenient=True))
         if on_damaged is None or mended is None:
             raise FatalFailure(
@@ -37,7 +37,7 @@ def parse_xml(
         on_damaged(f"the XML is damaged or incomplete ({error})")
         root = mended
     if root.getroottree().docinfo.doctype:
-        raise _hostile(name)
+        raise hostile_xml(name)
     return root
 
 
@@ -58,14 +58,15 @@ def local_name(element: etree._Element) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def _declares_type(data: bytes) -> bool:
+def declares_type(data: bytes) -> bool:
     """Whether the prolog declares a type or an entity; looked at before libxml2 reads any of it."""
     head = data[:PROLOG_BYTES_MAX].replace(b"\x00", b"")  # UTF-16 and UTF-32 become ASCII
     root = _ROOT.search(head)
     return _DECLARATION.search(head, 0, root.start() if root else len(head)) is not None
 
 
-def _hostile(name: str) -> FatalFailure:
+def hostile_xml(name: str) -> FatalFailure:
+    """The refusal of a document that declares a type or an entity."""
     return FatalFailure(
         f"{name} declares an XML document type or entities, which documents of this kind never do; it is not read",
         code=HOSTILE_FILE,

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.delimited import Record
-from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, TEXT_TOO_LARGE, recode
+from stateward.pipelines.kit.failures import (
+    CORRUPT_FILE,
+    ENCRYPTED,
+    HOSTILE_FILE,
+    TEXT_TOO_LARGE,
+    recode,
+)
 from stateward.pipelines.kit.spreadsheets import (
     FORMULA_UNSAVED,
     read_sheets,
@@ -22,6 +28,7 @@ from stateward.pipelines.statements.table import StatementTable
 CODES = {
     CORRUPT_FILE: "SHEET_CORRUPT",
     ENCRYPTED: "SHEET_ENCRYPTED",
+    HOSTILE_FILE: "XML_ENTITY",
     TEXT_TOO_LARGE: "TOO_LARGE",
 }
 
