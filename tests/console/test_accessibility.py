@@ -31,7 +31,7 @@ BARE = ("/login", "/no/such/page", "/enter/a-link", "/docs", "/approve/{token}")
 PARTS = (
     "/badges", "/board/live", "/records/rows", "/records/count", "/batches/{}", "/records/{}/live",
     "/records/{}/timeline", "/records/{}/ask/{}", "/records/{}/items", "/records/{}/log/{}", "/records/{}/document",
-    "/errors/live", "/review/{}/work", "/review-queue", "/ledger/verified", "/operations/live",
+    "/errors/live", "/review/{}/work", "/review-queue", "/flag-queue", "/ledger/verified", "/operations/live",
     "/operations/deliveries/{}/{}",
 )  # fmt: skip
 FILES = (

@@ -11,7 +11,7 @@ from stateward.console import console
 from stateward.notifications.outbox import Outbox
 from stateward.server.http_server import Server
 from tests.cli.shell import Shell
-from tests.server.api_client import ApiClient, problem, settings_at
+from tests.server.api_client import ApiClient, problem, serving, settings_at
 from tests.server.contracts import waiting
 
 GOOD = b"Date,Description,Amount,Balance\n2026-01-05,Shop,-1.50,8.50\n2026-01-06,Pay,2.00,10.50\n"
@@ -250,3 +250,29 @@ def test_hints_of_another_kind_or_a_flagged_result_are_refused(api: ApiClient) -
     assert (refused.status_code, "Accept" in refused.json()["detail"]) == (422, True)
     done = api.post(path, json={"hints": {"sign": "flipped"}, "accept_flags": True})
     assert done.json()["is_stored"]
+
+
+def test_lists_of_the_console_say_flagged_until_it_is_decided(tmp_path: Path) -> None:
+    with serving(settings_at(tmp_path), extra_routes=console()) as api:
+        record_id = api.sent(WRONG, name="wrong.csv")
+        api.work()
+        stopped = api.sent(GOOD, name="good.csv")
+        api.app.actions.act("cancel", stopped, actor="person:anna", reason="by mistake")
+        lists = ("/console/records", "/console/board/live")
+        mark = f'/console/flags/{record_id}">flagged</a>'
+        own = f"/console/records/{record_id}"
+
+        assert [mark in api.get(each).text for each in lists] == [True, True]
+        assert '<span class="pill k-failed">flagged</span>' in api.get(own).text
+        queue = api.get(f"/console/flag-queue?of={record_id}").text
+        assert f'id="flag-{record_id}" class="on"' in queue
+        # What a person stopped is counted beside what failed, and each count keeps the query.
+        counted = api.get("/console/records/count?q=machine:upload").text
+        assert "<b>1</b> cancelled" in counted
+        assert "q=machine%3Aupload%20machine%3Aupload%20status%3Anormalized" in counted
+
+        api.post(f"/records/{record_id}/flags", json={"action": "confirm"})
+
+        assert [mark in api.get(each).text for each in lists] == [False, False]
+        assert '<span class="pill k-failed">flagged</span>' not in api.get(own).text
+        assert record_id not in api.get("/console/flag-queue").text

@@ -1,15 +1,17 @@
 """The board: where everything is, what moves, and the place to drop files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from litestar import Response, get
+from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.console.layout import fragment, page
 from stateward.core.machine import Machine
 from stateward.core.model import CANCELLED, Micros, Record
+from stateward.core.view import flag_codes
 from stateward.definition.plugin import AUTO, SourceType
 from stateward.monitoring.dashboard import MinuteActivity, QueueLength
 from stateward.server.auth import (
@@ -74,6 +76,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     entered_at: Micros
     step: int
     steps: int
+    is_flagged: bool = False
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +135,7 @@ def look(app: App, caller: Caller) -> Board:
     return Board(
         kinds=[kind for card in cards if card.takes_files for kind in _kinds(card)],
         cards=sorted(cards, key=lambda card: not card.total),
-        newest=[row_of(app, found[each]) for each in ids if each in found],
+        newest=rows_of(app, [found[each] for each in ids if each in found]),
         now=app.clock(),
         activity_since=since,
         workers=sum(not (each.is_draining or each.is_relay) for each in app.bus.workers()),
@@ -205,6 +208,13 @@ def _kinds(card: Card) -> Iterator[Kind]:
         yield Kind(machine=card.name, source_type=each.name, title=title, labels=each.labels)
     if not card.source_types:
         yield Kind(machine=card.name, source_type="", title=card.title, labels={})
+
+
+def rows_of(app: App, records: Sequence[Record]) -> list[Row]:
+    """Records as a list shows them: a flag that waits for a decision stands beside the status."""
+    flagged = [each for each in records if flag_codes(each)]
+    waiting = {each.id for each in flagged} - set(app.flags.decisions(flagged))
+    return [replace(row_of(app, each), is_flagged=each.id in waiting) for each in records]
 
 
 def row_of(app: App, record: Record) -> Row:

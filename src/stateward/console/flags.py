@@ -13,7 +13,7 @@ from litestar.params import FromPath
 from stateward import schemas
 from stateward.app import App
 from stateward.console.document import ShownFile, shown_file
-from stateward.console.layout import HEADERS, console_of, html, page, problem_text
+from stateward.console.layout import HEADERS, console_of, fragment, html, page, problem_text
 from stateward.console.record import order_columns
 from stateward.console.review import row_marks
 from stateward.console.static_files import BASE
@@ -78,6 +78,15 @@ async def _page(request: Asked, record_id: str | None) -> Response[bytes]:
 
     rows, work = await service_of(request).broad.ask(look)
     return await page(request, "flags.html", {"rows": rows, "work": work}, here="flags")
+
+
+@get("/flag-queue", opt={"right": "read"})
+async def queue_rows(request: Asked) -> Response[bytes]:
+    """What changes on it: the queue. What a person is looking at stays as it is."""
+    caller = caller_of(request)
+    rows = await service_of(request).broad.ask(lambda app: flagged_rows(app, caller))
+    of = request.query_params.get("of", "")
+    return fragment(request, "flags_queue.html", {"rows": rows, "of": of})
 
 
 @post("/flags/{record_id:str}/decide", opt={"right": "review"}, status_code=200)
@@ -156,4 +165,4 @@ def _texts(value: object) -> list[str]:
     )
 
 
-HANDLERS: list[Any] = [queue, flag_page, decide]
+HANDLERS: list[Any] = [queue, flag_page, queue_rows, decide]

@@ -1,15 +1,16 @@
 """Records: one query in the address, pages of rows, and acting on all that match after seeing how many that is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 import msgspec
 from litestar import Response, get, post
 from litestar.params import FromPath, QueryParameter
+from msgspec.structs import replace
 
 from stateward.app import App
-from stateward.console.board import Row, row_of
+from stateward.console.board import CANCELLED_NAME, Row, rows_of
 from stateward.console.layout import (
     fragment,
     page,
@@ -23,7 +24,7 @@ from stateward.core.model import (
     Micros,
     Record,
 )
-from stateward.core.query import Query
+from stateward.core.query import Query, Term
 from stateward.server import batches, bulk, views
 from stateward.server.auth import (
     Asked,
@@ -41,6 +42,7 @@ from stateward.server.paging import (
 from stateward.storage.idempotency import Batch
 from stateward.storage.saved_views import SavedView
 from stateward.storage.search import NEWEST, Order
+from stateward.storage.store import QueryNames
 
 ROWS = 50
 COUNTED_MAX = 10_000
@@ -76,12 +78,22 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
         return f"+{name}" if self.sorted_by(name) == "descending" else name
 
 
+class StatusCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of those that match have a status, and the terms that leave only them."""
+
+    machine: str
+    status: str
+    kind: str
+    count: int
+    terms: str
+
+
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
     """How many match."""
 
     total: int
     is_more: bool
-    by_status: list[tuple[str, str, str, int]]
+    by_status: list[StatusCount]
 
 
 @get("/records", opt={"right": "read"})
@@ -149,13 +161,13 @@ def look(app: App, caller: Caller, text: str, cursor: str, sort: str = "") -> Li
     columns = columns_of(app, query)
     rows = [
         (
-            row_of(app, record),
+            row,
             _cells(app.registry.of(record), record, columns),
             record.priority,
             record.retry_count,
             record.created_at,
         )
-        for record in found[:ROWS]
+        for row, record in zip(rows_of(app, found[:ROWS]), found, strict=False)
     ]
     return Listed(rows=rows, columns=columns, next=following, sort=sort)
 
@@ -176,10 +188,11 @@ def _cells(machine: Machine, record: Record, columns: list[str]) -> list[str]:
 
 
 def count_matches(app: App, query: Query) -> Counted:
-    """How many match, by status in the order of the machines."""
-    found = app.dashboard.count_matching(
-        query, names=app.registry.query_names, most=COUNTED_MAX + 1
-    )
+    """How many match, by status in the order of the machines; what a person stopped did not fail."""
+    names = app.registry.query_names
+    found = app.dashboard.count_matching(query, names=names, most=COUNTED_MAX + 1)
+    stopped = replace(query, terms=(*query.terms, Term(key="is", values=(CANCELLED_NAME,))))
+    cancelled = app.dashboard.count_matching(stopped, names=names, most=COUNTED_MAX + 1)
     total = sum(found.values())
     is_capped = total == COUNTED_MAX + 1 and any(
         term.key not in ("machine", "status") for term in query.terms
@@ -194,10 +207,31 @@ def count_matches(app: App, query: Query) -> Counted:
         )
 
     by_status = [
-        (machine, status, app.registry.query_names.kinds.get(machine, {}).get(status, "ready"), n)
-        for (machine, status), n in sorted(found.items(), key=lambda each: place(each[0]))
+        each
+        for pair in sorted(found, key=place)
+        for each in _by_outcome(names, pair, found[pair], cancelled.get(pair, 0))
     ]
     return Counted(total=total - is_capped, is_more=is_capped, by_status=by_status)
+
+
+def _by_outcome(
+    names: QueryNames, pair: tuple[str, str], count: int, cancelled: int
+) -> Iterator[StatusCount]:
+    machine, status = pair
+    if count > cancelled:
+        kind = names.kinds.get(machine, {}).get(status, "ready")
+        terms = f"machine:{machine} status:{status}" + " -is:cancelled" * bool(cancelled)
+        yield StatusCount(
+            machine=machine, status=status, kind=kind, count=count - cancelled, terms=terms
+        )
+    if cancelled:
+        yield StatusCount(
+            machine=machine,
+            status=CANCELLED_NAME,
+            kind=CANCELLED_NAME,
+            count=cancelled,
+            terms=f"machine:{machine} status:{status} is:cancelled",
+        )
 
 
 # Views of one's own

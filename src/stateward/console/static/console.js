@@ -4,6 +4,11 @@
   const csrf = document.querySelector("meta[name=csrf]")?.content || "";
   const base = document.body.dataset.base;
 
+  // On a phone the menu is wider than the screen: the page that is open can be seen in it.
+  const menu = document.querySelector(".top nav");
+  const current = menu?.querySelector("[aria-current]");
+  if (current) menu.scrollLeft = current.offsetLeft - (menu.clientWidth - current.offsetWidth) / 2;
+
   // Changes carry the token that only our own pages know.
   document.addEventListener("htmx:configRequest", (event) => {
     event.detail.headers["X-CSRF-Token"] = csrf;
