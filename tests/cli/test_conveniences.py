@@ -58,8 +58,13 @@ def test_a_list_is_written_as_csv_for_spreadsheets(demo: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "counts", "verify", "doctor", "review list", "export items", "audit list"]
-)
+    "command",
+    [
+        "list", "counts", "verify", "doctor", "review list", "export items", "audit list", "hold --list", "retention",
+        "retry --query status:error --dry-run", "reparse --outdated --dry-run",
+        "erase --subject customer=1 --reason asked",
+    ],
+)  # fmt: skip
 def test_to_look_at_a_folder_that_is_not_there_creates_none(tmp_path: Path, command: str) -> None:
     shell = Shell(tmp_path / "mistyped")
 

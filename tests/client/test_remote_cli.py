@@ -331,6 +331,26 @@ def test_the_history_is_exported_and_held_to_a_checkpoint_from_afar(
     assert json.loads(lines[0])["version"] == 0
 
 
+def test_an_export_that_is_refused_leaves_what_was_there(
+    api: ApiClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, key = api.app.admin.new_key("vera", role="viewer")
+    monkeypatch.setenv("STATEWARD_KEY", key)
+    kept, folder = tmp_path / "kept.jsonl", tmp_path / "history"
+    kept.write_text("an earlier export")
+
+    for args in (
+        ("review", "export", "--gold", str(kept)),
+        ("audit", "export", str(kept)),
+        ("export", "history", "--out", str(folder)),
+    ):
+        assert far(api, *args).exit_code == Exit.REFUSED
+
+    assert kept.read_text() == "an earlier export"
+    assert not folder.exists()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["data", "kept.jsonl"]
+
+
 def test_erasure_holds_and_retention_are_the_servers(api: ApiClient) -> None:
     record_id = api.sent()
     api.work()

@@ -1,13 +1,13 @@
 """`stateward audit`: who signed in, used keys, read documents, decided, changed settings or exported."""
 
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from stateward.cli.apps import AuditFilter
 from stateward.cli.context import CliContext, Group, pass_context
-from stateward.cli.output import cut, moment, plural, write_table
+from stateward.cli.output import cut, moment, plural, write_file, write_table
 
 if TYPE_CHECKING:
     from stateward.schemas import AuditItem
@@ -88,13 +88,13 @@ def list_(
 
 
 @audit.command("export", is_reading=True, examples=["stateward audit export audit.jsonl"])
-@click.argument("file", type=click.File("wb", lazy=True))
+@click.argument("file")
 @filters
 @pass_context
 def export(
     context: CliContext,
     *,
-    file: IO[bytes],
+    file: str,
     actor: str | None,
     verb: str | None,
     record_id: str | None,
@@ -108,17 +108,14 @@ def export(
     """
     from msgspec.json import encode
 
-    count = 0
-    file.write(b"")  # no entry makes an empty file
     wanted = AuditFilter(actor, verb, record_id, since, until)
     with context.app() as app:
-        for each in app.audit(wanted, is_rising=True):
-            file.write(encode(each) + b"\n")
-            count += 1
+        found = app.audit(wanted, is_rising=True)
+        entries = write_file(file, (encode(each) + b"\n" for each in found))
     if context.json:
-        context.emit({"file": file.name, "entries": count})
+        context.emit({"file": file, "entries": entries})
     else:
-        context.say(f"{plural(count, 'line')} written")
+        context.say(f"{plural(entries, 'line')} written")
 
 
 def _cells(each: "AuditItem") -> tuple[str, ...]:

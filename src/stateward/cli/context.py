@@ -148,7 +148,7 @@ class CliContext:
         """
         store = settings.store_path
         is_new = store is not None and not store.exists() and not settings.data_path.exists()
-        if not is_new or not getattr(click.get_current_context().command, "is_reading", False):
+        if not is_new or not _is_reading(click.get_current_context()):
             yield settings
             return
         import tempfile
@@ -283,8 +283,9 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, .
 class Command(click.Command):
     """A command with examples in its help. `is_listing`: its answer is a list, so it has --jsonl.
 
-    `is_reading`: it changes nothing, so it makes no data folder where there is none. `renamed` maps flags of the last
-    version to their current names: `{"--execute": "--yes"}`.
+    `is_reading`: it changes nothing, so it makes no data folder where there is none. Nor does one that only shows what
+    it would do: with --dry-run, with the flag `reads_with`, without the flag `reads_without`. `renamed` maps flags of
+    the last version to their current names: `{"--execute": "--yes"}`.
     """
 
     def __init__(
@@ -294,12 +295,15 @@ class Command(click.Command):
         examples: Sequence[str] = (),
         is_listing: bool = False,
         is_reading: bool = False,
+        reads_with: str = "dry_run",
+        reads_without: str | None = None,
         renamed: Mapping[str, str] | None = None,
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
         super().__init__(name, **how)
         self.examples = tuple(examples)
         self.is_reading = is_reading
+        self.reads_with, self.reads_without = reads_with, reads_without
         self.renamed = dict(renamed or {})
         self.params += everywhere(is_hidden=True, is_listing=is_listing)
 
@@ -321,6 +325,14 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, as they can be typed."""
         _write_examples(self.examples, formatter)
+
+
+def _is_reading(ctx: click.Context) -> bool:
+    command, given = ctx.command, ctx.params
+    if not isinstance(command, Command):
+        return False
+    is_showing = command.reads_without is not None and not given[command.reads_without]
+    return command.is_reading or is_showing or bool(given.get(command.reads_with))
 
 
 def _write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:

@@ -18,6 +18,7 @@ LEFT = "of {} a file could not be deleted; a running service tries it again ever
 @click.command(
     "erase",
     cls=Command,
+    reads_without="yes",
     examples=[
         "stateward erase UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --reason 'request 17 of the customer'",
         "stateward erase --subject customer=4711 --reason 'request 17 of the customer' --yes",
@@ -103,6 +104,7 @@ def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:
 @click.command(
     "hold",
     cls=Command,
+    reads_with="is_list",
     examples=[
         "stateward hold UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --reason 'case 12 O 34/26'",
         "stateward hold UL_1jmkfmr2i19bcadr3p4nojkkjtstq396 --release --reason 'the case is closed'",
@@ -150,6 +152,7 @@ def hold(
 @click.command(
     "retention",
     cls=Command,
+    reads_without="yes",
     examples=["stateward retention", "stateward retention --yes"],
 )
 @click.option("--yes", is_flag=True, help="Do it. Without this it is only shown what would be.")

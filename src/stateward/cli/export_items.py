@@ -1,6 +1,5 @@
 """`stateward export items`: the items of many records, by query and period, as one file for other programs."""
 
-import os
 from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.extensions import installed_plugins
-from stateward.cli.output import plural, write_lines
+from stateward.cli.output import plural, replacing, write_lines
 
 if TYPE_CHECKING:
     from stateward.cli.apps import AppProtocol
@@ -228,14 +227,14 @@ def _write(
     if form in FILES and path is not None:
         from stateward.cli.table_files import write_parquet, write_xlsx
 
-        with _replacing(path) as made:
+        with replacing(path) as made:
             (write_xlsx if form == "xlsx" else write_parquet)(made, rows, lambda: gathered.view)
         return
     lines = _lines(export, form, rows, gathered)
     if path is None:
         write_lines(lines)
         return
-    with _replacing(path) as made, made.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as made, made.open("w", encoding="utf-8", newline="") as file:
         file.writelines(lines)
 
 
@@ -256,20 +255,3 @@ def _lines(
 
     waiting = peek_first_row(rows)
     yield from csv_lines(waiting, with_flags(gathered.view))
-
-
-class _replacing:  # noqa: N801 - a context manager
-    """A file that takes its name only when it is whole."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._made = path.with_name(f".{path.name}.{os.getpid()}.part")
-
-    def __enter__(self) -> Path:
-        return self._made
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            self._made.replace(self._path)
-        else:
-            self._made.unlink(missing_ok=True)

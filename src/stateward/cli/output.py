@@ -4,9 +4,13 @@ File names, labels and messages come from strangers. Whatever of them could move
 screen, forge a line or turn text round is written as an escape. Nothing here knows a record.
 """
 
+import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,6 +84,33 @@ def write_bytes(pieces: Iterable[bytes]) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.writelines(pieces)
     sys.stdout.buffer.flush()
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file that takes its name only when it is whole: what fails leaves the file of that name as it was."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        yield path  # a pipe or a device, such as /dev/stdout, is written to and never replaced
+        return
+    made = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield made
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    made.replace(path)
+
+
+def write_file(name: str, lines: Iterable[bytes]) -> int:
+    """All lines under a name, or nothing; `-` is stdout. How many there were."""
+    counter = count()
+    counted = (line for line, _ in zip(lines, counter, strict=False))
+    if name == "-":
+        write_bytes(counted)
+    else:
+        with replacing(Path(name)) as made, made.open("wb") as file:
+            file.writelines(counted)
+    return next(counter)
 
 
 def _write_line(text: str) -> None:

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +26,7 @@ from stateward.cli.apps import (
     status_query,
     whole_id,
 )
+from stateward.cli.output import write_file
 from stateward.client import ApiProblem, Client, ServerUnreachable
 from stateward.core.errors import (
     ConcurrentModification,
@@ -501,15 +502,21 @@ class RemoteApp(AppProtocol):
         """Write the transitions into a new or empty folder."""
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
-        folder.mkdir(parents=True, exist_ok=True)
-        count = 0
-        with translate_errors(), (folder / TRANSITIONS_FILE).open("wb") as file:
-            for line in self._client.history_lines():
-                file.write(line)
-                count += 1
-                if count % PROGRESS_LINES == 0:
-                    progress(TRANSITIONS_FILE, count)
+        with translate_errors():
+            lines = self._client.history_lines()
+            first = list(islice(lines, 1))  # a refusal makes no folder
+            folder.mkdir(parents=True, exist_ok=True)
+            count = write_file(
+                str(folder / TRANSITIONS_FILE), _with_progress(chain(first, lines), progress)
+            )
         return {TRANSITIONS_FILE: count}
+
+
+def _with_progress(lines: Iterable[bytes], progress: Callable[[str, int], None]) -> Iterator[bytes]:
+    for count, line in enumerate(lines, start=1):
+        yield line
+        if count % PROGRESS_LINES == 0:
+            progress(TRANSITIONS_FILE, count)
 
 
 def _number(priority: str) -> int:

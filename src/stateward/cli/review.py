@@ -6,7 +6,7 @@ What a decision means is the business of `reviews`; this is its context. A decis
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -23,6 +23,7 @@ from stateward.cli.output import (
     moment,
     plural,
     write,
+    write_file,
     write_table,
 )
 from stateward.cli.records import record_fields
@@ -369,25 +370,20 @@ def statistics(context: CliContext, *, days: int) -> None:
 @click.option(
     "--gold",
     metavar="FILE",
-    type=click.File("wb", lazy=True),
     required=True,
     help="The file to write, or - for stdout.",
 )
 @pass_context
-def export(context: CliContext, *, gold: IO[bytes]) -> None:
+def export(context: CliContext, *, gold: str) -> None:
     """Write every decision as gold data, a JSON object a line.
 
     Each has the document's SHA-256, what was found with its confidence, what is right, who decided and when.
     `stateward eval` measures a pipeline by it.
     """
-    count = 0
-    gold.write(b"")  # no decision makes an empty file
     with context.app() as app:
-        for line in app.gold_lines():
-            gold.write(line)
-            count += 1
+        count = write_file(gold, app.gold_lines())
     if context.json:
-        context.emit({"file": gold.name, "decisions": count})
+        context.emit({"file": gold, "decisions": count})
     else:
         context.say(f"{plural(count, 'decision')} written")
 
