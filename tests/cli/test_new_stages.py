@@ -30,10 +30,11 @@ def test_nothing_happens_to_many_without_a_yes(grown: Shell) -> None:
     refused = grown("advance", "--to-new-stages", "status:normalized")
     empty = grown("advance", "--to-new-stages", "", "--yes")
     both = grown("advance", "UL_1", "--to-new-stages", "status:normalized")
+    one = grown("advance", "UL_1", "--dry-run")
 
     assert (refused.exit_code, empty.exit_code) == (Exit.REFUSED, Exit.REFUSED)
     assert "2 records" in refused.stderr
-    assert both.exit_code == Exit.USAGE
+    assert both.exit_code == one.exit_code == Exit.USAGE
     assert grown.ids("stage:categorize") == []
 
 

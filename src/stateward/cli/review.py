@@ -449,6 +449,10 @@ def advance(
         return advance_to_new_stages(
             context, query, reason=reason, is_dry_run=dry_run, is_agreed=yes
         )
+    if dry_run:
+        raise click.UsageError(
+            "--dry-run goes with --to-new-stages; look with stateward explain ID"
+        )
     assert record_id is not None  # noqa: S101 - one of the two is there
     with context.app() as app:
         record = app.advance(record_id, reason=reason)

@@ -19,6 +19,8 @@ from stateward.console.layout import (
 from stateward.core.errors import InvalidRequest
 from stateward.core.machine import Machine
 from stateward.core.model import (
+    PRIORITY_MAX,
+    PRIORITY_MIN,
     PRIORITY_NORMAL,
     Fields,
     Micros,
@@ -277,7 +279,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     scope: Literal["all", "page"] = "all"
     q: str = ""
     ids: tuple[str, ...] = ()
-    priority: int = PRIORITY_NORMAL
+    priority: Annotated[int, msgspec.Meta(ge=PRIORITY_MIN, le=PRIORITY_MAX)] = PRIORITY_NORMAL
     reason: str = ""
 
     @property
