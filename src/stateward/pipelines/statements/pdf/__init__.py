@@ -243,7 +243,7 @@ def reading_of_text(pages: Sequence[PdfPage], hints: Hints) -> StatementReading 
 def _is_content(text: str) -> bool:
     """Whether a text in a margin is a heading or a balance, which every page may repeat."""
     is_balance = any(labels.find(vocab.simplify(text)) for labels in vocab.BALANCE_LABELS.values())
-    return bool(vocab.heading_role(text)) or is_balance
+    return bool(vocab.heading_role(text)) or vocab.begins_heading(text) or is_balance
 
 
 class _Assembler:

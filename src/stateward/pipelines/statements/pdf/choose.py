@@ -109,8 +109,21 @@ def _evidence(tried: TriedReading, draft: SectionDraft) -> tuple[int, ...]:
         ]
     )
     words = -1 if votes.is_refuted else 1 if votes.strong_agree > votes.strong_against else 0
-    is_usual = (tried.terms.balances == "owed") == bool(draft.card)
+    is_debt = bool(draft.card) and not _prints_debts_as_negative(tried)
+    is_usual = (tried.terms.balances == "owed") == is_debt
     return (signs, words, int(is_usual))
+
+
+def _prints_debts_as_negative(tried: TriedReading) -> bool:
+    """Whether both balances and most amounts have a minus: as debts, they would be of a card that nobody owes for."""
+    decimal = tried.terms.decimal
+    ends = [money.amount(end.value, decimal) for end in (tried.opening, tried.closing) if end]
+    values = [
+        money.amount(entry.money.get(vocab.AMOUNT, ""), decimal) or Decimal(0)
+        for entry in tried.drafts
+    ]
+    is_below = len(ends) == 2 and all(end is not None and end <= 0 for end in ends) and any(ends)
+    return is_below and 2 * sum(value < 0 for value in values) > len(values)
 
 
 def _has_plus(text: str) -> bool:

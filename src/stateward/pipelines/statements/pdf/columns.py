@@ -73,7 +73,8 @@ class TableHeading(msgspec.Struct):
     start: int
     end: int
     columns: list[TableColumn]
-    has_cents: bool = False  # nearly all amounts below it print two decimals
+    has_cents: bool = False  # nearly all numbers below it print two decimals
+    has_cents_in_money: bool = False  # those in its columns of amounts do
     has_day_months: bool = True  # dates below it may be written 02.10
     is_inferred: bool = False  # roles of its money columns are inferred, not read
     # Beside its dates stand others, of which no name says what they are.
@@ -125,6 +126,7 @@ def parts_of(heading: TableHeading) -> list[TableHeading]:
                     heading.end,
                     heading.columns[part * size : (part + 1) * size],
                     heading.has_cents,
+                    heading.has_cents_in_money,
                     heading.has_day_months,
                     heading.is_inferred,
                     heading.has_open_dates,
@@ -150,6 +152,12 @@ def measure_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> No
         for at, tokens in _under_columns(heading, sample).items():
             found.setdefault(at, tokens)
     heading.has_cents = _mostly_cents(token for tokens in found.values() for token in tokens)
+    heading.has_cents_in_money = _mostly_cents(
+        token
+        for at, tokens in found.items()
+        if heading.columns[at].role in vocab.MONEY_ROLES
+        for token in tokens
+    )
     heading.has_day_months = _mostly_day_months(lines)
     for at, tokens in found.items():
         column = heading.columns[at]
@@ -339,6 +347,9 @@ def place_amounts(
         if at is None or heading.columns[at].role in vocab.TEXT_ROLES | vocab.DATE_ROLES:
             continue
         column = heading.columns[at]
+        is_money = column.role in vocab.MONEY_ROLES
+        if is_money and heading.has_cents_in_money and not has_cents(found.text):
+            continue
         off = _distance(column, token)
         if off > EDGE_NEAR and is_in_text(token, words):
             continue

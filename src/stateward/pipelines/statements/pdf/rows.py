@@ -31,6 +31,7 @@ LINES_PER_ROW_MAX = 40
 TEXT_CHARS_MAX = 200  # of a line that is reported
 TITLE_WORDS_MAX = 7
 DAY_DIGITS_MAX = 8
+SAME_START = 1.0  # points between the starts of two lines of one cell
 FIGURES_MAX = 2  # of a row: its amount and its balance
 
 # Words that a label may have besides its phrase: `Balance carried forward to page 2`, `Saldovortrag per 31.12.`
@@ -38,7 +39,7 @@ LABEL_WORDS = frozenset(
     "the a of on at as from to for in by per page sheet seite blatt vom am zum von bis auf au du le de la les page "
     "del al el dal di da do em na no op den pr til fra previous next last statement your account period day end "
     "vostro vostra nostro credito debito favore avere dare votre notre faveur crediteur debiteur favor haben soll "
-    "start eur usd gbp chf sek nok dkk pln czk huf inr brl cad aud euro euros cr dr debit credit".split()
+    "start saldo balance solde eur usd gbp chf sek nok dkk pln czk huf inr brl cad aud euro euros cr dr debit credit".split()
 )
 # What a line counts that has a number before it and its total behind it.
 COUNTED = frozenset(
@@ -88,6 +89,7 @@ class DraftRow(msgspec.Struct, gc=False):
     is_leading: bool = False  # only text so far: its date and amount follow below
     doubt: str = ""  # why it may not be a row
     has_other_date: bool = False  # it borrows its date, although another stands in it
+    x_text: float = 0.0  # where its text begins
     last_base: float = 0.0
     last_page: int = 0
     lines: list[tuple[int, int]] = []  # page and number of each of its lines
@@ -258,6 +260,9 @@ class RowBuilder:
     ) -> None:
         opened = self._open or self._last
         starts_right = one.x_text >= text_start(heading) - TEXT_REACH
+        # The name of a column may stand over its middle: then the row shows where its texts begin.
+        if opened is not None and opened.is_complete and opened.texts:
+            starts_right = starts_right or abs(one.x_text - opened.x_text) <= SAME_START
         if not starts_right and not self._date and len(cells_of(one.line)) > 1:
             self._heading_lines += 1  # a heading of several lines: so have its rows
         elif not starts_right and opened is not None and opened.is_complete:
@@ -331,6 +336,7 @@ class RowBuilder:
             is_dated=is_dated,
             direction=self._direction,
             group=self._group,
+            x_text=one.x_text,
             last_base=line.base,
             last_page=line.page,
         )
@@ -366,7 +372,8 @@ class RowBuilder:
             entry.references.append(one.reference)
         for role, text in one.money.items():
             entry.money.setdefault(role, text)
-        entry.more.update(one.more)
+        for name, text in one.more.items():
+            entry.more[name] = f"{entry.more[name]} {text}" if name in entry.more else text
         entry.mark = entry.mark or one.mark
         entry.currency = entry.currency or one.currency
         entry.value_date = entry.value_date or one.value_date

@@ -173,6 +173,7 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
             table.heading.has_open_dates = heading.has_open_dates
             table.heading.has_unread_dates = heading.has_unread_dates
             table.heading.has_cents = heading.has_cents
+            table.heading.has_cents_in_money = heading.has_cents_in_money
             table.heading.has_day_months = heading.has_day_months
             table.parts = [
                 (part, [parse_line(part, line) for line in lines])

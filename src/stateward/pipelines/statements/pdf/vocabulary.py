@@ -16,6 +16,7 @@ from stateward.pipelines.statements.heading_parts import role_by_parts
 from stateward.pipelines.statements.headings import simplify as simplify_heading
 
 CACHE_MAX = 1 << 14
+BROKEN_CHARS_MIN = 3  # of the first part of a name that is broken over two lines
 HEADING_WORDS_MAX = 6
 SQUEEZED_CHARS_MIN = 10  # a shorter word without blanks may be any word
 
@@ -239,6 +240,12 @@ _VALUES = [[word] for word in sorted(_VALUE_WORDS)]
 def is_transaction_date(text: str) -> bool:
     """Whether a heading names the day on which something was bought, and not that of its booking."""
     return TRANSACTION_DATES.matches(simplify(text.replace("- ", "")))
+
+
+def begins_heading(text: str) -> bool:
+    """Whether a text is the first part of a name that is broken over two lines: `Buchungs-` over `datum`."""
+    start = simplify(text[:-1]) if text.endswith("-") else ""
+    return len(start) >= BROKEN_CHARS_MIN and any(name.startswith(start) for name in _WHOLE)
 
 
 def is_exact_heading(text: str) -> bool:
