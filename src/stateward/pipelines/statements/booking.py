@@ -68,11 +68,20 @@ def _kind(text: str) -> str:
     words = phrase.replace("_", " ").replace("-", " ").split()
     if phrase not in KNOWN and (len(words) > PHRASE_WORDS_MAX or NEGATIONS & {*words}):
         return ""
-    told = {phrase} if phrase in KNOWN else {*words}
+    told = {phrase} if phrase in KNOWN else {*words, *_dense_words(phrase)}
     kinds = [name for name, known in KINDS.items() if told & known]
     # "Payment canceled" is no payment that was made: what failed or waits goes before what is done.
     return kinds[0] if kinds else ""
 
 
+def _dense_words(phrase: str) -> set[str]:
+    """What failed, in a short phrase of a script without blanks: 승인취소 is an approval that was cancelled."""
+    if not phrase or phrase < "\u3000" or len(phrase) > DENSE_CHARS_MAX or phrase[0] in DENIALS:
+        return set()
+    return {word for word in FAILED if word > "\u3000" and word in phrase}
+
+
+DENSE_CHARS_MAX = 6
+DENIALS = "未不非無无미불"
 KINDS = {"failed": FAILED, "pending": PENDING, "booked": BOOKED}
 PHRASE_WORDS_MAX = 4

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any, cast
 
 from stateward.core.errors import FatalFailure
@@ -37,6 +37,7 @@ HEADING_WITHIN = 100  # rows: banks print up to a page of notes above the table
 CLAIMED = 0.3  # a heading needs less proof than content alone
 NET = ("net", "netto", "net amount")
 FOLLOWING_ROWS_MIN = 3  # before a column of amounts is taken for balances that follow from another
+BLOCK_ROWS_MIN = 3  # rows of an account, on average, before one block each makes it an own one
 MONEY = ("amount", "debit", "credit", "balance")
 
 
@@ -109,7 +110,7 @@ def _layout_by_headings(rows: Sequence[Cells]) -> ColumnLayout | None:
         names = names[:-1]
     width = _width(rows[at + 1 :], len(names), len(rows[at]))
     names = (*names, *(f"column {i + 1}" for i in range(len(names), width)))[:width]
-    below = [row for row in rows[at + 1 : at + 1 + PROOF_ROWS] if len(row) == width]
+    below = _whole_rows(rows[at + 1 : at + 1 + PROOF_ROWS], width)
     body = [row for row in below if any(map(dates.is_date, row))] or below
     sums = [row for row in rows[at + 1 :] if len(row) == width and not any(map(dates.is_date, row))]
     roles, claimed = _proved_roles(names, body, sums)
@@ -124,6 +125,16 @@ def _layout_by_headings(rows: Sequence[Cells]) -> ColumnLayout | None:
         decisions=(f"the headings are in row {at + 1} of the table: {found}",),
         **{**_text_columns(names, roles, claimed, body), **roles},
     )
+
+
+def _whole_rows(rows: Sequence[Cells], width: int) -> list[Cells]:
+    """The rows of the full width; where none is, those that all lack the same last cells, with these empty."""
+    whole = [row for row in rows if len(row) == width]
+    short = {len(row) for row in rows if any(map(dates.is_date, row))}
+    if whole or len(short) != 1 or max(short) > width:
+        return whole
+    (least,) = short
+    return [[*row, *[""] * (width - least)] for row in rows if len(row) == least]
 
 
 def _heading_score(cells: Cells) -> int:
@@ -441,7 +452,11 @@ def _is_own_account(column: Cells) -> bool:
     """Whether a column holds own accounts and not those of counterparties: always filled, with few values."""
     filled = [cell.strip() for cell in column if cell.strip()]
     few = max(2, len(column) // 5)
-    return len(filled) >= len(column) * 0.9 and len(set(filled)) <= few
+    kinds = len(set(filled))
+    # An export of several accounts has the rows of each in one block.
+    blocks = 1 + sum(one != other for one, other in pairwise(filled))
+    is_few = kinds <= few or (kinds == blocks and BLOCK_ROWS_MIN * kinds <= len(filled))
+    return len(filled) >= len(column) * 0.9 and is_few
 
 
 def _by_content(role: str, column: Cells, name: str) -> str:
@@ -455,9 +470,7 @@ def _by_content(role: str, column: Cells, name: str) -> str:
     are_dates = share_of(filled, dates.is_date)
     are_amounts = share_of(filled, money.is_amount)
     if role in ("date", "date_plain", "value_date"):
-        if are_dates >= CLAIMED:
-            return role
-        return "amount" if are_amounts >= MOST and "." in "".join(filled) else "text"
+        return role if are_dates >= CLAIMED else _instead_of_days(filled, are_amounts)
     if role in ("category", "status", "other", "text"):
         return role
     if role in (*MONEY, "fee", "before"):
@@ -473,5 +486,21 @@ def _by_content(role: str, column: Cells, name: str) -> str:
             return "mark"
         return "amount" if are_amounts >= MOST else "text"
     if role == "currency":
-        return role if share_of(filled, lambda t: len(t) == 3 and t.isalpha()) >= MOST else "text"
+        return role if share_of(filled, _may_be_currency) >= MOST else "text"
     return role
+
+
+def _instead_of_days(filled: Cells, are_amounts: float) -> str:
+    """The role of a column that is called a day and holds none."""
+    if share_of(filled, _is_currency) == 1:
+        return "currency"  # "Valuta" is a day in some languages, and a currency in others
+    return "amount" if are_amounts >= MOST and "." in "".join(filled) else "text"
+
+
+def _is_currency(text: str) -> bool:
+    return text in money.CURRENCY_CODES
+
+
+def _may_be_currency(text: str) -> bool:
+    """Whether a text is a sign of one currency, or may be a code, also one that is not known."""
+    return (len(text) == 3 and text.isalpha()) or bool(money.SYMBOLS.get(text.lower()))

@@ -11,6 +11,7 @@ from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.pdf.peek import Peek, peek
+from stateward.pipelines.statements.day_parts import named_parts
 from stateward.pipelines.statements.heading_parts import role_by_parts
 from stateward.pipelines.statements.headings import HEADING_CHARS_MAX, simplify, without_unit, words
 from stateward.pipelines.statements.sniff import sniff
@@ -123,6 +124,8 @@ def _roles(row: Sequence[str]) -> frozenset[str]:
         if len(cell) <= HEADING_CHARS_MAX:
             bare = simplify(without_unit(cell))
             found |= {named.get(simplify(cell), ""), named.get(bare, ""), role_by_parts(bare)}
+    if named_parts(row):
+        found.add("date")
     return frozenset(found - {""})
 
 

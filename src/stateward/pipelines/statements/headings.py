@@ -48,8 +48,10 @@ class HeadingWords(NamedTuple):
     credit_cards: tuple[str, ...]  # anywhere in a heading
     account_currency: tuple[str, ...]  # anywhere in the heading of an amount
     contra_accounts: tuple[str, ...]  # anywhere in the heading of an account
+    charges: frozenset[str]  # what a card was used for, without a sign
 
 
+_LABEL_SIGNS = frozenset("|*=")  # before a label, but no name of a shop
 DIGITS = frozenset("0123456789")
 WHOLE_ONLY = frozenset({"status", "mark", "other"})  # "City/State" tells no status
 
@@ -67,7 +69,10 @@ def words() -> HeadingWords:
     own = tuple(map(simplify, data["account_currency"]))
     contra = tuple(map(simplify, data["contra_accounts"]))
     columns = _table(data["columns"])
-    return HeadingWords(columns, facts, languages, card, starts, payers, cards, own, contra)
+    charges = frozenset(map(simplify, data["charges"]))
+    return HeadingWords(
+        columns, facts, languages, card, starts, payers, cards, own, contra, charges
+    )
 
 
 def _table(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -164,7 +169,7 @@ def is_available(text: str) -> bool:
 @lru_cache(maxsize=1 << 14)
 def whole_fact(text: str) -> str:
     """The fact that a text names with nothing else beside it but a date: a shop called "Total Wine" names none."""
-    label = simplify(_LABEL_TAIL.sub("", text[:HEADING_CHARS_MAX].strip(" *=:")))
+    label = simplify(_LABEL_TAIL.sub("", text[:HEADING_CHARS_MAX].strip(" *=:|")))
     if not label:
         return ""
     found = words().facts.get(label, "")
@@ -181,7 +186,8 @@ def is_balance_label(text: str) -> bool:
 
 def may_be_fact(text: str, *, is_whole: bool = False) -> bool:
     """Whether a text starts as a label does, or (`is_whole`) is one; quick, because it is asked of every row."""
-    return bool(text) and _is_fact_start(text[:3]) and (not is_whole or bool(whole_fact(text)))
+    start = text.lstrip("|*= ") if text[:1] in _LABEL_SIGNS else text
+    return bool(start) and _is_fact_start(start[:3]) and (not is_whole or bool(whole_fact(text)))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -202,6 +208,11 @@ def is_card_title(cells: Sequence[str]) -> bool:
     """Whether a line above a table names the credit card that it is of."""
     names = [simplify(text) for text in cells if text and len(text) <= HEADING_CHARS_MAX]
     return any(card in name for name in names for card in words().credit_cards)
+
+
+def names_charges(heading: str) -> bool:
+    """Whether a heading says of its amounts that a card was charged with them."""
+    return simplify(_IN_BRACKETS.sub(" ", heading)) in words().charges
 
 
 def is_payer(heading: str) -> bool:

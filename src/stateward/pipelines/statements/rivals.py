@@ -26,6 +26,7 @@ FILLED = 0.6  # of the rows must have an amount in a column that could be the am
 WHOLE_ROWS_MIN = 6  # amounts without decimals, before it is strange that none has cents
 # Currencies whose prices have cents nearly everywhere; forints, crowns, pesos and rupees often have none.
 WITH_CENTS = frozenset("EUR USD GBP CHF CAD AUD NZD SGD HKD PLN RON BGN ILS MYR".split())
+ONE_CURRENCY = "€£₹₽₩₺₫₪฿₱₦₴₡₲₵₸"  # signs that stand for one currency alone
 _MINOR = re.compile(
     r"(?i)(?:\b|_)(?:in[ _])?(?:pence|pennies|cents?|centimes?|centavos|kopecks|grosze?|öre|øre"
     r"|minor(?:[ _]units?)?)(?:\b|$)"
@@ -221,6 +222,7 @@ def as_major(text: str) -> str:
 def heading_currency(heading: str) -> str:
     """The currency that a heading names: `Total (AUD)`; "" without one, or with several."""
     found = {code for code in _CODE.findall(heading.upper()) if code in money.CURRENCY_CODES}
+    found |= {money.SYMBOLS[sign] for sign in ONE_CURRENCY if sign in heading}
     return found.pop() if len(found) == 1 else ""
 
 

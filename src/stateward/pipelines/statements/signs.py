@@ -353,6 +353,9 @@ def _one_column(
         return _flipped_by_balances(layout, len(body), votes)
     if holds == {"printed"}:
         return _printed_by_balances(body, terms, hints, votes)
+    name = layout.headings[layout.amount]
+    if headings.names_charges(name) and _is_owed(body, terms) and not votes.strong_agree:
+        return SignRule("flipped", f"amounts below {name!r} were charged")
     if not is_signed:
         return _unsigned_rule(hints, votes)
     if marked.agree and {money.mark_sign(row.mark) for row, _ in body} >= {1, -1}:

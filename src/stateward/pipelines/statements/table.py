@@ -5,7 +5,6 @@ leave something open, all records are read once more. A later row that contradic
 is reinterpreted on the way. A row that is no transaction is logged.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
@@ -18,6 +17,7 @@ from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.columns import find_layout, mapped_layout
 from stateward.pipelines.statements.date_evidence import order_evidence, printed_era
 from stateward.pipelines.statements.day_columns import open_day, with_booking_days
+from stateward.pipelines.statements.day_parts import start_with_whole_days
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
 from stateward.pipelines.statements.initial_marks import start_with_spelled_marks
 from stateward.pipelines.statements.layout import ColumnLayout
@@ -42,7 +42,6 @@ from stateward.pipelines.statements.rewritten_columns import (
 )
 from stateward.pipelines.statements.rivals import (
     do_dates_differ,
-    heading_currency,
     other_date,
     rival_problems,
     start_in_major_units,
@@ -79,6 +78,14 @@ from stateward.pipelines.statements.table_cells import (
     only_text,
     raw_text,
 )
+from stateward.pipelines.statements.table_currency import (
+    is_in_pesos,
+    own_currency,
+    point_of_currency,
+    printed_currency,
+    running_balance,
+    with_own_currencies,
+)
 from stateward.pipelines.statements.table_facts import (
     facts_below_labels,
     facts_of_row,
@@ -88,11 +95,7 @@ from stateward.pipelines.statements.table_facts import (
 
 HEAD_ROWS = 1000
 LOGGED_ROWS_MAX = 20
-STILL_ROWS_MIN = 3  # rows with the same balance, before it is none that runs
-CURRENCY_ROWS = 20  # rows that are searched for a currency beside an amount
 
-# Amounts of countries that call their money pesos and write points between thousands: none has three decimals.
-_PESOS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})*")
 WHOLE_PESOS = "points separate thousands: no amount in pesos has three decimals"
 StartRecords = Callable[[], Iterator[Record]]
 
@@ -141,8 +144,9 @@ class StatementTable:
             said = f"the columns are those of {self._profile.name}"
             self._reading.decisions.append(said)
         self._prove_encoding(layout)
-        layout = self._own_currency(layout, body)
-        layout = self._running_balance(layout, body)
+        for checked in (own_currency, running_balance):
+            layout, why = checked(layout, body)
+            self._reading.decisions += why
         terms = self._terms(layout, body, before, is_whole=is_whole)
         if open_day(layout) >= 0:
             texts = [cells for _, cells in body]
@@ -168,7 +172,7 @@ class StatementTable:
         full = (cells for _, cells in above if len(cells) == layout.width)
         self._last_texts = frozenset(cells[-1].strip() for cells in full)
         rows = self._rows(layout, terms, chain(body, stream))
-        if layout.currency < 0 and (printed := self._currency(layout, body)):
+        if layout.currency < 0 and (printed := printed_currency(layout, body)):
             rows = with_own_currencies(rows, printed)
         fees = self._fees(layout, terms, body)
         if fees.is_apart:
@@ -177,7 +181,7 @@ class StatementTable:
         currency = (
             facts.get("currency", "")
             or hints.currency
-            or self._currency(layout, body)
+            or printed_currency(layout, body)
             or only_text(body, layout.currency)
         )
         self._doubt_columns(layout, terms, body, currency, told=facts.get("currency", ""))
@@ -200,6 +204,7 @@ class StatementTable:
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
         for rewritten, why in (
+            (start_with_whole_days, "year, month and day stand in three columns"),
             (dated_start, "dates are numbers of days, as sheets store them"),
             (start_in_major_units, "by their headings, whole numbers are cents"),
             (start_with_one_amount, "columns that are called by a currency are the amounts in it"),
@@ -274,7 +279,7 @@ class StatementTable:
                     column_texts(body, layout.dates), usual=usual, why_usual=why_usual
                 )
         point = hints.decimal or ("" if self._profile is None else self._profile.decimal)
-        point = point or self._point_of_currency(layout, body, before)
+        point = point or point_of_currency(layout, body, before)
         decimal = money.vote_decimal(column_texts(body, layout.amounts), usual=point or ".")
         if not is_whole and not order.order:
             every = column_texts(self._start(), layout.dates)
@@ -283,11 +288,7 @@ class StatementTable:
             every = column_texts(self._start(), layout.amounts)
             decimal = money.vote_decimal(every, usual=point or ".")
         is_known = point or headings.has_point_decimals(layout.headings)
-        if (
-            not decimal.is_sure
-            and language == "Spanish"
-            and self._is_in_pesos(layout, body, before)
-        ):
+        if not decimal.is_sure and language == "Spanish" and is_in_pesos(layout, body, before):
             decimal, is_known = money.DecimalVote(",", is_sure=True, why=WHOLE_PESOS), ","
         if not decimal.is_sure and not is_known:
             self._reading.problems.append(
@@ -310,29 +311,6 @@ class StatementTable:
             self._reading.problems.append(StatementProblem(code=sign.code, message=sign.problem))
         why = {"date_order": order.why, "decimal": decimal.why, "sign": sign.why}
         return msgspec.structs.replace(terms, sign=sign.sign, balances=sign.balances, why=why)
-
-    def _point_of_currency(
-        self, layout: ColumnLayout, body: Sequence[Record], before: Sequence[Record]
-    ) -> str:
-        """The decimal sign where the currency has no decimals: then a point or a comma is that of thousands."""
-        if layout.currency < 0:
-            found = {told_currency([cells for _, cells in before])}
-        else:
-            found = {money.currency_code(text) for text in column_texts(body, (layout.currency,))}
-        if len(found) != 1 or money.EXPONENTS.get(found.pop()) != 0:
-            return ""
-        texts = [text for text in column_texts(body, layout.amounts) if "." in text or "," in text]
-        return "," if texts and all("." in text for text in texts) else "." if texts else ""
-
-    def _is_in_pesos(
-        self, layout: ColumnLayout, body: Sequence[Record], before: Sequence[Record]
-    ) -> bool:
-        """Whether a dollar sign stands beside amounts that all have groups of three after their points."""
-        names = [layout.headings[i] for i in layout.amounts]
-        has_sign = any("$" in text for text in (*names, *(c for _, cells in before for c in cells)))
-        texts = [text.strip(" $+-") for text in column_texts(body, layout.amounts)]
-        has_sign = has_sign or any("$" in text for text in column_texts(body, layout.amounts))
-        return has_sign and all(_PESOS.fullmatch(text) for text in texts)
 
     def _fees(self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record]) -> FeeRule:
         """What fees beside the amounts mean."""
@@ -390,49 +368,6 @@ class StatementTable:
             self._doubt_balance(layout, line, cells)
             return body[1:], {"opening": texts[0]}
         return body, {}
-
-    def _currency(self, layout: ColumnLayout, body: Sequence[Record]) -> str:
-        """The currency that is printed with the amounts, or in their heading."""
-        for _, cells in body[:CURRENCY_ROWS]:
-            for index in layout.amounts:
-                read = (
-                    money.read_amount(cells[index]) or money.read_amount(cells[index], ",")
-                    if index < len(cells)
-                    else None
-                )
-                if read is not None and read.currency:
-                    return read.currency
-        named = (heading_currency(layout.headings[index]) for index in layout.amounts)
-        return next((code for code in named if code), "")
-
-    def _own_currency(self, layout: ColumnLayout, body: Sequence[Record]) -> ColumnLayout:
-        """The layout without a column of currencies that the heading of the amounts contradicts: it is of others."""
-        index = layout.currency
-        named = heading_currency(layout.headings[layout.amount]) if layout.amount >= 0 else ""
-        if index < 0 or not named:
-            return layout
-        printed = {money.currency_code(c[index]) for _, c in body if index < len(c) and c[index]}
-        if printed <= {named}:
-            return layout
-        own, other = layout.headings[layout.amount], layout.headings[index]
-        self._reading.decisions.append(f"{own!r} is in {named}: {other!r} is that of other amounts")
-        return msgspec.structs.replace(layout, currency=-1)
-
-    def _running_balance(self, layout: ColumnLayout, body: Sequence[Record]) -> ColumnLayout:
-        """The layout without a column of balances that stays the same while money moves: it tells today's balance."""
-        if layout.balance < 0:
-            return layout
-        texts = [cells[layout.balance].strip() for _, cells in body if len(cells) == layout.width]
-        filled = [text for text in texts if text not in ("", layout.headings[layout.balance])]
-        # One that is printed once, in the last row of a day, is that of the rows above it.
-        is_printed_again = not filled or len(filled) >= STILL_ROWS_MIN
-        if len(texts) < STILL_ROWS_MIN or len({*filled}) > 1 or not is_printed_again:
-            return layout
-        name = layout.headings[layout.balance]
-        self._reading.decisions.append(
-            f"{name!r} is the same on every row: it is no running balance"
-        )
-        return msgspec.structs.replace(layout, balance=-1)
 
     def _doubt_columns(
         self,
@@ -519,7 +454,11 @@ class StatementTable:
         code, message = "", ""
         if self._short_lines == [last.place.line]:
             code, message = "ROW_RAGGED", "the last row ends early, as no other does"
-        elif self._is_open_ended(last, line) and is_cut_text(cells[-1], self._last_texts):
+        elif (
+            self._is_open_ended(last, line)
+            and is_cut_text(cells[-1], self._last_texts)
+            and not headings.whole_fact(cells[-1].strip("| "))
+        ):
             code = "FILE_CUT"
             message = f"the file ends inside {cells[-1]!r}, and not with a line"
         if code:
@@ -599,12 +538,26 @@ class StatementTable:
         if is_dated:
             found.pop("total", None)  # the name of a shop, beside a cell that lost its amount
         if found:
+            self._doubt_sum(layout, line, cells)
             self._add_late_facts(line, cells, found, layout)
             return None
         if not is_dated and (why := self._no_booking(layout, cells)):
             self._log_row(f"line {line} {why}: {raw_text(cells)}")
             return None
         return self._row_without_date(layout, line, cells, held)
+
+    def _doubt_sum(self, layout: ColumnLayout, line: int, cells: Sequence[str]) -> None:
+        """Say that a row without a date was left out because its text begins like that of a total or a balance.
+
+        A shop may be called so. If the statement adds up without the row, that is forgotten.
+        """
+        text = cells[layout.description].strip()
+        if not has_amount(layout, list(cells)) or not text or headings.whole_fact(text):
+            return
+        if text.endswith(":") or (layout.balance >= 0 and cells[layout.balance].strip()):
+            return
+        message = "the row has no date, and was left out because its text begins like a total"
+        self._problem("BALANCE_UNPROVEN", message, line, cells)
 
     def _is_total_below(self, line: int, cells: Sequence[str]) -> bool:
         """Whether a row without a date is the total of the rows above it; one that is not their sum is said."""
@@ -762,17 +715,6 @@ class StatementTable:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
-
-
-def with_own_currencies(rows: Iterator[StatementRow], usual: str) -> Iterator[StatementRow]:
-    """The rows, each that prints another currency beside its amount in that one."""
-    for row in rows:
-        text = row.amount or row.debit or row.credit
-        read = money.read_amount(text) or money.read_amount(text, ",")
-        if read is not None and read.currency and read.currency != usual:
-            yield msgspec.structs.replace(row, currency=read.currency)
-        else:
-            yield row
 
 
 def continue_text(row: StatementRow, text: str) -> StatementRow:

@@ -1,7 +1,5 @@
 """Cards that print what is owed with a minus, below names of columns that are broken and centred."""
 
-from pathlib import Path
-
 import pytest
 
 from lab.documents.statements import Paper
@@ -36,7 +34,7 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Read:
         paper,
         *HEADING,
         [],
-        [(69, "Kontoauszug für das Kartenkonto Ihrer Kreditkarte"), (350, "Abrechnungszeitraum: 25.03.2026 - 25.04.2026")],
+        [(69, "Auszug für das Kartenkonto Ihrer Kreditkarte"), (350, "Abrechnungszeitraum: 25.03.2026 - 25.04.2026")],
         *[[]] * 4,
         *HEADING,
         [(435, "Alter Saldo"), (-546, "-100,00")],

@@ -39,7 +39,8 @@ LABEL_WORDS = frozenset(
     "the a of on at as from to for in by per page sheet seite blatt vom am zum von bis auf au du le de la les page "
     "del al el dal di da do em na no op den pr til fra previous next last statement your account period day end "
     "vostro vostra nostro credito debito favore avere dare votre notre faveur crediteur debiteur favor haben soll "
-    "start saldo balance solde eur usd gbp chf sek nok dkk pln czk huf inr brl cad aud euro euros cr dr debit credit".split()
+    "start saldo balance solde eur usd gbp chf sek nok dkk pln czk huf inr brl cad aud euro euros cr dr debit "
+    "credit".split()
 )
 # What a line counts that has a number before it and its total behind it.
 COUNTED = frozenset(

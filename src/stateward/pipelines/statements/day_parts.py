@@ -1,0 +1,101 @@
+"""Days whose year, month and day stand in three columns: the same records with the whole day in the last of these."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import msgspec
+
+from stateward.pipelines.kit import money
+from stateward.pipelines.kit.delimited import Record
+from stateward.pipelines.statements import headings
+
+HEADING_WITHIN = 100
+REIWA = 2018  # the year before the first of the present emperor
+REIWA_MAX = 18  # a later short year is one of the century: 2037 is farther away than 2019
+CENTURY = 2000
+SHORT_YEAR_MAX = 99
+DATE_NAME = "date"
+Cells = Sequence[str]
+Start = Callable[[], Iterator[Record]]
+
+
+class DayColumns(NamedTuple):
+    """Where the parts of a day stand; `is_japanese` where a short year may be that of an emperor."""
+
+    year: int
+    month: int
+    day: int
+    is_japanese: bool
+
+
+def start_with_whole_days(start: Start, head: Sequence[Cells]) -> Start | None:
+    """The same records with whole days, or None where the first of them print no day in three columns."""
+    found = _day_columns(head)
+    if found is None:
+        return None
+
+    def records() -> Iterator[Record]:
+        for line, cells in start():
+            yield line, _with_day(cells, found)
+
+    return records
+
+
+def named_parts(cells: Cells) -> DayColumns | None:
+    """The columns that a heading calls year, month and day, each once; None if it does not."""
+    names = [headings.simplify(cell) for cell in cells]
+    places = [[i for i, name in enumerate(names) if name in known] for known in _part_names()]
+    if any(len(each) != 1 for each in places):
+        return None
+    year, month, day = (each[0] for each in places)
+    return DayColumns(year, month, day, is_japanese=names[year] == "年")
+
+
+def _day_columns(head: Sequence[Cells]) -> DayColumns | None:
+    for at, cells in enumerate(head[:HEADING_WITHIN]):
+        found = named_parts(cells)
+        if found is None:
+            continue
+        below = [row for row in head[at + 1 :] if len(row) == len(cells)]
+        whole = [row for row in below if _day_of(row, found)]
+        # A row that is a total has no day; most have one, or the columns are of something else.
+        return found if whole and 2 * len(whole) > len(below) else None
+    return None
+
+
+def _with_day(cells: list[str], found: DayColumns) -> list[str]:
+    if len(cells) <= max(found[:3]):
+        return cells
+    is_heading = named_parts(cells) is not None
+    day = DATE_NAME if is_heading else _day_of(cells, found)
+    if not day:
+        return cells
+    rest = ["" if i in (found.year, found.month) else cell for i, cell in enumerate(cells)]
+    rest[found.day] = day
+    return rest
+
+
+def _day_of(cells: Cells, found: DayColumns) -> str:
+    """The day of a row in ISO; "" if its three cells are none."""
+    texts = [money.western_digits(cells[i].strip()) for i in found[:3]]
+    if not all(text.isdecimal() and len(text) in (1, 2, 4) for text in texts):
+        return ""
+    year, month, day = map(int, texts)
+    if year <= SHORT_YEAR_MAX:
+        year += REIWA if found.is_japanese and year <= REIWA_MAX else CENTURY
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return ""
+
+
+@cache
+def _part_names() -> tuple[frozenset[str], ...]:
+    data = msgspec.yaml.decode((files(__package__) / "headings.yaml").read_text("utf-8"))
+    parts = data["day_parts"]
+    return tuple(
+        frozenset(map(headings.simplify, parts[part])) for part in ("year", "month", "day")
+    )

@@ -1,0 +1,97 @@
+"""What a table shows of the currency of its amounts, and of a column of balances that does not run."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from stateward.pipelines.kit import money
+from stateward.pipelines.kit.delimited import Record
+from stateward.pipelines.statements.layout import ColumnLayout
+from stateward.pipelines.statements.model import StatementRow
+from stateward.pipelines.statements.rivals import heading_currency
+from stateward.pipelines.statements.table_cells import column_texts
+from stateward.pipelines.statements.table_facts import told_currency
+
+STILL_ROWS_MIN = 3  # rows with the same balance, before it is none that runs
+CURRENCY_ROWS = 20  # rows that are searched for a currency beside an amount
+# Amounts of countries that call their money pesos and write points between thousands: none has three decimals.
+_PESOS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})*")
+
+
+def printed_currency(layout: ColumnLayout, body: Sequence[Record]) -> str:
+    """The currency that is printed with the amounts, or in their heading."""
+    for _, cells in body[:CURRENCY_ROWS]:
+        for index in layout.amounts:
+            read = (
+                money.read_amount(cells[index]) or money.read_amount(cells[index], ",")
+                if index < len(cells)
+                else None
+            )
+            if read is not None and read.currency:
+                return read.currency
+    named = (heading_currency(layout.headings[index]) for index in layout.amounts)
+    return next((code for code in named if code), "")
+
+
+def own_currency(layout: ColumnLayout, body: Sequence[Record]) -> tuple[ColumnLayout, list[str]]:
+    """The layout without a column of currencies that the heading of the amounts contradicts: it is of others."""
+    index = layout.currency
+    named = heading_currency(layout.headings[layout.amount]) if layout.amount >= 0 else ""
+    if index < 0 or not named:
+        return layout, []
+    printed = {money.currency_code(c[index]) for _, c in body if index < len(c) and c[index]}
+    if printed <= {named}:
+        return layout, []
+    own, other = layout.headings[layout.amount], layout.headings[index]
+    said = f"{own!r} is in {named}: {other!r} is that of other amounts"
+    return msgspec.structs.replace(layout, currency=-1), [said]
+
+
+def running_balance(layout: ColumnLayout, body: Sequence[Record]) -> tuple[ColumnLayout, list[str]]:
+    """The layout without a column of balances that stays the same while money moves: it tells today's balance."""
+    if layout.balance < 0:
+        return layout, []
+    texts = [cells[layout.balance].strip() for _, cells in body if len(cells) == layout.width]
+    filled = [text for text in texts if text not in ("", layout.headings[layout.balance])]
+    # One that is printed once, in the last row of a day, is that of the rows above it.
+    is_printed_again = not filled or len(filled) >= STILL_ROWS_MIN
+    if len(texts) < STILL_ROWS_MIN or len({*filled}) > 1 or not is_printed_again:
+        return layout, []
+    name = layout.headings[layout.balance]
+    said = f"{name!r} is the same on every row: it is no running balance"
+    return msgspec.structs.replace(layout, balance=-1), [said]
+
+
+def point_of_currency(
+    layout: ColumnLayout, body: Sequence[Record], before: Sequence[Record]
+) -> str:
+    """The decimal sign where the currency has no decimals: then a point or a comma is that of thousands."""
+    if layout.currency < 0:
+        found = {told_currency([cells for _, cells in before])}
+    else:
+        found = {money.currency_code(text) for text in column_texts(body, (layout.currency,))}
+    if len(found) != 1 or money.EXPONENTS.get(found.pop()) != 0:
+        return ""
+    texts = [text for text in column_texts(body, layout.amounts) if "." in text or "," in text]
+    return "," if texts and all("." in text for text in texts) else "." if texts else ""
+
+
+def is_in_pesos(layout: ColumnLayout, body: Sequence[Record], before: Sequence[Record]) -> bool:
+    """Whether a dollar sign stands beside amounts that all have groups of three after their points."""
+    names = [layout.headings[i] for i in layout.amounts]
+    has_sign = any("$" in text for text in (*names, *(c for _, cells in before for c in cells)))
+    texts = [text.strip(" $+-") for text in column_texts(body, layout.amounts)]
+    has_sign = has_sign or any("$" in text for text in column_texts(body, layout.amounts))
+    return has_sign and all(_PESOS.fullmatch(text) for text in texts)
+
+
+def with_own_currencies(rows: Iterator[StatementRow], usual: str) -> Iterator[StatementRow]:
+    """The rows, each that prints another currency beside its amount in that one."""
+    for row in rows:
+        text = row.amount or row.debit or row.credit
+        read = money.read_amount(text) or money.read_amount(text, ",")
+        if read is not None and read.currency and read.currency != usual:
+            yield msgspec.structs.replace(row, currency=read.currency)
+        else:
+            yield row
