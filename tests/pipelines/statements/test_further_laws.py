@@ -187,7 +187,7 @@ def test_the_amount_in_the_currency_of_the_account_is_taken(tmp_path: Path) -> N
 
     read = read_bytes(tmp_path, text)
 
-    assert [(row["amount"], row["currency"]) for row in read.canonicals] == [("-336.15", "RUR")]
+    assert [(row["amount"], row["currency"]) for row in read.canonicals] == [("-336.15", "RUB")]
     assert loud(read) == []
 
 

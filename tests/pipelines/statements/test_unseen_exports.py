@@ -56,7 +56,7 @@ def test_a_row_without_a_date_that_begins_like_a_total_is_not_dropped_in_silence
 
 
 def test_a_subtotal_beside_balances_that_follow_without_it_is_no_alarm(tmp_path: Path) -> None:
-    rows = "2026-01-02,Shop,-5.00,95.00\n2026-01-03,Pay,100.00,195.00\n,Summe Januar neu,95.00,\n"
+    rows = "2026-01-02,Shop,-5.00,95.00\n2026-01-03,Pay,100.00,195.00\n,Summe Reisen neu,95.00,\n"
 
     read = read_bytes(tmp_path, f"Date,Description,Amount,Balance\n{rows}2026-01-05,Bus,-3.00,192.00\n")  # fmt: skip
 
@@ -122,3 +122,25 @@ def test_a_file_that_ends_with_a_label_is_not_cut_off(tmp_path: Path) -> None:
 def test_a_short_status_without_blanks_says_what_failed() -> None:
     assert booking_status("승인취소") == "failed"
     assert booking_status("未取消") == ""
+
+
+def test_a_column_of_marks_that_contradicts_signs_and_words_is_flagged(tmp_path: Path) -> None:
+    rows = "2025-05-05,Card payment,-245.66,credit\n2025-05-06,Client deposit,1420.33,debit\n"
+
+    read = read_bytes(tmp_path, f"transaction_date,description,amount,debit_credit\n{rows}")
+
+    assert read.flags == ["SIGN_CONTRADICTED"]
+
+
+def test_the_code_of_a_bank_is_not_the_name_of_who_was_paid(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{day}.04.2019;-5,99;Moin GmbH;ABCDE66XXX;Teil {day};Danke\n" for day in (17, 18)
+    )
+    names = (
+        "Buchungstag;Soll/Haben;Empfänger/Auftraggeber Name;Empfänger/Auftraggeber BIC;Vwz.0;Vwz.1"
+    )
+
+    read = read_bytes(tmp_path, f"{names}\n{rows}")
+
+    assert {row["counterparty"] for row in read.canonicals} == {"Moin GmbH"}
+    assert read.canonicals[0]["description"] == "Teil 17 Danke"

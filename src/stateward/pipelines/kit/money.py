@@ -66,7 +66,7 @@ SYMBOLS = {
 NAMES = {
     "人民币": "CNY", "人民幣": "CNY", "rmb": "CNY", "日本円": "JPY", "円": "JPY", "港币": "HKD", "港幣": "HKD",
     "美元": "USD", "欧元": "EUR", "新台幣": "TWD", "euro": "EUR", "euros": "EUR", "us dollar": "USD",
-    "pound sterling": "GBP", "schweizer franken": "CHF", "złoty": "PLN", "рубль": "RUB",
+    "pound sterling": "GBP", "schweizer franken": "CHF", "złoty": "PLN", "рубль": "RUB", "rur": "RUB",
 }  # fmt: skip
 
 # Codes that are taken for a currency wherever they stand beside an amount.

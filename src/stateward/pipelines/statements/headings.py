@@ -53,6 +53,7 @@ class HeadingWords(NamedTuple):
 
 _LABEL_SIGNS = frozenset("|*=")  # before a label, but no name of a shop
 DIGITS = frozenset("0123456789")
+BANK_CODES = (["bic"], ["iban"], ["swift"])  # the last word of a heading
 WHOLE_ONLY = frozenset({"status", "mark", "other"})  # "City/State" tells no status
 
 
@@ -108,6 +109,8 @@ def role_of(heading: str) -> str:
     for inside in _IN_BRACKETS.findall(heading):
         if (side := table.get(simplify(inside), "")) in ("debit", "credit"):
             return side
+    if simplify(heading) not in table and simplify(heading).split()[-1:] in BANK_CODES:
+        return "other"  # of a counterparty, it says less than the name beside it
     halves = (heading.split("/")[0], heading.rpartition("/")[2]) if "/" in heading else ()
     if {table.get(simplify(half)) for half in halves} == {"debit", "credit"}:
         return "mark"  # if amounts stand below it, they are of both sides

@@ -115,7 +115,7 @@ def _evidence(tried: TriedReading, draft: SectionDraft) -> tuple[int, ...]:
 
 
 def _prints_debts_as_negative(tried: TriedReading) -> bool:
-    """Whether both balances and most amounts have a minus: as debts, they would be of a card that nobody owes for."""
+    """Whether both balances and most amounts have a minus: as debts, they would be of a card that was overpaid."""
     decimal = tried.terms.decimal
     ends = [money.amount(end.value, decimal) for end in (tried.opening, tried.closing) if end]
     values = [
