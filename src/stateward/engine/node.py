@@ -50,7 +50,7 @@ REMIND_EVERY_S = 60.0
 # What waits until the loop has begun waits no longer than this where there is a lot to do.
 BEGIN_S_MAX = 0.5
 # Under load a turn starts at most this often: its commit then serves the results of many jobs.
-TURN_S = 0.02
+TURN_S = 0.04
 # A full disk and a full quota: both pass.
 DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 NOTHING: frozenset[str] = frozenset()
