@@ -309,7 +309,9 @@ async def _caller(
     is_local = is_loopback(service.settings.api.host)
     was_open = is_assumed and shown_hash(NO_KEY) in service.known_keys
     if not was_open and await service.quick.ask(
-        lambda app: _is_key_needed(app, ahead if is_local else _no_read)
+        lambda app: _is_key_needed(
+            app, ahead if is_local else _no_read, was_open=shown_hash(NO_KEY) in service.known_keys
+        )
     ):
         raise Refusal(
             "unauthenticated",
@@ -326,12 +328,16 @@ async def _caller(
     return Caller(key=None, is_assumed=is_assumed)
 
 
-def _is_key_needed(app: App, ahead: ReadAhead) -> bool:
-    """Whether there are keys; without one the user of this machine asks."""
-    is_needed = app.keys.any_exist()
-    if not is_needed:
+def _is_key_needed(app: App, ahead: ReadAhead, *, was_open: bool) -> bool:
+    """Whether there are keys; without one the user of this machine asks.
+
+    Where none was needed before, what is read for the route travels together with the question: who is refused then
+    is not told what was read.
+    """
+    is_needed = app.keys.ask_any_exist()
+    if was_open or not is_needed():
         ahead(app, Caller(key=None))
-    return is_needed
+    return is_needed()
 
 
 async def authenticate(
@@ -351,14 +357,16 @@ async def authenticate(
     address = address_of(connection, service.settings.api)
     if wait_s := service.failures.wait_s(address, shown):
         raise too_often(wait_s)
-    if is_assumed and shown and (known := service.known_keys.get(shown_hash(shown))) is not None:
+    known = service.known_keys.get(shown_hash(shown)) if shown else None
+    if is_assumed and known is not None:
         return known
 
     def look(app: App) -> ApiKey | None:
-        found = app.keys.authenticate(shown, now=app.clock())
-        if found is not None:
-            ahead(app, Caller(key=found))
-        return found
+        asked = app.keys.ask_authenticate(shown, now=app.clock())
+        # As in `_is_key_needed`: of a key that was let in before, both are read in one go.
+        if (caller := known or asked()) is not None:
+            ahead(app, Caller(key=caller))
+        return asked()
 
     key = await service.quick.ask(look)
     if key is not None:

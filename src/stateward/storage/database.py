@@ -125,6 +125,12 @@ class Database(Protocol):
         It travels with the next statement, and so costs no round trip of its own where there are any.
         """
 
+    def ask_ahead(self, sql: str, **params: object) -> Asked:
+        """As `ask`, and also outside of a transaction: it travels with the next statement.
+
+        If that one fails, it is asked by itself when it is read.
+        """
+
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter `:among`.
 

@@ -45,6 +45,7 @@ API_KEYS = Table(
     key=("id",),
 )  # fmt: skip
 _COLUMNS = ", ".join(API_KEYS.columns)
+_BY_ID = f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id"
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -130,8 +131,8 @@ class Keys:
         return self.ask_any_exist()()
 
     def ask_any_exist(self) -> Callable[[], bool]:
-        """The same, asked now and answered later: in a transaction it travels with the next statement."""
-        asked = self._database.ask("SELECT 1 FROM api_keys LIMIT 1")
+        """The same, asked now and answered later: it travels with the next statement."""
+        asked = self._database.ask_ahead("SELECT 1 FROM api_keys LIMIT 1")
         return lambda: bool(asked.rows())
 
     def any_live(self, now: Micros) -> bool:
@@ -140,18 +141,24 @@ class Keys:
 
     def authenticate(self, text: str, *, now: Micros) -> ApiKey | None:
         """The valid key that this text is, or None. Secrets are compared in constant time."""
+        return self.ask_authenticate(text, now=now)()
+
+    def ask_authenticate(self, text: str, *, now: Micros) -> Callable[[], ApiKey | None]:
+        """The same, asked now and answered later."""
         parts = key_parts(text)
         if parts is None:
-            return None
-        found = self._database.rows(
-            f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id",
-            id=parts[0],
-        )
-        if not found:
-            return None
-        key, secret_hash = _key(found[0])
-        is_right = compare_digest(secret_hash, _secret_hash(parts[1]))
-        return key if is_right and key.is_live(now) else None
+            return lambda: None
+        asked = self._database.ask_ahead(_BY_ID, id=parts[0])
+
+        def answer() -> ApiKey | None:
+            found = asked.rows()
+            if not found:
+                return None
+            key, secret_hash = _key(found[0])
+            is_right = compare_digest(secret_hash, _secret_hash(parts[1]))
+            return key if is_right and key.is_live(now) else None
+
+        return answer
 
     def live(self, key_id: str, *, now: Micros) -> ApiKey | None:
         """The key of this id, if it is valid now."""
@@ -159,7 +166,7 @@ class Keys:
 
     def ask_live(self, key_id: str, *, now: Micros) -> Callable[[], ApiKey | None]:
         """The same, asked now and answered later."""
-        asked = self._database.ask(f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id", id=key_id)
+        asked = self._database.ask_ahead(_BY_ID, id=key_id)
 
         def answer() -> ApiKey | None:
             key = next((_key(row)[0] for row in asked.rows()), None)

@@ -348,6 +348,23 @@ class PostgresDatabase:
         self._run(lambda session: session.later(queued))
         return asked
 
+    def ask_ahead(self, sql: str, **params: object) -> "PostgresAsked":
+        """A query that travels with the next statement, be that of a transaction or not."""
+        if self._depth:
+            return self.ask(sql, **params)
+
+        def ask_alone() -> None:
+            self._run(lambda session: session.flush())
+            if (
+                not asked.is_taken
+            ):  # what it travelled with failed, or the connection was lost before
+                asked.take(self.rows(sql, **params))
+
+        asked = PostgresAsked(ask_alone)
+        queued = Queued(*number_params(sql, params), take=asked.take)
+        self._run(lambda session: session.later(queued))
+        return asked
+
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
         if len(values) == 1:  # planned once, which a list is not
@@ -583,6 +600,11 @@ class PostgresAsked:
     def take(self, rows: list[Row]) -> None:
         """The rows have come."""
         self._rows = rows
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the rows have come."""
+        return self._rows is not None
 
     def rows(self) -> list[Row]:
         """The rows; they are waited for if the query has not been sent yet."""

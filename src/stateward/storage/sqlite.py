@@ -251,6 +251,8 @@ class SqliteDatabase:
         """A query whose rows are read when they are needed: there is no round trip to save."""
         return SqliteAsked(self, sql, params)
 
+    ask_ahead = ask
+
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
         if len(values) == 1:  # which spares it the table that JSON becomes

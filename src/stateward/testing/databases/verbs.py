@@ -175,6 +175,28 @@ class Verbs:
         assert answers == [[(1,)], [(0,)], [(2,)]]
         assert not was_there
 
+    def test_what_is_asked_ahead_travels_with_the_next_statement_and_outlives_it(
+        self, open_database: Opener
+    ) -> None:
+        database = open_database()
+        database.insert(WORK, [some_work("a"), some_work("b")])
+        count = "SELECT count(*) FROM work WHERE record_id >= :name"
+
+        alone = database.ask_ahead(count, name="a").rows()
+        with_another = database.ask_ahead(count, name="b")
+        seen, told = all_work(database), with_another.rows()
+        with_a_failure = database.ask_ahead(count, name="x")
+        with pytest.raises(Exception, match="no_such_table"):
+            database.rows("SELECT * FROM no_such_table")
+        with_a_transaction = database.ask_ahead(count, name="a")
+        with database.transaction():
+            database.insert(WORK, [some_work("c")])
+
+        assert (alone, len(seen), told) == ([(2,)], 2, [(1,)])
+        assert with_a_failure.rows() == [(0,)]
+        assert with_a_transaction.rows() in ([(2,)], [(3,)])
+        assert len(all_work(database)) == 3
+
     def test_a_query_that_fails_dooms_its_transaction(self, open_database: Opener) -> None:
         database = open_database()
 
