@@ -100,6 +100,7 @@ class UploadReceiver:
         self._part: str | None = None
         self._text = bytearray()
         self._is_whole = False
+        self._names_checked: tuple[str, str | None, str | None, bool] | None = None
         self.is_handed_over = False
         """Whether the document was stored and the rest was left to the writer: what fails then is no refusal of it."""
 
@@ -318,17 +319,20 @@ class UploadReceiver:
 
     def _check_names(self) -> None:
         """Refuse a pipeline, a source type or a priority that is not there."""
+        given, priority = self._fields.get("source_type"), self._fields.get("priority")
+        said = (self._pipeline, given, priority, self._is_whole)
+        if said == self._names_checked:  # mostly they all come before the document
+            return
         app = self._service.quick.app
         assert app is not None  # noqa: S101 - the service is open
-        given = self._fields.get("source_type")
-        if self._pipeline == AUTO:
-            if self._is_whole:  # otherwise the pipeline may still come
-                _check_source_type(given, app.plugins.source_type_names)
-            return
-        machine = own_machine(app, self._caller, self._pipeline)
-        _check_source_type(given, app.plugins.source_types(machine))
-        if priority := self._fields.get("priority"):
-            app.submissions.priority(machine, priority)
+        if self._pipeline != AUTO:
+            machine = own_machine(app, self._caller, self._pipeline)
+            _check_source_type(given, app.plugins.source_types(machine))
+            if priority:
+                app.submissions.priority(machine, priority)
+        elif self._is_whole:  # otherwise the pipeline may still come
+            _check_source_type(given, app.plugins.source_type_names)
+        self._names_checked = said
 
     async def _refusal_mid_body(self, refusal: Refusal) -> Refusal:
         """A refusal in the middle of a body ends the connection: what still comes is no request."""
