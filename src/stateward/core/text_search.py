@@ -105,7 +105,7 @@ def spans(text: str) -> Iterator[tuple[str, int, int]]:
         yield fold(found[0]), found.start(), found.end()
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=20_000)  # see `stemming.STEMS_CACHED_MAX`
 def fold(word: str) -> str:
     """A word without case and accents, of letters and digits alone."""
     if word.isascii():

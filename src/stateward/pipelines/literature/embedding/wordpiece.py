@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 UNKNOWN, FIRST, LAST = "[UNK]", "[CLS]", "[SEP]"
 WORD_CHARS_MAX = 100
-_CACHED_MAX = 200_000
+_CACHED_MAX = 20_000  # words; each document brings some of its own, which never come again
 _CHINESE = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
     (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
