@@ -54,7 +54,7 @@ def test_a_row_that_does_not_fit_is_flagged_and_given(tmp_path: Path) -> None:
 
 
 def test_days_and_months_that_cannot_be_told_apart_are_flagged(tmp_path: Path) -> None:
-    text = csv("Sodium;140;mmol/L;05/06/2026", heading="Test;Result;Units;Collected")
+    text = csv("Hemoglobin;14;g/dL;05/06/2026", heading="Test;Result;Units;Collected")
 
     assert one(tmp_path, text)["problems"] == ["AMBIGUOUS_DATE"]
     assert results(tmp_path, text, date_order="dmy")[0]["collected"] == "2026-06-05"
@@ -313,3 +313,46 @@ def test_a_log_of_no_person_has_no_sure_codes_and_is_not_taken_for_a_report(tmp_
 
     assert all({"CODE_UNSURE", "UNKNOWN_TEST"} & {*each["problems"]} for each in found)
     assert detect(Content.of(path, name="log.csv")) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "is_doubted"),
+    [
+        ("Glucose;95;mmol/L;70-99;", True),  # converted, it would be 1711 mg/dL and normal
+        ("Glucose;5.4;mmol/L;70-99;L", True),
+        ("Creatinine;0.9;umol/L;0.7-1.3;", True),
+        ("Cholesterol;190;mmol/L;<200;", True),
+        ("Calcium;2.4;mg/dL;2.1-2.6;", True),
+        ("Glucose;5.4;mmol/L;3.9-5.5;", False),
+        ("Glucose;5.4;mmol/L;70-99 mg/dL;", False),
+        ("Glucose;95;mg/dL;70-99;", False),
+        ("Hemoglobin;150;g/L;130-170;", False),
+        ("Bilirubin;9;mg/dL;1.5-12.0;", False),  # of a newborn
+    ],
+)
+def test_a_range_that_is_none_of_its_test_in_the_printed_unit_makes_the_unit_unsure(
+    tmp_path: Path, row: str, is_doubted: bool
+) -> None:
+    assert ("UNIT_UNSURE" in one(tmp_path, csv(row)).get("problems", [])) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("text", "is_report", "has_doubt"),
+    [
+        ("Batch,Test,Result,Unit\nB17,Glucose,4.2,g/L\nB17,Lactate,0.9,g/L\n", False, True),
+        ("Sample ID,Tank,Test,Result,Unit,Range\n1,T1,Glucose,4.2,g/L,3-5\n", False, True),
+        ("Date,Sodium (mmol/L),Potassium (mmol/L),Glucose (mg/dL)\n2024-01-01,140,4.5,300\n", True, True),
+        ("Date,HDL (mg/dL),LDL (mg/dL),Glucose (mg/dL)\n2024-01-01,50,110,95\n", True, False),
+        ("Test,Result,Unit\nGlucose,95,mg/dL\nHemoglobin,14,g/dL\n", True, False),
+        ("Patient ID,Batch,Test,Result,Unit\n17,A1,Glucose,95,mg/dL\n", True, False),
+    ],
+)  # fmt: skip
+def test_tests_that_a_production_measures_too_have_sure_codes_only_where_a_person_is_told_of(
+    tmp_path: Path, text: str, is_report: bool, has_doubt: bool
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+
+    assert (detect(Content.of(path)) is not None) is is_report
+    doubts = ["CODE_UNSURE" in each.get("problems", []) for each in results(tmp_path, text)]
+    assert doubts == [has_doubt] * len(doubts)

@@ -66,8 +66,16 @@ def _load() -> dict[str, Analyte]:
             specimen=told.get("in", "blood"),
             kin=told.get("kin", ""),
             formula=told.get("formula", ""),
+            limit=_limit(told.get("limit")),
         )
     return found
+
+
+def _limit(told: list[float] | None) -> tuple[Decimal, Decimal] | None:
+    if told is None:
+        return None
+    low, high = (Decimal(str(each)) for each in told)
+    return low, high
 
 
 ANALYTES = _load()

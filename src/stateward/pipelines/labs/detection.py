@@ -170,7 +170,7 @@ def _is_table(head: bytes) -> bool:
 
 
 def _are_headings(cells: list[str]) -> bool:
-    from stateward.pipelines.labs.words import column_of
+    from stateward.pipelines.labs.words import column_of, is_of_production
 
     roles = {cell.strip().casefold(): column_of(cell) for cell in cells}
     found = {*roles.values()}
@@ -179,7 +179,8 @@ def _are_headings(cells: list[str]) -> bool:
         tests -= _ANYTHING
     if not tests or len(found & {"value", "unit", "range", "code"}) < 2:
         return False
-    return ("value" in found or any(map(_DAY.match, cells))) and not any(map(_MONEY.search, cells))
+    is_result = "value" in found or any(map(_DAY.match, cells))
+    return is_result and not any(map(_MONEY.search, cells)) and not is_of_production(cells)
 
 
 def _are_tests(cells: list[str]) -> bool:
@@ -191,4 +192,4 @@ def _are_tests(cells: list[str]) -> bool:
 
     is_dated = any(column_of(cell) in ("patient", "collected") for cell in cells)
     columns = find_test_columns([cells])[1] if is_dated else None
-    return columns is not None and not columns.has_unsure_codes
+    return columns is not None and not (columns.has_unsure_codes and columns.has_other_columns)

@@ -52,6 +52,8 @@ class Analyte(msgspec.Struct, frozen=True, kw_only=True):
     specimen: str = "blood"
     kin: str = ""
     formula: str = ""
+    # What the limit of a reference range may be, in `unit`.
+    limit: tuple[Decimal, Decimal] | None = None
 
     def __hash__(self) -> int:
         """By key, so that factors can be cached."""

@@ -125,6 +125,8 @@ def normalize_one(
     problems += _code_problems(match, seen)
     told = _in_canonical_unit(value, within, printed_unit, units, match)
     problems += told.problems
+    if printed_unit and _is_of_other_unit(told, match.analyte):
+        problems.append(UNIT_UNSURE)
     # By what is printed, where value and range have one unit: rounding after a conversion must not move a limit.
     has_own_unit = bool(within.unit) and within.unit != seen.unit and bool(seen.unit)
     flag = flag_of(told.value, told.within) if has_own_unit else flag_of(value, within)
@@ -365,6 +367,18 @@ def _with_own_range_unit(
     # Words behind the numbers that are no unit: the range is kept as text, because half of it is not understood.
     unread = replace(within, kind="unread", low=None, high=None)
     return replace(told, within=unread, problems=(*told.problems, RANGE_UNREAD))
+
+
+def _is_of_other_unit(told: _Quantity, analyte: Analyte | None) -> bool:
+    """Whether a reference range is none of this test in the unit of its row: `Glucose 95 mmol/L, 70 - 99`.
+
+    Either the unit is wrong, and the value was converted by it, or the range has another one, and the flag is wrong.
+    """
+    printed = told.within.low if told.within.high is None else told.within.high
+    if analyte is None or analyte.limit is None or told.unit != analyte.unit or not printed:
+        return False
+    low, high = analyte.limit
+    return not low <= printed <= high
 
 
 def _value_text(value: PrintedValue) -> str:

@@ -21,7 +21,7 @@ from stateward.pipelines.labs.options import LabOptions
 from stateward.pipelines.labs.readers import read_report
 from stateward.workers.sdk import Job, Outcome
 
-READER_VERSION = 8  # to be increased by a change after which the same bytes give other results
+READER_VERSION = 9  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
 PROBLEMS_LOGGED_MAX = 200
 EARLIER_CUT = (
@@ -36,7 +36,7 @@ MEANINGS = {
     "AMBIGUOUS_DATE": "a date may be day first or month first; set labs.date_order",
     "UNKNOWN_UNIT": "a unit is unknown; the value is not converted",
     "UNIT_MISMATCH": "a unit does not fit the test; the value is not converted",
-    "UNIT_UNSURE": "a unit is told by a title only, or twice and differently, and may not be that of the test",
+    "UNIT_UNSURE": "a unit may not be that of the test: told by a title, twice and differently, or against the range",
     "UNKNOWN_TEST": "a test has no LOINC code and no known name",
     "CODE_UNSURE": "a LOINC code is uncertain",
     "BAD_CODE": "a LOINC code has a wrong check digit",

@@ -13,7 +13,7 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.dates import is_date, read_date, vote_order
 from stateward.pipelines.kit.delimited import Record, Rows, find_dialect, read_records
 from stateward.pipelines.kit.encoding import find_encoding
-from stateward.pipelines.labs.analytes import is_loinc, is_name
+from stateward.pipelines.labs.analytes import by_name, is_loinc, is_name
 from stateward.pipelines.labs.model import (
     AMBIGUOUS_DATE,
     BAD_CODE,
@@ -28,12 +28,16 @@ from stateward.pipelines.labs.normalize import bare_name
 from stateward.pipelines.labs.source import ReportSource
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
-from stateward.pipelines.labs.words import ENVIRONMENT, column_of
+from stateward.pipelines.labs.words import ENVIRONMENT, PROCESS_TESTS, column_of, is_of_production
 
 HEADING_ROWS_MAX = 60  # letterheads are shorter
 TESTS_MIN = 3  # columns whose headings are known tests, of a table of one row a sample
 TESTS_SHARE = 0.6  # of the columns that hold no date, sample or patient
 TEXT_CHARS_MAX = 4000
+# Columns that reports of people have, and logs of a process do not.
+OF_PEOPLE = frozenset(
+    {"range", "low", "high", "flag", "specimen", "code", "previous", "in_range", "out_of_range"}
+)
 # A unit may begin with digits behind a blank: `6,9 10*3/uL`.
 _EAST_ASIAN = re.compile(r"([0-9]{4})年([0-9]{1,2})月([0-9]{1,2})日")
 _VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s*[0-9][0-9.,']*)(?:\s+(?=\S)|(?=[^\d\s]))(.*)")
@@ -49,6 +53,8 @@ class Columns(msgspec.Struct, frozen=True):
     tests: tuple[tuple[int, str], ...] = ()  # columns of values, each of one test
     # Of a person or not cannot be told: a log of a bioreactor has glucose and lactate too.
     has_unsure_codes: bool = False
+    is_of_production: bool = False  # as a heading says
+    has_other_columns: bool = False  # beside those of tests, where each test has one
 
     def cell(self, cells: Sequence[str], role: str) -> str:
         """The text of a column; "" where the row or the table has none."""
@@ -93,7 +99,21 @@ def read_table(source: ReportSource) -> LabReading:
         reading.decisions.append(dialect.why)
     body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
     _read_body(body, columns, reading, source, set(problems))
+    if columns.has_unsure_codes and not columns.is_of_production and _are_of_people(reading):
+        reading.observations = [_with_sure_code(each) for each in reading.observations]
     return reading
+
+
+def _are_of_people(reading: LabReading) -> bool:
+    """Whether a table holds a test that is done on people only: one with cholesterol is no log of a bioreactor."""
+    names = {bare_name(each.test) for each in reading.observations}
+    analytes = (by_name(name).analyte for name in names)
+    return any(each is not None and each.key not in PROCESS_TESTS for each in analytes)
+
+
+def _with_sure_code(seen: Observation) -> Observation:
+    problems = tuple(each for each in seen.problems if each != CODE_UNSURE)
+    return msgspec.structs.replace(seen, problems=problems)
 
 
 def _score(rows: Rows) -> tuple[int, ...]:
@@ -123,8 +143,14 @@ def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
         if "test" not in roles and "code" in roles:
             roles["test"] = roles["code"]
         if "test" in roles and ("value" in roles or dates):
+            is_made = is_of_production(row)
             columns = Columns(
-                len(row), roles, tuple(patient), () if "value" in roles else tuple(dates)
+                len(row),
+                roles,
+                tuple(patient),
+                () if "value" in roles else tuple(dates),
+                has_unsure_codes=is_made or (not patient and OF_PEOPLE.isdisjoint(roles)),
+                is_of_production=is_made,
             )
             return at, columns
     return 0, None
@@ -146,9 +172,15 @@ def find_test_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | Non
                 role: roles[role] for role in ("collected", "specimen", "sample") if role in roles
             }
             tests = tuple((index, row[index].strip()) for index in rest)
-            is_of_person = bool(patient) or "specimen" in kept or len(known) == len(rest)
+            is_made = is_of_production(row)
             return at, Columns(
-                len(row), kept, tuple(patient), tests=tests, has_unsure_codes=not is_of_person
+                len(row),
+                kept,
+                tuple(patient),
+                tests=tests,
+                has_unsure_codes=is_made or not (patient or "specimen" in kept),
+                is_of_production=is_made,
+                has_other_columns=len(known) < len(rest),
             )
     return 0, None
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -125,6 +126,18 @@ def column_of(text: str) -> str:
         or _column_by_words(fold(text).split())
         or (column_of(parted) if parted != text else "")
     )
+
+
+_PROCESS = frozenset(map(fold, _WORDS["process"]))
+PROCESS_TESTS = frozenset(_WORDS["process_tests"])
+_SAMPLE_IDS = frozenset(map(fold, _WORDS["sample_ids"]))
+
+
+def is_of_production(headings: Iterable[str]) -> bool:
+    """Whether headings name a vessel or a batch, and no person: glucose and lactate are not those of blood there."""
+    told = [(column_of(each), fold(each)) for each in headings]
+    is_of_person = any(role == "patient" and name not in _SAMPLE_IDS for role, name in told)
+    return not is_of_person and any(not _PROCESS.isdisjoint(name.split()) for _, name in told)
 
 
 def _column_by_words(words: list[str]) -> str:
