@@ -119,6 +119,8 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
         (b"Date,Extent\n1980-01-01,14.2\n1980-01-03,14.3\n1980-01-05,14.4\n1980-01-07,14.1\n", 25),
         (b"Name,Day,Share\n" + b"Example Street,2026-01-01,0.73651\n" * 4, 25),
         (b"Name,Day,Share\n" + b"Example Street,2026-01-01,-12.50\n" * 4, 20),
+        (b"pickup,fare,tripDistance,payment\n2026-01-01 13:00,7.00,1.60,cash\n", 25),
+        (b"Date,Store,Product,Unit Price,Revenue\n2026-01-01,North,Apples,1.20,12.00\n", 30),
         (b"Order ID,Order Date,SKU,Quantity,Total\n1001,2026-01-02,MUG-1,2,19.98\n", 30),
         (b"<html>,</html>\n,", None), (b"%PDF-1.4\n,", None), (b"PK\x03\x04", None),
     ],
@@ -138,6 +140,8 @@ def test_a_package_is_known_and_a_table_is_only_suspected(
     [
         ("species,island,year\nAdelie,Biscoe,2007\n", "experiments"),
         ("Date,Payee,Amount\n2026-01-02,Shop,-3.50\n", "upload"),
+        ("pickup,fare,distance,total\n2026-01-02 13:00,7.00,1.60,12.95\n", "experiments"),
+        ("Date,Payee,Amount,Distance,Duration\n2026-01-02,Taxi,-3.50,1.60,7.00\n", "upload"),
     ],
 )
 def test_a_table_goes_to_research_data_unless_it_may_be_a_statement(

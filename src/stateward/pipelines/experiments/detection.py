@@ -18,7 +18,14 @@ NUMBER_ROWS_MIN = 4
 SALES_MIN = 3  # headings of a list of orders: dates and amounts, and no account
 _SALES = frozenset(
     {"order id", "order number", "sku", "quantity", "qty", "unit price", "product", "product name", "customer",
-     "customer id"}
+     "customer id", "revenue", "store", "profit", "sales"}
+)  # fmt: skip
+MEASURED_MIN = 2  # headings with a word for what is measured: trips have fares and times, and no account has distances
+_MEASURED = frozenset(
+    {"distance", "duration", "mile", "miles", "km", "seconds", "minutes", "passenger", "passengers", "pickup",
+     "dropoff", "temperature", "temp", "humidity", "wind", "precipitation", "rainfall", "pressure", "latitude",
+     "longitude", "lat", "lon", "lng", "speed", "height", "weight", "length", "width", "depth", "age", "population",
+     "score", "rating", "high", "low", "volume", "mean", "median", "ratio", "index"}
 )  # fmt: skip
 DECIMALS_MIN = 4  # of a number that is no amount of money
 LINES_SEEN = 20
@@ -36,6 +43,8 @@ _UNIT = re.compile(
     r"|n|counts?|px|bp|pH|mmHg|ha|rpm|dBm?|a\.u\.|in|inch(?:es)?|ft|lbs?|oz|mph|psi|t|individuals|cells|cfu|copies",
     re.IGNORECASE,
 )
+_HEADING_WORD = re.compile(r"[^\W\d_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORDS = re.compile(r"[^\W\d_]{4}")
 _FINE = re.compile(rf"[+-]?[0-9]*\.[0-9]{{{DECIMALS_MIN},}}(?:[eE][+-]?[0-9]+)?")
 _UNIT_PARTS = re.compile(r"[\s/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
@@ -52,10 +61,15 @@ def detect(content: Content) -> Detected | None:
     if is_other or is_binary(text) or not (headings := _headings(rows)):
         return None
     sales = {each.strip(' "').casefold().replace("_", " ") for each in headings} & _SALES
-    confidence = NUMBERS if _are_numbers(rows[1:]) else TABLE
+    is_measured = sum(map(_names_measure, headings)) >= MEASURED_MIN
+    confidence = NUMBERS if is_measured or _are_numbers(rows[1:]) else TABLE
     is_told = _units(headings) >= UNITS_MIN or len(sales) >= SALES_MIN
     confidence = MEASUREMENTS if is_told else confidence
     return Detected(source_type="dataset", format="table", confidence=confidence)
+
+
+def _names_measure(heading: str) -> bool:
+    return not _MEASURED.isdisjoint(_HEADING_WORD.findall(_CAMEL.sub(" ", heading).casefold()))
 
 
 def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
