@@ -27,6 +27,7 @@ from stateward.core.errors import (
     StoreUnreachable,
 )
 from stateward.core.failpoints import Point, point
+from stateward.core.lanes import extend
 from stateward.storage.database import (
     TOPICS,
     Cell,
@@ -37,7 +38,7 @@ from stateward.storage.database import (
     TextIndex,
     exchange_in_two,
 )
-from stateward.storage.lanes import append_now
+from stateward.storage.lanes import LANES_GONE
 from stateward.storage.migrations import migrations
 from stateward.storage.pipe_wakeups import PipeWakeup, TopicPipes
 from stateward.storage.wal_reserve import WalReserve
@@ -57,6 +58,8 @@ FULL = "the disk that holds {path} is full; nothing was half-written: free some 
 # The shared-memory index of the WAL could not grow. It holds no data (it is rebuilt from the WAL), so unlike any
 # other I/O error this one passes when there is space again.
 NO_SPACE = frozenset({apsw.SQLITE_IOERR_SHMSIZE})
+
+EXTEND_LANE = "UPDATE lanes SET count = count + ?, head = extended(head, ?) WHERE lane = ?"
 
 _encode = msgspec.json.encode
 
@@ -102,6 +105,9 @@ class SqliteDatabase:
             self._connection.set_busy_timeout(round(busy_s * 1000))
             _enter_wal(self._connection, busy_s)
             self._execute = self._connection.execute
+            self._connection.create_scalar_function(
+                "extended", _lane_end, 2, deterministic=True, flags=apsw.SQLITE_DIRECTONLY
+            )
             # WAL with FULL syncs the WAL at every commit. NORMAL would not: a commit that was acknowledged could be
             # lost with the power, and with it a transition that the ledger or a webhook has already told of.
             self._execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'OFF'}")
@@ -345,7 +351,13 @@ class SqliteDatabase:
         self, table: Table, rows: Sequence[Row], hashes: Mapping[int, Sequence[str]]
     ) -> None:
         """Write rows of the history and extend its lanes, at once: there is one writer at a time."""
-        append_now(self, table, rows, hashes)
+        self.insert(table, rows)
+        point(Point.TRANSITIONS_APPENDED)
+        # Computed inside the statement, so that the value before need not be asked for first.
+        ends = [(len(own), " ".join(own), lane) for lane, own in hashes.items()]
+        if not all(self._each(EXTEND_LANE, ends)):
+            raise StoreMismatch(LANES_GONE)
+        point(Point.LANES_ADVANCED)
 
     def flush(self) -> None:
         """Nothing: nothing is put off."""
@@ -593,6 +605,11 @@ def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
             time.sleep(WAL_RETRY_S)
         else:
             return
+
+
+def _lane_end(*values: object) -> str:
+    head, hashes = values
+    return extend(str(head), str(hashes).split(" "))
 
 
 @lru_cache
