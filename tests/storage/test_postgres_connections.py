@@ -103,16 +103,16 @@ def test_what_was_not_sent_yet_is_sent_over_a_new_connection(
 def test_what_may_have_been_committed_is_never_sent_twice(
     database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sync = libpq.Session._piped_result
+    sync = libpq.Session._piped_results
 
-    def lose(session: libpq.Session) -> NoReturn:
-        sync(session)
+    def lose(session: libpq.Session, count: int) -> NoReturn:
+        sync(session, count)
         session.close()
         raise psycopg.OperationalError("gone")
 
     with ends_with(StoreUnreachable, "check before you repeat it"), database.transaction():
         database.insert(EVENTS, [('{"n":1}',)])
-        monkeypatch.setattr(libpq.Session, "_piped_result", lose)
+        monkeypatch.setattr(libpq.Session, "_piped_results", lose)
     monkeypatch.undo()
 
     ((count,),) = database.rows("SELECT count(*) FROM events")

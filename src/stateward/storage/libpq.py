@@ -39,6 +39,19 @@ class Queued(NamedTuple):
     types: tuple[int, ...] = ()
     take: "Callable[[list[Row]], None] | None" = None
     """Called with the rows, of a statement that has some."""
+    joins: "Joining | None" = None
+    """How it is written as a part of the statement that commits; None if it must be one of its own."""
+
+
+class Joining(NamedTuple):
+    """A statement as a part of another one, which takes its parameters too.
+
+    `is_checked`: the last parameter is how many rows it must return.
+    """
+
+    sql: str
+    width: int
+    is_checked: bool = False
 
 
 class Session:
@@ -133,6 +146,14 @@ class Session:
         self._queue += queued
         self.flush()
 
+    def take_joining(self) -> "list[Queued]":
+        """Take the last statements out of the queue, as far as they can be parts of another one."""
+        start = len(self._queue)
+        while start and self._queue[start - 1].joins is not None:
+            start -= 1
+        taken, self._queue = self._queue[start:], self._queue[:start]
+        return taken
+
     def forget(self) -> None:
         """Drop what is queued."""
         self._queue.clear()
@@ -171,8 +192,7 @@ class Session:
                     self._pgconn.send_query_prepared(name, each.params)
             self._pgconn.pipeline_sync()
             self._push()
-            results = [self._piped_result() for _ in sent]
-            self._next_result()  # of the synchronisation
+            results = self._piped_results(len(sent))
         finally:
             self._queue.clear()
             with suppress(psycopg.Error):  # of a connection that was lost
@@ -185,12 +205,25 @@ class Session:
                 each.take(self.load(result))
         return results[-1]
 
-    def _piped_result(self) -> PGresult:
-        result = self._next_result()
-        if result is None:
-            raise psycopg.OperationalError("the server sent no answer")
-        self._next_result()  # the end of this statement's results
-        return result
+    def _piped_results(self, count: int) -> list[PGresult]:
+        """The results of so many statements and of the synchronisation after them, but for that one.
+
+        `_next_result` in a loop of its own: there are two for each statement, on the path of every record.
+        """
+        is_busy, get_result = self._pgconn.is_busy, self._pgconn.get_result
+        results: list[PGresult] = []
+        for number in range(2 * count + 1):
+            while is_busy():
+                self._readable.poll()
+                self._pgconn.consume_input()
+            result = get_result()
+            if (
+                number < 2 * count and number % 2 == 0
+            ):  # after each result comes its end, which is none
+                if result is None:
+                    raise psycopg.OperationalError("the server sent no answer")
+                results.append(result)
+        return results
 
     def _name(self, sql: str, types: tuple[int, ...]) -> bytes:
         """The name under which a statement is prepared."""

@@ -39,6 +39,7 @@ from stateward.storage.database import (
     exchange_in_two,
 )
 from stateward.storage.libpq import (
+    Joining,
     Queued,
     Session,
     copy_lines,
@@ -81,6 +82,7 @@ LOCK_S = 30  # a commit takes milliseconds: a longer wait means that a process h
 # A process that is stopped in a transaction must not hold its rows for ever.
 TRANSACTION_IDLE_S = 15.0
 COPY_ROWS_MIN = 16  # up to here a prepared statement is cheaper: COPY takes two round trips, and is parsed each time
+CHAINED_MAX = 3  # hashes by which one lane is extended in plain SQL; the function for any number of them costs more
 WAKEUP_PAUSE_S = 0.5  # between attempts to listen again, while the server is away
 
 # Scans and joins are switched off, because an empty queue makes a sequential scan look cheap in the statistics, and
@@ -100,8 +102,8 @@ GRANT_ROLE = f"GRANT {RUNNER_ROLE} TO {{login}}"
 CREATE_ROLE = f"CREATE ROLE {RUNNER_ROLE} NOLOGIN; {GRANT_ROLE}; SELECT {SCHEMA}.grant_to_runners()"
 ADMINISTRATOR = "; an administrator must run: "
 
-BEGIN = Queued("BEGIN")  # sent with the first statement of the transaction
-COMMIT = Queued("COMMIT")
+BEGIN = Queued("BEGIN", ())  # sent with the first statement of the transaction
+COMMIT = Queued("COMMIT", ())
 
 T = TypeVar("T")
 
@@ -267,11 +269,11 @@ class PostgresDatabase:
     @contextmanager
     def as_worker(self) -> Iterator[None]:
         """Inside a transaction: statements with the rights of the runners' role, until the `with` ends."""
-        self._use().later(Queued(f"SET LOCAL ROLE {RUNNER_ROLE}"))
+        self._use().later(Queued(f"SET LOCAL ROLE {RUNNER_ROLE}", ()))
         yield
         # Not after a failure: the transaction is rolled back, and the role with it.
         role = "NONE" if self._role is None else self._role
-        self._use().later(Queued(f"SET LOCAL ROLE {role}"))
+        self._use().later(Queued(f"SET LOCAL ROLE {role}", ()))
 
     def _begin(self) -> None:
         with self._translate_errors():
@@ -291,9 +293,12 @@ class PostgresDatabase:
             if told:
                 self._run(lambda own: own.now(*told))
         elif session.queued or self._appended or told:
-            if self._appended:  # the last of these statements notifies as well
+            if (
+                self._appended
+            ):  # the last of these statements notifies as well, and does what was queued before
+                joined = () if len(self._appended) > 1 else session.take_joining()
                 *others, last = self._appended
-                told = (*(each.queued() for each in others), last.queued(topics))
+                told = (*(each.queued() for each in others), last.queued(topics, joined))
             commands = [*told, COMMIT]
             self._run_once(lambda own: own.now(*commands), unreachable=LOST_IN_COMMIT)
         else:
@@ -382,7 +387,8 @@ class PostgresDatabase:
             if len(rows) <= COPY_ROWS_MIN and not table.is_copied:
                 columns = tuple(table.columns.items())
                 sql = insert_sql(table.name, columns, min(len(rows), 2))
-                self._write(Queued(sql, params_of(columns, rows)))
+                params = params_of(columns, rows)
+                self._write(Queued(sql, params, joins=Joining(sql, len(params))))
                 return
             sql = f"COPY {table.name} ({quoted_names(table.columns)}) FROM STDIN"
             data = copy_lines(table.columns.values(), rows)
@@ -429,7 +435,11 @@ class PostgresDatabase:
         sql = overwrite_sql(table.name, columns, table.key, expected, min(len(rows), 2))
         with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
         params = [*params_of(columns, sorted(with_old)), to_cell(len(rows))]
-        self._write(Queued(sql, params))
+        joins = None
+        if len(rows) == 1:
+            updating = update_sql(table.name, columns, table.key, expected, 1)
+            joins = Joining(updating, len(params), is_checked=True)
+        self._write(Queued(sql, params, joins=joins))
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was a row."""
@@ -474,10 +484,15 @@ class PostgresDatabase:
         numbers = sorted(hashes)
         lanes: list[Row] = [(number, len(hashes[number])) for number in numbers]
         own: list[Row] = [(each,) for number in numbers for each in hashes[number]]
-        arrays = [*to_arrays(["bigint", "bigint"], lanes), *to_arrays(["text"], own)]
+        chained = len(own) if len(lanes) == 1 and len(own) <= CHAINED_MAX else 0
+        grown = (
+            [to_cell(cell) for (cell, *_) in (*lanes, *own)]
+            if chained
+            else [*to_arrays(["bigint", "bigint"], lanes), *to_arrays(["text"], own)]
+        )
         columns = tuple(table.columns.items())
-        params = [*params_of(columns, rows), *arrays]
-        self._appended.append(Appended(table.name, columns, min(len(rows), 2), params))
+        params = [*params_of(columns, rows), *grown]
+        self._appended.append(Appended(table.name, columns, min(len(rows), 2), params, chained))
         point(Point.TRANSITIONS_APPENDED)
         point(Point.LANES_ADVANCED)
 

@@ -3,15 +3,17 @@
 Everything here makes text and parameters; nothing is sent from this module.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from stateward.storage.database import ColumnType, Row
-from stateward.storage.libpq import Param, Queued, to_arrays, to_cell
+from stateward.storage.libpq import Joining, Param, Queued, to_arrays, to_cell
 
 SCHEMA = "stateward"
 Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
+PLACE = re.compile(r"\$([0-9]+)")
 
 
 class Appended(NamedTuple):
@@ -21,25 +23,75 @@ class Appended(NamedTuple):
     columns: Columns
     size: int  # 1, or 2 for several rows: they are given as arrays
     params: list[Param]
+    chained: int  # by how many hashes its one lane grows; 0: lanes, counts and hashes are given as arrays
 
-    def queued(self, topics: frozenset[str] = frozenset()) -> Queued:
-        """The statement that writes them, and notifies the listeners of these topics."""
-        return Queued(append_sql(self.table, self.columns, self.size, topics), self.params)
+    def queued(self, topics: frozenset[str] = frozenset(), joined: Sequence[Queued] = ()) -> Queued:
+        """The statement that writes them, notifies the listeners of these topics, and does what these others do."""
+        parts = tuple(each.joins for each in joined if each.joins is not None)
+        params = [*self.params, *(param for each in joined for param in each.params or ())]
+        sql = append_sql(self.table, self.columns, self.size, self.chained, topics, parts)
+        return Queued(sql, params)
 
 
-@lru_cache
-def append_sql(table: str, columns: Columns, count: int, topics: frozenset[str]) -> str:
+@lru_cache(maxsize=512)
+def append_sql(
+    table: str,
+    columns: Columns,
+    count: int,
+    chained: int,
+    topics: frozenset[str],
+    parts: tuple[Joining, ...] = (),
+) -> str:
     """Extend the lanes, and then insert: the rows are numbered while their lanes are locked.
 
     The subquery is executed first and once, because its functions are volatile, and what is inserted is computed from
-    its one row.
+    its one row. `parts` change other tables, in no certain order; their parameters follow.
     """
-    numbers, counts, hashes = (f"${len(columns) + n}" for n in (1, 2, 3))
-    calls = [f"extend_lanes({numbers}::bigint[], {counts}::bigint[], {hashes}::text[])"]
+    start = len(columns)
+    clauses: list[str] = []
+    checks: list[str] = []
+    if chained:
+        clauses.append(f"lane AS ({_extend_one(start + 1, chained)})")
+        calls = [_check_one(start + 1, chained)]
+        start += 1 + chained
+    else:
+        numbers, counts, hashes = (f"${start + n}" for n in (1, 2, 3))
+        calls = [f"extend_lanes({numbers}::bigint[], {counts}::bigint[], {hashes}::text[])"]
+        start += 3
     calls += _notify_calls(topics)
+    for number, part in enumerate(parts):
+        clauses.append(f"p{number} AS ({_shift(part.sql, start)})")
+        start += part.width
+        if part.is_checked:
+            checks.append(f"{_check(f'p{number}', start)} = 1")
+    beginning = f"WITH {', '.join(clauses)} " if clauses else ""
+    inserting = insert_sql(table, columns, count)
+    # As a condition: what a subquery computes and nothing reads is left out, unless a function in it is volatile.
+    ending = f" WHERE {' AND '.join(checks)}" if checks else ""
+    return f"{beginning}{inserting} FROM (SELECT {', '.join(calls)} OFFSET 0) AS extended{ending}"
+
+
+def _extend_one(place: int, count: int) -> str:
+    """What the function `extend_lanes` does to one lane, which is the first parameter, by a few hashes after it."""
+    head = "l.head"
+    for n in range(1, count + 1):
+        head = f"encode(sha256(convert_to({head} || ${place + n}::text, 'UTF8')), 'hex')"
     return (
-        f"{insert_sql(table, columns, count)} FROM (SELECT {', '.join(calls)} OFFSET 0) AS extended"
+        f"UPDATE lanes AS l SET count = l.count + {count}, head = {head}"
+        f" WHERE l.lane = ${place}::bigint RETURNING 1"
     )
+
+
+def _check_one(place: int, count: int) -> str:
+    """Nothing if the lane was there. The function says what is wrong with lanes that are not."""
+    hashes = ", ".join(f"${place + n}::text" for n in range(1, count + 1))
+    refused = f"extend_lanes(ARRAY[${place}::bigint], ARRAY[{count}::bigint], ARRAY[{hashes}])"
+    return f"CASE WHEN (SELECT count(*) FROM lane) = 1 THEN '' ELSE {refused}::text END"
+
+
+def _shift(sql: str, by: int) -> str:
+    """The statement with higher numbers for its parameters. It is one of this module: nothing is quoted in it."""
+    return PLACE.sub(lambda place: f"${int(place[1]) + by}", sql)
 
 
 @lru_cache
@@ -78,8 +130,12 @@ def overwrite_sql(
 ) -> str:
     """`update_sql`, and a division by zero unless as many rows as the last parameter says were changed."""
     updating = update_sql(table, columns, key, expected, count)
-    place = len(columns) + 1
-    return f"WITH moved AS ({updating}) SELECT 1 / (count(*) = ${place}::bigint)::int FROM moved"
+    return f"WITH moved AS ({updating}) SELECT {_check('moved', len(columns) + 1)}"
+
+
+def _check(name: str, place: int) -> str:
+    """A division by zero unless a part of the statement returns as many rows as a parameter says."""
+    return f"1 / ((SELECT count(*) FROM {name}) = ${place}::bigint)::int"
 
 
 @lru_cache
