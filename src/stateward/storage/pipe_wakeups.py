@@ -119,8 +119,10 @@ class TopicPipes:
         """Write a byte to each pipe; names whose listener died are removed."""
         try:
             self._follow()
-        except FileNotFoundError:
-            return  # nothing has listened yet
+        except FileNotFoundError:  # nothing has listened yet
+            with suppress(OSError):  # found the next time, which costs less than not to find it
+                os.makedirs(self._folder, mode=0o700)  # noqa: PTH103
+            return
         for name, pipe in list(self._pipes.items()):
             try:
                 os.write(pipe, self._byte)

@@ -226,6 +226,8 @@ class Store:
 
     def _insert(self, changes: Sequence[Change]) -> frozenset[str]:
         """Write new records; returns the ids of those whose dedupe key exists already."""
+        if not changes:
+            return frozenset()
         # In the order of their keys: two that submit the same documents wait for each other, but never in a circle.
         ordered = sorted(
             (each for each in changes if each.record.dedupe is not None), key=_dedupe_order

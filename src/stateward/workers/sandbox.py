@@ -32,6 +32,7 @@ Five things connect a worker with a child:
 import contextlib
 import math
 import os
+import select
 import selectors
 import signal
 import struct
@@ -137,6 +138,10 @@ class Child:
         self._lines_fd = born.lines_fd
         self._output_fd = born.output_fd
         self._status_fd = born.status_fd
+        # What an idle child says, prints or dies of: one system call, where to read all three takes three.
+        self._idle = select.poll()
+        for fd in (self._wire.fileno(), self._output_fd, self._status_fd):
+            self._idle.register(fd, select.POLLIN)
         self._scratch = born.scratch
         self._inputs = InputFolder(inside.inputs_of(born.scratch))
         self._limits = limits
@@ -225,7 +230,7 @@ class Child:
     @property
     def is_dead(self) -> bool:
         """Whether this child will never run a job again. Reads its descriptors to find that it just died."""
-        if self._attempt is None and not self._is_closed and not self._results:
+        if not (self._attempts or self._results or self._is_closed) and self._idle.poll(0):
             self.on_ready()
         return self._is_closed
 
