@@ -343,6 +343,7 @@ class SimulatedWorker(Worker):
             sleep=lambda _: None,
             log=Silent("worker"),
         )
+        self._wakeup = self.calls._listen()
 
     @property
     def is_loaded(self) -> bool:

@@ -103,3 +103,14 @@ def test_one_record_alone_costs_few_statements_and_commits(
 
 def is_finished(app: App, record_id: str) -> bool:
     return app.record(record_id).status == LAST
+
+
+def test_coordinator_and_worker_of_a_process_listen_on_one_connection(app: App) -> None:
+    with app.node() as node:
+        node.turn()
+        ((listening,),) = app.database.rows(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND query LIKE 'LISTEN%'"
+        )
+
+    assert listening == 1

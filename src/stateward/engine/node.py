@@ -31,6 +31,7 @@ from stateward.storage.database import (
     TOPIC_CHANGES,
     TOPIC_EVENTS,
     TOPIC_READY,
+    TOPIC_WORK,
     Database,
     Wakeup,
 )
@@ -137,6 +138,15 @@ class Node:
             if roles.coordinator is not None
             else (TOPIC_CHANGES,) * (notifier is not None)
         )
+        # Whoever has the work of this process hears of it from here, and has no wake-up of its own.
+        self._called = [
+            each.calls
+            for each in (roles.worker, roles.relay)
+            if each is not None and roles.coordinator is not None
+        ]
+        for calls in self._called:
+            calls.leave_to_loop()
+        topics += (TOPIC_WORK,) * bool(self._called)
         self._wakeup: Wakeup | None = database.wakeup(*topics) if topics else None
         self._notifier = None if notifier is None else notifier(self._wake)
         if self._coordinator is not None:
@@ -343,7 +353,11 @@ class Node:
         is_round = time.monotonic() >= self._recover_at
         if wakeup is None or not (ready is None or is_round or wakeup.fileno() in ready):
             return NOTHING
-        return wakeup.clear()
+        told = wakeup.clear()
+        if TOPIC_WORK in told:
+            for calls in self._called:
+                calls.tell()
+        return told
 
     @property
     def _is_more_at_hand(self) -> bool:

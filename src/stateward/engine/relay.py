@@ -29,7 +29,7 @@ from stateward.engine.relay_intake import Heard, Intake, Runners
 from stateward.engine.relay_publisher import Documents, Publisher, PublisherConfig
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.sent_work import Attempt, Sent, lost_work, publishable, window
-from stateward.storage.database import TOPIC_WORK, Database
+from stateward.storage.database import Database
 from stateward.storage.outputs import Outputs, result_event, saved_values
 from stateward.storage.store import Store
 from stateward.telemetry import Log
@@ -44,6 +44,7 @@ from stateward.transport.messages import (
 )
 from stateward.workers.fetching import LOOK_S
 from stateward.workers.routes import Routes
+from stateward.workers.work_calls import WorkCalls
 
 MESSAGES_MAX = 1024  # that are leased ahead of the turn that handles them
 LOOK_EVERY_S = 1.0  # for work that was withdrawn, or sent by another coordinator: a notification may have been lost
@@ -98,7 +99,7 @@ class Relay:
         self._clock = clock
         self._ticks = ticks
         self._log = log
-        self._wakeup = database.wakeup(TOPIC_WORK)
+        self.calls = WorkCalls(database)
         self._outage = Outage(log, ticks=ticks)
         self._storage = Outage(log, ticks=ticks)
         self._sealed = Outage(log, ticks=ticks)
@@ -140,7 +141,7 @@ class Relay:
 
     def prepare(self) -> bool:
         """Take messages in and check them; whether there are results to settle. Outside of any transaction."""
-        if self._wakeup.clear() or self._ticks() >= self._look_at:
+        if self.calls.take(None) or self._ticks() >= self._look_at:
             self._look_at = self._ticks() + LOOK_EVERY_S
             self._look()
         self._incoming += self._inbox.take()
@@ -293,7 +294,7 @@ class Relay:
     def watched(self) -> Iterator[int]:
         """The descriptors to sleep on."""
         yield self._inbox.fileno()
-        yield self._wakeup.fileno()
+        yield from self.calls.filenos()
 
     def wake_in(self) -> float:
         """Seconds until a heartbeat, a look at the store or another try is due."""
@@ -311,7 +312,7 @@ class Relay:
     def close(self) -> None:
         """Sign off. What is under way goes to another coordinator, which publishes it again."""
         self._inbox.close()
-        self._wakeup.close()
+        self.calls.close()
         with suppress(StoreError):  # then the lease expires, with the same effect but later
             self._bus.return_all(self.name)
             self._bus.remove_worker(self.name)

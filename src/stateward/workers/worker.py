@@ -38,7 +38,7 @@ from stateward.core.model import (
     timeout_message,
 )
 from stateward.core.redelivery import RedeliveryLimits, loss_line, stop_reason
-from stateward.storage.database import TOPIC_WORK, Database
+from stateward.storage.database import Database
 from stateward.storage.outputs import (
     AttemptResult,
     Output,
@@ -64,6 +64,7 @@ from stateward.workers.results import Completed, Died, Failed, Limits, NotStored
 from stateward.workers.routes import Routes, route_of
 from stateward.workers.sandbox import Child, ChildJob
 from stateward.workers.sdk import Job, Runner, run_runner
+from stateward.workers.work_calls import WorkCalls
 
 IDLE_S = 3600.0  # the longest sleep, however long the heartbeat interval is
 # How long `close` waits for each supervisor to kill its processes and remove its scratch folder; what is left of
@@ -196,7 +197,7 @@ class Worker:
             started_at=clock(),
             seen_at=clock(),
         )
-        self._wakeup = database.wakeup(TOPIC_WORK)
+        self.calls = WorkCalls(database)
         # What each child was given and has not answered, in that order: the first one runs.
         self._children: dict[Child, deque[Work]] = {}
         self._began: dict[Child, float] = {}
@@ -239,8 +240,7 @@ class Worker:
         """Whether its work may have changed: a notification came, or one may have been lost meanwhile."""
         now = time.monotonic()
         is_late = now >= self._look_at
-        is_called = ready is None or is_late or self._wakeup.fileno() in ready
-        is_told = (is_called and bool(self._wakeup.clear())) or is_late
+        is_told = self.calls.take(None if is_late else ready) or is_late
         if is_told:
             self._look_at = now + LOOK_EVERY_S
         return is_told
@@ -403,7 +403,7 @@ class Worker:
     def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
         """The descriptors to sleep on: those of busy children and, with `is_called`, the wakeup for new work."""
         if is_called:
-            yield self._wakeup.fileno(), selectors.EVENT_READ
+            yield from ((each, selectors.EVENT_READ) for each in self.calls.filenos())
         for child, given in self._children.items():
             if given:
                 yield from child.watched()
@@ -445,7 +445,7 @@ class Worker:
         self._children.clear()
         self._fetcher.close()
         rmtree(self._config.scratch_root, ignore_errors=True)
-        self._wakeup.close()
+        self.calls.close()
         with suppress(StoreError):  # then the lease expires, with the same effect but later
             self._bus.return_all(self.name)
             self._bus.remove_worker(self.name)
