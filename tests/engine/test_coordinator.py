@@ -1,5 +1,7 @@
 """The coordinator: submit, dispatch, handle events; nothing is counted twice."""
 
+from contextlib import suppress
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -418,3 +420,39 @@ def test_a_record_that_ends_its_stage_does_not_overtake_what_waits(open_database
     assert work.record_id == urgent.id
     assert [each.record_id for each in rig.work()] == [more_urgent.id]
     assert rig.now(first).status == "queued_for_parse"
+
+
+def test_a_loop_tells_of_the_transitions_of_a_turn_when_they_are_durable(rig: Rig) -> None:
+    told: list[str] = []
+    rig.coordinator._on_transitions = lambda transitions, _: told.extend(
+        each.target for each in transitions
+    )
+    rig.coordinator.tells_later = True
+    rig.open()
+    rig.worker()
+
+    rig.coordinator.turn()
+    before = list(told)
+    rig.coordinator.tell()
+    rig.coordinator.tell()
+
+    assert before == ["queued_for_parse"]  # a submission is told of at once
+    assert told == ["queued_for_parse", "parsing"]
+
+
+def test_what_a_turn_took_back_is_not_told(rig: Rig) -> None:
+    told: list[str] = []
+    rig.coordinator._on_transitions = lambda transitions, _: told.extend(
+        each.target for each in transitions
+    )
+    rig.coordinator.tells_later = True
+    rig.open()
+    rig.worker()
+
+    with suppress(RuntimeError), rig.store.transaction():
+        rig.coordinator.turn()
+        raise RuntimeError
+    rig.coordinator.turn()
+    rig.coordinator.tell()
+
+    assert told == ["queued_for_parse", "parsing"]

@@ -141,7 +141,8 @@ class Coordinator:
 
     `clock` is the time of day, for what is stored. `ticks` is monotonic, for leases: a clock that is set must not make
     a worker look lost (docs/decisions/0011). `on_transitions` is called inside the transaction, before it commits: it
-    may write log lines, but nothing that must not outlive a rollback.
+    may write log lines, but nothing that must not outlive a rollback. A loop that sets `tells_later` calls `tell` after
+    a turn, when its commit is durable and others have what they wait for.
     """
 
     def __init__(
@@ -176,6 +177,8 @@ class Coordinator:
         """How many jobs workers had at the last dispatch. Above 1, the loop collects more results per commit."""
         self.local_worker: LocalWorker | None = None
         """The worker of the same loop, which tells it of its new work itself, from `sent`."""
+        self.tells_later = False
+        self._untold: Sequence[Change | None] = ()
         self.sent: Sequence[Work] = ()
         """The work of the last turn, for the loop to tell once it is durable."""
         self.changed: frozenset[str] = frozenset()
@@ -445,7 +448,10 @@ class Coordinator:
             written = self._store.commit(
                 batch.changes, dispositions=batch.notes, epoch=batch.epoch, are_locked=True
             )
-            self._tell(written)
+            if batch.is_turn and self.tells_later:
+                self._untold = written
+            else:
+                self._tell(written)
         if batch.withdrawn:
             self._bus.withdraw(batch.withdrawn)
             point(Point.WORK_WITHDRAWN)
@@ -459,6 +465,11 @@ class Coordinator:
     def _send(self, work: Sequence[Work], *, told: str = "") -> None:
         point(Point.STARTS_COMMITTED)
         self._bus.send(work, told=told)
+
+    def tell(self) -> None:
+        """Tell of the transitions of the last turn, which is durable."""
+        written, self._untold = self._untold, ()
+        self._tell(written)
 
     def _tell(self, written: Sequence[Change | None]) -> None:
         if self._on_transitions is not None:
@@ -532,6 +543,7 @@ class Coordinator:
             batch.records.update(locked.found())
             batch.epoch, batch.paused = locked.epoch, locked.paused
         self.sent, self.has_more = (), True
+        self._untold, batch.is_turn = (), True
         with self._store.transaction():
             reported = self._bus.next_events(limit=self._config.batch_max) if is_taking else []
             # The worker's results come first: a completion wins over the timeout that is due in the same turn.
@@ -849,6 +861,7 @@ class Batch:
         )  # `id` of the events that did not come through the inbox
         self.epoch: Asked | None = None  # where it was asked for before the batch was decided
         self.paused: Asked | None = None
+        self.is_turn = False
 
     def change(self, change: Change) -> None:
         """Add a change; decisions after it see the record as it leaves it."""

@@ -138,7 +138,7 @@ class Node:
             if roles.coordinator is not None
             else (TOPIC_CHANGES,) * (notifier is not None)
         )
-        # Whoever has the work of this process hears of it from here, and has no wake-up of its own.
+        # What has the work of this process hears of it from here, and has no wake-up of its own.
         self._called = [
             each.calls
             for each in (roles.worker, roles.relay)
@@ -151,6 +151,7 @@ class Node:
         self._notifier = None if notifier is None else notifier(self._wake)
         if self._coordinator is not None:
             self._coordinator.local_worker = self._worker or self._relay
+            self._coordinator.tells_later = True
         self._bide()
 
     def __enter__(self) -> Self:
@@ -319,10 +320,12 @@ class Node:
             worker.committed()
             worker = None
         changed: frozenset[str] = frozenset()
+        has_turned = False
         if self._coordinator is not None:
             news = self._news(told)
             if is_busy or any(news) or self._is_due(worker):
                 is_busy |= self._coordinate(self._coordinator, worker, news)
+                has_turned = True
                 changed = self._coordinator.changed
         elif worker is not None:
             ended: list[Event] = []
@@ -332,6 +335,8 @@ class Node:
                 self._courier.end(ended)
         for link in self._links:  # what is durable now is told to the other side
             link.flush()
+        if has_turned and self._coordinator is not None:
+            self._coordinator.tell()
         has_more = is_busy and self._is_more_at_hand
         is_followed = self._follow(changed, is_busy=has_more or self._in_flight > 0)
         self._has_more = has_more or is_followed
@@ -364,7 +369,7 @@ class Node:
         """Whether a busy turn has left work that no descriptor and no time will tell of."""
         is_cut_off = self._coordinator is not None and self._coordinator.has_more
         has_work = self._worker is not None and self._worker.is_at_hand
-        return is_cut_off or has_work or bool(self._links)
+        return is_cut_off or has_work or any(link.is_at_hand for link in self._links)
 
     def _follow(self, changed: frozenset[str], *, is_busy: bool) -> bool:
         """Let the roles that follow the log do a step, now that it is durable; whether there may be more for them."""

@@ -287,6 +287,11 @@ class Relay:
         return bool(self._intake.taken or self._intake.results) or self._ticks() >= self._beat_at
 
     @property
+    def is_at_hand(self) -> bool:
+        """Whether a turn can do something for it now, without a message or a call."""
+        return bool(self._incoming) or (self._has_unsent and self._ticks() >= self._try_at)
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing is under way behind the transport."""
         return not self._sent

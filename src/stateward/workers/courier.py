@@ -178,6 +178,11 @@ class Courier:
         return max(0.0, at - time.monotonic())
 
     @property
+    def is_at_hand(self) -> bool:
+        """Whether a turn can do something for it now, without a message."""
+        return bool(self._ended) and time.monotonic() >= self._try_at
+
+    @property
     def is_idle(self) -> bool:
         """Whether all that was begun here is reported."""
         return not self._ended
