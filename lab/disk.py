@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from stat import S_ISREG
+from typing import Any, Literal, TypeAlias
 
 import apsw
 import msgspec
@@ -119,7 +120,7 @@ def faulty_sqlite(disk: Disk) -> Iterator[None]:
 @contextmanager
 def faulty_files(disk: Disk) -> Iterator[None]:
     """What Python writes, syncs and links meanwhile goes to this disk."""
-    fsync, link, fdopen = os.fsync, os.link, os.fdopen
+    fsync, link, write = os.fsync, os.link, os.write
 
     def sync(descriptor: int) -> None:
         _fail(disk, "sync")
@@ -129,35 +130,16 @@ def faulty_files(disk: Disk) -> Iterator[None]:
         _fail(disk, "link")
         link(source, place)
 
-    def opened(descriptor: int, mode: str) -> "_File":
-        return _File(disk, fdopen(descriptor, mode, buffering=0))
+    def written(descriptor: int, data: bytes | memoryview) -> int:
+        if S_ISREG(os.fstat(descriptor).st_mode):  # a pipe has no disk
+            _fail(disk, "write", lambda: write(descriptor, data[: len(data) // 2]))
+        return write(descriptor, data)
 
-    os.fsync, os.link, os.fdopen = sync, linked, opened  # type: ignore[assignment]
+    os.fsync, os.link, os.write = sync, linked, written  # type: ignore[assignment]
     try:
         yield
     finally:
-        os.fsync, os.link, os.fdopen = fsync, link, fdopen
-
-
-class _File:
-    """A file whose writes ask the disk first."""
-
-    def __init__(self, disk: Disk, file: IO[bytes]) -> None:
-        self._disk = disk
-        self._file = file
-        self.fileno: Callable[[], int] = file.fileno
-        self.flush: Callable[[], None] = file.flush
-        self.close: Callable[[], None] = file.close
-
-    def write(self, data: bytes) -> int:
-        _fail(self._disk, "write", lambda: self._file.write(data[: len(data) // 2]))
-        return self._file.write(data)
-
-    def __enter__(self) -> "_File":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+        os.fsync, os.link, os.write = fsync, link, write
 
 
 def _fail(disk: Disk, operation: Operation, partly: Callable[[], object] = lambda: None) -> None:
