@@ -60,7 +60,7 @@ class Scene:
     """A store in a folder of its own, to be filled and measured."""
 
     def __init__(self, folder: Path, records: int) -> None:
-        self.folder, self.records = folder, records
+        self.folder, self.records, self.asked = folder, records, records
         self.config = folder / "settings.yaml"
         folder.mkdir(parents=True, exist_ok=True)
         days = DAYS * (1 - OLD_SHARE)
@@ -193,7 +193,7 @@ def _count(tell: Tell, count: int) -> None:
 def table(scene: Scene, steps: Sequence[Step]) -> str:
     """What was found, in Markdown."""
     about = [
-        *machine(command=f"make scale RECORDS={scene.records}"),
+        *machine(command=f"make scale RECORDS={scene.asked}"),
         f"SQLite, {scene.records:,} finished records of three transitions, {scene.gib:.1f} GiB; every "
         f"{DOCUMENT_EACH}th has a document",
     ]
