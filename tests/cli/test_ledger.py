@@ -321,7 +321,7 @@ def test_states_can_be_chosen_and_cut(shell: Shell, folder: Path) -> None:
 
     assert json.loads(rows.stdout) == {"doc_id": "doc:2", "state": "pending"}
     assert shell("ledger", "state", str(folder), "doc:1", "--long").exit_code == Exit.USAGE
-    assert shell("ledger", "state", str(folder), "--state", "pendin").exit_code == Exit.UNKNOWN
+    assert shell("ledger", "state", str(folder), "--state", "elsewhere").exit_code == Exit.UNKNOWN
 
 
 def test_no_message_for_people_names_a_method() -> None:

@@ -18,7 +18,7 @@ from stateward.ledger import (
     verify,
 )
 from stateward.ledger.manifest import Manifest, read_manifest
-from tests.ledger.builders import DAY_S, Clock, a_ledger, states_of
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, a_ledger, states_of
 from tests.ledger.proof.faults import FailingDisk
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
@@ -255,3 +255,53 @@ def test_what_a_writer_replaces_during_every_attempt_is_not_called_damaged(tmp_p
     ):
         verify(tmp_path / "l")
     assert not verify(tmp_path / "l").is_sound
+
+
+def test_what_is_damaged_is_not_packed_as_if_it_were_sound(tmp_path: Path) -> None:
+    """Its part of the Merkle tree would go into the manifest, and checkpoints of before would not fit any more."""
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        ledger.record_many([(f"doc:{number}", PENDING) for number in range(9)])
+        checkpoint = ledger.checkpoint(write=False)
+        ledger.compact(compress=False)
+    (sealed, _) = sorted(folder.glob("delta-*.jsonl"))
+    flip(sealed, 300)
+
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:0", FETCHING)
+        made = ledger.compact()
+        (note,) = ledger.notes
+    found = verify(folder).findings
+
+    assert (made is not None, sealed.exists(), sealed.name in note) == (True, True, True)
+    assert {finding.file for finding in found} == {sealed.name}
+    flip(sealed, 300)  # as a backup brings it back
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:1", FETCHING)
+        ledger.compact()
+    assert not sealed.exists()
+    assert verify(folder, checkpoint=checkpoint).is_sound
+
+
+@pytest.mark.parametrize("name", ["snapshot-*.json", "delta-*.jsonl"])
+def test_a_file_that_is_gone_does_not_keep_others_from_being_packed(
+    tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        for state in (PENDING, FETCHING):
+            ledger.record("doc:1", state)
+            ledger.compact(compress=False)
+    gone = min(folder.glob(name))
+    gone.unlink()
+
+    with Ledger.open(folder, disk=QuickDisk(), snapshots_kept=1) as ledger:
+        ledger.record("doc:2", PENDING)
+        assert ledger.compact() is not None
+        assert states_of(ledger) == {"doc:1": "fetching", "doc:2": "pending"}
+
+    left = (
+        {gone.name} if gone.suffix == ".jsonl" else set()
+    )  # an old snapshot is not needed any more
+    assert {finding.file for finding in verify(folder).findings} == left
+    assert len(list(folder.glob("delta-*.gz"))) == 3 - len(left)

@@ -19,12 +19,13 @@ A compaction that fails (a full disk) leaves the ledger as it was and does not p
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerError, UnknownName
-from stateward.ledger.delta import Delta, read_chunks
+from stateward.ledger.delta import Delta, read_chunks, sealed_lines
 from stateward.ledger.disk import unlink_if_exists, write_atomically
 from stateward.ledger.layers import Layers, SnapshotLines, merge_lines, overlaid
 from stateward.ledger.manifest import (
@@ -301,7 +302,12 @@ def compress(writer: LedgerWriter, *, progress: CompactionProgress = no_progress
     done: dict[str, DeltaInfo] = {}
     for info in deltas:
         path = writer.folder / info.file
-        digest, tree, size = fingerprint(path, info)
+        try:
+            digest, tree, size = fingerprint(path, info)
+        except (LedgerDamaged, FileNotFoundError) as error:
+            # Packed, the manifest would vouch for it as it is now: it stays, for `verify` to name.
+            writer.view.note(f"{info.file} was not compressed: {error}")
+            continue
         # Derived, so it need not be durable: tiles that do not give the span in the manifest are not used.
         tiles = writer.folder / sidecar(info.file, TREE_SUFFIX)
         write_atomically(writer.disk, tiles, b"".join(tree.tiles), durable=False)
@@ -313,12 +319,13 @@ def compress(writer: LedgerWriter, *, progress: CompactionProgress = no_progress
             info, file=file, sha256=digest, span=tree.span.packed(), bytes=size
         )
         progress("compress", len(done), count)
-    for number, file in enumerate(snapshots, 1):
+    packed = [file for file in snapshots if (writer.folder / file).exists()]
+    for number, file in enumerate(packed, 1):
         _gzip(writer, writer.folder / file)
         progress("compress", len(done) + number, count)
-    if count:
-        _publish_compressed(writer, done, set(snapshots))
-    return count
+    if done or packed:
+        _publish_compressed(writer, done, set(packed))
+    return len(done) + len(packed)
 
 
 def _publish_compressed(
@@ -349,14 +356,18 @@ def _is_compressed(info: DeltaInfo) -> bool:
 
 
 def fingerprint(path: Path, info: DeltaInfo) -> tuple[str, TileBuilder, int]:
-    """SHA-256, part of the Merkle tree, and bytes of a sealed delta's text, in one pass."""
-    digest, tree, size, rest = sha256(), TileBuilder(info.first_seq - 1), 0, b""
-    for data in read_chunks(path):
-        digest.update(data)
-        size += len(data)
-        *lines, rest = (rest + data).split(b"\n")
-        for text in lines:
-            tree.add(leaf_hash(text))
+    """SHA-256, part of the Merkle tree, and bytes of a sealed delta's text, in one pass. Raises `LedgerDamaged`."""
+    digest, tree, size = sha256(), TileBuilder(info.first_seq - 1), 0
+
+    def chunks() -> Iterator[bytes]:
+        nonlocal size
+        for data in read_chunks(path):
+            digest.update(data)
+            size += len(data)
+            yield data
+
+    for text in sealed_lines(chunks(), info):
+        tree.add(leaf_hash(text))
     tree.finish()
     return digest.hexdigest(), tree, size
 
@@ -386,10 +397,12 @@ def apply_retention(writer: LedgerWriter, *, snapshots_kept: int = SNAPSHOTS_KEP
         keep = _kept_snapshots(manifest.snapshots, snapshots_kept)
         drop = [info for info in manifest.snapshots if info not in keep]
         oldest = min((info.last_seq for info in keep), default=0)
-        move = [
-            info for info in manifest.deltas
-            if info.last_seq is not None and info.last_seq <= oldest and _is_compressed(info)
-        ]  # fmt: skip
+
+        def is_old(info: DeltaInfo) -> bool:
+            return info.last_seq is not None and info.last_seq <= oldest and _is_compressed(info)
+
+        # Up to the first that was not compressed: the archive comes before all deltas of the list.
+        move = list(takewhile(is_old, manifest.deltas))
         if drop or move:
             with writer.poison_on_error():
                 if move:

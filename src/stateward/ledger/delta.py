@@ -470,6 +470,16 @@ def read_chunks(path: Path) -> Iterator[bytes]:
         raise LedgerDamaged.at(path.name, f"it cannot be read: {error}") from error
 
 
+def sealed_lines(chunks: Iterator[bytes], info: DeltaInfo) -> Iterator[bytes]:
+    """The lines of a sealed delta, checked to its end. Raises `LedgerDamaged`."""
+    text, before = b"", info.chain.encode()
+    for text in checked_lines(chunks, previous=before, name=info.file, seq=info.first_seq):
+        yield text
+    if chain.head_of(text).decode() != info.head:
+        sentence = f"it should end after seq {info.last_seq}, but ends before"
+        raise LedgerDamaged.at(info.file, sentence, seq=info.last_seq)
+
+
 def checked_lines(
     chunks: Iterator[bytes], *, previous: bytes, name: str, seq: int, start: int = 0
 ) -> Iterator[bytes]:

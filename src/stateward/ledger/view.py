@@ -22,8 +22,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from stateward.core.errors import LedgerDamaged, LedgerError, LedgerMismatch
-from stateward.ledger.chain import head_of
-from stateward.ledger.delta import Delta, checked_lines, read_chunks
+from stateward.ledger.delta import Delta, read_chunks, sealed_lines
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex, IndexDamaged, key_hash
 from stateward.ledger.disk import Disk, create_empty, write_atomically
 from stateward.ledger.head import read_head, read_slots
@@ -133,7 +132,7 @@ class LedgerView:
                 raise LedgerMismatch(f"{self.folder} is not a ledger")
             listed = rebuilt_manifest(self.folder)
             self.was_rebuilt = True
-            self._note("the manifest was missing or damaged and was rebuilt from the files")
+            self.note("the manifest was missing or damaged and was rebuilt from the files")
         # The active delta first: its tail may hold a rollback that the manifest does not know yet.
         active = self._open_delta(listed.active, listed, head_seq)
         last = active.last
@@ -185,10 +184,10 @@ class LedgerView:
             if layers is None:
                 continue
             if self.bad:
-                self._note(f"snapshot {info.file} and the deltas after it were used instead")
+                self.note(f"snapshot {info.file} and the deltas after it were used instead")
             return layers, info
         if manifest.snapshots:
-            self._note("no snapshot is sound; the whole log was used instead")
+            self.note("no snapshot is sound; the whole log was used instead")
         return None, None
 
     def _open_layers(self, info: SnapshotInfo, manifest: Manifest) -> Layers | None:
@@ -202,11 +201,11 @@ class LedgerView:
                 if isinstance(error, FileNotFoundError) and is_outdated:
                     raise
                 self._set_bad(each, manifest)
-                self._note(f"snapshot {each.file} was not used: {error}")
+                self.note(f"snapshot {each.file} was not used: {error}")
                 return None
         if info.base is not None and len(opened) == 1:
             self._set_bad(info, manifest)
-            self._note(f"snapshot {info.file} was not used: the one below it is not listed")
+            self.note(f"snapshot {info.file} was not used: the one below it is not listed")
             return None
         return Layers(*opened)
 
@@ -269,9 +268,10 @@ class LedgerView:
         if not self._is_partial_allowed:
             raise LedgerDamaged.at(MANIFEST, sentence, seq=first)
         self.is_partial = True
-        self._note(f"{sentence}; every answer is partial")
+        self.note(f"{sentence}; every answer is partial")
 
-    def _note(self, sentence: str) -> None:
+    def note(self, sentence: str) -> None:
+        """Say what was used in place of something damaged, or could not be done about it."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
@@ -343,7 +343,7 @@ class LedgerView:
             (info for info in infos if info.file.removesuffix(GZIP_SUFFIX) == found), infos[0]
         )
         self._set_bad(bad, self.manifest)
-        self._note(f"snapshot {bad.file} was not used any more: {error}")
+        self.note(f"snapshot {bad.file} was not used any more: {error}")
         self.load()
 
     def rebase(self, info: SnapshotInfo, merged: int) -> None:
@@ -481,13 +481,7 @@ class LedgerView:
 
     def _stored_lines(self, info: DeltaInfo) -> Iterator[bytes]:
         """The lines of a segment that is not open, checked to its end."""
-        text, chunks = b"", read_chunks(self._existing(info.file))
-        before = info.chain.encode()
-        for text in checked_lines(chunks, previous=before, name=info.file, seq=info.first_seq):
-            yield text
-        if head_of(text).decode() != info.head:
-            sentence = f"it should end after seq {info.last_seq}, but ends before"
-            raise LedgerDamaged.at(info.file, sentence, seq=info.last_seq)
+        return sealed_lines(read_chunks(self._existing(info.file)), info)
 
     def _existing(self, file: str) -> Path:
         """The file, or its other form if it was compressed or decompressed since the manifest was read."""
