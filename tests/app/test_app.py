@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from stateward import telemetry
 from stateward.app import App
+from stateward.app.actions import Verb
 from stateward.app.doctor import checks as checks_of
 from stateward.app.identity import new_record_id
 from stateward.app.transition_log import TransitionLog
@@ -247,11 +248,16 @@ def test_doctor_tells_of_events_that_could_not_be_read(app: App) -> None:
     assert checks["dead letters"].sentence == "1 could not be read (event: no JSON)"
 
 
-def test_a_malformed_actor_is_told_so(app: App) -> None:
+@pytest.mark.parametrize("actor", ["ann", "person:", "person: ", "runner:x", ""])
+@pytest.mark.parametrize("verb", ["cancel", "retry"])  # the second is not possible from its state
+def test_a_malformed_actor_is_told_so(app: App, verb: Verb, actor: str) -> None:
     record = app.submit(STATEMENT).record
 
-    with pytest.raises(InvalidRequest, match=r"the actor 'ann' .* name a person, as person:anna"):
-        app.actions.act("cancel", record.id, actor="ann", reason=None)
+    with pytest.raises(
+        InvalidRequest, match=rf"the actor '{actor}' .* name a person, as person:anna"
+    ):
+        app.actions.act(verb, record.id, actor=actor, reason=None)
+    assert app.record(record.id) == record
 
 
 def test_a_skipped_stage_is_logged_as_a_warning(app: App) -> None:

@@ -15,7 +15,17 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED
-from stateward.core.model import Event, Fields, Ignored, Micros, Record, clean_text, event_id
+from stateward.core.model import (
+    PERSON,
+    SEQUENCER,
+    Event,
+    Fields,
+    Ignored,
+    Micros,
+    Record,
+    clean_text,
+    event_id,
+)
 from stateward.core.query import Query
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
@@ -475,6 +485,13 @@ def _visible(record: Record | None, machines: Sequence[str]) -> Record | None:
     return None if record is None or (machines and record.machine not in machines) else record
 
 
+def _is_requester(actor: str) -> bool:
+    """Whether a person or an external driver is named; the kind alone names none."""
+    return any(
+        actor.startswith(kind) and actor[len(kind) :].strip() for kind in (PERSON, SEQUENCER)
+    )
+
+
 def _not_a_person(actor: str) -> InvalidRequest:
     shown = clean_text(actor, chars_max=ACTOR_CHARS_SHOWN)
     return InvalidRequest(
@@ -487,6 +504,10 @@ def _check(command: Command, record: Record | None) -> Record | StatewardError:
     record = _visible(record, command.machines)
     if record is None:
         return unknown_record(command.record_id)
+    if not _is_requester(
+        command.actor
+    ):  # before its state is looked at, which is not what is wrong
+        return _not_a_person(command.actor)
     if command.version is not None and command.version != record.version:
         return ConcurrentModification(command.record_id, expected=command.version)
     return record
