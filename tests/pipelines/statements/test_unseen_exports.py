@@ -144,3 +144,27 @@ def test_the_code_of_a_bank_is_not_the_name_of_who_was_paid(tmp_path: Path) -> N
 
     assert {row["counterparty"] for row in read.canonicals} == {"Moin GmbH"}
     assert read.canonicals[0]["description"] == "Teil 17 Danke"
+
+
+@pytest.mark.parametrize(
+    ("above", "currency"), [("Status;ALL", None), ("NOK", "NOK"), ("Currency;ALL", "ALL")]
+)
+def test_a_word_above_the_table_is_no_currency_without_a_label(
+    tmp_path: Path, above: str, currency: str | None
+) -> None:
+    rows = "2026-01-02;Shop;-5,00\n2026-01-03;Salary;100,00\n"
+
+    read = read_bytes(tmp_path, f"{above}\nDate;Description;Amount\n{rows}")
+
+    assert {row.get("currency") for row in read.canonicals} == {currency}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "hex"])
+def test_an_encoding_that_the_file_cannot_be_in_is_refused_with_a_sentence(
+    tmp_path: Path, encoding: str
+) -> None:
+    read = read_bytes(
+        tmp_path, "Date,Text,Amount\n2026-01-02,Shop,-5.00\n", labels={"encoding": encoding}
+    )
+
+    assert read.error.code == "BAD_HINT"

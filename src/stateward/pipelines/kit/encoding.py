@@ -91,7 +91,7 @@ def find_encoding(path: Path, *, hint: str = "", head: bytes | None = None) -> E
         if head.startswith(mark):
             return Encoding(name, "its byte order mark says so")
     if hint:
-        return Encoding(_codec(hint), "the source type says so")
+        return Encoding(_readable_codec(hint, head), "the source type says so")
     if name := _utf16_without_mark(head):
         return Encoding(name, "every second byte is zero")
     sample = None if _is_all_utf8(head) else _first_invalid_utf8(path)
@@ -102,8 +102,20 @@ def find_encoding(path: Path, *, hint: str = "", head: bytes | None = None) -> E
     return _code_page(sample)
 
 
+def _readable_codec(name: str, head: bytes) -> str:
+    """The codec of a hint; refused if these bytes cannot be in it, such as UTF-16 without its mark."""
+    codec = _codec(name)
+    try:
+        codecs.getincrementaldecoder(codec)("replace").decode(head)
+    except UnicodeError as error:
+        message = f"the file is not in {name}: {error}; correct the encoding"
+        raise FatalFailure(message, code="BAD_HINT") from error
+    return codec
+
+
 def _codec(name: str) -> str:
     try:
+        b"a".decode(name, "replace")  # also refuses what is no encoding of text
         return codecs.lookup(name).name
     except LookupError as error:
         raise FatalFailure(

@@ -1,7 +1,7 @@
 """Facts in the lines above and below a table: balances, totals, the account, the period, by their labels."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from stateward.pipelines.kit import dates, money
@@ -9,6 +9,7 @@ from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.heading_parts import label_by_parts
 
 _HEAD, _GROUP = re.compile(r"(?<![0-9.,])-?[0-9]{1,3}$"), re.compile(r"[0-9]{3}(?:\.[0-9]{1,3})?")
+WORDS_LIKE_CODES = frozenset("ALL TOP TRY CUP MOP MAD PEN GEL SOS BOB".split())
 ENDS = ("period_from", "period_to")
 _END = re.compile(r"[^\W\d]+(?: [^\W\d]+)? ([0-9]\S+)")
 MONEY_FACTS = frozenset({"opening", "closing", "debits", "credits", "total"})
@@ -61,10 +62,15 @@ def told_currency(rows: Sequence[Sequence[str]]) -> str:
     found = {
         code
         for cells in rows
-        for code in (labelled_facts(cells).get("currency", ""), *(cell.strip() for cell in cells))
+        for code in (labelled_facts(cells).get("currency", ""), *_lone_codes(cells))
         if code in money.CURRENCY_CODES
     }
     return found.pop() if len(found) == 1 else ""
+
+
+def _lone_codes(cells: Sequence[str]) -> Iterator[str]:
+    """What may be the code of a currency without a label: no code that is also a word of English."""
+    return (code for cell in cells if (code := cell.strip()) not in WORDS_LIKE_CODES)
 
 
 def facts_below_labels(rows: Sequence[Sequence[str]]) -> tuple[dict[str, str], set[int]]:

@@ -28,6 +28,8 @@ def booked(day: str, text: str, debit: str, credit: str, balance: str) -> Line:
         ([(40, "NO. REKENING : 1234567890 PERIODE : DESEMBER 2024 MATA UANG : IDR")], ("30/12", "31/12")),
         ([(40, "Date du relevé : Jour 17 Mois 1 Année 2025")], ("30 12", "02 01")),
         ([(40, "Kontoutdrag"), (200, "Period 20241201-20241231")], ("12-30", "12-31")),
+        ([(40, "EXTRATO MENSAL - CONTA CORRENTE"), (300, "DEZEMBRO/2024")], ("30/12", "31/12")),
+        ([(40, "Extracto de diciembre de 2024")], ("30/12", "31/12")),
     ],
 )  # fmt: skip
 def test_the_year_is_that_of_the_period_however_it_is_printed(

@@ -39,6 +39,8 @@ _NO_BALANCE = re.compile(
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b")
 _NUMBER = re.compile(r"(?:[0-9Xx*•.]{1,6}[- ]?){1,8}[0-9]{2,}")
 _MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
+# SETEMBRO/2026, enero de 2026: also in sentences about something else.
+_MONTH_OF_YEAR = re.compile(r"([^\W\d_]{3,12})\.?(?:\s?[/-]\s?|\sdel?\s)(20[0-9]{2}|25[0-9]{2})\b")
 # A date whose parts have names: `Jour 17 Mois 12 Année 2024`.
 _NAMED_PARTS = re.compile(
     r"\b(?:jour|day|dia|tag|giorno|dag) (?P<day>[0-9]{1,2}) (?:mois|month|mes|monat|mese|maand) (?P<month>[0-9]{1,2})"
@@ -233,7 +235,10 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
     labelled = [period for period in periods if period.is_labelled]
     if labelled or periods:
         return (labelled or periods)[0]
-    return _from_to(lines) or _month(lines) or PrintedPeriod("", _statement_date(lines))
+    if found := _from_to(lines) or _month(lines, _MONTH_YEAR):
+        return found
+    day = _statement_date(lines)
+    return (None if day else _month(lines, _MONTH_OF_YEAR)) or PrintedPeriod("", day)
 
 
 # Two days of one month: June 01 - 28, 2026; 1 to 31 March 2025; 01.-31.03.2025.
@@ -316,16 +321,18 @@ def _from_to(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
     return PrintedPeriod(start, end, True) if start and end else None
 
 
-def _month(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
+def _month(lines: Sequence[StatementLine], pattern: re.Pattern[str]) -> PrintedPeriod | None:
     """`March 2025` as a title: the whole month."""
     for line in lines:
-        found = _MONTH_YEAR.search(line.text)
+        found = pattern.search(line.text)
         if not found:
             continue
         label = vocab.simplify(line.text[: found.start()]).split()
         is_labelled = bool(label) and bool(vocab.PERIODS.matches(label[-1]))
         words_max = PERIOD_WORDS_MAX if is_labelled else TITLE_WORDS_MAX
-        if len(line.words) > words_max or any(_is_full(d.text) for d in dates_in(line.words)):
+        # A title may stand beside others, far from them.
+        words = next((c.text for c in cells_of(line) if found[0] in c.text), line.text).split()
+        if len(words) > words_max or any(_is_full(d.text) for d in dates_in(line.words)):
             continue
         month = dates.MONTHS.get(dates.fold(found[1]))
         if month:
