@@ -393,3 +393,22 @@ def test_broken_and_strange_xml_is_refused(tmp_path: Path) -> None:
         "<invoice/>",
         folder=tmp_path,
     ) == ["XML_CORRUPT", "XML_ENTITY", "XML_ENTITY", "NO_ROWS", "UNKNOWN_FORMAT", "UNKNOWN_FORMAT"]
+
+
+INTERIM = (
+    ":20:START\n:25:72090900/987\n:28C:0\n:34F:EUR0,\n:13:1604202255\n"
+    ":61:160421D0,02NMSCKREF+\n:86:177?00Miete\n:61:160422C5,00NMSCKREF+\n:86:Lohn\n"
+)
+
+
+def test_an_interim_report_is_in_the_currency_of_its_limit(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, INTERIM)
+
+    assert [row["currency"] for row in read.canonicals] == ["EUR", "EUR"]
+
+
+def test_messages_as_fints_sends_them_are_read_line_by_line(tmp_path: Path) -> None:
+    read = read_bytes(tmp_path, "@@" + INTERIM.replace("\n", "@@"))
+
+    assert read.amounts == ["-0.02", "5.00"]
+    assert read.about["format"] == "mt940"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit import money
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
@@ -39,6 +40,7 @@ _SLASHED = re.compile(
 )
 _CURRENCY_TAIL = re.compile(r"^(.*?)\s*([A-Z]{3})$")
 OPENING, CLOSING = ("60F", "60M"), ("62F", "62M")
+_FINTS = "@@:20:"
 KNOWN = frozenset({"20", "21", "25", "25P", "28", "28C", "60F", "60M", "61", "62F", "62M", "64", "65", "86", "34F",
                    "13", "13D", "90C", "90D", "NS"})  # fmt: skip
 
@@ -96,6 +98,8 @@ def _fields(text: str) -> Iterator[SwiftField]:
 
 
 def _lines(text: str) -> list[str]:
+    if _FINTS in text:  # as FinTS sends them: each line ends with two signs
+        text = text.replace("@@", "\n")
     return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -124,6 +128,7 @@ def _section(
         account=account or source.hints.account,
         currency=(opening or closing or {}).get("currency", "")
         or currency
+        or _floor_currency(first.get("34F", ""))
         or source.hints.currency,
         opening=_printed_amount(opening),
         opening_date=(opening or {}).get("date", ""),
@@ -153,6 +158,12 @@ def _account(text: str) -> tuple[str, str]:
     found = _CURRENCY_TAIL.match(text)
     has_currency = found is not None and found[1][-1:].isdigit()
     return (found[1], found[2]) if found and has_currency else (text, "")
+
+
+def _floor_currency(text: str) -> str:
+    """The currency of the limit above which an interim report tells each entry: it has no balances."""
+    code = text[:3]
+    return code if code in money.CURRENCY_CODES else ""
 
 
 def _balance(

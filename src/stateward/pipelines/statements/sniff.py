@@ -40,7 +40,7 @@ SHEET_CODES = {
 }
 
 _MT940 = re.compile(r"(?m)^\s{0,2}:(?:20|21|25P?|28C?|6[0-5][FM]?|86|34F|13D?|90[CD]):")
-_MT940_BLOCK = re.compile(r"\{1:F\d\d|\{4:\s*:")
+_MT940_BLOCK = re.compile(r"\{1:F\d\d|\{4:\s*:|@@:20:")
 _QIF = re.compile(r"(?im)^\s*!(?:type:|account|option:|clear:)")
 _OFX = re.compile(r"OFXHEADER|<\?OFX\b|<OFX\s*>", re.IGNORECASE)
 _CAMT = re.compile(
