@@ -7,7 +7,6 @@ without a currency stays without one. The same observations and rules give the s
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import NamedTuple
 
 import msgspec
 
@@ -156,7 +155,7 @@ def normalize(job: Job) -> Iterator[Batch]:
     return normalizer.outcome(job, count)  # type: ignore[return-value]
 
 
-class _Parent(NamedTuple):
+class _Parent(msgspec.Struct, frozen=True, gc=False):
     """What the variants of a product inherit."""
 
     title: str
@@ -248,7 +247,7 @@ class Normalizer:
         price = self._known_prices.get((row.price, row.currency)) or self._price(row)
         flags += price.flags
         code = row.gtin or row.barcode
-        digits = code if is_plain_gtin(code) else self._gtin(row, code, flags) if code else ""
+        digits = code and (code if is_plain_gtin(code) else self._gtin(row, code, flags))
         printed = row.category.strip() or row.product_type.strip() or parent.category
         category = self._known_categories.get(printed) or self._category(printed, flags)
         description = _text(row.description) if row.description else parent.description

@@ -52,12 +52,13 @@ def has_plus(text: str) -> bool:
 
 def balance(text: str, terms: ReadingTerms) -> Decimal | None:
     """A printed balance with its sign; None where none is printed."""
+    is_owed = terms.balances == "owed"
+    if not is_owed and (quick := money.plain_number(text, terms.decimal)) is not None:
+        return quick
     if not text.strip():
         return None
     value = _money_signed(text, terms.decimal, "balance")
-    if terms.balances == "owed" and not money.mark_sign(
-        _money(text, terms.decimal, "balance").mark
-    ):
+    if is_owed and not money.mark_sign(_money(text, terms.decimal, "balance").mark):
         return -value
     return value
 

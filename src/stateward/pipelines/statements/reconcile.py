@@ -123,16 +123,20 @@ class Reconciler:
 
     def add(self, amount: Decimal, balance: Decimal | None = None, day: date | None = None) -> None:
         """Add one row."""
+        # Without calls of its own where most rows need none: this runs for every row.
+        sent, received = self._debits, self._credits
         if self._count < EDGE_ROWS:
             self._first.append(amount)
-        elif self._is_sum(amount) and self._is_of_several(amount):
+        elif (
+            amount == (sent if amount < 0 else received) or amount == sent + received
+        ) and self._is_of_several(amount):
             self._total_at, self._total_like = self._count, amount
         self._count += 1
         if amount < 0:
-            self._debits += amount
+            self._debits = sent + amount
             self._debit_count += 1
         else:
-            self._credits += amount
+            self._credits = received + amount
             self._zero_count += not amount
         if balance is None:
             self._bare_run += 1
@@ -148,7 +152,7 @@ class Reconciler:
         if self._count == CHAINS_TRIED_ROWS:
             best = min(chain.breaks for chain in self._chains)
             self._chains = [chain for chain in self._chains if chain.breaks == best]
-        if day is not None and self._is_outside(day):
+        if self._period is not None and day is not None and self._is_outside(day):
             self._outside_count += 1
             if len(self._outside) < BREAKS_SHOWN_MAX:
                 self._outside.append(day)
@@ -198,9 +202,6 @@ class Reconciler:
             if amount and any(each == 2 * amount for each in sums) and self._is_of_several(amount):
                 return amount
         return None
-
-    def _is_sum(self, amount: Decimal) -> bool:
-        return amount == (self._debits if amount < 0 else self._credits) or amount == self.total
 
     def _is_of_several(self, amount: Decimal) -> bool:
         """Whether many other rows have the sign of an amount: 30 after 10 and 20 is hardly a sum."""
