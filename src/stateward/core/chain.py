@@ -161,7 +161,8 @@ def record_hash(record: Record, salt: str | None = None) -> str:
 def _as_json_writes(values: Fields) -> Fields | msgspec.Raw:
     # msgspec and `json` differ in one thing, how they write floats (1e16 and 0.00001, but 1e+16 and 1e-05), and the
     # documented format is that of `json`. Floats are rare, so only values that hold one take the slow encoder.
-    if _PLAIN.issuperset(map(type, values.values())):  # nearly always true, and quick to test
+    # Mostly there are none, and nearly always they are plain.
+    if not values or _PLAIN.issuperset(map(type, values.values())):
         return values
     return msgspec.Raw(_slow_encoder()(values).encode()) if _has_fraction(values) else values
 

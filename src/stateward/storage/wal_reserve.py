@@ -16,6 +16,7 @@ from contextlib import suppress
 FRAME_BYTES = 4096 + 24  # a page and its header
 FIRST_BYTES = 128 * 1024
 STEP_BYTES = 1024 * 1024  # the next commit makes it durable, so that little waits for a lot
+ZEROS = memoryview(bytes(STEP_BYTES))
 # A command that writes once or twice ends sooner without.
 TRANSACTIONS_MIN = 8
 
@@ -46,7 +47,7 @@ class WalReserve:
     def _extend(self, size: int) -> int:
         """Write zeros behind the end; the size then."""
         more = min(max(size, FIRST_BYTES), STEP_BYTES, self._bytes_max - size)
-        return size + (os.pwrite(self._fd, bytes(more), size) if size and more > 0 else 0)
+        return size + (os.pwrite(self._fd, ZEROS[:more], size) if size and more > 0 else 0)
 
     def close(self) -> None:
         """Close the file."""
