@@ -243,9 +243,12 @@ def test_a_file_of_any_kind_is_recognised_and_sent_where_it_belongs(
 
     known = page.locator("#detected li", has_text="what-is-it.csv")
     unknown = page.locator("#detected li", has_text="noise.bin")
-    expect(known.locator("option:checked")).to_have_text("Bank statement, CSV (upload), 20 %")
+    expect(known.locator("option:checked")).to_contain_text("Bank statement, CSV (upload)")
     expect(unknown).to_have_attribute("data-state", "unknown")
     expect(unknown.locator("[data-send]")).to_be_disabled()
+    why = known.locator(".evidence")
+    why.evaluate("(told) => { told.textContent = 'its parties, its notice, '.repeat(20); }")
+    assert known.locator(".name").evaluate("(name) => name.clientWidth >= name.scrollWidth")
     known.locator("[data-send]").click()
 
     expect(page.locator("#sending li", has_text="what-is-it.csv")).to_have_attribute(
