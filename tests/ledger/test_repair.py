@@ -253,3 +253,22 @@ def test_a_delta_whose_first_line_is_damaged_goes_with_the_lines_before_that_a_l
     (folder / "MANIFEST.json").unlink()
 
     assert mended(folder) == 2
+
+
+def test_what_follows_a_sealed_delta_is_cut_off_and_nothing_is_lost(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.rotate()
+        ledger.record("doc:1", FETCHING)
+        expected = states_of(ledger)
+    sealed = min(folder.glob("delta-*.jsonl"))
+    whole = sealed.read_bytes()
+    sealed.write_bytes(whole + b"a stray word")
+
+    assert mended(folder) == 0
+    assert sealed.read_bytes() == whole
+    (torn,) = folder.glob("*.torn-*")
+    assert torn.read_bytes() == b"a stray word"
+    with a_ledger(folder) as ledger:
+        assert states_of(ledger) == expected | {"doc:later": "pending"}

@@ -213,7 +213,9 @@ class _Repair:
         listed = {info.first_seq for info in manifest.deltas}
         for bad in segments:
             info = bad.info
-            if info.last_seq is not None and info.last_seq <= base_seq:
+            if self._has_surplus_only(bad):
+                self._cut_surplus(bad)
+            elif info.last_seq is not None and info.last_seq <= base_seq:
                 manifest = self._bury(manifest, bad)
             elif info.first_seq in listed:
                 self._cut(manifest, bad)
@@ -222,6 +224,23 @@ class _Repair:
                 action = "restore this file from a backup: it is archived, and no sound snapshot holds its states"
                 self._add_impossible(bad.finding, action)
         return False
+
+    def _has_surplus_only(self, bad: BadSegment) -> bool:
+        """Whether all lines of a sealed delta are good, and something follows them."""
+        info, path = bad.info, self._folder / bad.info.file
+        if (bad.byte, bad.seq) != (info.bytes, info.end_seq + 1) or path.suffix == GZIP_SUFFIX:
+            return False
+        return chain.head_of(path.read_bytes()[: bad.byte]).decode() == info.head
+
+    def _cut_surplus(self, bad: BadSegment) -> None:
+        path = self._folder / bad.info.file
+        action = f"cut off what follows its last line, and keep it as {path.name}.torn-{bad.byte}; nothing is lost"
+        self._steps.append(RepairStep(finding=bad.finding, action=action))
+        if self._is_executed:
+            data = path.read_bytes()
+            torn = path.with_name(f"{path.name}.torn-{bad.byte}")
+            write_atomically(self._disk, torn, data[bad.byte :])
+            write_atomically(self._disk, path, data[: bad.byte])
 
     def _bury(self, manifest: Manifest, bad: BadSegment) -> Manifest:
         """Replace a delta that only the history needs by a tombstone, so that the rest can be verified."""
