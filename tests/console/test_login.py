@@ -45,6 +45,21 @@ def test_a_stranger_is_led_to_the_login_and_back(locked: Scene, page: Page) -> N
 
 
 @pytest.mark.long
+def test_a_key_that_was_revoked_is_noticed_by_every_window(locked: Scene, page: Page) -> None:
+    key_id = sign_in(locked, page, role="viewer", name="gone")
+    expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
+    other = page.context.new_page()
+    other.goto(locked.page())
+    expect(other.locator("#fresh")).to_have_attribute("data-state", "live")
+    # The window that has the stream for both of them stays as it is.
+    page.route("**/board/live", lambda route: route.abort())
+
+    locked.app.admin.revoke_key(key_id, actor="person:root")
+
+    expect(other.get_by_label("Key")).to_be_visible()
+
+
+@pytest.mark.long
 def test_signing_out_ends_the_session_for_good(locked: Scene, page: Page) -> None:
     sign_in(locked, page, role="viewer")
     (cookie,) = page.context.cookies()

@@ -133,6 +133,7 @@
     fresh.title = "Changes come by themselves; a hidden page pauses.";
   }
   function take(message) {
+    if (message.isRefused) { listeners.forEach((each) => each(null)); return; }
     if (message.transition) { listeners.forEach((each) => each(message.transition)); return; }
     // A window that was away, or whose stream was another one until now, may have missed something.
     if (message.state === "live" && state !== "live") listeners.forEach((each) => each(null));
@@ -156,7 +157,7 @@
       const { signal } = turn;
       setTimeout(() => {
         if (signal.aborted) return;
-        listeners.forEach((each) => each(null));
+        publish({ isRefused: true }); // each window asks for its part, and one that is signed out goes to sign in
         connect();
       }, AGAIN_MS);
     });
