@@ -23,6 +23,7 @@ from stateward.pipelines.contracts.rules import (
     FieldRule,
     Vertical,
 )
+from stateward.pipelines.contracts.states import odd_flags, state_flags
 from stateward.pipelines.kit.documents import TextDocument, TextPage
 from stateward.pipelines.kit.pdf.page_numbers import uncounted_pages
 
@@ -128,6 +129,7 @@ def cap_extraction(
         *_missing_pages(document),
         *_damage(document),
     ]
+    flags.extend(_state_flags(document, vertical, rules, flags))
     about: Fields = {**extraction.about, FLAGS: flags} if flags else extraction.about
     return replace(extraction, found=found, about=about)
 
@@ -322,6 +324,19 @@ def _flags(
             told.add(rule.code)
             said = " ".join(quote.split())[:QUOTE_CHARS_MAX]
             yield {"code": rule.code, "sentence": f"{rule.sentence}: {said!r}"}
+
+
+def _state_flags(
+    document: TextDocument, vertical: Vertical, rules: ContractRules, told: Sequence[Json]
+) -> list[Json]:
+    """What the document says of its state, if nothing of the kind was told; else what was not understood."""
+    codes = {each["code"] for each in told if isinstance(each, dict)}
+    states = [
+        each
+        for each in state_flags(document, vertical, rules)
+        if isinstance(each, dict) and each["code"] not in codes
+    ]
+    return [*states] if codes or states else list(odd_flags(document, vertical, rules))
 
 
 def _sentence_at(text: str, start: int, end: int) -> str:

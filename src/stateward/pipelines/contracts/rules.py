@@ -243,6 +243,23 @@ class CapRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return [each for words in self.patterns.values() for each in words]
 
 
+class StateRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Families of words in which a document speaks of its own state: in a line by itself, or in a sentence.
+
+    A sentence must also have one of `things`; a line or sentence with one of `unless` says nothing of this contract.
+    `labels` are words before a colon that announce such a line. `blank` is a line to write on with those words.
+    """
+
+    code: str
+    sentence: str
+    where: Literal["mark", "statement", "blank"]
+    words: Words
+    things: Words = {}
+    unless: list[str] = []
+    labels: list[str] = []
+    in_agreements: bool = True
+
+
 class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file with caps; one of the same name replaces the shipped one."""
 
@@ -250,6 +267,10 @@ class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     version: Annotated[int, msgspec.Meta(ge=1)]
     values: list[CapRule] = []
     documents: list[DocumentRule] = []
+    states: list[StateRule] = []
+    letter_words: Words = {}  # each entry is several words
+    function_words: Words = {}  # of those: words that say nothing by themselves
+    open_words: list[str] = []  # in a sentence about a right or a condition
 
 
 class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,6 +281,10 @@ class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
     providers: list[Provider]
     caps: tuple[CapRule, ...] = ()
     document_rules: tuple[DocumentRule, ...] = ()
+    states: tuple[StateRule, ...] = ()
+    letter_words: frozenset[str] = frozenset()
+    function_words: frozenset[str] = frozenset()
+    open_words: tuple[str, ...] = ()
 
     def vertical(self, slug: str) -> Vertical:
         """A vertical by its name; raises `UnknownName` with the known names."""
@@ -324,7 +349,17 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
         providers=[provider for provider, _, _ in providers.values()],
         caps=tuple(rule for file in caps.values() for rule in file.values),
         document_rules=tuple(rule for file in caps.values() for rule in file.documents),
+        states=tuple(rule for file in caps.values() for rule in file.states),
+        letter_words=_single_words(file.letter_words for file in caps.values()),
+        function_words=_single_words(file.function_words for file in caps.values()),
+        open_words=tuple(word for file in caps.values() for word in file.open_words),
     )
+
+
+def _single_words(sets: Iterable[Words]) -> frozenset[str]:
+    """Every word of entries that are several words each."""
+    lines = (line for words in sets for listed in words.values() for line in listed)
+    return frozenset(word for line in lines for word in line.split())
 
 
 @lru_cache(maxsize=FILES_MAX)

@@ -118,7 +118,8 @@ _REMARKS = re.compile(
     r"|(?:\b(?:up\s+to|bis\s+zu)\s+)?\b\d[\d.,/]*\s*[MG]bit/s"
     r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:abgebucht|eingezogen|fällig)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
     r"|\b(?:Guten\s+Tag|Hallo|Sehr\s+geehrter?|Liebe[r]?|Dear|Hello|Hi)\b[^,.!\n]{0,40}[,!]"
-    r"|\b(?:0|00|12|24)(?:[:.]\d\d)?\s+(?:Uhr(?:\s+mittags)?|hrs|noon)\b|\bat\s+\d\d:\d\d\b",
+    r"|\b(?:0|00|12|24)(?:[:.]\d\d)?\s+(?:Uhr(?:\s+mittags)?|hrs|noon)\b|\bat\s+\d\d:\d\d\b"
+    r"|\b(?:00:0[01]|23:59)(?:\s+(?:Uhr|hrs))?(?:\s+on)?\b",
     re.IGNORECASE,
 )
 
@@ -140,7 +141,8 @@ _STREET_OR_TOWN = re.compile(rf"(?P<street>{_LED_STREET}{_HOUSE})|(?P<town>{_TOW
 _REFERENCE = re.compile(
     r"\b(?:(?:Bestell|Auftrags|Kunden|Angebots|Rechnungs|Vorgangs|Referenz)-?(?:nummer|Nr\b\.?)|(?:Akten|Geschäfts)zeichen|"
     r"(?:order|reference|customer|quotation|quote|invoice)[ ](?:number|no\b\.?))"
-    r"[ \t:]{0,4}(?=[\w/.-]{0,29}\d)[\w/.-]{1,30},?\s{1,4}(?:vom|of|dated)\s{0,4}$",
+    r"[ \t:]{0,4}(?=[\w/.-]{0,29}\d)[\w/.-]{1,30},?\s{1,4}(?:vom|of|dated)\s{0,4}$"
+    r"|\b(?:Auftrags|Bestell|Vertrags)bestätigung\s{1,4}vom\s{1,4}$",
     re.IGNORECASE,
 )
 

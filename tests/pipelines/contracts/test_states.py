@@ -1,0 +1,155 @@
+"""What a document says of its own state, in wordings of many families; and what ordinary letters and agreements say."""
+
+import pytest
+
+from stateward.pipelines.contracts.rules import default_rules
+from stateward.pipelines.contracts.states import odd_flags, state_flags
+from stateward.pipelines.kit.reader import text_document
+
+RULES = default_rules()
+LETTER = """LichtBlick SE
+Klostertor 1, 20097 Hamburg
+
+{head}
+Vertragsbestätigung
+
+Tarif: ÖkoStrom Basis 12
+Lieferbeginn: 01.05.2026
+Monatlicher Abschlag: 106,00 Euro
+
+Die Preise sind Bruttopreise. Vielen Dank für Ihr Vertrauen.
+
+Herzliche Grüße
+Ihr LichtBlick-Team
+
+{tail}
+"""
+AGREEMENT = """{head}
+NON-DISCLOSURE AGREEMENT
+
+This Agreement is entered into as of March 3, 2025 by and between Halden Robotics, Inc., a Delaware corporation, and
+Brightwater Analytics LLC, a Texas limited liability company, and may be terminated, withdrawn, void or pending.
+
+2. Any waiver is void, and this Agreement is terminated upon notice by either of the parties to it, in which case all
+the information that was disclosed by the other party shall be returned without delay and no copies of it shall be kept.
+
+By: /s/ Maria Hald
+{tail}
+"""
+
+
+def codes(text: str, vertical: str) -> list[object]:
+    document, made = text_document(text), RULES.verticals[vertical]
+    flags = [*state_flags(document, made, RULES), *odd_flags(document, made, RULES)]
+    return [flag["code"] for flag in flags if isinstance(flag, dict)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Vorabversion - noch nicht verbindlich",
+        "Testdatensatz - bitte nicht verarbeiten",
+        "Entwurfsfassung",
+        "Exemplar zur Gegenzeichnung",
+        "Fassung 3 mit Anmerkungen der Rechtsabteilung",
+        "Fehldruck",
+        "Historisch",
+        "Vertragsvorschlag",
+        "Training copy",
+        "Not a contract",
+        "Order summary - not placed",
+        "Former agreement",
+        "Freibleibend",
+        "Gesprächsnotiz",
+        "What you would get",
+    ],
+)
+def test_a_line_by_itself_names_the_state(line: str) -> None:
+    assert "NOT_A_CONTRACT" in codes(LETTER.format(head=line, tail=""), "energy")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Handschriftlicher Vermerk: Kunde ist vom Vertrag zurückgetreten.",
+        "Widerruf eingegangen am 03.03.2026",
+        "Die Bonitätsprüfung steht noch aus.",
+        "Stand: Verhandlung, Preise noch offen.",
+        "Unter dem Vorbehalt der Zustimmung des Aufsichtsrats.",
+        "Bitte senden Sie uns Ihre Änderungswünsche bis Freitag zu.",
+        "Customer cancelled within the cooling-off period.",
+        "Order declined by credit check.",
+        "This document is for information and does not constitute an agreement.",
+        "Your application is being reviewed; we will let you know whether we can accept it.",
+        "Agreement status: awaiting activation",
+    ],
+)
+def test_a_sentence_says_that_it_is_not_in_force(sentence: str) -> None:
+    assert "NOT_A_CONTRACT" in codes(LETTER.format(head="", tail=sentence), "energy")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sie haben uns verraten, dass Sie lieber verzichten.",
+        "Ein Vertragsschluss ist damit nicht verbunden.",
+        "Bitte vernichten Sie dieses Schreiben.",
+        "Wir haben für Sie durchgerechnet, was Sie zahlen.",
+        "Here is the deal we have hammered out for you.",
+        "We regret that your street lies beyond our reach.",
+    ],
+)
+def test_what_is_not_understood_waits(sentence: str) -> None:
+    assert "NOT_UNDERSTOOD" in codes(LETTER.format(head="", tail=sentence), "energy")
+
+
+def test_a_line_for_the_signature_of_the_customer_is_empty() -> None:
+    line = "Unterschrift Kunde: ______________    Datum: ______________"
+    assert codes(LETTER.format(head="", tail=line), "energy") == ["NOT_SIGNED"]
+    assert codes(LETTER.format(head="", tail="______________\nLichtBlick SE"), "energy") == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Wir haben Ihren Auftrag angenommen.",
+        "Ihr Anschluss wird am 19.03.2026 geschaltet.",
+        "Wir haben Ihren bisherigen Anbieter informiert, Ihr alter Vertrag ist gekündigt.",
+        "Wird der Vertrag nicht gekündigt, verlängert er sich, sofern nichts anderes vereinbart ist.",
+        "Bitte unterschreiben Sie das SEPA-Lastschriftmandat und senden Sie es an uns.",
+        "Muster-Widerrufsformular",
+        "We may record calls for training.",
+        "If the contract is cancelled, you can claim a refund.",
+        "Thank you for switching to us. Please keep this letter somewhere safe.",
+    ],
+)
+def test_ordinary_sentences_of_letters_pass(sentence: str) -> None:
+    assert codes(LETTER.format(head="", tail=sentence), "energy") == []
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        ("Discussion version of 4 February 2025", ""),
+        ("EXHIBIT A: FORM OF NDA", ""),
+        ("Halden's comments of 2/20/25 are marked; Brightwater to revert.", ""),
+        ("Working copy - not for execution", ""),
+        ("[Open point: term to be discussed]", ""),
+        ("", "This Agreement has not been signed by Brightwater."),
+        ("", "Signature of Brightwater pending."),
+        ("", "The parties intend to sign this Agreement once the board has approved it."),
+        ("", "Mutually rescinded, see letter of July 8, 2025."),
+    ],
+)
+def test_of_an_agreement_what_stands_above_and_below_is_read(head: str, tail: str) -> None:
+    assert codes(AGREEMENT.format(head=head, tail=tail), "general") == ["NOT_A_CONTRACT"]
+
+
+def test_the_clauses_of_an_agreement_may_speak_of_every_state() -> None:
+    assert codes(AGREEMENT.format(head="", tail="Name: Maria Hald"), "general") == []
+
+
+def test_a_letter_in_an_unknown_language_is_not_judged_by_its_words() -> None:
+    french = "Nous vous confirmons la souscription de votre contrat. Les prix sont toutes taxes comprises."
+    document, energy = text_document(french), RULES.verticals["energy"]
+    assert list(odd_flags(document, energy, RULES)) == []
