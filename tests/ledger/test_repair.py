@@ -272,3 +272,21 @@ def test_what_follows_a_sealed_delta_is_cut_off_and_nothing_is_lost(tmp_path: Pa
     assert torn.read_bytes() == b"a stray word"
     with a_ledger(folder) as ledger:
         assert states_of(ledger) == expected | {"doc:later": "pending"}
+
+
+def test_what_a_repair_kept_is_not_replaced_by_the_next_one(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.rotate()
+        ledger.record("doc:1", FETCHING)
+    sealed = min(folder.glob("delta-*.jsonl"))
+    whole = sealed.read_bytes()
+
+    for surplus in (b"first", b"second", b"second"):
+        sealed.write_bytes(whole + surplus)
+        repair(folder, execute=True)
+
+    assert sealed.read_bytes() == whole
+    assert {each.read_bytes() for each in folder.glob("*.torn-*")} == {b"first", b"second"}
+    assert len([*folder.glob("*.torn-*")]) == 2

@@ -234,11 +234,11 @@ class _Repair:
 
     def _cut_surplus(self, bad: BadSegment) -> None:
         path = self._folder / bad.info.file
-        action = f"cut off what follows its last line, and keep it as {path.name}.torn-{bad.byte}; nothing is lost"
+        data = path.read_bytes()
+        torn = _kept_at(path.with_name(f"{path.name}.torn-{bad.byte}"), data[bad.byte :])
+        action = f"cut off what follows its last line, and keep it as {torn.name}; nothing is lost"
         self._steps.append(RepairStep(finding=bad.finding, action=action))
         if self._is_executed:
-            data = path.read_bytes()
-            torn = path.with_name(f"{path.name}.torn-{bad.byte}")
             write_atomically(self._disk, torn, data[bad.byte :])
             write_atomically(self._disk, path, data[: bad.byte])
 
@@ -380,6 +380,16 @@ class _Repair:
     def _rename_if_exists(self, name: str, new_name: str) -> None:
         if (self._folder / name).exists():
             self._disk.rename(self._folder / name, self._folder / new_name)
+
+
+def _kept_at(path: Path, data: bytes) -> Path:
+    """Where bytes are kept: a sealed delta ends at the same byte each time, and what was kept of it before stays."""
+    number, free = 1, path
+    # The same bytes are there already if a crash came before the cut.
+    while free.exists() and free.read_bytes() != data:
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
 
 
 def _plain_name(info: SnapshotInfo) -> str:
