@@ -12,6 +12,7 @@ import pytest
 from stateward.cli import BLAS_THREADS
 from stateward.cli.context import Command
 from stateward.cli.exit_codes import Exit
+from stateward.cli.output import replacing
 from stateward.cli.reference import root, walk
 from tests.cli.shell import Shell
 
@@ -139,3 +140,14 @@ cli.main()
     )
 
     assert seen.stdout == "1\n"
+
+
+def test_who_may_read_an_exported_file_stays_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "audit.jsonl"
+    file.touch(mode=0o600)
+
+    with replacing(file) as made:
+        made.write_bytes(b"{}\n")
+        assert made.stat().st_mode & 0o777 == 0o600, "nor is it open to others while it is written"
+
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"{}\n", 0o600)

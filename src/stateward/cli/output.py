@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from shutil import copymode
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -94,6 +95,9 @@ def replacing(path: Path) -> Iterator[Path]:
         return
     made = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        if path.exists():  # who may read it stays as it was, from the first byte on
+            made.touch(mode=0o600)
+            copymode(path, made)
         yield made
     except BaseException:
         made.unlink(missing_ok=True)
