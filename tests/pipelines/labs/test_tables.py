@@ -345,6 +345,12 @@ def test_a_range_that_is_none_of_its_test_in_the_printed_unit_makes_the_unit_uns
         ("Date,HDL (mg/dL),LDL (mg/dL),Glucose (mg/dL)\n2024-01-01,50,110,95\n", True, False),
         ("Test,Result,Unit\nGlucose,95,mg/dL\nHemoglobin,14,g/dL\n", True, False),
         ("Patient ID,Batch,Test,Result,Unit\n17,A1,Glucose,95,mg/dL\n", True, False),
+        # Laboratories number their runs, reagents and bills: results of people are not lost for that.
+        ("Accession Number,Batch ID,Test,Result,Unit,Range,Flag\nA1,B7,Potassium,5.9,mmol/L,3.5-5.1,H\n", True, False),
+        ("Sample ID,Batch,LOINC,Test,Result,Unit\nA1,B7,2345-7,Glucose,95,mg/dL\n", True, False),
+        ("Analyse;Ergebnis;Einheit;Reagenz Charge\nKalium;4,1;mmol/L;L1\nHämoglobin;13,5;g/dL;L1\n", True, True),
+        ("Order ID,Test,Result,Units,Charge code\nA1,Cholesterol,190,mg/dL,80061\n", True, True),
+        ("Sample ID,Charge date,Glucose (mg/dL),HDL (mg/dL),LDL (mg/dL)\nA1,,95,50,110\n", True, True),
     ],
 )  # fmt: skip
 def test_tests_that_a_production_measures_too_have_sure_codes_only_where_a_person_is_told_of(

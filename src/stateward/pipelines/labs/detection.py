@@ -5,6 +5,7 @@ Nothing is parsed: a PDF whose words cannot be seen so is one only by its name.
 
 import csv
 import re
+from collections.abc import Iterable
 
 from stateward.core.errors import FatalFailure
 from stateward.definition.plugin import Content, Detected
@@ -157,20 +158,24 @@ def _is_table(head: bytes) -> bool:
     A table of several days has dates where others have the heading of the result.
     """
     codec = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    for line in head.decode(codec, "replace").splitlines()[:LINES_MAX]:
+    lines = head.decode(codec, "replace").splitlines()
+    for at, line in enumerate(lines[:LINES_MAX]):
         for delimiter in ";,\t|":
             cells = (
                 next(csv.reader([line], delimiter=delimiter), [])
                 if line.count(delimiter) > 1
                 else []
             )
-            if _are_headings(cells) or _are_tests(cells):
+            if _are_tests(cells):
                 return True
+            if _are_headings(cells):
+                below = csv.reader(lines[at + 1 : at + 1 + LINES_MAX], delimiter=delimiter)
+                return not _is_log(cells, below)
     return False
 
 
 def _are_headings(cells: list[str]) -> bool:
-    from stateward.pipelines.labs.words import column_of, is_of_production
+    from stateward.pipelines.labs.words import column_of
 
     roles = {cell.strip().casefold(): column_of(cell) for cell in cells}
     found = {*roles.values()}
@@ -180,16 +185,29 @@ def _are_headings(cells: list[str]) -> bool:
     if not tests or len(found & {"value", "unit", "range", "code"}) < 2:
         return False
     is_result = "value" in found or any(map(_DAY.match, cells))
-    return is_result and not any(map(_MONEY.search, cells)) and not is_of_production(cells)
+    return is_result and not any(map(_MONEY.search, cells))
+
+
+def _is_log(cells: list[str], below: Iterable[list[str]]) -> bool:
+    """Whether a table is of a production: laboratories count batches too, but of tests that are done on people."""
+    from stateward.pipelines.labs.words import is_of_production
+
+    if not is_of_production(cells):
+        return False
+    from stateward.pipelines.labs.table import is_of_people
+
+    return not any(is_of_people(cell) for row in below for cell in row)
 
 
 def _are_tests(cells: list[str]) -> bool:
     """Whether headings are tests with their units, beside a patient or a date: `Hemoglobin (g/dL)`."""
     if sum("(" in cell or "[" in cell for cell in cells) < TESTS_MIN:
         return False
-    from stateward.pipelines.labs.table import find_test_columns
+    from stateward.pipelines.labs.table import find_test_columns, is_of_people
     from stateward.pipelines.labs.words import column_of
 
     is_dated = any(column_of(cell) in ("patient", "collected") for cell in cells)
     columns = find_test_columns([cells])[1] if is_dated else None
-    return columns is not None and not (columns.has_unsure_codes and columns.has_other_columns)
+    if columns is None or not (columns.has_unsure_codes and columns.has_other_columns):
+        return columns is not None
+    return any(is_of_people(cell) for cell in cells)

@@ -21,7 +21,7 @@ from stateward.pipelines.labs.options import LabOptions
 from stateward.pipelines.labs.readers import read_report
 from stateward.workers.sdk import Job, Outcome
 
-READER_VERSION = 9  # to be increased by a change after which the same bytes give other results
+READER_VERSION = 10  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
 PROBLEMS_LOGGED_MAX = 200
 EARLIER_CUT = (

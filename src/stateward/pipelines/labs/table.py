@@ -106,9 +106,15 @@ def read_table(source: ReportSource) -> LabReading:
 
 def _are_of_people(reading: LabReading) -> bool:
     """Whether a table holds a test that is done on people only: one with cholesterol is no log of a bioreactor."""
-    names = {bare_name(each.test) for each in reading.observations}
-    analytes = (by_name(name).analyte for name in names)
-    return any(each is not None and each.key not in PROCESS_TESTS for each in analytes)
+    return any(map(is_of_people, {each.test for each in reading.observations}))
+
+
+def is_of_people(text: str) -> bool:
+    """Whether a text names a test of blood that no production does."""
+    analyte = by_name(bare_name(text.strip())).analyte
+    if analyte is None or analyte.specimen != "blood":
+        return False
+    return analyte.key not in PROCESS_TESTS
 
 
 def _with_sure_code(seen: Observation) -> Observation:

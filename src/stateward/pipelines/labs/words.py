@@ -130,13 +130,20 @@ def column_of(text: str) -> str:
 
 _PROCESS = frozenset(map(fold, _WORDS["process"]))
 PROCESS_TESTS = frozenset(_WORDS["process_tests"])
+# Columns that only a laboratory of people prints beside a batch; a range may be that of a tank.
+_OF_LABORATORIES = frozenset({"flag", "specimen", "previous", "in_range", "out_of_range"})
 _SAMPLE_IDS = frozenset(map(fold, _WORDS["sample_ids"]))
 
 
 def is_of_production(headings: Iterable[str]) -> bool:
     """Whether headings name a vessel or a batch, and no person: glucose and lactate are not those of blood there."""
     told = [(column_of(each), fold(each)) for each in headings]
-    is_of_person = any(role == "patient" and name not in _SAMPLE_IDS for role, name in told)
+    is_of_person = any(
+        (role == "patient" and name not in _SAMPLE_IDS)
+        or role in _OF_LABORATORIES
+        or "loinc" in name
+        for role, name in told
+    )
     return not is_of_person and any(not _PROCESS.isdisjoint(name.split()) for _, name in told)
 
 
