@@ -121,6 +121,7 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
         (b"Name,Day,Share\n" + b"Example Street,2026-01-01,-12.50\n" * 4, 20),
         (b"pickup,fare,tripDistance,payment\n2026-01-01 13:00,7.00,1.60,cash\n", 25),
         (b"Date,Store,Product,Unit Price,Revenue\n2026-01-01,North,Apples,1.20,12.00\n", 30),
+        (b"Date,Store,Customer,Sales,Net,Balance\n2026-01-01,North,Ann,9.00,8.50,98.50\n", 20),
         (b"Order ID,Order Date,SKU,Quantity,Total\n1001,2026-01-02,MUG-1,2,19.98\n", 30),
         (b"<html>,</html>\n,", None), (b"%PDF-1.4\n,", None), (b"PK\x03\x04", None),
     ],

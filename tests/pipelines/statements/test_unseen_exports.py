@@ -29,6 +29,21 @@ def test_short_years_below_a_japanese_heading_are_those_of_the_emperor(tmp_path:
     assert read_bytes(tmp_path, DAYS.replace("2026,", "8,")).dates == ["2026-02-03", "2026-02-06"]
 
 
+@pytest.mark.parametrize("year", ["12", "25", "30"])
+def test_short_years_that_may_be_of_an_earlier_emperor_are_doubted(
+    tmp_path: Path, year: str
+) -> None:
+    assert "DATE_UNPROVEN" in read_bytes(tmp_path, DAYS.replace("2026,", f"{year},")).flags
+
+
+def test_an_amount_that_a_seller_may_have_charged_is_not_turned_in_silence(tmp_path: Path) -> None:
+    text = "Date,Customer,Description,Amount charged\n" + "".join(
+        f"2026-03-0{day},Customer {day},Membership,30.00\n" for day in range(1, 6)
+    )
+
+    assert "SIGN_UNPROVEN" in read_bytes(tmp_path, text).flags
+
+
 def test_an_export_with_days_in_three_columns_is_taken_for_a_statement(tmp_path: Path) -> None:
     path = tmp_path / "export.csv"
     path.write_text(DAYS, "utf-8")

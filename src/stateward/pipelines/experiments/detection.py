@@ -60,7 +60,9 @@ def detect(content: Content) -> Detected | None:
     rows = first_rows(lines)
     if is_other or is_binary(text) or not (headings := _headings(rows)):
         return None
-    sales = {each.strip(' "').casefold().replace("_", " ") for each in headings} & _SALES
+    names = {each.strip(' "').casefold().replace("_", " ") for each in headings}
+    # The account of a seller lists sales, too, and ends each row with what is left.
+    sales = names & _SALES if not any("balance" in name for name in names) else frozenset[str]()
     is_measured = sum(map(_names_measure, headings)) >= MEASURED_MIN
     confidence = NUMBERS if is_measured or _are_numbers(rows[1:]) else TABLE
     is_told = _units(headings) >= UNITS_MIN or len(sales) >= SALES_MIN

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import msgspec
 
 from stateward.pipelines.kit import money
+from stateward.pipelines.kit.dates import CENTURY_PIVOT
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import headings
 
 HEADING_WITHIN = 100
 REIWA = 2018  # the year before the first of the present emperor
-REIWA_MAX = 18  # a later short year is one of the century: 2037 is farther away than 2019
-CENTURY = 2000
+REIWA_MAX = 9  # a later short year may be one of the century, or of an emperor before
 SHORT_YEAR_MAX = 99
 DATE_NAME = "date"
 Cells = Sequence[str]
@@ -66,6 +66,19 @@ def _day_columns(head: Sequence[Cells]) -> DayColumns | None:
     return None
 
 
+def has_open_years(head: Sequence[Cells]) -> bool:
+    """Whether a short year may be one of an emperor or of the century: 30 is 2018 or 2030, and no row tells which."""
+    found = _day_columns(head)
+    if found is None or not found.is_japanese:
+        return False
+    texts = (money.western_digits(row[found.year].strip()) for row in head if _has_day(row, found))
+    return any(REIWA_MAX < int(text) <= SHORT_YEAR_MAX for text in texts)
+
+
+def _has_day(row: Cells, found: DayColumns) -> bool:
+    return len(row) > max(found[:3]) and bool(_day_of(row, found))
+
+
 def _with_day(cells: list[str], found: DayColumns) -> list[str]:
     if len(cells) <= max(found[:3]):
         return cells
@@ -85,7 +98,9 @@ def _day_of(cells: Cells, found: DayColumns) -> str:
         return ""
     year, month, day = map(int, texts)
     if year <= SHORT_YEAR_MAX:
-        year += REIWA if found.is_japanese and year <= REIWA_MAX else CENTURY
+        is_of_last = year >= CENTURY_PIVOT
+        is_of_emperor = found.is_japanese and year <= REIWA_MAX
+        year += REIWA if is_of_emperor else 1900 if is_of_last else 2000
     try:
         return date(year, month, day).isoformat()
     except ValueError:

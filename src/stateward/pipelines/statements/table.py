@@ -17,7 +17,7 @@ from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.columns import find_layout, mapped_layout
 from stateward.pipelines.statements.date_evidence import order_evidence, printed_era
 from stateward.pipelines.statements.day_columns import open_day, with_booking_days
-from stateward.pipelines.statements.day_parts import start_with_whole_days
+from stateward.pipelines.statements.day_parts import has_open_years, start_with_whole_days
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
 from stateward.pipelines.statements.initial_marks import start_with_spelled_marks
 from stateward.pipelines.statements.layout import ColumnLayout
@@ -97,6 +97,7 @@ HEAD_ROWS = 1000
 LOGGED_ROWS_MAX = 20
 
 WHOLE_PESOS = "points separate thousands: no amount in pesos has three decimals"
+OPEN_YEARS = "years of two digits may be of the century or of an emperor, and nothing tells which"
 StartRecords = Callable[[], Iterator[Record]]
 
 
@@ -203,6 +204,10 @@ class StatementTable:
         """The records from the top, and the first of them, with dates, amounts and marks as other tables print them."""
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
+        if has_open_years([cells for _, cells in head]):
+            self._reading.problems.append(
+                StatementProblem(code="DATE_UNPROVEN", message=OPEN_YEARS)
+            )
         for rewritten, why in (
             (start_with_whole_days, "year, month and day stand in three columns"),
             (dated_start, "dates are numbers of days, as sheets store them"),
