@@ -53,6 +53,18 @@ def test_what_was_committed_is_read_from_a_log_with_a_reserve_after_a_crash(tmp_
         each.close()
 
 
+def test_connections_to_one_log_do_not_lengthen_each_others_reserve(tmp_path: Path) -> None:
+    path, wal = tmp_path / "a.db", tmp_path / "a.db-wal"
+    both = SqliteDatabase(path), SqliteDatabase(path)
+    for number in range(COMMITS):
+        for each in both:
+            commit(each, f"{number:03} {id(each)}")
+
+    assert wal.stat().st_size < 2 * wal_reserve.STEP_BYTES
+    for each in both:
+        each.close()
+
+
 def test_a_log_that_was_cut_off_gets_a_reserve_again(tmp_path: Path) -> None:
     path, wal = tmp_path / "a.db", tmp_path / "a.db-wal"
     database = SqliteDatabase(path)
@@ -85,14 +97,17 @@ def test_a_command_that_writes_little_reserves_nothing(tmp_path: Path) -> None:
 
 def test_a_reserve_has_an_end(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    log.write_bytes(b"x")
-    reserve = wal_reserve.WalReserve(str(log), pages_max=40)
-    for _ in range(COMMITS):
+    log.write_bytes(bytes(wal_reserve.HEADER_BYTES))
+    reserve = wal_reserve.WalReserve(str(log), pages_max=20)
+    sizes = set[int]()
+    for frames in range(30):
+        with log.open("r+b") as file:
+            file.seek(wal_reserve.HEADER_BYTES + frames * wal_reserve.FRAME_BYTES)
+            file.write(bytes(wal_reserve.FRAME_BYTES))
         reserve.keep()
-        with log.open("ab") as file:
-            file.write(b"x")
+        sizes.add(log.stat().st_size)
 
-    reserve.keep()
-
-    assert log.stat().st_size <= 40 * wal_reserve.FRAME_BYTES + COMMITS
+    whole = wal_reserve.HEADER_BYTES + 30 * wal_reserve.FRAME_BYTES
+    assert 20 * wal_reserve.FRAME_BYTES in sizes
+    assert max(sizes) == whole
     reserve.close()

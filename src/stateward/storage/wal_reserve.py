@@ -8,11 +8,15 @@ overwrite its log, after `wal_autocheckpoint`; this is for the time before, whic
 What is reserved is zeros behind the end. SQLite reads a log up to the first frame whose checksum is wrong, because
 older frames lie behind the last one whenever it has begun to overwrite. Only what holds the write lock may call this:
 nothing else writes behind the end then.
+
+A reserve never ends where a frame does, so that it can be told from what SQLite wrote: every connection and process
+keeps one of the same log, and none is to lengthen what another has just reserved.
 """
 
 import os
 from contextlib import suppress
 
+HEADER_BYTES = 32
 FRAME_BYTES = 4096 + 24  # a page and its header
 FIRST_BYTES = 128 * 1024
 STEP_BYTES = 1024 * 1024  # the next commit makes it durable, so that little waits for a lot
@@ -22,17 +26,16 @@ TRANSACTIONS_MIN = 8
 
 
 class WalReserve:
-    """The log at a path, and how much of it there was when it was last looked at."""
+    """The log at a path."""
 
     def __init__(self, path: str, *, pages_max: int) -> None:
         self._path = path
         self._bytes_max = pages_max * FRAME_BYTES
         self._transactions = 0
-        self._size = 0
         self._fd = -1
 
     def keep(self) -> None:
-        """Make the log longer if it has grown since the last call; call it with the write lock held."""
+        """Make the log longer if its reserve is used up; call it with the write lock held."""
         self._transactions += 1
         if self._transactions < TRANSACTIONS_MIN:
             return
@@ -41,13 +44,14 @@ class WalReserve:
             if self._fd < 0:
                 self._fd = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
             size = os.fstat(self._fd).st_size
-            if size != self._size:
-                self._size = size if size < self._size else self._extend(size)
+            if size % FRAME_BYTES == HEADER_BYTES:
+                self._extend(size)
 
-    def _extend(self, size: int) -> int:
-        """Write zeros behind the end; the size then."""
+    def _extend(self, size: int) -> None:
+        """Write zeros behind the end; none of these lengths is one of whole frames."""
         more = min(max(size, FIRST_BYTES), STEP_BYTES, self._bytes_max - size)
-        return size + (os.pwrite(self._fd, ZEROS[:more], size) if size and more > 0 else 0)
+        if more > 0:
+            os.pwrite(self._fd, ZEROS[:more], size)
 
     def close(self) -> None:
         """Close the file."""
