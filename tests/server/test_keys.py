@@ -188,6 +188,36 @@ def test_a_wrong_form_of_who_is_not_let_in_any_more_is_told_nothing_of_the_servi
     assert "bank_csv" not in refused.text
 
 
+def test_a_revoked_key_without_the_right_to_send_is_told_nothing_of_its_role(
+    api: ApiClient,
+) -> None:
+    client = api.with_key(name="eyes", role="viewer")
+    client.get("/uploads")
+    api.service._used.clear()
+    allowed = client.send(statement(1))
+    used = set(api.service._used)
+    api.service._used.clear()
+    api.app.keys.revoke(api.app.keys.all()[0].id, now=api.app.clock())
+
+    refused = client.send(statement(1))
+
+    assert [problem(allowed), problem(refused)] == ["forbidden", "unauthenticated"]
+    assert "viewer" not in refused.text
+    assert (len(used), api.service._used) == (1, set())
+
+
+def test_a_key_that_was_revoked_before_an_upload_is_not_noted_as_used(api: ApiClient) -> None:
+    client = api.with_key(name="hands", role="operator")
+    client.sent(statement(1))
+    used = set(api.service._used)
+    api.service._used.clear()
+    api.app.keys.revoke(api.app.keys.all()[0].id, now=api.app.clock())
+
+    client.send(statement(2))
+
+    assert (len(used), api.service._used) == (1, set())
+
+
 def test_a_refused_caller_takes_no_other_upload_of_the_same_commit_along(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,22 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         ahead=_ahead(service, connection, handler, right),
         is_assumed=_is_assumed(connection, handler),
     )
+    connection.scope["state"]["caller"] = caller
+    try:
+        _check_rate(service, caller)
+        if caller.record_id is not None:
+            _check_limits(connection, handler, caller.record_id)
+        elif caller.key is not None and not caller.is_assumed:
+            service.used(caller.key.id)
+        _check_right(caller, right)
+    except Refusal:
+        await confirm_caller(connection)
+        raise
+    if caller.record_id is None and connection.path_params:
+        await complete_ids(service, connection, connection.app.state.short_ids, caller)
+
+
+def _check_rate(service: Service, caller: Caller) -> None:
     own_rate = None if caller.key is None else caller.key.rate_per_minute
     if wait_s := service.rates.take(caller.id, per_minute=own_rate):
         raise Refusal(
@@ -157,19 +173,15 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
             f"the rate of this key is used up; come back in {wait_s:.1f} s",
             headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
         )
-    connection.scope["state"]["caller"] = caller
-    if caller.record_id is not None:
-        _check_limits(connection, handler, caller.record_id)
-    elif caller.key is not None:
-        service.used(caller.key.id)
+
+
+def _check_right(caller: Caller, right: Right) -> None:
     if caller.key is not None and not caller.key.may(right):
         able = " or ".join(role for role in ROLES if right in ROLE_RIGHTS[role])
         raise Refusal(
             "forbidden",
             f"a key with the role {caller.key.role} may not do that ({right}); it needs the role {able}",
         )
-    if caller.record_id is None and connection.path_params:
-        await complete_ids(service, connection, connection.app.state.short_ids, caller)
 
 
 def _check_limits(
@@ -258,12 +270,19 @@ def _is_assumed(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     )
 
 
-async def confirm_caller(request: Asked) -> None:
-    """Ask the database now whether a caller who was let in before still is; raises as for any other request."""
-    if caller_of(request).is_assumed:
-        service = service_of(request)
-        service.known_keys.clear()
-        await _caller(service, request, is_basic_taken=False, ahead=_no_read, is_assumed=False)
+async def confirm_caller(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Ask the database now whether a caller who was let in before still is; raises as for any other request.
+
+    Before any other refusal: who is not let in any more is told nothing else, and has not used the key.
+    """
+    assumed: Caller = connection.scope["state"]["caller"]
+    if not assumed.is_assumed:
+        return
+    service = service_of(connection)
+    service.known_keys.clear()
+    await _caller(service, connection, is_basic_taken=False, ahead=_no_read, is_assumed=False)
+    if assumed.key is not None:
+        service.used(assumed.key.id)
 
 
 def still_let_in(service: Service, caller: Caller) -> Condition | None:
@@ -279,6 +298,8 @@ def still_let_in(service: Service, caller: Caller) -> Condition | None:
         def check() -> None:
             if (any_exist is not None and any_exist()) or (live is not None and live() is None):
                 raise Refusal("unauthenticated", KEY_OVER, headers={"WWW-Authenticate": BEARER})
+            if key is not None:
+                service.used(key.id)
 
         return check
 

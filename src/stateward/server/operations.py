@@ -125,10 +125,10 @@ async def submit_document(
         ) as receiver:
             try:
                 form = await receiver.form_or_archive(hand_over)
-            except Refusal as refusal:
-                await confirm_caller(request)  # who is not let in any more is told nothing else
-                if not receiver.is_handed_over:
-                    await note_refusal(service, caller, refusal, name=receiver.name)
+            except (Refusal, StatewardError) as error:
+                await confirm_caller(request)
+                if isinstance(error, Refusal) and not receiver.is_handed_over:
+                    await note_refusal(service, caller, error, name=receiver.name)
                 raise
         if isinstance(form, Answer):
             return form
