@@ -46,9 +46,10 @@ class Queued(NamedTuple):
 class Joining(NamedTuple):
     """A statement as a part of another one, which takes its parameters too.
 
-    `is_checked`: the last parameter is how many rows it must return.
+    `table` is the one that it changes. `is_checked`: the last parameter is how many rows it must return.
     """
 
+    table: str
     sql: str
     width: int
     is_checked: bool = False
@@ -147,9 +148,14 @@ class Session:
         self.flush()
 
     def take_joining(self) -> "list[Queued]":
-        """Take the last statements out of the queue, as far as they can be parts of another one."""
+        """Take the last statements out of the queue, as far as they can be parts of another one.
+
+        Of each table one: parts of a statement do not see what the others write, and have no order.
+        """
         start = len(self._queue)
-        while start and self._queue[start - 1].joins is not None:
+        tables: set[str] = set()
+        while start and (part := self._queue[start - 1].joins) and part.table not in tables:
+            tables.add(part.table)
             start -= 1
         taken, self._queue = self._queue[start:], self._queue[:start]
         return taken
@@ -217,9 +223,8 @@ class Session:
                 self._readable.poll()
                 self._pgconn.consume_input()
             result = get_result()
-            if (
-                number < 2 * count and number % 2 == 0
-            ):  # after each result comes its end, which is none
+            # After each result comes its end, which is none.
+            if number < 2 * count and number % 2 == 0:
                 if result is None:
                     raise psycopg.OperationalError("the server sent no answer")
                 results.append(result)

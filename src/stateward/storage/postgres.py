@@ -293,9 +293,8 @@ class PostgresDatabase:
             if told:
                 self._run(lambda own: own.now(*told))
         elif session.queued or self._appended or told:
-            if (
-                self._appended
-            ):  # the last of these statements notifies as well, and does what was queued before
+            if self._appended:
+                # The last of these statements notifies as well, and does what was queued before.
                 joined = () if len(self._appended) > 1 else session.take_joining()
                 *others, last = self._appended
                 told = (*(each.queued() for each in others), last.queued(topics, joined))
@@ -360,9 +359,8 @@ class PostgresDatabase:
 
         def ask_alone() -> None:
             self._run(lambda session: session.flush())
-            if (
-                not asked.is_taken
-            ):  # what it travelled with failed, or the connection was lost before
+            # What it travelled with may have failed, or the connection may have been lost before.
+            if not asked.is_taken:
                 asked.take(self.rows(sql, **params))
 
         asked = PostgresAsked(ask_alone)
@@ -388,7 +386,7 @@ class PostgresDatabase:
                 columns = tuple(table.columns.items())
                 sql = insert_sql(table.name, columns, min(len(rows), 2))
                 params = params_of(columns, rows)
-                self._write(Queued(sql, params, joins=Joining(sql, len(params))))
+                self._write(Queued(sql, params, joins=Joining(table.name, sql, len(params))))
                 return
             sql = f"COPY {table.name} ({quoted_names(table.columns)}) FROM STDIN"
             data = copy_lines(table.columns.values(), rows)
@@ -438,7 +436,7 @@ class PostgresDatabase:
         joins = None
         if len(rows) == 1:
             updating = update_sql(table.name, columns, table.key, expected, 1)
-            joins = Joining(updating, len(params), is_checked=True)
+            joins = Joining(table.name, updating, len(params), is_checked=True)
         self._write(Queued(sql, params, joins=joins))
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:

@@ -70,6 +70,22 @@ class History:
         assert lane(database) == (0, GENESIS)
         assert versions(database) == []
 
+    def test_rows_that_are_written_twice_with_the_history_are_written_in_their_order(
+        self, open_database: Opener
+    ) -> None:
+        database = open_database()
+
+        with database.transaction():
+            database.insert(WORK, [some_work("a", rank=1)])
+            for rank in (2, 3):
+                database.overwrite(
+                    WORK, [some_work("a", rank=rank)], expected="rank", column=[rank - 1]
+                )
+            database.append(APPENDED, some_history(1), {0: HASHES[:1]})
+
+        assert all_work(database) == [some_work("a", rank=3)]
+        assert lane(database) == (1, extend(GENESIS, HASHES[:1]))
+
     @pytest.mark.parametrize("count", [1, 5])
     def test_a_history_without_its_lane_is_not_written(
         self, open_database: Opener, count: int
