@@ -179,6 +179,25 @@ def test_more_windows_than_a_browser_has_connections_follow_one_stream(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "denied",
+    [
+        "LockManager.prototype.request = () => Promise.reject(new DOMException('', 'SecurityError'))",
+        "window.BroadcastChannel = class { constructor() { throw new DOMException('', 'SecurityError'); } }",
+    ],
+)
+def test_a_window_that_may_not_know_of_others_has_a_stream_of_its_own(
+    scene: Scene, page: Page, denied: str
+) -> None:
+    """As in a browser that blocks the data of sites."""
+    page.add_init_script(denied)
+
+    page.goto(scene.page())
+
+    expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
+
+
+@pytest.mark.long
 def test_chips_stand_in_the_order_of_the_machine_and_lead_to_the_records(
     scene: Scene, page: Page
 ) -> None:

@@ -114,7 +114,8 @@
   // keeps one of the six connections that a browser opens to a service: a seventh window would wait for ever. The window
   // that holds the lock has the stream and passes on what it says; a hidden window pauses, and gives its turn away.
   const STREAM = `stateward.stream.${csrf}`; // what one session may see, another may not
-  const windows = navigator.locks && window.BroadcastChannel ? new BroadcastChannel(STREAM) : null;
+  let windows = null; // without the others, where a browser that blocks site data denies either: each has its stream
+  try { if (navigator.locks) windows = new BroadcastChannel(STREAM); } catch { /* denied */ }
   const fresh = document.getElementById("fresh");
   let turn = null; // aborted when this window pauses
   let endTurn = null; // gives the lock back
@@ -172,7 +173,12 @@
       if (signal.aborted) { resolve(); return; }
       endTurn = resolve;
       connect();
-    })).catch(() => { /* this window paused before its turn came */ });
+    })).catch(() => {
+      if (signal.aborted) return; // this window paused before its turn came
+      windows?.close();
+      windows = null;
+      connect();
+    });
     windows.postMessage({ isAsking: true });
   }
   function close(name) {
