@@ -131,6 +131,7 @@ def test_the_runners_of_a_script_are_found_by_its_children(
         textwrap.dedent("""
             import time
             from pathlib import Path
+            from stateward import App
             from stateward.workers.sdk import Limits, runner
             from stateward.workers.child_attempt import JobOrder
             from stateward.workers.sandbox import Child
@@ -139,7 +140,10 @@ def test_the_runners_of_a_script_are_found_by_its_children(
 
             @runner("my.job")
             def job(job):
-                return {"answer": ANSWER, "name": __name__}
+                try:
+                    App.embedded("other")
+                except RuntimeError as refused:
+                    return {"answer": ANSWER, "name": __name__, "refused": str(refused)}
 
             if __name__ == "__main__":
                 child = Child.spawn(["__main__"], limits=Limits(), scratch_root=Path("scratch"),
@@ -162,7 +166,11 @@ def test_the_runners_of_a_script_are_found_by_its_children(
         check=True,
     )
 
-    assert json.loads(done.stdout) == [{"answer": 42, "name": "__mp_main__"}]
+    (answer,) = json.loads(done.stdout)
+    assert answer["refused"].startswith(
+        "a stage runs in a child process, which may not open an App"
+    )
+    assert (answer["answer"], answer["name"]) == (42, "__mp_main__")
 
 
 def test_a_script_without_a_guard_is_told_of_it(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ from stateward.workers.child_protocol import (
     SaveValue,
     frame,
 )
-from stateward.workers.child_role import become_child
+from stateward.workers.child_role import become_child, end_imports
 from stateward.workers.confinement import (
     PR_SET_CHILD_SUBREAPER,
     confine,
@@ -349,6 +349,7 @@ def prepare_and_serve(channel: Channel, permits: Permits, hello: Hello) -> None:
     watch_process()
     become_child()
     faults = load_all(hello)
+    end_imports()
     # What was imported stays for good: without this every job would pay for looking through it for garbage.
     gc.freeze()
     layers: tuple[str, ...] = ()
