@@ -55,6 +55,20 @@ def test_the_only_pipeline_of_a_script_takes_documents_that_name_none(tmp_path: 
         assert app.submit(bytearray(b"to be")).record.machine == "words"  # type: ignore[arg-type]
 
 
+def test_a_script_that_brings_two_pipelines_means_neither_where_it_names_none(
+    tmp_path: Path,
+) -> None:
+    """A plug-in is one, too: which of them is meant is not decided by how it was made."""
+    other = Pipeline("other")
+
+    @other.stage
+    def count(job: Job) -> dict[str, int]:
+        return {"chars": len(job.text())}
+
+    with App.embedded(tmp_path, pipelines=[counting(), other.plugin]) as app:  # type: ignore[list-item]
+        assert app.submissions.default_machine == "upload"
+
+
 def test_an_app_that_was_closed_says_so(tmp_path: Path) -> None:
     with App.embedded(tmp_path, pipelines=[counting()]) as app:
         pass

@@ -84,7 +84,8 @@ class Plugins:
         self._clock = clock
         given = tuple(given)
         self.loaded: Sequence[LoadedPlugin] = discovery.plugins(settings.pipelines, given)
-        self._own = [each.plugin for each in given if not isinstance(each, Plugin | Machine)]
+        first = given[0] if len(given) == 1 else None
+        self._own = None if first is None or isinstance(first, Plugin | Machine) else first.plugin
         self._configured: dict[str, ConfiguredPlugin[Any]] = {}
         self._has_runners = False
         self._hints: dict[str, dict[str, Hint]] = {}
@@ -168,8 +169,8 @@ class Plugins:
     @property
     def default_machine(self) -> str:
         """The machine of documents that name none: a program that brings one pipeline of its own means that one."""
-        if len(self._own) == 1:
-            return discovery.machines(self._own[0])[0].name
+        if self._own is not None:
+            return self._own.default_machine or discovery.machines(self._own)[0].name
         offered = [plugin.default_machine for plugin in self if plugin.default_machine]
         if not offered and len(self.machines) == 1:
             return next(iter(self.machines))
