@@ -580,12 +580,12 @@ class _Assembler:
             )
 
     def _report_edges(self, number: int, tried: TriedReading) -> None:
-        """Report dated lines without an amount before the first and after the last row: no balance speaks of them."""
+        """Report dated lines without an amount where no balance speaks of them, as before the first row."""
         if tried.is_summed or not tried.drafts:
             return
         first, last = ((tried.drafts[at].page, tried.drafts[at].line) for at in (0, -1))
         for at, text in self._builder.unfilled.get(number, ()):
-            if not first < at < last:
+            if at in self._builder.figured or not first < at < last:
                 message = "the line has a date, but no amount that can be read"
                 self._problems.append(
                     StatementProblem(

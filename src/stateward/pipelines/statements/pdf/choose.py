@@ -88,7 +88,21 @@ def _best(tried: Sequence[TriedReading], draft: SectionDraft) -> TriedReading:
     if len(sound) == 1 or (sound and not draft.rows):
         return sound[0]
     rivals = sound or [one for one in tried if one.score == max(each.score for each in tried)]
-    return max(rivals, key=lambda one: _evidence(one, draft))
+    best = max(rivals, key=lambda one: _evidence(one, draft))
+    if draft.card and not best.doubt and not draft.hints.sign and _may_be_overpaid(best):
+        shown = _evidence(best, draft)[:2]
+        if any(_evidence(one, draft)[:2] == shown for one in sound if one is not best):
+            best.doubt = (
+                "balances and most amounts have a minus: a debt, or a card that was overpaid"
+            )
+    return best
+
+
+def _may_be_overpaid(tried: TriedReading) -> bool:
+    """Whether a minus at both ends may be that of refunds: where all amounts have one, nothing was bought."""
+    texts = [entry.money.get(vocab.AMOUNT, "") for entry in tried.drafts]
+    values = [money.amount(text, tried.terms.decimal) or Decimal(0) for text in texts]
+    return _prints_debts_as_negative(tried) and any(value > 0 for value in values)
 
 
 def _evidence(tried: TriedReading, draft: SectionDraft) -> tuple[int, ...]:

@@ -41,6 +41,11 @@ _NUMBER = re.compile(r"(?:[0-9Xx*•.]{1,6}[- ]?){1,8}[0-9]{2,}")
 _MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
 # SETEMBRO/2026, enero de 2026: also in sentences about something else.
 _MONTH_OF_YEAR = re.compile(r"([^\W\d_]{3,12})\.?(?:\s?[/-]\s?|\sdel?\s)(20[0-9]{2}|25[0-9]{2})\b")
+STATEMENT_NAMES = frozenset(
+    "extracto extrato estratto fatura factura resumen estado movimientos movimentos movimenti releve extrait statement "
+    "account bank kontoauszug auszug abrechnung rekeningafschrift kontoudtog kontoutdrag wyciag vypis conta cuenta "
+    "conto compte konto mes periodo".split()
+)
 # A date whose parts have names: `Jour 17 Mois 12 Année 2024`.
 _NAMED_PARTS = re.compile(
     r"\b(?:jour|day|dia|tag|giorno|dag) (?P<day>[0-9]{1,2}) (?:mois|month|mes|monat|mese|maand) (?P<month>[0-9]{1,2})"
@@ -332,7 +337,17 @@ def _month(lines: Sequence[StatementLine], pattern: re.Pattern[str]) -> PrintedP
         words_max = PERIOD_WORDS_MAX if is_labelled else TITLE_WORDS_MAX
         # A title may stand beside others, far from them.
         words = next((c.text for c in cells_of(line) if found[0] in c.text), line.text).split()
-        if len(words) > words_max or any(_is_full(d.text) for d in dates_in(line.words)):
+        is_sentence = (
+            pattern is _MONTH_OF_YEAR
+            and not is_labelled
+            and words
+            and not (found[0].startswith(words[0]) or vocab.simplify(words[0]) in STATEMENT_NAMES)
+        )
+        if (
+            is_sentence
+            or len(words) > words_max
+            or any(_is_full(d.text) for d in dates_in(line.words))
+        ):
             continue
         month = dates.MONTHS.get(dates.fold(found[1]))
         if month:

@@ -121,6 +121,7 @@ class RowBuilder:
         self.group_totals: dict[tuple[int, int], list[str]] = {}  # by section and group
         # By section: the places and texts of dated lines without an amount.
         self.unfilled: dict[int, list[tuple[tuple[int, int], str]]] = {}
+        self.figured: set[tuple[int, int]] = set()  # those of them that seem to have an amount
 
     def begin_section(self) -> None:
         """Start the rows of another account or another statement."""
@@ -400,6 +401,8 @@ class RowBuilder:
             if entry.is_dated and entry.texts:
                 known = self.unfilled.setdefault(len(self.sections) - 1, [])
                 known.append(((entry.page, entry.line), " ".join(entry.texts)[:TEXT_CHARS_MAX]))
+                if self.sections[-1] and _ends_with_figure(self.sections[-1][-1], entry):
+                    self.figured.add((entry.page, entry.line))
             self._last = None
 
     def _close_day(self, entry: DraftRow) -> None:
@@ -423,6 +426,8 @@ class RowBuilder:
 
     def _is_second_line(self, last: DraftRow, entry: DraftRow) -> bool:
         """Whether a dated line without an amount is the second line of a row: its value date, below the date."""
+        if _ends_with_figure(last, entry):
+            return False
         height = entry.box[3] - entry.box[1]
         return entry.page == last.last_page and entry.box[1] - last.box[3] < max(0.7 * height, 4)
 
@@ -692,6 +697,12 @@ def _box(line: StatementLine) -> list[float]:
     tops = [word.top for word in line.words]
     bottoms = [word.bottom for word in line.words]
     return [line.x0, min(tops), max(word.x1 for word in line.words), max(bottoms)]
+
+
+def _ends_with_figure(last: DraftRow, entry: DraftRow) -> bool:
+    """Whether a line ends where the amount above does, with an amount not read: -500 where others print cents."""
+    text = entry.texts[-1] if entry.texts else ""
+    return text[-1:].isdigit() and abs(last.box[2] - entry.box[2]) <= SAME_START
 
 
 def _grow(box: list[float], line: StatementLine) -> None:

@@ -1,0 +1,87 @@
+"""Pages that may be read in two ways, or of which a row cannot be read: none of that in silence."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.documents.statements import Paper
+from lab.documents.statements.paper import A4
+from stateward.workers.sdk import Failed
+from tests.pipelines.statements.pdf.judging import write
+from tests.pipelines.statements.reading import Read, read_bytes
+
+Line = list[tuple[float, str]]
+
+
+def read(folder: Path, *lines: Line) -> Read:
+    paper = Paper(A4)
+    paper.page()
+    for at, texts in enumerate(lines):
+        write(paper, 60 + at * 9, texts)
+    return read_bytes(folder, paper.pdf())
+
+
+def row(day: str, text: str, amount: str) -> Line:
+    return [(60, day), (150, text), (-520, amount)]
+
+
+HEADING: Line = [(60, "Date"), (150, "Description"), (-520, "Amount")]
+
+
+@pytest.mark.parametrize(("word", "is_doubted"), [("", True), ("Refund ", False)])
+def test_a_minus_at_both_ends_is_doubted_where_the_card_may_be_overpaid(
+    tmp_path: Path, word: str, is_doubted: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Credit card statement")],
+        [(60, "Card number 4111 XXXX XXXX 1111")],
+        [(60, "Statement period 01/03/2026 to 31/03/2026")],
+        HEADING,
+        [(150, "Previous balance"), (-520, "-100.00")],
+        row("13/03/2026", f"{word}Amazon", "-50.00"),
+        row("14/03/2026", f"{word}Zara", "-60.00"),
+        row("18/03/2026", "Tesco", "20.00"),
+        [(150, "New balance"), (-520, "-190.00")],
+    )
+
+    assert ("SIGN_UNPROVEN" in found.flags) is is_doubted
+    assert found.amounts[0] == ("-50.00" if is_doubted else "50.00")
+
+
+def test_an_amount_without_the_cents_of_all_others_is_not_lost_in_silence(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Bank statement")],
+        HEADING,
+        row("13/03/2026", "Tesco", "-12.30"),
+        row("14/03/2026", "Rent", "-500"),
+        *[row(f"{day}/03/2026", "Shop", f"-{day}.20") for day in range(15, 20)],
+    )
+
+    assert "ROW_UNREAD" in found.flags
+
+
+@pytest.mark.parametrize(
+    ("text", "is_period"),
+    [
+        ("Nuevas condiciones: septiembre de 2024", False),
+        ("Oferta hasta SEPTIEMBRE/2027", False),
+        ("Extracto de septiembre de 2026", True),
+        ("SEPTIEMBRE/2026", True),
+    ],
+)
+def test_a_sentence_about_a_month_gives_no_year_to_the_rows(
+    tmp_path: Path, text: str, is_period: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Cuenta 12345678")],
+        [(60, text)],
+        [(60, "Fecha"), (150, "Concepto"), (-520, "Importe")],
+        row("15/09", "Compra Mercadona", "-12,30"),
+        row("16/09", "Nomina", "1.200,50"),
+        row("28/09", "Recibo luz", "-40,10"),
+    )
+
+    assert isinstance(found.normalized, Failed) is not is_period
