@@ -1,6 +1,7 @@
 """The loop of a process: what it does first, what waits until it has begun, and what ends it."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,36 @@ def test_a_loop_raises_what_another_thread_says_that_ends_it(node: Node) -> None
 
     with pytest.raises(StoreUnreachable, match="the API cannot open"):
         node.run()
+
+
+class FailingLink:
+    """A transport whose database goes away where it is to publish something."""
+
+    is_at_hand = False
+
+    def prepare(self) -> bool:
+        return False
+
+    def flush(self) -> None:
+        raise StoreUnreachable("it was away")
+
+
+def test_what_is_durable_is_told_even_if_publishing_it_fails(
+    app: App, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = app.submit(b"one", machine="two_steps").record
+    told: list[int] = []
+    monkeypatch.setattr(
+        node._coordinator,
+        "_on_transitions",
+        lambda transitions, _: told.extend(each.version for each in transitions),
+    )
+    monkeypatch.setattr(node, "_links", [FailingLink()])
+
+    for _ in range(3):
+        with suppress(StoreUnreachable):
+            node.turn()
+
+    now = app.record(record.id).version
+    assert now > record.version
+    assert told == [*range(record.version + 1, now + 1)]

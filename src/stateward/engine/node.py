@@ -333,10 +333,12 @@ class Node:
             worker.committed()
             if self._courier is not None:
                 self._courier.end(ended)
-        for link in self._links:  # what is durable now is told to the other side
-            link.flush()
-        if has_turned and self._coordinator is not None:
-            self._coordinator.tell()
+        try:
+            for link in self._links:  # what is durable now is told to the other side
+                link.flush()
+        finally:
+            if has_turned and self._coordinator is not None:
+                self._coordinator.tell()
         has_more = is_busy and self._is_more_at_hand
         is_followed = self._follow(changed, is_busy=has_more or self._in_flight > 0)
         self._has_more = has_more or is_followed
