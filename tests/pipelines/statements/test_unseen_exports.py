@@ -183,3 +183,12 @@ def test_an_encoding_that_the_file_cannot_be_in_is_refused_with_a_sentence(
     )
 
     assert read.error.code == "BAD_HINT"
+
+
+def test_amounts_below_the_name_of_texts_are_doubted(tmp_path: Path) -> None:
+    text = (
+        "Date,Type,Description,Amount,Balance\n2026-03-05,Coffee,-3.50,96.50\n"
+        "2026-03-06,Salary,2000.00,2096.50\n2026-03-07,Rent,-800.00,1296.50\n"
+    )
+
+    assert "AMOUNT_UNPROVEN" in read_bytes(tmp_path, text).flags

@@ -73,6 +73,7 @@ from stateward.pipelines.statements.table_cells import (
     is_cut_text,
     is_dated_amount,
     is_label,
+    is_shifted,
     is_sum,
     missing_part,
     only_text,
@@ -98,6 +99,7 @@ LOGGED_ROWS_MAX = 20
 
 WHOLE_PESOS = "points separate thousands: no amount in pesos has three decimals"
 OPEN_YEARS = "years of two digits may be of the century or of an emperor, and nothing tells which"
+SHIFTED = "only amounts with decimals stand below {name!r}: a cell before them may be missing in every row"
 StartRecords = Callable[[], Iterator[Record]]
 
 
@@ -388,6 +390,10 @@ class StatementTable:
         if is_known or self._source.hints.map:
             return
         rows = [cells for _, cells in body]
+        if layout.description >= 0 and is_shifted(body, layout.description):
+            name = layout.headings[layout.description]
+            problem = StatementProblem(code="AMOUNT_UNPROVEN", message=SHIFTED.format(name=name))
+            self._reading.problems.append(problem)
         code = currency or (first_text(rows, layout.currency) if layout.currency >= 0 else "")
         self._reading.problems.extend(
             rival_problems(

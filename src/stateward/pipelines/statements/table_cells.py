@@ -1,5 +1,6 @@
 """What the cells of one row or of one column show by themselves."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -125,3 +126,12 @@ def is_label(cells: Sequence[str]) -> bool:
     if not filled or any(map(dates.is_date, filled)) or money.is_amount(filled[0]):
         return False
     return filled[0].endswith((":", "：")) or is_label_start(simplify(filled[0]))
+
+
+def is_shifted(lines: Iterable[Record], index: int) -> bool:
+    """Whether a column of texts holds amounts with decimals alone, as where all rows lack a cell of the heading."""
+    texts = [text.strip() for text in column_texts(lines, (index,)) if text.strip()]
+    return len(texts) > 1 and all(_DECIMALS.fullmatch(text) for text in texts)
+
+
+_DECIMALS = re.compile(r"[+-]?[0-9][0-9.,' ]*[.,][0-9]{2}")
