@@ -85,3 +85,34 @@ def test_a_sentence_about_a_month_gives_no_year_to_the_rows(
     )
 
     assert isinstance(found.normalized, Failed) is not is_period
+
+
+@pytest.mark.parametrize(
+    ("number", "end", "foot", "is_missing"),
+    [
+        ("Page 1 of 2", "Carried forward", "", True),
+        ("Seite 1 von 2", "Übertrag", "", True),
+        ("", "Carried forward", "Continued overleaf", True),
+        ("", "Übertrag", "", True),
+        ("Page 1 of 1", "Carried forward", "", False),
+        ("", "Balance carried forward", "Our terms are printed overleaf", False),
+        ("Page 1 of 2", "Closing balance", "Continued overleaf", False),
+    ],
+)
+def test_a_last_page_that_is_not_there_is_told(
+    tmp_path: Path, number: str, end: str, foot: str, is_missing: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Bank statement"), (450, number)],
+        [(60, "Date"), (150, "Description"), (-440, "Amount"), (-520, "Balance")],
+        [(150, "Balance forward"), (-520, "640.00")],
+        [(60, "13/06/2026"), (150, "Vodafone"), (-440, "-40.00"), (-520, "600.00")],
+        [(60, "14/06/2026"), (150, "Spar"), (-440, "-12.00"), (-520, "588.00")],
+        [(60, "18/06/2026"), (150, "Lodgement"), (-440, "300.00"), (-520, "888.00")],
+        [(150, end), (-520, "888.00")],
+        [(60, foot)],
+    )
+
+    assert found.flags == (["PAGE_MISSING"] if is_missing else [])
+    assert found.amounts == ["-40.00", "-12.00", "300.00"]

@@ -16,6 +16,22 @@ _PAGE_ALONE = re.compile(
     re.IGNORECASE,
 )
 
+# Words at the foot of a page that say that the next one goes on; "see overleaf for our terms" says nothing of it.
+_GOES_ON = re.compile(
+    r"\bcontinue[sd] (?:overleaf|over the page|on (?:the )?(?:next|following|reverse)\b|on page [0-9])"
+    r"|\bfortsetzung (?:auf (?:der )?(?:nächsten |folgenden )?(?:seite|rückseite|blatt)|nächste seite|folgt|umseitig)"
+    r"|\bübertrag auf (?:blatt|seite|nächste)"
+    r"|\bsuite (?:au verso|(?:en |à la )?page suivante)|\bcontinúa en (?:la )?(?:página siguiente|siguiente|hoja)"
+    r"|\bcontinua (?:na|en la|alla|nella) p[áa]gina (?:seguinte|siguiente|successiva)|\bsegue a pagina\b"
+    r"|\bvervolg op (?:de )?(?:volgende |achter|pagina|blad)",
+    re.IGNORECASE,
+)
+
+
+def goes_on(page: PdfPage) -> bool:
+    """Whether a page says that another one continues it."""
+    return bool(_GOES_ON.search(" ".join(word.text for word in page.words)))
+
 
 def missing_pages(pages: Sequence[PdfPage]) -> list[int]:
     """The pages of one document that are counted (`Page 2 of 3`) and not there."""

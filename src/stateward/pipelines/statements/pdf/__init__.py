@@ -24,7 +24,7 @@ from stateward.pipelines.kit.failures import (
 )
 from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import lines_of
-from stateward.pipelines.kit.pdf.page_numbers import PAGE_OF, missing_pages
+from stateward.pipelines.kit.pdf.page_numbers import PAGE_OF, goes_on, missing_pages
 from stateward.pipelines.kit.pdf.pages import (
     CHARS_PER_PAGE_MIN,
     PAGES_MAX,
@@ -260,6 +260,7 @@ class _Assembler:
         self._pages = len(pages)
         self._unreadable = [page.number for page in pages if page.is_picture]
         self._missing = missing_pages(pages)
+        self._goes_on = bool(pages) and goes_on(pages[-1])
         self._lines = [line for page in lines for line in page]
         self._margin = margin
         self._tables = tables_of(lines)
@@ -486,6 +487,13 @@ class _Assembler:
         self._sums |= column_sums(tried)
         if tried.closing is not None and vocab.is_carrying(tried.closing.kind, tried.closing.label):
             self._carried.add(number)
+            ends = (at for entry in tried.drafts for at in entry.lines)
+            is_last = (tried.closing.page, tried.closing.line) > max(ends, default=(0, 0))
+            self._goes_on |= (
+                is_last
+                and number == len(self._builder.sections) - 1
+                and vocab.is_passed_on(tried.closing.label)
+            )
         self._report_doubts(tried)
         self._report_edges(number, tried)
         if _are_all_outside(draft.period, tried):
@@ -630,9 +638,14 @@ class _Assembler:
 
     def _report_missing_pages(self, sections: Sequence[StatementSection]) -> None:
         """Report pages that are counted and not there, and a balance that is carried from none that is."""
-        if self._missing and not self._is_summed:
+        # A balance that is carried proves the rows before it, not that none come after it.
+        is_proven = self._is_summed and len(sections) - 1 not in self._carried
+        if self._missing and not is_proven:
             numbers = ", ".join(map(str, self._missing[:PAGES_NAMED_MAX]))
             message = f"by the numbers that are printed on the pages, these are missing: {numbers}"
+            self._problems.append(StatementProblem(code="PAGE_MISSING", message=message))
+        elif self._goes_on and not is_proven:
+            message = "the last page says that another one continues it, and that is not there"
             self._problems.append(StatementProblem(code="PAGE_MISSING", message=message))
         for number in range(1, len(sections)):
             if not self._is_torn(number, sections):

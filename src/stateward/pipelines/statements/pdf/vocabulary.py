@@ -227,6 +227,18 @@ def is_carrying(kind: str, label: str) -> bool:
     return kind == CARRIED or bool(_CARRYING.search(label))
 
 
+# Of those, the ones that are never the last of a statement, as a balance carried to the next month is.
+_PASSED_ON = re.compile(
+    r"\bubertrag\b(?! von)|\bnext page\b|\b(?:a reporter|suma y sigue|a riportare|do przeniesienia|att overfora)\b"
+    r"|接下|次頁繰越"
+)
+
+
+def is_passed_on(label: str) -> bool:
+    """Whether the label of a balance says that the next page goes on with it."""
+    return bool(_PASSED_ON.search(label))
+
+
 def is_maybe_amount(text: str) -> bool:
     """Whether a heading can mean a value date as well as an amount."""
     words = [word for word in simplify(text).split() if word not in _CURRENCY_WORDS]
