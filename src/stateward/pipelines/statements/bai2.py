@@ -20,6 +20,7 @@ from stateward.pipelines.statements.model import (
     StatementSection,
 )
 from stateward.pipelines.statements.source import Source
+from stateward.pipelines.statements.successive import broken_successions
 
 FILE_HEADER, GROUP, ACCOUNT, TRANSACTION = "01", "02", "03", "16"
 CONTINUATION, ACCOUNT_END, GROUP_END, FILE_END = "88", "49", "98", "99"
@@ -155,25 +156,12 @@ class _BaiFile:
     def finish(self) -> list[StatementSection]:
         """All sections; a file that ends early is reported."""
         self._end_account()
-        self._compare_days()
+        self._problems += broken_successions(self._sections)
         if self._last != FILE_END:
             place = RowPlace(line=self._line)
             message = "the last record is no 99: the file may be incomplete"
             self._problems.append(StatementProblem(code="FILE_CUT", message=message, place=place))
         return self._sections
-
-    def _compare_days(self) -> None:
-        """Report an account that does not open with what it closed with in the group before: a group may be missing."""
-        closed: dict[str, str] = {}
-        for section in self._sections:
-            before = closed.get(section.account, "")
-            if before and section.opening and Decimal(before) != Decimal(section.opening):
-                message = (
-                    f"account {section.account} opens with {section.opening} on {section.closing_date}, and closed"
-                    f" with {before} before: a day may be missing"
-                )
-                self._problems.append(StatementProblem(code="CONTROL_DIFFERS", message=message))
-            closed[section.account] = section.closing
 
     def _begin_account(self, record: BaiRecord) -> None:
         account = self._account = _Account(record, self._currency, self._day)

@@ -20,6 +20,7 @@ from stateward.pipelines.statements.model import (
     StatementSection,
 )
 from stateward.pipelines.statements.source import Source
+from stateward.pipelines.statements.successive import broken_successions
 
 CODES = {CORRUPT_FILE: "XML_CORRUPT", HOSTILE_FILE: "XML_ENTITY"}
 GROUPS = frozenset({"Stmt", "Rpt", "Ntfctn"})
@@ -42,12 +43,15 @@ def read(source: Source) -> StatementReading:
     with recode(CODES):
         root = parse_xml(source.raw())
     problems: list[StatementProblem] = []
-    sections = [_section(group, problems) for group in root.iter() if local_name(group) in GROUPS]
+    groups = [group for group in root.iter() if local_name(group) in GROUPS]
+    sections = [_section(group, problems) for group in groups]
     if not sections:
         raise FatalFailure(
             "the file is XML, but contains no statement (Stmt), report (Rpt) or notification (Ntfctn)",
             code="NO_ROWS",
         )
+    if all(local_name(group) == "Stmt" for group in groups):  # reports of one day may overlap
+        problems += broken_successions(sections)
     decisions = [*source.decisions, f"CAMT with {len(sections)} statements"]
     return StatementReading(
         format="camt", sections=sections, problems=problems, decisions=decisions

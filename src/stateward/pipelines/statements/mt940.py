@@ -21,6 +21,7 @@ from stateward.pipelines.statements.model import (
     StatementSection,
 )
 from stateward.pipelines.statements.source import Source
+from stateward.pipelines.statements.successive import broken_successions
 
 _TAG = re.compile(r"^\s{0,2}:([0-9]{2}[A-Z]?|NS):(.*)$")
 _END = re.compile(r"^-\}?\s*(?:\{.*)?$|^-(?:XXX)?\s*$")
@@ -62,6 +63,7 @@ def read(source: Source) -> StatementReading:
     ]
     if not sections:
         raise FatalFailure("the file has SWIFT tags, but contains no statement", code="NO_ROWS")
+    problems += broken_successions(sections)
     decisions.append(f"MT940 with {len(sections)} statements, split at each :20:")
     return StatementReading(
         format="mt940", sections=sections, problems=problems, decisions=decisions
