@@ -198,6 +198,31 @@ def test_a_window_that_may_not_know_of_others_has_a_stream_of_its_own(
 
 
 @pytest.mark.long
+def test_a_window_that_hangs_keeps_no_other_from_following(scene: Scene, page: Page) -> None:
+    page.goto(scene.page())
+    expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
+    other = page.context.new_page()
+    other.goto(scene.page())
+    expect(other.locator("#fresh")).to_have_attribute("data-state", "live")
+    debugger = page.context.new_cdp_session(page)
+    debugger.send("Debugger.enable")
+    # As a dialog for printing does, it stops all that the window does.
+    page.evaluate("setTimeout(() => { debugger; }, 50)")
+
+    scene.submit(BROKEN + b"\n\n\n", name="beside-one-that-hangs.csv")
+    expect(other.locator("#newest tr", has_text="beside-one-that-hangs.csv")).to_be_visible(
+        timeout=60_000
+    )
+    debugger.send("Debugger.resume")
+    debugger.send("Debugger.disable")
+    scene.submit(BROKEN + b"\n\n\n\n", name="after-it.csv")
+
+    for each in (page, other):
+        expect(each.locator("#newest tr", has_text="after-it.csv")).to_be_visible(timeout=60_000)
+        expect(each.locator("#fresh")).to_have_attribute("data-state", "live")
+
+
+@pytest.mark.long
 def test_chips_stand_in_the_order_of_the_machine_and_lead_to_the_records(
     scene: Scene, page: Page
 ) -> None:

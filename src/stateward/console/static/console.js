@@ -124,6 +124,8 @@
   let state = "connecting";
   const listeners = [];
   const AGAIN_MS = 5000;
+  const SILENT_MS = 10_000; // a window that prints or stands at a breakpoint has the lock and says nothing
+  let heardAt = Date.now();
 
   function say() {
     if (!listeners.length) return;
@@ -163,18 +165,20 @@
       }, AGAIN_MS);
     });
   }
-  function open() {
+  function open({ steal = false } = {}) {
     if (turn || document.hidden || !listeners.length) return;
     state = "connecting";
+    heardAt = Date.now();
     turn = new AbortController();
     if (!windows) { connect(); return; }
     const { signal } = turn;
-    navigator.locks.request(STREAM, { signal }, () => new Promise((resolve) => {
+    navigator.locks.request(STREAM, steal ? { steal } : { signal }, () => new Promise((resolve) => {
       if (signal.aborted) { resolve(); return; }
       endTurn = resolve;
       connect();
     })).catch(() => {
       if (signal.aborted) return; // this window paused before its turn came
+      if (endTurn) { close("connecting"); open(); return; } // it was silent, and another window took its turn
       windows?.close();
       windows = null;
       connect();
@@ -193,13 +197,18 @@
   }
   windows?.addEventListener("message", ({ data }) => {
     if (!turn) return;
-    if (!data.isAsking) take(data);
+    if (!data.isAsking) { heardAt = Date.now(); take(data); }
     else if (endTurn) windows.postMessage({ state });
   });
   document.addEventListener("visibilitychange", () => (document.hidden ? close("paused") : open()));
   addEventListener("pagehide", () => close("paused"));
   addEventListener("pageshow", () => open());
-  setInterval(say, 1000);
+  setInterval(() => {
+    say();
+    if (!turn || !windows) return;
+    if (endTurn) windows.postMessage({ state });
+    else if (Date.now() - heardAt > SILENT_MS) { close("connecting"); open({ steal: true }); }
+  }, 1000);
 
   // Refreshing a part of the page in place, at most once in `every` ms, without flicker.
   function live(element, { every = 700, wants = () => true } = {}) {
