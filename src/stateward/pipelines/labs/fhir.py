@@ -20,6 +20,7 @@ from stateward.pipelines.labs.model import (
     Observation,
     Place,
 )
+from stateward.pipelines.labs.persons import SEVERAL, UNTOLD, Person, are_several
 from stateward.pipelines.labs.source import ReportSource
 from stateward.pipelines.labs.units import candidates
 
@@ -55,11 +56,13 @@ Object = dict[str, Any]
 
 def read_fhir(source: ReportSource) -> LabReading:
     """Every laboratory observation of a document."""
-    resources = list(_resources(_decode(source.data())))
+    document = _decode(source.data())
+    resources = list(_resources(document))
     index = _index(resources)
     reading = LabReading(format="fhir", observations=[], decisions=[], skipped={})
     grouped = _reports(resources, index)
     patients: set[str] = set()
+    persons: dict[int, list[Person]] = {}  # of each report; 0 for observations of none
     for resource in resources:
         if resource.get("resourceType") != "Observation":
             continue
@@ -69,6 +72,8 @@ def read_fhir(source: ReportSource) -> LabReading:
         subject = _subject(resource, index, source)
         patients.add(_reference(resource.get("subject")))
         report = grouped.get(id(resource), {})
+        told = persons.setdefault(id(report) if report else 0, [_person(report, index)])
+        told.append(_person(resource, index))
         reading.observations += _observations(resource, report, index, subject)
         if len(reading.observations) > source.results_max:
             raise FatalFailure(
@@ -76,10 +81,47 @@ def read_fhir(source: ReportSource) -> LabReading:
                 code="TOO_LARGE",
             )
     reading.patients = len(patients)
+    everyone = [each for told in persons.values() for each in told]
+    persons.pop(0, None)
+    if any(map(are_several, persons.values())) or (
+        not _is_batch(document, persons) and are_several(everyone)
+    ):
+        reading.decisions.append(SEVERAL)
+    elif not source.patient_key and are_several(everyone):
+        reading.decisions.append(UNTOLD)
     reading.decisions.append(
         f"FHIR: {len(resources)} resources, {len(reading.observations)} observations"
     )
     return reading
+
+
+def _is_batch(document: Json, reports: Mapping[int, object]) -> bool:
+    """Whether a document holds what does not belong together: several reports, or the answer to a search."""
+    kind = document.get("type") if isinstance(document, dict) else "list"
+    return len(reports) > 1 or kind in ("list", "searchset", "history", "batch", "transaction")
+
+
+def _person(resource: Object, index: Mapping[str, Object]) -> Person:
+    """The subject of a resource, if it is a person who can be told from others."""
+    reference = _reference(resource.get("subject"))
+    patient = _target(resource.get("subject"), index)
+    name = "/".join(reference.split("/")[-2:])
+    numbers = [name] if name.startswith("Patient/") else []
+    if patient is None or patient.get("resourceType") != "Patient":
+        return Person.of(numbers=numbers if patient is None else ())
+    numbers += [f"Patient/{patient['id']}"] if isinstance(patient.get("id"), str) else []
+    told = [each for each in _list(patient.get("identifier")) if isinstance(each, dict)]
+    names = [each for each in _list(patient.get("name")) if isinstance(each, dict)]
+    return Person.of(
+        numbers=[*numbers, *(_text_of(each.get("value")) for each in told)],
+        names=[
+            " ".join(
+                map(_text_of, (each.get("text"), each.get("family"), *_list(each.get("given"))))
+            )
+            for each in names
+        ],
+        birth=_text_of(patient.get("birthDate")),
+    )
 
 
 def _decode(data: bytes) -> Json:

@@ -19,6 +19,7 @@ from stateward.pipelines.labs.model import (
     Observation,
     Place,
 )
+from stateward.pipelines.labs.persons import SEVERAL, UNTOLD, Person, are_several
 from stateward.pipelines.labs.source import ReportSource, hl7_time
 from stateward.pipelines.labs.words import HL7_SPECIMENS
 
@@ -123,17 +124,22 @@ def read_hl7(source: ReportSource) -> LabReading:
     """Every observation of every message."""
     text = _text(source.data())
     reading = LabReading(format="hl7", observations=[], decisions=[], skipped={})
-    patients: set[int] = set()
+    patients: list[Person] = []
     number = 0
     for segments in _messages(text):
         number += 1
+        told = len(patients)
         _read_message(segments, reading, source, patients)
+        if are_several(patients[told:]) and SEVERAL not in reading.decisions:
+            reading.decisions.append(SEVERAL)
         if len(reading.observations) > source.results_max:
             raise FatalFailure(
                 f"the file has more than {source.results_max} results; split it, or raise labs.results_max",
                 code="TOO_LARGE",
             )
     reading.patients = len(patients)
+    if not source.patient_key and SEVERAL not in reading.decisions and are_several(patients):
+        reading.decisions.append(UNTOLD)
     reading.decisions.append(
         f"HL7 version 2: {number} messages, {len(reading.observations)} observations"
     )
@@ -183,7 +189,7 @@ def _shift(segment: str, signs: Delimiters) -> str:
 
 
 def _read_message(
-    segments: list[Segment], reading: LabReading, source: ReportSource, patients: set[int]
+    segments: list[Segment], reading: LabReading, source: ReportSource, patients: list[Person]
 ) -> None:
     kind = next((each.text(9).upper() for each in segments if each.name == "MSH"), "")
     if kind in OTHER_MESSAGES:
@@ -196,7 +202,7 @@ def _read_message(
         match segment.name:
             case "PID":
                 patient = _patient(segment, source)
-                patients.add(segment.line)
+                patients.append(_person(segment))
             case "OBR":
                 order = _order(segment, len(reading.observations))
             case "OBX":
@@ -211,6 +217,12 @@ def _patient(segment: Segment, source: ReportSource) -> str:
     """The patient by number, else by name and birthday."""
     number = segment.text(3) or segment.text(2) or segment.text(4)
     return source.patient(number or f"{segment.raw(5)} {segment.text(7)}")
+
+
+def _person(segment: Segment) -> Person:
+    names = (" ".join(segment.components(each)[:2]) for each in segment.repetitions(5))
+    numbers = (segment.components(each)[0] for at in (2, 3) for each in segment.repetitions(at))
+    return Person.of(numbers=numbers, names=names, birth=segment.text(7)[:8])
 
 
 def _order(segment: Segment, first: int) -> _Order:

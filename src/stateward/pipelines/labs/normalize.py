@@ -404,6 +404,11 @@ def _side_of(seen: Observation) -> str:
     return _SIDES.get(flag, flag)
 
 
+def is_contradicted(result: LabResult) -> bool:
+    """Whether the report prints the flag of the other side: L for what is above its range."""
+    return {result.flag, _SIDES.get(result.printed_flag, result.printed_flag)} == {"H", "L"}
+
+
 def _disagrees(flag: str, said: str, *, has_flags: bool) -> bool:
     """Whether the printed flag contradicts value and range. A missing one means `normal` if others are printed."""
     if not flag or said == "?":

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from stateward.core.model import Fields
 from stateward.pipelines.labs.analysis import analyze_results, summary_of
 from stateward.pipelines.labs.model import (
+    FLAG_DISAGREES,
     NOTEWORTHY,
     AnalyzedResult,
     EarlierResult,
@@ -16,13 +17,20 @@ from stateward.pipelines.labs.model import (
     LabResult,
     Observation,
 )
+from stateward.pipelines.labs.normalize import is_contradicted
 from stateward.pipelines.labs.normalize import normalize as normalized
 from stateward.pipelines.labs.options import LabOptions
+from stateward.pipelines.labs.persons import PATIENTS_UNTOLD, SEVERAL_PATIENTS
 from stateward.pipelines.labs.readers import read_report
 from stateward.workers.sdk import Job, Outcome
 
-READER_VERSION = 10  # to be increased by a change after which the same bytes give other results
+READER_VERSION = 11  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
+# Codes of the whole document, and those of them that say that its results are wrong as they are.
+OF_DOCUMENTS = frozenset(
+    {"DAMAGED", "SCANNED", "NO_DATE", "PAGE_MISSING", SEVERAL_PATIENTS, PATIENTS_UNTOLD}
+)
+FLAGGING = (SEVERAL_PATIENTS,)
 PROBLEMS_LOGGED_MAX = 200
 EARLIER_CUT = (
     "there are more earlier results of this patient than are compared; the oldest are left out"
@@ -59,11 +67,11 @@ def parse(job: Job) -> Outcome[Observation]:
 def normalize(job: Job) -> Outcome[LabResult]:
     """Observations as results: coded, in canonical units, with recomputed flags."""
     results = list(normalized(job.items(Observation)))
-    notes = notes_of(results)
     _log_problems(job, results)
-    return Outcome(
-        facts={"notes": notes} if notes else {}, about={"problems": _counts(results)}, items=results
-    )
+    parsed = job.about("parse").get("notes")
+    # Notes and flags of a stage replace those of the one before.
+    facts = _facts_of([str(each) for each in parsed] if isinstance(parsed, list) else [], results)
+    return Outcome(facts=facts, about={"problems": _counts(results)}, items=results)
 
 
 def validate(job: Job) -> Outcome[LabResult]:
@@ -72,10 +80,7 @@ def validate(job: Job) -> Outcome[LabResult]:
     _log_reading(job, reading)
     results = list(normalized(reading.observations))
     _log_problems(job, results)
-    facts = _reading_facts(reading)
-    notes = [*_damage(reading), *notes_of(results)]
-    if notes:
-        facts["notes"] = list(notes)
+    facts = _reading_facts(reading) | _facts_of(_damage(reading), results)
     return Outcome(
         facts=facts, about=_about(reading) | {"problems": _counts(results)}, items=results
     )
@@ -128,24 +133,26 @@ def notes_of(results: Sequence[LabResult]) -> list[str]:
     ][:NOTES_MAX]
 
 
+def _facts_of(notes: Sequence[str], results: Sequence[LabResult]) -> Fields:
+    """Notes about the document and its results, and flags: the codes that say it is wrong and needs a person."""
+    said = [*notes, *notes_of(results)]
+    flags = [code for code in FLAGGING if any(each.startswith(f"{code}:") for each in notes)]
+    flags += [FLAG_DISAGREES] if any(map(is_contradicted, results)) else []
+    facts: Fields = {"notes": list(said)} if said else {}
+    return facts | ({"flags": list(flags)} if flags else {})
+
+
 def _counts(results: Iterable[LabResult]) -> Fields:
     return dict(sorted(Counter(problem for each in results for problem in each.problems).items()))
 
 
 def _reading_facts(reading: LabReading) -> Fields:
-    facts: Fields = {"format": reading.format}
-    if notes := _damage(reading):
-        facts["notes"] = list(notes)
-    return facts
+    return {"format": reading.format} | _facts_of(_damage(reading), ())
 
 
 def _damage(reading: LabReading) -> list[str]:
     return [
-        sentence
-        for sentence in reading.decisions
-        if sentence.startswith(
-            ("DAMAGED:", "SCANNED:", "NO_DATE:", "PAGE_MISSING:", "SEVERAL_PATIENTS:")
-        )
+        sentence for sentence in reading.decisions if sentence.partition(":")[0] in OF_DOCUMENTS
     ]
 
 
@@ -155,6 +162,7 @@ def _about(reading: LabReading) -> Fields:
         "reader": READER_VERSION,
         "patients": reading.patients,
         "skipped": dict(reading.skipped),
+        "notes": list(_damage(reading)),
     }
 
 

@@ -25,10 +25,18 @@ from stateward.pipelines.labs.model import (
     Place,
 )
 from stateward.pipelines.labs.normalize import bare_name
+from stateward.pipelines.labs.persons import SEVERAL, UNTOLD, Person, are_several
 from stateward.pipelines.labs.source import ReportSource
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
-from stateward.pipelines.labs.words import ENVIRONMENT, PROCESS_TESTS, column_of, is_of_production
+from stateward.pipelines.labs.words import (
+    ENVIRONMENT,
+    PERSON_COLUMNS,
+    PROCESS_TESTS,
+    column_of,
+    fold,
+    is_of_production,
+)
 
 HEADING_ROWS_MAX = 60  # letterheads are shorter
 TESTS_MIN = 3  # columns whose headings are known tests, of a table of one row a sample
@@ -99,9 +107,37 @@ def read_table(source: ReportSource) -> LabReading:
         reading.decisions.append(dialect.why)
     body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
     _read_body(body, columns, reading, source, set(problems))
+    _tell_patients(reading, persons_in(heads[at], body), has_key=bool(source.patient_key))
     if columns.has_unsure_codes and not columns.is_of_production and _are_of_people(reading):
         reading.observations = [_with_sure_code(each) for each in reading.observations]
     return reading
+
+
+def _tell_patients(
+    reading: LabReading, reports: Mapping[str, Sequence[Person]], *, has_key: bool
+) -> None:
+    """Say that one report is of several patients, or that those of several are in the file and not told apart."""
+    if any(are_several(told) for number, told in reports.items() if number):
+        reading.decisions.append(SEVERAL)
+    elif not has_key and are_several(each for told in reports.values() for each in told):
+        reading.decisions.append(UNTOLD)
+
+
+def persons_in(headings: Sequence[str], body: Sequence[Record]) -> dict[str, list[Person]]:
+    """The persons of each report by its number; those of rows without a number under ""."""
+    roles = [PERSON_COLUMNS.get(fold(each), "") for each in headings]
+    found: dict[str, dict[Person, None]] = {}
+    for _, cells in body:
+        told: dict[str, list[str]] = {}
+        for role, cell in zip(roles, cells, strict=False):
+            if role and cell.strip():
+                told.setdefault(role, []).append(cell)
+        births = told.get("birth", [""])
+        person = Person.of(
+            numbers=told.get("number", ()), names=told.get("name", ()), birth=births[0]
+        )
+        found.setdefault(fold(" ".join(told.get("report", ()))), {})[person] = None
+    return {number: list(persons) for number, persons in found.items()}
 
 
 def _are_of_people(reading: LabReading) -> bool:

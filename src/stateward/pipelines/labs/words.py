@@ -128,6 +128,7 @@ def column_of(text: str) -> str:
     )
 
 
+PERSON_COLUMNS: dict[str, str] = _fold_words(_WORDS["person_columns"])
 _PROCESS = frozenset(map(fold, _WORDS["process"]))
 PROCESS_TESTS = frozenset(_WORDS["process_tests"])
 # Columns that only a laboratory of people prints beside a batch; a range may be that of a tank.
