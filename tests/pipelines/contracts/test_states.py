@@ -2,9 +2,11 @@
 
 import pytest
 
+from stateward.pipelines.contracts.remarks import remark_flags
 from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.contracts.states import odd_flags, state_flags
 from stateward.pipelines.kit.reader import text_document
+from tests.pipelines.contracts.capped import extracted, flags
 
 RULES = default_rules()
 LETTER = """LichtBlick SE
@@ -153,3 +155,52 @@ def test_a_letter_in_an_unknown_language_is_not_judged_by_its_words() -> None:
     french = "Nous vous confirmons la souscription de votre contrat. Les prix sont toutes taxes comprises."
     document, energy = text_document(french), RULES.verticals["energy"]
     assert list(odd_flags(document, energy, RULES)) == []
+
+
+def remarks(below: str) -> list[object]:
+    """The codes of remarks in an agreement with these lines below its last signature."""
+    document = text_document(AGREEMENT.format(head="", tail=below))
+    found = remark_flags(document, RULES.verticals["general"], RULES)
+    return [flag["code"] for flag in found if isinstance(flag, dict)]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Jessop's lawyers are looking at clause 1. Circulated so that both sides can see where we have got to.",
+        "\nThe other side wants five years here, and we have told them why we think three will do.",
+        "Name: Maria Hald\nTitle: CEO\nSigned copies are with the lawyers of the buyer.",
+        "Halden Robotics, Inc.\n\nMaria rang on Monday and is no more sure about the whole thing.",
+        "Die Kollegen aus dem Einkauf sehen sich das noch einmal an.",
+        "Gez. M. Hald\n\nSo hat es uns die Gegenseite geschickt, wir warten auf den Anruf.",
+    ],
+)
+def test_a_remark_below_the_signatures_waits(below: str) -> None:
+    assert remarks(below) == ["NOT_UNDERSTOOD"]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "",
+        "Name: Maria Hald\nTitle: President and Chief Executive Officer\nDate: March 3, 2025\n\n- 4 -",
+        "Signed for and on behalf of Brightwater Analytics LLC\n\n[Signature Page to Non-Disclosure Agreement]",
+        "Name: Hald\n500 North 3d Street, Suite 12\nFairfield, IA 52556\nAttn: General Counsel",
+        "Name: Hald\nIn the presence of the witness who is named here: Jo Byrne",
+        "Ort, Datum: Bremen, den 3. März 2025\nMaria Hald, Geschäftsführerin der Halden Robotics GmbH",
+        "Name: Hald\n\nSCHEDULE 1\nThe information that is disclosed concerns the pumps of the buyer.",
+        "Name: Hald\n\nAnlage 1: Projekt\nDie Pumpen werden in der Halle geprüft und dann wieder abgebaut.",
+    ],
+)
+def test_names_addresses_and_schedules_are_no_remark(below: str) -> None:
+    assert remarks(below) == []
+
+
+def test_a_letter_has_no_signatures_to_stand_below() -> None:
+    text = AGREEMENT.format(head="", tail="Maria rang on Monday and is no more sure about it.")
+    assert not list(remark_flags(text_document(text), RULES.verticals["energy"], RULES))
+
+
+def test_a_remark_below_the_signatures_is_a_flag_of_the_document() -> None:
+    text = AGREEMENT.format(head="", tail="Maria rang on Monday and sounds less sure about it.")
+    assert flags(extracted(text, "general")) == ["NOT_UNDERSTOOD"]

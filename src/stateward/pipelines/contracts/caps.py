@@ -15,6 +15,7 @@ from stateward.core.model import Fields, Json
 from stateward.pipelines.contracts.due_dates import uneven_due_dates
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.periods import convert_period
+from stateward.pipelines.contracts.remarks import remark_flags
 from stateward.pipelines.contracts.required_words import DocumentPatterns
 from stateward.pipelines.contracts.rules import (
     CapRule,
@@ -336,7 +337,9 @@ def _state_flags(
         for each in state_flags(document, vertical, rules)
         if isinstance(each, dict) and each["code"] not in codes
     ]
-    return [*states] if codes or states else list(odd_flags(document, vertical, rules))
+    if codes or states:
+        return [*states]
+    return [*odd_flags(document, vertical, rules), *remark_flags(document, vertical, rules)]
 
 
 def _sentence_at(text: str, start: int, end: int) -> str:

@@ -271,6 +271,9 @@ class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     letter_words: Words = {}  # each entry is several words
     function_words: Words = {}  # of those: words that say nothing by themselves
     open_words: list[str] = []  # in a sentence about a right or a condition
+    signature_words: list[str] = []  # at the start of a line of a signature
+    signing_words: list[str] = []  # in a sentence that belongs to the signatures
+    schedule_words: list[str] = []  # at the start of the heading of what is attached
 
 
 class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,6 +288,9 @@ class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
     letter_words: frozenset[str] = frozenset()
     function_words: frozenset[str] = frozenset()
     open_words: tuple[str, ...] = ()
+    signature_words: tuple[str, ...] = ()
+    signing_words: tuple[str, ...] = ()
+    schedule_words: tuple[str, ...] = ()
 
     def vertical(self, slug: str) -> Vertical:
         """A vertical by its name; raises `UnknownName` with the known names."""
@@ -353,6 +359,9 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
         letter_words=_single_words(file.letter_words for file in caps.values()),
         function_words=_single_words(file.function_words for file in caps.values()),
         open_words=tuple(word for file in caps.values() for word in file.open_words),
+        signature_words=tuple(word for file in caps.values() for word in file.signature_words),
+        signing_words=tuple(word for file in caps.values() for word in file.signing_words),
+        schedule_words=tuple(word for file in caps.values() for word in file.schedule_words),
     )
 
 

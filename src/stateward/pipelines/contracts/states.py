@@ -88,7 +88,7 @@ def odd_flags(document: TextDocument, vertical: Vertical, rules: ContractRules) 
         return
     known = rules.letter_words | _names(rules)
     said = [each.text.strip() for each in statements(document, is_agreement=False)]
-    seen = [word for text in said for word in _small_words(text)]
+    seen = [word for text in said for word in small_words(text)]
     if sum(word in known for word in seen) < len(seen) * KNOWN_LANGUAGE_SHARE:
         return  # a language that the words are not of
     labels = {each.casefold() for field in vertical.fields for each in all_labels(field.labels)}
@@ -98,7 +98,7 @@ def odd_flags(document: TextDocument, vertical: Vertical, rules: ContractRules) 
         is_value = _ROW.search(text) or text.partition(":")[0].casefold() in labels
         if is_rest or is_value or is_open.search(text):
             continue
-        words = [word for word in _small_words(text) if word not in rules.function_words]
+        words = [word for word in small_words(text) if word not in rules.function_words]
         odd = [word for word in words if word not in known]
         if odd and len(odd) >= len(words) * ODD_SHARE:
             said_words = ", ".join(repr(word) for word in odd[:ODD_NAMED_MAX])
@@ -108,7 +108,7 @@ def odd_flags(document: TextDocument, vertical: Vertical, rules: ContractRules) 
             return
 
 
-def _small_words(text: str) -> list[str]:
+def small_words(text: str) -> list[str]:
     return [each.replace("’", "'").strip("'-") for each in _SMALL.findall(text)]
 
 
@@ -120,7 +120,7 @@ def _names(rules: ContractRules) -> set[str]:
 
 def statements(document: TextDocument, *, is_agreement: bool) -> Iterator[Said]:
     """The lines and sentences in which a document may speak of itself."""
-    said = [each for page in document.pages for each in _lines_and_sentences(page.text)]
+    said = [each for page in document.pages for each in lines_and_sentences(page.text)]
     if not is_agreement:
         yield from said
         return
@@ -134,7 +134,7 @@ def statements(document: TextDocument, *, is_agreement: bool) -> Iterator[Said]:
         )
 
 
-def _lines_and_sentences(text: str) -> Iterator[Said]:
+def lines_and_sentences(text: str) -> Iterator[Said]:
     """Lines by themselves as they are; lines of prose joined, and cut into sentences."""
     prose: list[str] = []
     for line in [*text.split("\n"), ""]:
