@@ -124,6 +124,14 @@ def two_pages(*heads: str, feet: tuple[str, ...]) -> bytes:
         (("Patient name: Ann Lee", "Continued"), ("Page 1 of 3", "Page 3 of 3"), ["PAGE_MISSING"]),
         (("Patient name: Ann Lee",), ("Page 1 of 2",), ["PAGE_MISSING"]),
         (("Patient name: Ann Lee",), ("Page 1 of 1",), []),
+        (("Name: WALSH, Brendan Sex: M", "Name: KELLY, Aoife Sex: F"), ("-", "-"), ["SEVERAL_PATIENTS"]),
+        (("Patient: Ann Lee DOB: 1959-06-04", "Patient: Ann Lee DOB: 1988-11-30"), ("-", "-"), ["SEVERAL_PATIENTS"]),
+        (("Patient: Ann Lee DOB: 1959-06-04", "Lee, Ann, born 04.06.1959"), ("-", "-"), []),
+        (("Hospital No: H100233", "Hospital No: H100238"), ("-", "-"), ["SEVERAL_PATIENTS"]),
+        (("Hospital No: H100233 MRN: 77", "MRN: 077 Hospital No: H100233"), ("-", "-"), []),
+        (("Patient: Ann Lee",), ("Patient: Tom Baker",), ["SEVERAL_PATIENTS"]),  # on one page
+        (("Patient: Ann Lee DOB: 1959-06-04",), ("Mother: Eva Lee, born 1931-01-02",), []),
+        (("Name: Lipid Panel", "Name: Blood Count"), ("Patient: Fasting since 8", "Name: Dr. Eva Roth"), []),
     ],
 )  # fmt: skip
 def test_pages_of_another_patient_and_missing_ones_are_told(

@@ -328,6 +328,10 @@ def test_a_log_of_no_person_has_no_sure_codes_and_is_not_taken_for_a_report(tmp_
         ("Glucose;95;mg/dL;70-99;", False),
         ("Hemoglobin;150;g/L;130-170;", False),
         ("Bilirubin;9;mg/dL;1.5-12.0;", False),  # of a newborn
+        ("Hemoglobin;142;g/dL;13.0-17.0;", True),  # of g/L
+        ("Hemoglobin;18.2;g/dL;13.0-17.0;H", False),
+        ("Glucose;820;mg/dL;70-99;H", False),  # as people have it
+        ("Creatinine;9.1;mg/dL;0.7-1.3;H", False),
     ],
 )
 def test_a_range_that_is_none_of_its_test_in_the_printed_unit_makes_the_unit_unsure(

@@ -62,6 +62,10 @@ TITRE = "{titer}"
 _VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s?[0-9][0-9.,']*)\s?([^\W\d].*|%)")
 SMALL_MOLECULE = 1000  # g/mol: what is larger is usually told by its mass
 _RATIOS = frozenset({"ratio", "index", "quotient", "quote", "rapport", "indice", "indeks", "kvot"})
+# What a body keeps within a few times its range. Glucose and creatinine may truly be ten times theirs.
+STEADY = frozenset(
+    "hemoglobin hematocrit rbc mcv mch mchc albumin protein_total sodium potassium chloride calcium".split()
+)
 _SIDES = {"HH": "H", "LL": "L", "AA": "A"}
 
 
@@ -125,7 +129,8 @@ def normalize_one(
     problems += _code_problems(match, seen)
     told = _in_canonical_unit(value, within, printed_unit, units, match)
     problems += told.problems
-    if printed_unit and _is_of_other_unit(told, match.analyte):
+    is_doubted = _is_of_other_unit(told, match.analyte) or _is_tenfold(value, within, match.analyte)
+    if printed_unit and is_doubted:
         problems.append(UNIT_UNSURE)
     # By what is printed, where value and range have one unit: rounding after a conversion must not move a limit.
     has_own_unit = bool(within.unit) and within.unit != seen.unit and bool(seen.unit)
@@ -379,6 +384,15 @@ def _is_of_other_unit(told: _Quantity, analyte: Analyte | None) -> bool:
         return False
     low, high = analyte.limit
     return not low <= printed <= high
+
+
+def _is_tenfold(value: PrintedValue, within: PrintedRange, analyte: Analyte | None) -> bool:
+    """Whether no body has such a value, and its tenth is as expected: `Hemoglobin 142 g/dL, 13.0 - 17.0` is in g/L."""
+    low, high, number = within.low, within.high, value.number
+    is_steady = analyte is not None and analyte.key in STEADY
+    if not is_steady or value.kind != "quantity" or low is None or high is None or number is None:
+        return False
+    return number > high and low <= number / 10 <= high
 
 
 def _value_text(value: PrintedValue) -> str:

@@ -5,13 +5,12 @@ which column, `line` makes a row of a line, `rows` puts lines together into resu
 says of it, `cells` takes apart what one cell holds. `columns` tells columns by what they hold, without headings, and
 `evidence` which of two readings explains more; `halves` reads tables side by side, `flowsheet` a column for each
 test. `loose` reads lines outside of tables, `paired` rows with two results, `sentences` running text, `antibiogram`
-letters of organisms, `blocks` tests whose parts have labels. `own_flags` learns words of a laboratory for high and
-low; `leftovers` asks of everything that looks like part of a result where it went: what cannot be read is flagged,
-and never dropped.
+letters of organisms, `blocks` tests whose parts have labels. `patients` tells whether pages are of one person,
+`own_flags` learns words of a laboratory for high and low; `leftovers` asks of everything that looks like part of a
+result where it went: what cannot be read is flagged, and never dropped.
 """
 
 import re
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -29,7 +28,9 @@ from stateward.pipelines.labs.pdf.headings import (
     collected_dates,
     has_unknown_date,
 )
+from stateward.pipelines.labs.pdf.patients import count_patients
 from stateward.pipelines.labs.pdf.rows import observations_of
+from stateward.pipelines.labs.persons import SEVERAL
 from stateward.pipelines.labs.source import ReportSource
 from stateward.pipelines.labs.words import ENVIRONMENT
 
@@ -42,12 +43,6 @@ _PATIENT = re.compile(
     re.IGNORECASE,
 )
 
-_PATIENT_NAME = re.compile(
-    r"^\W*(?:patient(?:in|en)?|paciente|paziente|pasient|patiënt|pacjent)(?:'?s? ?name)?\s*:\s*([^\d:]{5,60})",
-    re.IGNORECASE,
-)
-_NAME_WORD = re.compile(r"[^\W\d_]{2,}")
-NAME_WORDS = 2
 PAGES_NAMED_MAX = 10
 
 # Reports of water and soil: their sodium is not that of blood.
@@ -118,32 +113,13 @@ def read_pdf(source: ReportSource) -> LabReading:
     if missing := missing_pages(pages):
         numbers = ", ".join(map(str, missing[:PAGES_NAMED_MAX]))
         decisions.append(f"PAGE_MISSING: by the numbers on the pages, these are missing: {numbers}")
-    patients = _patients(lines)
+    patients = count_patients(lines, order)
     if patients > 1:
-        decisions.append(
-            "SEVERAL_PATIENTS: the pages name several patients; submit each report alone"
-        )
+        decisions.append(SEVERAL)
     decisions.append(f"PDF: {len(pages)} pages, {len(observations)} rows")
     return LabReading(
         format="pdf", observations=observations, decisions=decisions, skipped={}, patients=patients
     )
-
-
-def _patients(pages: Sequence[Sequence[PdfLine]]) -> int:
-    """How many patients the pages name: two are told apart where no word of one's name is in the other's."""
-    found: list[frozenset[str]] = []
-    for page in pages:
-        named = next((name for line in page if (name := _name_in(line.text))), frozenset())
-        if named and not any(named & each for each in found):
-            found.append(named)
-    return max(1, len(found))
-
-
-def _name_in(text: str) -> frozenset[str]:
-    """The first two words of a name behind its label; none where a number, a label or nothing follows."""
-    label = _PATIENT_NAME.search(text)
-    words = [] if label is None else _NAME_WORD.findall(label[1])[:NAME_WORDS]
-    return frozenset(word.casefold() for word in words) if len(words) == NAME_WORDS else frozenset()
 
 
 def _pages(source: ReportSource) -> list[PdfPage]:
