@@ -60,3 +60,9 @@ def test_statements_of_two_accounts_do_not_follow_from_one_another(tmp_path: Pat
     text = swift(*FIRST) + swift(*THIRD, account="NL20INGB0001234567")
 
     assert read_bytes(tmp_path, text).flags == []
+
+
+def test_an_empty_statement_from_zero_to_zero_tells_nothing(tmp_path: Path) -> None:
+    empty = ":20:REF\n:25:NL91ABNA0417164300\n:60M:C260903EUR0,\n:62F:C260903EUR0,\n-\n"
+
+    assert read_bytes(tmp_path, swift(*FIRST) + empty).flags == []

@@ -19,12 +19,23 @@ def broken_successions(sections: Iterable[StatementSection]) -> list[StatementPr
     accounts: dict[tuple[str, str], list[StatementSection]] = {}
     for section in sections:
         own = accounts.setdefault((section.account, section.currency), [])
-        if section.account and not any(_is_same(section, each) for each in own):
+        if (
+            section.account
+            and not _is_empty(section)
+            and not any(_is_same(section, each) for each in own)
+        ):
             own.append(section)
     return [
         _problem(before, after)
         for own in accounts.values()
         for before, after in _fewest_breaks(own)[:BREAKS_TOLD_MAX]
+    ]
+
+
+def _is_empty(section: StatementSection) -> bool:
+    """Whether it says nothing: some banks end a file with a statement from zero to zero."""
+    return not any(_value(each) for each in (section.opening, section.closing)) and not [
+        *section.rows
     ]
 
 
