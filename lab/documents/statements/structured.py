@@ -211,8 +211,8 @@ def ofx_sgml(told: Story) -> bytes:
 def ofx_xml(told: Story) -> bytes:
     """OFX 2: XML, for a card."""
     rows = "".join(
-        f"<STMTTRN><TRNTYPE>DEBIT</TRNTYPE><DTPOSTED>{m.day:%Y%m%d}</DTPOSTED><TRNAMT>{m.amount:.2f}</TRNAMT>"
-        f"<FITID>C{n:06d}</FITID><NAME>{escape(m.text)}</NAME></STMTTRN>\n"
+        f"<STMTTRN><TRNTYPE>{'CREDIT' if m.amount > 0 else 'DEBIT'}</TRNTYPE><DTPOSTED>{m.day:%Y%m%d}</DTPOSTED>"
+        f"<TRNAMT>{m.amount:.2f}</TRNAMT><FITID>C{n:06d}</FITID><NAME>{escape(m.text)}</NAME></STMTTRN>\n"
         for n, m in enumerate(told.moves)
     )
     return (

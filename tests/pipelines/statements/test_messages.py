@@ -29,6 +29,42 @@ def test_amounts_of_ofx(tmp_path: Path, printed: str, amount: str) -> None:
     assert read_bytes(tmp_path, ofx(ofx_row(printed))).amounts == [amount]
 
 
+@pytest.mark.parametrize(
+    ("kind", "amount", "name", "is_contradicted"),
+    [
+        ("DEBIT", "300.00", "CHECK 88", True),
+        ("CREDIT", "-300.00", "Shop", True),
+        ("dep", "-0.50", "Shop", True),
+        ("CREDIT", "300.00", "Shop", False),
+        ("DEBIT", "0.00", "Shop", False),
+        ("DEBIT", "300.00", "Refund Amazon", False),
+        ("INT", "-3.00", "Interest", False),
+        ("FEE", "3.00", "Fee returned", False),
+        ("POS", "3.00", "Shop", False),
+    ],
+)
+def test_a_type_of_ofx_that_contradicts_the_sign_is_told(
+    tmp_path: Path, kind: str, amount: str, name: str, is_contradicted: bool
+) -> None:
+    odd = ofx_row(amount, more=f"<FITID>2<NAME>{name}").replace("DEBIT", kind)
+
+    came = ofx_row("9.00", more="<FITID>3<NAME>Pay").replace("DEBIT", "CREDIT")
+
+    read = read_bytes(tmp_path, ofx(ofx_row() + odd + came))
+
+    assert read.flags == (["SIGN_CONTRADICTED"] if is_contradicted else [])
+    assert read.amounts == ["-1.00", amount, "9.00"]
+
+
+@pytest.mark.parametrize(("first", "is_contradicted"), [("-1.00", False), ("1.00", True)])
+def test_one_type_of_ofx_on_rows_of_both_signs_says_nothing(
+    tmp_path: Path, first: str, is_contradicted: bool
+) -> None:
+    read = read_bytes(tmp_path, ofx(ofx_row(first) + ofx_row("2.00", more="<FITID>2<NAME>Shop")))
+
+    assert ("SIGN_CONTRADICTED" in read.flags) is is_contradicted
+
+
 def test_ofx_with_decimal_commas(tmp_path: Path) -> None:
     read = read_bytes(tmp_path, ofx(ofx_row("-12,50") + ofx_row("3,00")))
 

@@ -6,11 +6,12 @@ resolved, never declared ones.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import escape, unescape
 from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.statements.direction import STRONG, evidence_of
 from stateward.pipelines.statements.model import (
     ReadingTerms,
     RowPlace,
@@ -42,6 +43,9 @@ INVESTMENTS = frozenset({
 })  # fmt: skip
 AGGREGATES |= INVESTMENTS
 KNOWN = frozenset({"DTPOSTED", "TRNAMT", "FITID", "NAME", "MEMO", "VALUEDATE", "CURRENCY"})
+# Types that have one sign. Of interest, points of sale and machines the standard says that the sign tells which it is;
+# a fee, a check or a direct debit may come back.
+SIGNED_TYPES = {"DEBIT": -1, "CASH": -1, "CREDIT": 1, "DEP": 1}
 TAIL_CHARS = 4096  # of a file, in which its end tag stands; some banks write blanks behind it
 CHARSETS = {
     "1252": "cp1252",
@@ -204,7 +208,30 @@ def _sections(tokens: Iterator[OfxTag], problems: list[StatementProblem]) -> lis
         if each.investments:
             message = f"{each.investments} transactions of securities are not read: only cash is"
             problems.append(StatementProblem(code="INVESTMENTS_NOT_READ", message=message))
+        problems += _contradicted_types(each.rows)
     return [_section(each, scanner.bank) for each in scanner.found]
+
+
+def _contradicted_types(rows: Sequence[StatementRow]) -> Iterator[StatementProblem]:
+    """Report the first row whose type says the opposite of its sign, unless its words (a refund) confirm the sign.
+
+    OFX has no opening balance that would prove either. One type on rows of both signs says nothing of any.
+    """
+    against = [row for row in rows if _is_contradicted(row)]
+    is_told_apart = len({row.more.get("TRNTYPE") for row in rows}) > 1
+    if against and (is_told_apart or len(against) == len(rows)):
+        kind, amount = against[0].more["TRNTYPE"], against[0].amount
+        message = f"a transaction of the type {kind} has the amount {amount}; such rows: {len(against)} of {len(rows)}"
+        yield StatementProblem(code="SIGN_CONTRADICTED", message=message, place=against[0].place)
+
+
+def _is_contradicted(row: StatementRow) -> bool:
+    expected = SIGNED_TYPES.get(row.more.get("TRNTYPE", "").upper(), 0)
+    printed = -1 if row.amount.startswith("-") else 1
+    if not expected or printed == expected or not row.amount.strip("+-0.,"):
+        return False
+    words = evidence_of([row.description])
+    return not (words.direction == printed and words.strength >= STRONG)
 
 
 def _leave(inside: list[str], name: str) -> None:
