@@ -84,3 +84,24 @@ def test_days_of_the_persian_calendar_are_read_below_persian_headings(
 
     assert read.dates == [meant, meant]
     assert read.amounts == ["1590.00", "-189.00"]
+
+
+@pytest.mark.parametrize(
+    ("label", "printed", "is_wrong"),
+    [
+        ("Total credits", "1825.00", False),
+        ("Total credits", "1925.00", True),
+        ("Total credits", "2", False),
+        ("Total credits this year", "9925.00", False),
+    ],
+)
+def test_totals_above_the_rows_are_compared_with_them(
+    tmp_path: Path, label: str, printed: str, is_wrong: bool
+) -> None:
+    text = (
+        f"{label},,{printed}\nTotal debits,,-990.25\n\nDate,Description,Amount,Balance\n"
+        "09/02/2026,COSTCO,-50.25,1149.75\n09/15/2026,PAYROLL,1800.00,2949.75\n"
+        "09/20/2026,RENT,-940.00,2009.75\n09/28/2026,CASHBACK,25.00,2034.75\n"
+    )
+
+    assert read_bytes(tmp_path, text).flags == (["NOT_RECONCILED"] if is_wrong else [])

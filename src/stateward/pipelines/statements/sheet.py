@@ -82,7 +82,8 @@ def table_section(
         closing=part.late.get("closing", section.closing),
         period_from=section.period_from,
         period_to=section.period_to,
-        totals={name: part.late[name] for name in ("debits", "credits") if name in part.late},
+        totals=section.totals
+        | {name: part.late[name] for name in ("debits", "credits") if name in part.late},
         terms=section.terms,
         rows=listed,
     )

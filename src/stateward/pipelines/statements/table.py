@@ -92,6 +92,7 @@ from stateward.pipelines.statements.table_facts import (
     facts_of_row,
     labelled_facts,
     told_currency,
+    told_totals,
 )
 
 HEAD_ROWS = 1000
@@ -198,6 +199,7 @@ class StatementTable:
             closing=facts.get("closing", ""),
             period_from=facts.get("period_from", ""),
             period_to=facts.get("period_to", ""),
+            totals=told_totals([cells for _, cells in before], facts) if is_whole else {},
             terms=terms,
             rows=rows,
         )

@@ -1,7 +1,7 @@
 """Facts in the lines above and below a table: balances, totals, the account, the period, by their labels."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from stateward.pipelines.kit import dates, money
@@ -10,6 +10,7 @@ from stateward.pipelines.statements.heading_parts import label_by_parts
 
 _HEAD, _GROUP = re.compile(r"(?<![0-9.,])-?[0-9]{1,3}$"), re.compile(r"[0-9]{3}(?:\.[0-9]{1,3})?")
 WORDS_LIKE_CODES = frozenset("ALL TOP TRY CUP MOP MAD PEN GEL SOS BOB".split())
+TOTALS = ("debits", "credits")
 ENDS = ("period_from", "period_to")
 _END = re.compile(r"[^\W\d]+(?: [^\W\d]+)? ([0-9]\S+)")
 MONEY_FACTS = frozenset({"opening", "closing", "debits", "credits", "total"})
@@ -71,6 +72,18 @@ def told_currency(rows: Sequence[Sequence[str]]) -> str:
 def _lone_codes(cells: Sequence[str]) -> Iterator[str]:
     """What may be the code of a currency without a label: no code that is also a word of English."""
     return (code for cell in cells if (code := cell.strip()) not in WORDS_LIKE_CODES)
+
+
+def told_totals(rows: Sequence[Sequence[str]], facts: Mapping[str, str]) -> dict[str, str]:
+    """Of the facts above a table, the totals of debits and credits that are called so once, and nothing more.
+
+    "Total deposits this year" is of other rows, and a number without decimals may be a count.
+    """
+    labels = [
+        headings.whole_fact(cell.partition(":")[0].strip()) for cells in rows for cell in cells
+    ]
+    found = {name: facts.get(name, "") for name in TOTALS if labels.count(name) == 1}
+    return {name: text for name, text in found.items() if "." in text or "," in text}
 
 
 def facts_below_labels(rows: Sequence[Sequence[str]]) -> tuple[dict[str, str], set[int]]:
