@@ -84,6 +84,10 @@ def test_a_line_by_itself_names_the_state(line: str) -> None:
         "This document is for information and does not constitute an agreement.",
         "Your application is being reviewed; we will let you know whether we can accept it.",
         "Agreement status: awaiting activation",
+        "Seit Ihrem Wechsel im Oktober telefonieren Sie zu den Bedingungen des neuen Tarifs.",
+        "Mittlerweile beziehen Sie Strom in einem anderen Tarif.",
+        "Since your move in October you have been on another plan.",
+        "You have since switched to a new tariff.",
     ],
 )
 def test_a_sentence_says_that_it_is_not_in_force(sentence: str) -> None:
@@ -120,6 +124,8 @@ def test_a_line_for_the_signature_of_the_customer_is_empty() -> None:
         "Wird der Vertrag nicht gekündigt, verlängert er sich, sofern nichts anderes vereinbart ist.",
         "Bitte unterschreiben Sie das SEPA-Lastschriftmandat und senden Sie es an uns.",
         "Muster-Widerrufsformular",
+        "Willkommen in Ihrem neuen Tarif!",
+        "Thank you for choosing a new tariff.",
         "We may record calls for training.",
         "If the contract is cancelled, you can claim a refund.",
         "Thank you for switching to us. Please keep this letter somewhere safe.",
