@@ -262,7 +262,7 @@ def _form(number: int) -> bytes:
 def _wait_until_ended(app: App, count: int) -> None:
     deadline = time.monotonic() + END_S
     while time.monotonic() < deadline:
-        counts = app.store.counts()
+        counts = app.store.queries.counts()
         ended = sum(n for (_, status), n in counts.items() if status in ("normalized", "error"))
         if ended >= count:
             return
@@ -270,7 +270,7 @@ def _wait_until_ended(app: App, count: int) -> None:
 
 
 def _count(app: App, figures: Figures) -> None:
-    counts = app.store.counts()
+    counts = app.store.queries.counts()
     figures.ended = counts.get(("upload", "normalized"), 0) - WARM_UP
     figures.failed = counts.get(("upload", "error"), 0)
     figures.lost = figures.sent + WARM_UP - sum(counts.values())

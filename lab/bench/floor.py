@@ -186,7 +186,7 @@ def _event(id_: str, step: Step, now: Micros) -> str:
 def measure(job: Job) -> Reading:
     """What this job asks for."""
     with open_app(job) as app:  # for the tables alone; one writer needs one lane
-        app.store.make_lanes(1, now=wall_clock())
+        app.store.lanes.make(1, now=wall_clock())
         batch = app.settings.worker.inline_window
     with _writer(job) as writer:
         floor = Floor(writer, batch=batch)

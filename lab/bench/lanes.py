@@ -65,7 +65,7 @@ def measure(plan: Plan, where: Place, *, coordinators: int, lanes: int) -> Found
         open_app(job) as app,
         ExitStack() as stack,
     ):
-        app.store.make_lanes(lanes, now=app.clock())
+        app.store.lanes.make(lanes, now=app.clock())
         submit_records(app, plan.records, isolation="inline")
         board = stack.enter_context(Switchboard(_socket_of(job.url), rng=Random(0)))
         half = plan.round_trip_s / 2
@@ -108,7 +108,7 @@ def measure_all(plan: Plan) -> list[Found]:
 
 def _until_done(app: App, transitions: int) -> None:
     deadline = time.monotonic() + END_S_MAX
-    while app.store.count_transitions() < transitions:
+    while app.store.lanes.count_transitions() < transitions:
         if time.monotonic() > deadline:
             raise RuntimeError("the nodes did not finish their records")
         time.sleep(SAMPLE_S)

@@ -91,4 +91,4 @@ def work_on(app: App, node: Node, *, until: int) -> None:
 
 
 def _transitions(app: App) -> int:
-    return app.store.count_transitions()
+    return app.store.lanes.count_transitions()

@@ -128,7 +128,7 @@ def _warm_up(client: App, job: Job, *, via: str) -> None:
 
 def _wait_for(client: App, job: Job, count: int) -> None:
     until = time.monotonic() + DONE_S
-    while client.store.counts().get((machine_name(job.isolation), LAST), 0) < count:
+    while client.store.queries.counts().get((machine_name(job.isolation), LAST), 0) < count:
         if time.monotonic() > until:
             raise RuntimeError(f"not all of {count} records were done in {DONE_S:g} s")
         time.sleep(LOOK_S)

@@ -353,7 +353,7 @@ def _measure(outcome: Outcome, app: App, damage: Damage) -> None:
 def _last_transitions(app: App) -> dict[str, Transition]:
     found: dict[str, Transition] = {}
     after: Micros = 0
-    while chunk := app.store.log(after=after, limit=2000):
+    while chunk := app.store.log.read(after=after, limit=2000):
         found.update((entry.record_id, entry) for entry in chunk)
         after = chunk[-1].seq
     return found

@@ -80,7 +80,7 @@ def fill(
 ) -> None:
     """Write the records that are not there yet; `database` need not be durable."""
     done = sum(app.dashboard.counts().values())
-    lanes = sum(each.lane >= 0 for each in app.store.lanes())
+    lanes = sum(each.lane >= 0 for each in app.store.lanes.all())
     folder = app.settings.data_path / FOLDER
     gc.disable()  # nothing here is a circle, and looking for circles takes a tenth of the time
     for first in range(done, plan.records, BATCH):

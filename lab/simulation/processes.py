@@ -620,7 +620,7 @@ class Process:
         )
         self.recover_at = self.around.now
         self._wakeup = self.database.wakeup(TOPIC_EVENTS, TOPIC_READY)
-        self.store.begin_epoch(now=self.clock())
+        self.store.lanes.begin_epoch(now=self.clock())
 
     def _be_worker(self) -> None:
         self.around.living.add(self.alias)

@@ -477,7 +477,7 @@ def heal(world: World) -> None:
     world.catch_up(is_last=True)
     for process in world.processes:
         world.start(process)
-    for pause in world.frontend.store.pauses():
+    for pause in world.frontend.store.pauses.all():
         world.resume(pause.stage)
     for name in list(dict.fromkeys(world.unanswered)):
         world.submit([name])
@@ -592,8 +592,8 @@ def exported(
 
     What is written can be read by itself; `is_written` False leaves that out, and saves its time.
     """
-    lanes = store.lanes()
-    log = [store.log(limit=LOG_MAX)]
+    lanes = store.lanes.all()
+    log = [store.log.read(limit=LOG_MAX)]
     files: dict[str, list[Any]] = {
         "transitions": [msgspec.to_builtins(each) for each in lane_lines(lanes, log)],
         "records": [record_line(each) for each in store.walk()],
@@ -603,7 +603,7 @@ def exported(
         ],
         "dead_letters": [
             {**msgspec.to_builtins(each), "at": to_iso(each.at)}
-            for each in store.walk_dead_letters()
+            for each in store.dead_letters.walk()
         ],
     }
     read: dict[str, list[Line]] = {}

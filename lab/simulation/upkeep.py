@@ -205,7 +205,7 @@ class Upkeep:
         )
 
     def _checkpoint(self) -> None:
-        self._checkpoints.append(anchor_line(self._world.frontend.store.lanes()))
+        self._checkpoints.append(anchor_line(self._world.frontend.store.lanes.all()))
 
     def _hold(self, record_id: str) -> None:
         since, had = self._last(), set(self._held(record_id))

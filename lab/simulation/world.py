@@ -56,7 +56,7 @@ from stateward.core.model import (
 )
 from stateward.engine.answers import ACTIONS, DecisionRequest
 from stateward.engine.coordinator import Submission, Submitted
-from stateward.storage.store import Pause
+from stateward.storage.pauses import Pause
 from stateward.workers.sdk import (
     Chunk,
     Completed,
@@ -469,11 +469,11 @@ class World:
             self.act(
                 self.frontend,
                 f"resumes {stage!r}",
-                lambda: self.frontend.store.resume(name, stage, now=self.now),
+                lambda: self.frontend.store.pauses.lift(name, stage, now=self.now),
             )
 
     def _stop(self, pause: Pause) -> bool:
-        self.frontend.store.pause(pause)
+        self.frontend.store.pauses.add(pause)
         return True
 
     # Decisions that can be undone for a while

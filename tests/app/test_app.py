@@ -153,7 +153,7 @@ def test_bulk_actions_count_first_and_refuse_to_mean_everything(app: App) -> Non
     assert (dry.matched, dry.applied, dry.refused) == (4, 3, {"impossible": 1})
     assert dry.by_status == {"error": 3, "normalized": 1}
     assert (done.matched, done.applied, done.refused) == (4, 3, {"impossible": 1})
-    assert app.store.counts()["upload", "queued_for_parse"] == 3
+    assert app.store.queries.counts()["upload", "queued_for_parse"] == 3
 
 
 def test_too_large_a_document_is_refused_and_leaves_nothing(
@@ -164,7 +164,7 @@ def test_too_large_a_document_is_refused_and_leaves_nothing(
     with pytest.raises(InvalidRequest, match="more than 10 bytes"):
         app.submit(b"x" * 11)
 
-    assert app.store.counts() == {}
+    assert app.store.queries.counts() == {}
     assert not [file for file in (tmp_path / "data" / "artifacts").rglob("*") if file.is_file()]
 
 

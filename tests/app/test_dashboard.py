@@ -42,7 +42,7 @@ def test_counts_follow_every_move(app: App) -> None:
     app.monitor.update_counters()
 
     expected = {("upload", "queued_for_parse"): 2, ("upload", "error"): 1}
-    assert uncounted == app.dashboard.counts() == app.store.counts() == expected
+    assert uncounted == app.dashboard.counts() == app.store.queries.counts() == expected
 
 
 def test_what_asks_for_statuses_alone_is_answered_from_the_counts(app: App) -> None:

@@ -26,10 +26,10 @@ from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.notifications import outbox
 from stateward.settings import Settings
 from stateward.storage import output_seals, store
+from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.erasure import Erasures
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.ranked import RankedIndex
-from stateward.storage.store import DeadLetter
 from stateward.workers.attempt_data import StageFiles
 from tests.app.erasing import ANNA, CELL, LABEL, NAME, NOTE, submitted
 from tests.apps import Maker, on_each_store
@@ -49,7 +49,7 @@ def leave_rows(app: App, record: Record) -> None:
     )  # fmt: skip
     app.store.commit([], dispositions=[ignored])
     letter = DeadLetter(kind="event", body=f"{record.id} {NAME}", reason="not an event", at=1)
-    app.store.add_dead_letters([letter])
+    app.store.dead_letters.add([letter])
     edition = AttemptResult(
         record_id=record.id, version=-1, stage="parse", worker=ANNA, at=1, count=1
     )

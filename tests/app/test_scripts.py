@@ -47,7 +47,7 @@ def test_what_is_no_document_is_refused_with_a_sentence(
             act(app)
 
         assert str(refused.value) == told
-        assert app.store.counts() == {}
+        assert app.store.queries.counts() == {}
 
 
 def test_the_only_pipeline_of_a_script_takes_documents_that_name_none(tmp_path: Path) -> None:

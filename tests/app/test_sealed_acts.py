@@ -12,9 +12,9 @@ from stateward.engine.history import check_audit
 from stateward.engine.pending_decisions import PendingDecision, PendingDecisions
 from stateward.engine.row_check import check_acts, check_rows
 from stateward.storage.audit import AuditEntry
+from stateward.storage.pauses import PAUSES
 from stateward.storage.review_links import STORED_AFTER_EXPIRY, ReviewLink, ReviewLinks
 from stateward.storage.row_seals import sealed_change
-from stateward.storage.store import PAUSES
 from tests.apps import Maker, on_each_store
 from tests.waiting import wait_until
 

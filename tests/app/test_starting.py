@@ -12,9 +12,10 @@ from stateward.core.errors import StoreUnreachable
 from stateward.engine import system
 from stateward.engine.history import export
 from stateward.settings import Settings
-from stateward.storage.database import Database
+from stateward.storage.database import PAGE_MAX, Database
+from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import PAGE_MAX, DeadLetter, Store
+from stateward.storage.store import Store
 
 
 class Server:
@@ -105,7 +106,7 @@ def test_an_export_has_every_dead_letter(tmp_path: Path) -> None:
         DeadLetter(kind="event", body=str(number), reason="not an event", at=number)
         for number in range(PAGE_MAX + 5)
     ]
-    store.add_dead_letters(letters)
+    store.dead_letters.add(letters)
 
     counts = export(store, tmp_path / "export")
 

@@ -16,7 +16,7 @@ from stateward.client import Client
 from stateward.notifications.feed_targets import FeedMessage
 from stateward.schemas import ReviewTask
 from stateward.settings import FeedSettings
-from stateward.storage.store import DeadLetter
+from stateward.storage.dead_letters import DeadLetter
 from tests.server.api_client import ApiClient, serving, settings_at, statement
 from tests.server.contracts import waiting
 
@@ -39,7 +39,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
             DeadLetter(kind="event", body=f'{{"id": {number}}}', reason="it has no kind", at=number)
             for number in range(3)
         ]
-        found.app.store.add_dead_letters(letters)
+        found.app.store.dead_letters.add(letters)
         yield found
 
 
@@ -327,7 +327,7 @@ def test_the_history_is_exported_and_held_to_a_checkpoint_from_afar(
     assert [each.exit_code for each in (sound, none, exported, again)] == [0, 4, 0, 4]
     assert cut.exit_code != 0
     lines = (folder / "transitions.jsonl").read_text().splitlines()
-    assert len(lines) == len(api.app.store.log())
+    assert len(lines) == len(api.app.store.log.read())
     assert json.loads(lines[0])["version"] == 0
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from stateward.app import App
 from stateward.core.model import SECOND
-from stateward.storage.store import DeadLetter
+from stateward.storage.dead_letters import DeadLetter
 from tests import web
 from tests.console.scene import BROKEN, Scene, statement
 
@@ -48,7 +48,7 @@ def test_all_of_the_history_can_be_taken_along(scene: Scene) -> None:
 
     lines = web.get(scene.page("/ledger/export")).text.splitlines()
 
-    assert len(lines) == scene.app.store.count_transitions()
+    assert len(lines) == scene.app.store.lanes.count_transitions()
 
 
 @pytest.mark.long
@@ -118,7 +118,7 @@ def test_a_delivery_is_looked_at_and_replayed(scene: Scene, page: Page) -> None:
 @pytest.mark.long
 def test_dead_letters_and_settings_are_shown_without_secrets(scene: Scene, page: Page) -> None:
     letter = DeadLetter(kind="event", body="<b>torn", reason="it is no event", at=5 * SECOND)
-    scene.app.store.add_dead_letters([letter])
+    scene.app.store.dead_letters.add([letter])
     page.goto(scene.page("/operations"))
 
     expect(page.locator("main")).to_contain_text("it is no event")

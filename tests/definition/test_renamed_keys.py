@@ -11,8 +11,9 @@ from stateward.core.machine import load_machine
 from stateward.core.model import SECOND
 from stateward.definition.declare import declare, from_yaml
 from stateward.engine.registry import graph_digest, register
+from stateward.storage.machine_versions import MACHINES
 from stateward.storage.sqlite import SqliteDatabase
-from stateward.storage.store import MACHINES, Store
+from stateward.storage.store import Store
 
 CURRENT = """\
 machine: letter

@@ -28,9 +28,9 @@ class Forger:
 
     def __init__(self, rig: Rig) -> None:
         self._rig = rig
-        self.log: list[Transition] = rig.store.log(limit=10_000)
+        self.log: list[Transition] = rig.store.log.read(limit=10_000)
         self.records: dict[str, Record] = {each.id: each for each in rig.store.walk()}
-        self.lanes = rig.store.lanes()
+        self.lanes = rig.store.lanes.all()
         self._statements: list[str] = []
         self._later: list[str] = []
         self._is_resealed = False

@@ -10,7 +10,8 @@ from stateward.core.errors import UnknownName
 from stateward.core.model import Applied, Event, Ignored, Record
 from stateward.engine.coordinator import Submission
 from stateward.pipelines.uploads.machine import UPLOAD
-from stateward.storage.store import Pause, Store
+from stateward.storage.pauses import Pause
+from stateward.storage.store import Store
 from stateward.testing.builders import an_event
 from stateward.testing.rig import Rig
 from stateward.transport import Bus, WorkerInfo
@@ -45,7 +46,7 @@ def test_the_same_bytes_give_the_same_record(rig: Rig) -> None:
 
     assert [each.record.id for each in again] == [first.id] * 3
     assert all(each.is_duplicate for each in again)
-    assert rig.store.count_transitions() == 1
+    assert rig.store.lanes.count_transitions() == 1
 
 
 def test_two_of_the_same_bytes_in_one_call_make_one_record(rig: Rig) -> None:
@@ -126,12 +127,14 @@ def test_no_class_starves(open_database: Opener) -> None:
 
 def test_a_paused_stage_is_not_handed_out_and_a_resumed_one_is(rig: Rig) -> None:
     rig.worker()
-    rig.store.pause(Pause(machine="upload", stage="parse", at=0, actor="person:op", reason=None))
+    rig.store.pauses.add(
+        Pause(machine="upload", stage="parse", at=0, actor="person:op", reason=None)
+    )
     record = rig.open()
     rig.settle()
     assert rig.now(record).status == "queued_for_parse"
 
-    rig.store.resume("upload", "parse", now=1)
+    rig.store.pauses.lift("upload", "parse", now=1)
     rig.settle()
 
     assert rig.now(record).status == "parsing"
@@ -141,7 +144,7 @@ def test_a_paused_machine_lets_what_runs_run_on(rig: Rig) -> None:
     rig.worker()
     record = rig.open()
     rig.settle()
-    rig.store.pause(Pause(machine="upload", stage="", at=0, actor="person:op", reason=None))
+    rig.store.pauses.add(Pause(machine="upload", stage="", at=0, actor="person:op", reason=None))
 
     rig.run()
 
@@ -299,7 +302,7 @@ def test_what_is_no_event_at_all_is_kept_as_a_dead_letter(rig: Rig) -> None:
 
     rig.settle()
 
-    ((_, letter),) = rig.store.dead_letters()
+    ((_, letter),) = rig.store.dead_letters.page()
     assert (letter.kind, letter.body) == ("event", '{"id": 7}')
     assert rig.bus.depth() == 0
 
@@ -326,8 +329,8 @@ def test_several_coordinators_share_the_work_without_a_double(open_database: Ope
         rig.turn()
         for work in rig.work()[:2]:
             rig.complete(work)
-    assert rigs[1].store.counts() == {("upload", "normalized"): 20}
-    assert rigs[1].store.count_transitions() == 100
+    assert rigs[1].store.queries.counts() == {("upload", "normalized"): 20}
+    assert rigs[1].store.lanes.count_transitions() == 100
     assert rigs[1].verify().is_sound
 
 
@@ -394,7 +397,7 @@ def test_where_the_worker_here_is_full_another_one_is_given_the_record(
 
 
 def test_a_record_does_not_go_on_to_a_paused_stage(rig: Rig, parsed_here: Record) -> None:
-    rig.store.pause(
+    rig.store.pauses.add(
         Pause(machine="upload", stage="normalize", at=0, actor="person:op", reason=None)
     )
 

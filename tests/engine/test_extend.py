@@ -9,7 +9,7 @@ from stateward.core.machine import Machine
 from stateward.core.model import Applied, Ignored
 from stateward.definition.declare import from_yaml
 from stateward.pipelines.uploads.machine import UPLOAD
-from stateward.storage.store import Pause
+from stateward.storage.pauses import Pause
 from stateward.testing.rig import Rig
 from tests.engine.conftest import Opener
 
@@ -63,7 +63,7 @@ def test_records_in_flight_go_on_through_the_new_stages(open_database: Opener) -
     before.settle()
     before.fail(before.work()[0])
     before.settle()
-    before.store.pause(
+    before.store.pauses.add(
         Pause(machine="upload", stage="normalize", at=0, actor="person:op", reason=None)
     )
     parsed = before.open()
@@ -72,7 +72,7 @@ def test_records_in_flight_go_on_through_the_new_stages(open_database: Opener) -
     before.settle()
     before.bus.remove_worker("w1")
     waiting = before.open()
-    before.store.resume("upload", "normalize", now=1)
+    before.store.pauses.lift("upload", "normalize", now=1)
     in_flight = [waiting, parsing, parsed, failed]
     assert [before.now(each).status for each in in_flight] == [
         "queued_for_parse", "parsing", "parsed", "error",

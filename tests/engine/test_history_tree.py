@@ -36,7 +36,7 @@ LANES_MADE = 3
 @pytest.fixture
 def database() -> Iterator[Database]:
     made = SqliteDatabase(MEMORY)
-    Store(made).make_lanes(LANES_MADE, now=1)
+    Store(made).lanes.make(LANES_MADE, now=1)
     yield made
     made.close()
 
@@ -86,8 +86,8 @@ class Written:
 
     def computed(self) -> TreeCheck:
         """The trees from the whole log, as `verify` computes them."""
-        check = TreeCheck(self.store.tree.every(), self.store.lanes(), self.audit.head())
-        check.feed(self.store.log(limit=100_000))
+        check = TreeCheck(self.store.tree.every(), self.store.lanes.all(), self.audit.head())
+        check.feed(self.store.log.read(limit=100_000))
         check.feed_acts(self.audit.hashes(0, self.audit.head().count))
         return check
 
@@ -133,7 +133,7 @@ def test_checkpoints_are_proved_to_be_one_history_with_few_hashes(database: Data
 
 def test_another_history_is_not_proved(database: Database) -> None:
     written, other = Written(database), SqliteDatabase(MEMORY)
-    Store(other).make_lanes(LANES_MADE, now=1)
+    Store(other).lanes.make(LANES_MADE, now=1)
     old = written.grow(900)
     rewritten = Written(other)
     rewritten.grow(800)

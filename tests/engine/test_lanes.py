@@ -47,8 +47,8 @@ def run_script(database: Database, sql: str) -> None:
 
 def make_older(rig: Rig) -> None:
     """The store as it was before there were lanes: one row that counts and binds the whole log."""
-    digest = extend(GENESIS, [each.hash for each in rig.store.log()])
-    count = rig.store.count_transitions()
+    digest = extend(GENESIS, [each.hash for each in rig.store.log.read()])
+    count = rig.store.lanes.count_transitions()
     run_script(rig.database, WITHOUT_LANES)
     if isinstance(rig.database, PostgresDatabase):
         run_script(rig.database, WITHOUT_NUMBERS)
@@ -62,15 +62,17 @@ def migrate_to_lanes(rig: Rig) -> Rig:
     for step in migrations(engine):
         if step.name in ("lanes", "lane_ends"):
             run_script(rig.database, step.sql)
-    return Rig(rig.database, [UPLOAD, CONTRACT], new_id=lambda _: f"UL_new{rig.store.last_seq()}")
+    return Rig(
+        rig.database, [UPLOAD, CONTRACT], new_id=lambda _: f"UL_new{rig.store.log.last_seq()}"
+    )
 
 
 def test_every_record_is_in_the_lane_of_its_id(rig: Rig) -> None:
-    assert rig.store.make_lanes(5, now=START)
+    assert rig.store.lanes.make(5, now=START)
     a_busy_rig(rig)
 
-    lanes = rig.store.lanes()
-    log = rig.store.log()
+    lanes = rig.store.lanes.all()
+    log = rig.store.log.read()
 
     assert [each.lane for each in lanes] == [0, 1, 2, 3, 4]
     for lane in lanes:
@@ -80,23 +82,23 @@ def test_every_record_is_in_the_lane_of_its_id(rig: Rig) -> None:
 
 
 def test_the_number_of_lanes_is_fixed_by_the_first_transition(rig: Rig) -> None:
-    assert rig.store.make_lanes(3, now=START)
+    assert rig.store.lanes.make(3, now=START)
     rig.open()
 
-    assert not rig.store.make_lanes(4, now=START)
-    assert rig.store.make_lanes(3, now=START)
-    assert len(rig.store.lanes()) == 3
+    assert not rig.store.lanes.make(4, now=START)
+    assert rig.store.lanes.make(3, now=START)
+    assert len(rig.store.lanes.all()) == 3
 
 
 def test_an_older_store_keeps_its_history_in_a_closed_lane(rig: Rig) -> None:
     a_busy_rig(rig)
-    older = rig.store.count_transitions()
+    older = rig.store.lanes.count_transitions()
     make_older(rig)
 
     grown = a_busy_rig(migrate_to_lanes(rig), 1)
     verdict = grown.verify()
 
-    former, *lanes = grown.store.lanes()
+    former, *lanes = grown.store.lanes.all()
     assert (former.lane, former.count) == (FORMER, older)
     assert sum(each.count for each in lanes) == verdict.transitions - older > 0
     assert {each.epoch for each in lanes} == {4}
@@ -121,7 +123,7 @@ def test_an_empty_older_store_has_no_closed_lane(rig: Rig) -> None:
 
     rig = a_busy_rig(migrate_to_lanes(rig), 1)
 
-    assert FORMER not in {each.lane for each in rig.store.lanes()}
+    assert FORMER not in {each.lane for each in rig.store.lanes.all()}
     assert rig.verify().is_sound
 
 
@@ -138,19 +140,19 @@ def test_readers_of_the_log_miss_nothing_that_becomes_visible_late(
             slow.open()
             slow.database.flush()
             quick.open()  # in another lane: it does not wait
-            assert quick.store.last_seq() > quick.store.log_end() == 0
-            assert quick.store.log() == []
+            assert quick.store.log.last_seq() > quick.store.log.end() == 0
+            assert quick.store.log.read() == []
             assert quick.verify().is_sound
-        assert [each.record_id for each in quick.store.log()] == ["UL_slow", "UL_quick"]
+        assert [each.record_id for each in quick.store.log.read()] == ["UL_slow", "UL_quick"]
         with suppress(StoreError), slow.database.transaction():
             slow.coordinator._new_id = lambda prefix: f"{prefix}_never"
             slow.open()
             slow.database.flush()
             raise StoreError("rolled back")
-        assert quick.store.log_end() == 2
+        assert quick.store.log.end() == 2
         slow.coordinator._new_id = lambda prefix: f"{prefix}_after"
         slow.open()
-        assert [each.seq for each in quick.store.log()] == [1, 2, 4]
+        assert [each.seq for each in quick.store.log.read()] == [1, 2, 4]
         assert quick.verify().is_sound
     finally:
         slow.database.close()
@@ -160,13 +162,13 @@ def test_readers_of_the_log_miss_nothing_that_becomes_visible_late(
 def test_a_lane_is_locked_for_the_commit_only(postgres_dsn: str) -> None:
     rigs = [Rig(PostgresDatabase(postgres_dsn), [UPLOAD]) for _ in range(2)]
     try:
-        assert rigs[0].store.make_lanes(1, now=START)
+        assert rigs[0].store.lanes.make(1, now=START)
         for name, rig in zip(("one", "other"), rigs, strict=True):
             rig.coordinator._new_id = lambda prefix, name=name: f"{prefix}_{name}"  # type: ignore[misc]
         with rigs[0].database.transaction():
             rigs[0].open()
             rigs[1].open()
-        assert [each.record_id for each in rigs[0].store.log()] == ["UL_other", "UL_one"]
+        assert [each.record_id for each in rigs[0].store.log.read()] == ["UL_other", "UL_one"]
         assert rigs[0].verify().is_sound
     finally:
         for rig in rigs:
@@ -178,7 +180,7 @@ def test_what_is_put_off_until_the_commit_is_seen_by_its_own_transaction(rig: Ri
         record = rig.open()
 
         assert [each.version for each in rig.store.history(record.id)] == [0]
-        assert rig.store.count_transitions() == 1
+        assert rig.store.lanes.count_transitions() == 1
     assert rig.verify().is_sound
 
 
@@ -197,7 +199,7 @@ def test_a_checkpoint_that_does_not_fit_itself_is_refused(
 ) -> None:
     for _ in range(8):
         rig.open()
-    lanes = rig.store.lanes()
+    lanes = rig.store.lanes.all()
     text = make_checkpoint(lanes, trees={each.lane: "a" * 64 for each in lanes})
     assert read_checkpoint(text).count == 8
 

@@ -10,8 +10,9 @@ from stateward.core.lanes import extend
 from stateward.core.model import Record
 from stateward.core.query import parse_query
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.storage.pauses import Pause
 from stateward.storage.search import Order
-from stateward.storage.store import Pause, Store
+from stateward.storage.store import Store
 from stateward.testing.rig import START, Rig
 
 
@@ -60,7 +61,7 @@ def test_one_stale_change_undoes_the_whole_batch(rig: Rig) -> None:
         rig.store.commit([good, stale])
 
     assert rig.now(one) == one
-    assert rig.store.count_transitions() == 2
+    assert rig.store.lanes.count_transitions() == 2
     assert rig.verify().is_sound
 
 
@@ -72,7 +73,7 @@ def test_the_same_dedupe_key_makes_one_record_in_a_machine(rig: Rig) -> None:
 
     assert [each and each.record.id for each in written] == ["UL_1", None]
     assert rig.store.get("UL_2") is None
-    assert rig.store.count_transitions() == 1
+    assert rig.store.lanes.count_transitions() == 1
     assert rig.verify().is_sound
 
 
@@ -80,21 +81,21 @@ def test_a_lane_counts_every_transition_and_its_head_binds_them(rig: Rig) -> Non
     record = a_new_record(rig.store)
     rig.store.commit([start(UPLOAD, record, worker="w", now=START).change])
 
-    (lane,) = (each for each in rig.store.lanes() if each.count)
+    (lane,) = (each for each in rig.store.lanes.all() if each.count)
 
     assert lane.count == 2
     assert lane.head == extend(GENESIS, [each.hash for each in rig.store.history("UL_1")])
-    assert [each.seq for each in rig.store.log()] == [1, 2]
+    assert [each.seq for each in rig.store.log.read()] == [1, 2]
 
 
 def test_epochs_only_rise(rig: Rig) -> None:
-    first = rig.store.begin_epoch(now=START)
+    first = rig.store.lanes.begin_epoch(now=START)
     a_new_record(rig.store, "UL_1")
-    second = rig.store.begin_epoch(now=START)
+    second = rig.store.lanes.begin_epoch(now=START)
     a_new_record(rig.store, "UL_2")
 
     assert second == first + 1
-    assert [each.epoch for each in rig.store.log()] == [first, second]
+    assert [each.epoch for each in rig.store.log.read()] == [first, second]
 
 
 def test_counting_sees_every_record(rig: Rig) -> None:
@@ -108,32 +109,34 @@ def test_counting_sees_every_record(rig: Rig) -> None:
             rig.fail(work, "PDF_CORRUPT")
     rig.settle()
 
-    assert rig.store.counts() == {("upload", "error"): 3, ("contract", "parsing_pdf"): 1}
+    assert rig.store.queries.counts() == {("upload", "error"): 3, ("contract", "parsing_pdf"): 1}
 
 
 def test_records_are_found_newest_first_a_page_at_a_time(rig: Rig) -> None:
     ids = [rig.open().id for _ in range(5)]
     query = rig.query("status:queued_for_parse")
 
-    first = rig.store.find(query, names=rig.registry.query_names, limit=2)
-    rest = rig.store.find(query, names=rig.registry.query_names, after=first[-1].id, limit=10)
+    first = rig.store.queries.find(query, names=rig.registry.query_names, limit=2)
+    rest = rig.store.queries.find(
+        query, names=rig.registry.query_names, after=first[-1].id, limit=10
+    )
 
     assert [record.id for record in (*first, *rest)] == ids[::-1]
 
 
 def test_a_pause_is_kept_with_who_and_why_until_it_is_taken_back(rig: Rig) -> None:
     pause = Pause(machine="upload", stage="parse", at=START, actor="person:op", reason="bad deploy")
-    rig.store.pause(pause)
-    rig.store.pause(replace(pause, reason="still bad"))
+    rig.store.pauses.add(pause)
+    rig.store.pauses.add(replace(pause, reason="still bad"))
 
-    assert rig.store.pauses() == [replace(pause, reason="still bad")]
-    assert rig.store.resume("upload", "parse", now=START)
-    assert not rig.store.resume("upload", "parse", now=START)
-    assert rig.store.pauses() == []
+    assert rig.store.pauses.all() == [replace(pause, reason="still bad")]
+    assert rig.store.pauses.lift("upload", "parse", now=START)
+    assert not rig.store.pauses.lift("upload", "parse", now=START)
+    assert rig.store.pauses.all() == []
 
 
 def test_machines_are_remembered_as_they_were(rig: Rig) -> None:
-    kept = {machine.name: machine for machine, _ in rig.store.machines()}
+    kept = {machine.name: machine for machine, _ in rig.store.machine_versions.all()}
 
     assert kept["upload"] == UPLOAD
     assert kept["contract"].pairs == rig.registry.named("contract").pairs
@@ -153,7 +156,7 @@ def test_a_list_in_another_order_comes_in_pages_without_gaps(rig: Rig) -> None:
 
     for text in ("priority", "+priority", "status", "+submitted", "changed"):
         order, after, seen = Order.parse(text), "", []
-        while page := rig.store.find(
+        while page := rig.store.queries.find(
             query, names=rig.registry.query_names, after=after, limit=2, order=order
         ):
             seen += [each.id for each in page]
@@ -172,7 +175,7 @@ def test_the_newest_come_first_whatever_their_pipeline_is(rig: Rig) -> None:
 
     for text in ("submitted", "+submitted"):
         order, after, seen = Order.parse(text), "", []
-        while page := rig.store.find(query, names=names, after=after, limit=2, order=order):
+        while page := rig.store.queries.find(query, names=names, after=after, limit=2, order=order):
             seen += [each.id for each in page]
             after = order.place(page[-1])
         wanted = [each for each in ids if each != "CW_3"]

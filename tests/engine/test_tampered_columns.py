@@ -18,10 +18,11 @@ from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.acknowledgements import Acknowledgement, Acknowledgements
 from stateward.storage.audit import FLAG_DECIDED, HELD, KEY_CREATED, AuditEntry, AuditLog
 from stateward.storage.database import Cell
+from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.outputs import AttemptResult, Output, result_event
+from stateward.storage.pauses import Pause
 from stateward.storage.row_seals import sealed_change
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import DeadLetter, Pause
 from stateward.testing.rig import START, Rig
 from tests.docs.pages import DOCS
 
@@ -67,16 +68,16 @@ def rig() -> Iterator[Rig]:
     """A store with rows in each table that is proved."""
     database = SqliteDatabase(MEMORY)
     made = Rig(database, [UPLOAD])
-    made.store.make_lanes(2, now=1)
+    made.store.lanes.make(2, now=1)
     made.store.seal_former_rows(now=1)
-    made.store.begin_epoch(now=START)
+    made.store.lanes.begin_epoch(now=START)
     made.worker()
     opened = made.open(labels={"n": 1}, artifact="a" * 64)
     _complete_with_files(made)
     made.run()
-    made.store.begin_epoch(now=START)
+    made.store.lanes.begin_epoch(now=START)
     made.ask("retry.requested", opened)  # nothing failed, so it changes nothing
-    made.store.add_dead_letters([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
+    made.store.dead_letters.add([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
     result = AttemptResult(
         record_id=opened.id, version=-1, stage="parse", worker="w", at=8, count=1
     )
@@ -106,7 +107,7 @@ def _complete_with_files(rig: Rig) -> None:
 
 def _act(rig: Rig, record_id: str) -> None:
     database, audit = rig.database, AuditLog(rig.database)
-    rig.store.pause(Pause(machine="upload", stage="parse", at=9, actor=ANN, reason=None))
+    rig.store.pauses.add(Pause(machine="upload", stage="parse", at=9, actor=ANN, reason=None))
     given = Acknowledgement(machine="upload", cause="X", at=9, actor=ANN, reason="seen")
     Acknowledgements(database, audit).add(given)
     for table, row in STANDING.items():

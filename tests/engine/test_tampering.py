@@ -9,9 +9,10 @@ from stateward.core.chain import GENESIS
 from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.outputs import AttemptResult, Output
+from stateward.storage.pauses import Pause
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import DeadLetter, Pause
 from stateward.testing.rig import START, Rig
 from tests.docs.pages import DOCS
 from tests.engine import edits
@@ -25,24 +26,26 @@ SHADOWS = ("sqlite_", "search_index_")  # tables that SQLite makes for itself
 def rig() -> Iterator[Rig]:
     database = SqliteDatabase(MEMORY)
     made = Rig(database, [UPLOAD, CONTRACT])
-    made.store.make_lanes(3, now=1)
+    made.store.lanes.make(3, now=1)
     made.store.seal_former_rows(now=1)
-    made.store.begin_epoch(now=1)
+    made.store.lanes.begin_epoch(now=1)
     made.worker()
     opened = [
         made.open(labels={"number": number}, artifact=f"{number}" * 64) for number in range(6)
     ]
     last = opened[-1]
     made.run()
-    made.store.begin_epoch(now=2)
+    made.store.lanes.begin_epoch(now=2)
     cancelled = made.open(labels={"number": 6}, artifact="6" * 64)
     made.settle()
     made.ask("cancel.requested", cancelled)
     made.ask("retry.requested", last)  # nothing failed, so it changes nothing
-    made.store.add_dead_letters([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
+    made.store.dead_letters.add([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
     result = AttemptResult(record_id=last.id, version=-1, stage="parse", worker="w", at=8, count=1)
     made.outputs.write([Output(result, [(1, '[{"n":1}]')])])
-    made.store.pause(Pause(machine="upload", stage="parse", at=9, actor="person:ann", reason=None))
+    made.store.pauses.add(
+        Pause(machine="upload", stage="parse", at=9, actor="person:ann", reason=None)
+    )
     yield made
     database.close()
 

@@ -9,8 +9,8 @@ from stateward.core.errors import StoreMismatch
 from stateward.core.model import Fields
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.database import Database
+from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import DeadLetter
 from stateward.testing.rig import START, Rig
 
 # ruff: noqa: S608 - the statements are made of constants
@@ -87,7 +87,7 @@ def test_transitions_that_were_renumbered_are_found_on_every_database(rig: Rig) 
     rig.worker()
     rig.open()
     rig.run()
-    rig.store.begin_epoch(now=START)
+    rig.store.lanes.begin_epoch(now=START)
     rig.open()
     assert rig.verify().is_sound
 
@@ -159,7 +159,7 @@ def test_rows_of_a_former_version_get_their_salts_before_they_are_sealed(rig: Ri
     """Else a disposition that is erased later could be guessed from its digest."""
     rig.worker()
     rig.ask("retry.requested", rig.open())
-    rig.store.add_dead_letters([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
+    rig.store.dead_letters.add([DeadLetter(kind="event", body="?", reason="not an event", at=7)])
     for table in ("dispositions", "dead_letters"):
         _planted(rig.database, f"UPDATE {table} SET salt = NULL")
     rig.database.run("DELETE FROM audit_log")

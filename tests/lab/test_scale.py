@@ -40,7 +40,7 @@ def test_a_filled_history_is_sound_and_its_records_are_finished(app: App) -> Non
     verdict = app.admin.verify()
 
     assert (verdict.findings, verdict.records, verdict.transitions) == ((), RECORDS, 3 * RECORDS)
-    assert app.dashboard.counts() == app.store.counts() == {(MACHINE.name, LAST): RECORDS}
+    assert app.dashboard.counts() == app.store.queries.counts() == {(MACHINE.name, LAST): RECORDS}
     assert len(list(document_digests(app.database))) == 3
     assert not app.admin.verify_documents()
 

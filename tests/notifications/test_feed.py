@@ -214,7 +214,7 @@ def test_status_and_replay_are_commands(app: App, tmp_path: Path) -> None:
     text = CliRunner().invoke(cli, [*config, "feed", "status"])
 
     assert shown.exit_code == 0, shown.output
-    oldest = to_iso(app.store.log()[1].at)
+    oldest = to_iso(app.store.log.read()[1].at)
     assert {**json.loads(shown.stdout), "late_seconds": 0} == {
         "sent": 1, "end": 2, "behind": 1, "late_seconds": 0, "oldest_at": oldest, "is_late": False,
     }  # fmt: skip

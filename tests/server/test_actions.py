@@ -203,12 +203,12 @@ def test_a_key_of_a_request_that_cannot_be_one_is_refused(shared: ApiClient, key
 
 
 def test_many_at_once_make_one_record_each(api: ApiClient) -> None:
-    before = api.app.store.count_transitions()
+    before = api.app.store.lanes.count_transitions()
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: api.send(statement(n % 20)).status_code, range(40)))
 
     assert sorted(answers) == [201] * 20 + [409] * 20
-    assert api.app.store.count_transitions() == before + 20
+    assert api.app.store.lanes.count_transitions() == before + 20
     assert api.app.admin.verify().is_sound
 
 

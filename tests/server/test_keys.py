@@ -171,7 +171,7 @@ def test_who_was_let_in_before_is_asked_for_again_where_a_document_is_written(
 
     assert asked_of_reader == 0
     assert [problem(each) for each in refused] == ["unauthenticated"] * 2
-    assert sum(any_api.app.store.counts().values()) == 2
+    assert sum(any_api.app.store.queries.counts().values()) == 2
     assert any_api.service.known_keys == {}
 
 

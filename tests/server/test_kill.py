@@ -80,5 +80,5 @@ def test_a_killed_service_goes_on_where_it_was_and_repeats_no_finished_step(
     with App(Settings.load(environ={"STATEWARD_DATA": str(data)})) as app:
         finished = Counter(mark.stage for mark in app.records.attempts(record_id))
         assert finished == dict.fromkeys(["parse", "extract", "validate", "review", "compare"], 1)
-        assert app.store.counts() == {("contract", "completed"): 1}
+        assert app.store.queries.counts() == {("contract", "completed"): 1}
         assert app.admin.verify().is_sound

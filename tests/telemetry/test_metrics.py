@@ -89,7 +89,9 @@ def test_counts_are_those_of_the_log_however_often_and_by_whom_they_are_asked_fo
         thread.join()
     opened(other, 10)
 
-    expected = Counter((each.source or "", each.target) for each in one.store.log(limit=10_000))
+    expected = Counter(
+        (each.source or "", each.target) for each in one.store.log.read(limit=10_000)
+    )
     for app in (one, other):
         families = scraped(app)["stateward_transitions"]
         found = samples(families, "stateward_transitions_total", "source", "target")

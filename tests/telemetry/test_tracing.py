@@ -77,7 +77,7 @@ def test_a_document_without_a_trace_gets_one_where_log_lines_want_it(make_app: M
 
     own = with_traces.records.history(submitted(with_traces, None))[0].metadata
     with_traces.actions.act(
-        "cancel", with_traces.store.log()[0].record_id, actor="person:a", reason=None
+        "cancel", with_traces.store.log.read()[0].record_id, actor="person:a", reason=None
     )
 
     assert is_traceparent(str(own["trace"]))

@@ -152,7 +152,7 @@ class App:
         if not is_runner:  # a wrong machine is refused now, before anything is done
             try:
                 if settings.store.lanes is not None and not is_read_only:
-                    self.store.make_lanes(settings.store.lanes, now=clock())
+                    self.store.lanes.make(settings.store.lanes, now=clock())
                 self.registry = register(
                     self.store, self._machines, now=clock(), saves=not is_read_only
                 )
@@ -692,7 +692,7 @@ class App:
         self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
         worker = mirror = relay = remote = None
         if is_coordinator:
-            self.store.begin_epoch(now=self.clock())
+            self.store.lanes.begin_epoch(now=self.clock())
             if settings.ledger.mirror is not None:
                 mirror = build_mirror(settings.ledger, self.store, self.clock)
             if not settings.transport.is_database:

@@ -31,7 +31,8 @@ from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
 from stateward.settings import Settings
 from stateward.storage.audit import PAUSED, PRIORITY_SET, RESUMED, AuditEntry, AuditLog
-from stateward.storage.store import Pause, Store
+from stateward.storage.pauses import Pause
+from stateward.storage.store import Store
 
 BULK_BATCH = 500  # records per transaction of a bulk action: others write in between
 EXAMPLES_MAX = 5
@@ -408,7 +409,7 @@ class Actions:
             yield [found[record_id] for record_id in named]
         after, names = "", self._registry.query_names
         while query is not None and not ids:
-            batch = self._store.find(query, names=names, after=after, limit=BULK_BATCH)
+            batch = self._store.queries.find(query, names=names, after=after, limit=BULK_BATCH)
             if not batch:
                 return
             yield batch
@@ -421,14 +422,14 @@ class Actions:
         self._check_stage(machine, stage)
         pause = Pause(machine=machine, stage=stage, at=self._clock(), actor=actor, reason=reason)
         with self._store.transaction():
-            self._store.pause(pause)
+            self._store.pauses.add(pause)
             self._note_pause(PAUSED, machine, stage, actor=actor, reason=reason)
 
     def resume(self, machine: str, stage: str, *, actor: str) -> bool:
         """Dispatch a stage again; whether it was paused."""
         self._check_stage(machine, stage)
         with self._store.transaction():
-            was_paused = self._store.resume(machine, stage, now=self._clock())
+            was_paused = self._store.pauses.lift(machine, stage, now=self._clock())
             if was_paused:
                 self._note_pause(RESUMED, machine, stage, actor=actor, reason=None)
         return was_paused

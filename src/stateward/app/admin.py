@@ -173,7 +173,8 @@ class Admin:
     ) -> Verdict:
         """Replay and check the whole history, also against a checkpoint that was kept elsewhere."""
         versions = {
-            (machine.name, machine.version): machine for machine, _ in self._store.machines()
+            (machine.name, machine.version): machine
+            for machine, _ in self._store.machine_versions.all()
         }
         found = verify(
             self._store,

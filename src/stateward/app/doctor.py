@@ -94,7 +94,7 @@ def checks(app: App) -> Iterator[Check]:
         else "",
     )
     yield _source_check(app, late)
-    pauses = app.store.pauses()
+    pauses = app.store.pauses.all()
     yield Check(
         name="pauses",
         is_well=True,
@@ -305,7 +305,7 @@ def _transport_check(app: App) -> Check:
 
 def _dead_letter_check(app: App) -> Check:
     """Events and messages that no process could read: they changed nothing, and a person should know."""
-    found = app.store.dead_letters(limit=DEAD_MAX)
+    found = app.store.dead_letters.page(limit=DEAD_MAX)
     newest = "; ".join(f"{each.kind}: {each.reason}" for _, each in found[:LETTERS_SHOWN])
     count = f"{len(found)} or more" if len(found) == DEAD_MAX else str(len(found))
     return Check(
@@ -436,8 +436,8 @@ def _disk_check(folder: Path) -> Check:
 
 
 def _clock_check(app: App) -> Check:
-    last = app.store.last_seq()
-    newest = app.store.log_between(last - 1, last, limit=1)
+    last = app.store.log.last_seq()
+    newest = app.store.log.between(last - 1, last, limit=1)
     is_back = bool(newest) and newest[0].at > app.clock() + 60 * SECOND
     fault = app.clock_guard.fault()
     if fault is not None:

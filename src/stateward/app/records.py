@@ -216,11 +216,11 @@ class Records:
     ) -> list[Record]:
         """Records that match, newest first or in another order."""
         names = self._registry.query_names
-        return self._store.find(query, names=names, after=after, limit=limit, order=order)
+        return self._store.queries.find(query, names=names, after=after, limit=limit, order=order)
 
     def count(self, query: Query) -> dict[tuple[str, str], int]:
         """How many records match, by machine and status, in the order in which records pass the statuses."""
-        found = self._store.count(query, names=self._registry.query_names)
+        found = self._store.queries.count(query, names=self._registry.query_names)
         orders = {machine.name: machine.order for machine in self._registry.newest.values()}
 
         def place(pair: tuple[str, str]) -> tuple[str, int, str]:
@@ -273,7 +273,7 @@ class Records:
         now = self._clock()
         pauses = [
             each
-            for each in self._store.pauses()
+            for each in self._store.pauses.all()
             if each.machine == record.machine and each.stage in ("", stage.name)
         ]
         pause = pauses[0] if pauses else None

@@ -146,8 +146,8 @@ def build_clock_guard(
         return (clock() - int(server or 0)) / SECOND
 
     def newest() -> Micros | None:
-        last = store.last_seq()
-        found = store.log_between(last - 1, last, limit=1)
+        last = store.log.last_seq()
+        found = store.log.between(last - 1, last, limit=1)
         return found[0].at if found and is_own else None
 
     def present() -> ClockAnchor:

@@ -48,8 +48,8 @@ if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait
     from stateward.engine.reviews import Reviews
     from stateward.monitoring.dashboard import ErrorCause
     from stateward.storage.audit import AuditEntry
+    from stateward.storage.dead_letters import DeadLetter
     from stateward.storage.erasure import Hold
-    from stateward.storage.store import DeadLetter
 
 LOG_LINES_MAX = 100_000
 

@@ -525,7 +525,7 @@ class LocalApp(AppProtocol):
         from stateward.app.views import dead_letter_view
 
         before = None
-        while found := self._app.store.dead_letters(before=before, limit=PAGE):
+        while found := self._app.store.dead_letters.page(before=before, limit=PAGE):
             yield from (dead_letter_view(*each) for each in found)
             before = found[-1][0]
 

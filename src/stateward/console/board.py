@@ -115,7 +115,7 @@ def look(app: App, caller: Caller) -> Board:
     queues = app.dashboard.queues()
     cancelled = _count_cancelled(app)
     flagged = app.flags.counts()
-    paused = [(each.machine, each.stage) for each in app.store.pauses()]
+    paused = [(each.machine, each.stage) for each in app.store.pauses.all()]
     machines = [each for each in app.registry.newest.values() if caller.covers(each.name)]
     cards = [
         _card(

@@ -134,7 +134,7 @@ def _is_for(caller: Caller) -> bool:
 
 def _look_at_whole(app: App) -> WholeHistory:
     mirror = app.settings.ledger.mirror
-    lanes = app.store.lanes()
+    lanes = app.store.lanes.all()
     return WholeHistory(
         count=sum(each.count for each in lanes),
         lanes=sum(each.lane != FORMER for each in lanes),

@@ -31,9 +31,10 @@ from stateward.server.auth import (
     caller_of,
     service_of,
 )
+from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.idempotency import Batch
 from stateward.storage.keys import ApiKey
-from stateward.storage.store import DeadLetter, Pause
+from stateward.storage.pauses import Pause
 from stateward.transport import WorkerInfo
 
 WORK_SHOWN = 12
@@ -114,7 +115,7 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
         checks=[*checks(app)] if is_observer and is_whole else [],
         workers=[_busy(app, each, caller) for each in app.bus.workers()],
         events_waiting=app.bus.depth() if caller.covers_all else None,
-        pauses=[each for each in app.store.pauses() if caller.covers(each.machine)],
+        pauses=[each for each in app.store.pauses.all() if caller.covers(each.machine)],
         machines=[
             Stages(name=own.name, stages=[stage.name for stage in own.stages])
             for own in app.registry.newest.values()
@@ -147,7 +148,7 @@ def _busy(app: App, worker: WorkerInfo, caller: Caller) -> Busy:
 
 
 def _letters(app: App) -> list[DeadLetter]:
-    return [letter for _, letter in app.store.dead_letters(limit=LETTERS_SHOWN)]
+    return [letter for _, letter in app.store.dead_letters.page(limit=LETTERS_SHOWN)]
 
 
 def _settings(app: App) -> str:

@@ -42,9 +42,9 @@ from stateward.server.paging import (
     write_cursor,
 )
 from stateward.storage.idempotency import Batch
+from stateward.storage.record_queries import QueryNames
 from stateward.storage.saved_views import SavedView
 from stateward.storage.search import NEWEST, Order
-from stateward.storage.store import QueryNames
 
 ROWS = 50
 COUNTED_MAX = 10_000

@@ -55,8 +55,9 @@ from stateward.engine.capacity import Capacity, LeaseTracker, LocalWorker
 from stateward.engine.earlier_items import EarlierIndex, Found
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.database import Asked
+from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.record_rows import records_of
-from stateward.storage.store import DeadLetter, Store
+from stateward.storage.store import Store
 from stateward.transport import (
     NO_WORKER,
     Bus,
@@ -238,7 +239,7 @@ class Coordinator:
 
     def _is_waited_for(self) -> bool:
         """Whether a record waits for a stage that workers do and that is not paused."""
-        return any(self._store.open_stages(tuple(self._stages)).values())
+        return any(self._store.pauses.open_stages(tuple(self._stages)).values())
 
     def _send_new(self, batch: "Batch", written: Sequence[Change | None]) -> None:
         """Send the work of new records, but for those that existed already."""
@@ -574,7 +575,7 @@ class Coordinator:
     def _bury(self, unreadable: Sequence[InboxEvent], batch: "Batch") -> None:
         # The inbox is read oldest first: an event that cannot be decoded would come back in every batch for ever.
         if unreadable:
-            self._store.add_dead_letters(
+            self._store.dead_letters.add(
                 [
                     DeadLetter(kind="event", body=each.body, reason="not an event", at=batch.now)
                     for each in unreadable
@@ -592,7 +593,7 @@ class Coordinator:
         if not arrived or self.local_worker is None:
             return
         capacity = Capacity([self.local_worker.info], self.local_worker.load())
-        is_open = _not_paused(arrived, batch.paused or self._store.ask_paused())
+        is_open = _not_paused(arrived, batch.paused or self._store.pauses.ask())
         # Which machine does work of one machine is known by looking at all of them.
         anyones = (
             [each for each in queue if not self._is_of_one_machine(each, stage)]
@@ -703,7 +704,7 @@ class Coordinator:
         arrived = batch.arrived()
         count = sum(map(len, arrived.values()))
         stages = self._stages
-        is_waited_for = self._store.open_stages(tuple(stages))
+        is_waited_for = self._store.pauses.open_stages(tuple(stages))
         # Until its line is read to the end.
         self._waited_for = {place for place, is_waiting in is_waited_for.items() if is_waiting}
         queues: list[Iterable[Record]] = []

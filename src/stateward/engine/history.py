@@ -53,7 +53,7 @@ from stateward.ledger.history_checkpoint import (
 )
 from stateward.ledger.history_file import LaneLine, encode_line
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, AuditLog
-from stateward.storage.output_seals import items_left
+from stateward.storage.output_seals import items_left, stored_seals, strays
 from stateward.storage.outputs import stored_files
 from stateward.storage.row_seals import OUTPUTS
 from stateward.storage.store import Store
@@ -108,12 +108,13 @@ def verify(
     kept elsewhere, the history must be that one, grown.
     """
     stored_tree = store.tree.every()
-    lanes = store.lanes()
+    lanes = store.lanes.all()
     acts = None if audit is None else audit.head()
-    complete, until = store.log_end(), store.last_seq()
+    complete, until = store.log.end(), store.log.last_seq()
     progress("database", 0)
     findings = [
-        Finding(check="database", where="database", sentence=each) for each in store.damage()
+        Finding(check="database", where="database", sentence=each)
+        for each in store.database.damage()
     ]
     if audit is not None:
         findings += check_audit(store, audit, kept=None if kept is None else kept.audit)
@@ -132,7 +133,7 @@ def verify(
         trees.feed(chunk)
         count += len(chunk)
         progress("log", count)
-    findings += check.end(store.lanes())
+    findings += check.end(store.lanes.all())
     if audit is not None:
         findings += check_epochs(store, audit, newest=check.epoch)
     if audit is not None and acts is not None:
@@ -140,7 +141,7 @@ def verify(
     findings += trees.findings()
     records = 0
     priorities = None if audit is None else PriorityCheck(store, audit)
-    outputs = OutputCheck(store.output_seals(), sealed_after=began_after(audit, OUTPUTS))
+    outputs = OutputCheck(stored_seals(store.database), sealed_after=began_after(audit, OUTPUTS))
     findings += _check_strays(store)
     for record, history in _pairs(store, until=complete):
         found = [
@@ -190,7 +191,7 @@ def checkpoint_of(
 
     With `is_stored`, the hashes of the trees over it are stored, so that the next checkpoint reads only what is new.
     """
-    acts, found = audit.head(), store.lanes() if lanes is None else lanes
+    acts, found = audit.head(), store.lanes.all() if lanes is None else lanes
     roots = HistoryTree(store, audit, is_stored=is_stored).roots(found, acts)
     return make_checkpoint(found, audit=(acts.count, acts.hash), trees=roots, signer=signer)
 
@@ -209,7 +210,7 @@ def check_audit(
     if invented := late if former_until(store, audit) else loose:
         sentence = f"{plural(invented, 'entry')} without a place in the chain"
         yield Finding(check="audit", where="audit log", sentence=sentence)
-    stored = store.machine_digests()
+    stored = store.machine_versions.document_digests()
     for entry in audit.walk(verb=MACHINES_STORED):
         for name, version, digest in _sealed_machines(entry):
             found = stored.get((name, version))
@@ -225,7 +226,7 @@ def check_audit(
 
 def _check_strays(store: Store) -> Iterator[Finding]:
     """Items without their output, unless an erasure of the contents left them: it deletes outputs, and not items."""
-    for (record_id, version), what in store.output_strays():
+    for (record_id, version), what in strays(store.database):
         gone = {kind: t.version for t in store.history(record_id) for kind in erased_kinds(t)}
         is_erased = ITEMS in gone and version < gone[ITEMS]
         if version < gone.get(CONTENTS, 0) and not is_erased:
@@ -313,18 +314,18 @@ def export(
     other files show what the store held when they were written, which may be a little newer.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lanes = store.lanes()
+    lanes = store.lanes.all()
     checkpoints: list[Fields] = []
     if signer is not None and audit is not None:
         text = checkpoint_of(store, audit, signer=signer, is_stored=False, lanes=lanes)
         checkpoints = [{"checkpoint": text}]
     files: dict[str, Iterator[Mapping[str, Json] | LaneLine]] = {
-        "transitions.jsonl": lane_lines(lanes, _log(store, until=store.last_seq())),
+        "transitions.jsonl": lane_lines(lanes, _log(store, until=store.log.last_seq())),
         "records.jsonl": (record_line(each) for each in store.walk()),
         "dispositions.jsonl": _dispositions(store),
         "dead_letters.jsonl": (
             {"kind": each.kind, "body": each.body, "reason": each.reason, "at": to_iso(each.at)}
-            for each in store.walk_dead_letters()
+            for each in store.dead_letters.walk()
         ),
         "audit.jsonl": iter(()) if audit is None else map(audit_line, audit.walk()),
         "checkpoints.jsonl": iter(checkpoints),
@@ -391,14 +392,14 @@ def _write(path: Path, lines: Iterator[Mapping[str, Json] | LaneLine], progress:
 
 def _log(store: Store, *, until: int) -> Iterator[list[Transition]]:
     after = 0
-    while chunk := store.log_between(after, until, limit=CHUNK):
+    while chunk := store.log.between(after, until, limit=CHUNK):
         yield chunk
         after = chunk[-1].seq
 
 
 def _entries(store: Store, *, until: int) -> Iterator[list[LogEntry]]:
     after = 0
-    while chunk := store.log_entries(after, until, limit=CHUNK):
+    while chunk := store.log.entries(after, until, limit=CHUNK):
         yield chunk
         after = chunk[-1].seq
 
@@ -410,7 +411,7 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
     than the log: one that moved or was created since then would not fit its history, and is left out. It may also move,
     or be erased, while what it holds is read: so nothing is found of a record that moved since.
     """
-    histories = by_record(store.walk_history(chunk=CHUNK, until=until))
+    histories = by_record(store.log.walk(chunk=CHUNK, until=until))
     history = next(histories, None)
     for record in store.walk(chunk=CHUNK):
         while history is not None and history[0].record_id < record.id:

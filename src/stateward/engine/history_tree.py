@@ -112,16 +112,16 @@ class HistoryTree:
         former = next((each.count for each in lanes if each.lane == FORMER), 0)
         # The closed lane has the first numbers of the log, so the others never need to be read from there.
         begin = min((trees[each.lane].seq for each in lanes if each.lane != FORMER), default=0)
-        ranges = [(max(begin, former), self._store.last_seq())]
+        ranges = [(max(begin, former), self._store.log.last_seq())]
         if former:
             ranges.append((trees[FORMER].seq, former))
         for after, until in ranges:
-            for seq, record_id, own in self._store.log_hashes(after, until, chunk=CHUNK):
+            for seq, record_id, own in self._store.log.hashes(after, until, chunk=CHUNK):
                 trees[router.lane(record_id, seq)].add(seq, own)
 
     def prove(self, old: HistoryCheckpoint, new: HistoryCheckpoint) -> HistoryProof:
         """The proof that the history of `new` has grown from that of `old`, as far as this history says so."""
-        lanes, acts = self._store.lanes(), self._audit.head()
+        lanes, acts = self._store.lanes.all(), self._audit.head()
         self.roots(lanes, acts)
         router, sizes = LaneRouter(lanes), {each.lane: each.count for each in lanes}
         sizes[AUDIT] = acts.count
@@ -168,8 +168,8 @@ class HistoryTree:
             end = self._audit.head().count if until is None else until
             yield from (own for _, own in self._audit.hashes(after, end))
             return
-        end = self._store.last_seq() if until is None else until
-        for seq, record_id, own in self._store.log_hashes(after, end, chunk=CHUNK):
+        end = self._store.log.last_seq() if until is None else until
+        for seq, record_id, own in self._store.log.hashes(after, end, chunk=CHUNK):
             if router.lane(record_id, seq) == log:
                 yield own
 

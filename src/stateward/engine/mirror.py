@@ -146,7 +146,7 @@ class Mirror:
 
     def _step(self) -> int:
         ledger = self._open()
-        fresh = self._store.log(after=self._seq, limit=self.batch_max)
+        fresh = self._store.log.read(after=self._seq, limit=self.batch_max)
         if not fresh:
             return 0
         ledger.mirror([entry_of(each) for each in fresh], source=MIRRORED)
@@ -216,7 +216,7 @@ def _check_same(ledger: "Ledger", store: Store) -> int:
     for record in ledger.records(after=max(0, ledger.last_seq - LOOK_BACK)):
         if record.source == MIRRORED and record.source_seq == seq:
             kept = record
-    ours = store.log_between(seq - 1, seq, limit=1)
+    ours = store.log.between(seq - 1, seq, limit=1)
     if not ours:
         raise LedgerMismatch(
             f"{ledger.path} goes on to transition {seq}, but the history ends before: the database lost some, or this "
@@ -241,12 +241,12 @@ def mirror_state(store: Store, folder: Path) -> MirrorState:
     """The state of a mirror, read without its lock, so that it works beside a running one. Raises `LedgerError`."""
     from stateward.ledger import Ledger
 
-    end = store.log_end()
+    end = store.log.end()
     seq = 0
     if folder.exists():
         with Ledger.open(folder, read_only=True, machine=None) as ledger:
             seq = _check_same(ledger, store)
-    waiting = store.log(after=seq, limit=1) if seq < end else []
+    waiting = store.log.read(after=seq, limit=1) if seq < end else []
     return MirrorState(seq=seq, behind=max(0, end - seq), since=waiting[0].at if waiting else None)
 
 
@@ -272,7 +272,7 @@ def compare(store: Store, folder: Path, *, progress: Progress = lambda *_: None)
     from stateward.ledger.record import ROLLED_BACK
 
     # Before the ledger is read: transitions that are made meanwhile must not count as missing from it.
-    end = store.log_end()
+    end = store.log.end()
     pages = _Pages(store, end)
     compared = last = 0
     was_rolled_back = False
@@ -302,7 +302,7 @@ class _Pages:
     def after(self, seq: int) -> Transition | None:
         """The transition that follows this number. Numbers that were drawn in vain are left out of the history."""
         if seq not in self._page:
-            found = self._store.log_between(seq, self._end, limit=CHUNK)
+            found = self._store.log.between(seq, self._end, limit=CHUNK)
             self._page = dict(zip([seq, *(each.seq for each in found)], found, strict=False))
         return self._page.get(seq)
 

@@ -11,7 +11,8 @@ from stateward.core.decide import can_continue
 from stateward.core.errors import DeclarationError, Fault, UnknownName
 from stateward.core.machine import Machine
 from stateward.core.model import Micros, Record
-from stateward.storage.store import QueryNames, Store
+from stateward.storage.record_queries import QueryNames
+from stateward.storage.store import Store
 
 
 class MachineRegistry:
@@ -80,7 +81,8 @@ def register(
     version that would strand records, with their count. All are checked before any is stored.
     """
     kept = {
-        (machine.name, machine.version): (machine, digest) for machine, digest in store.machines()
+        (machine.name, machine.version): (machine, digest)
+        for machine, digest in store.machine_versions.all()
     }
     faults: list[Fault] = []
     for machine in machines:
@@ -89,11 +91,11 @@ def register(
         raise DeclarationError(faults)
     new = [each for each in machines if (each.name, each.version) not in kept]
     if new and saves:  # every command registers; most write nothing
-        store.save_machines([(each, graph_digest(each)) for each in new], now=now)
+        store.machine_versions.save([(each, graph_digest(each)) for each in new], now=now)
     given = {(machine.name, machine.version) for machine in machines}
     older = [machine for key, (machine, _) in kept.items() if key not in given]
     return MachineRegistry(
-        machines, older, kept=lambda: [machine for machine, _ in store.machines()]
+        machines, older, kept=lambda: [machine for machine, _ in store.machine_versions.all()]
     )
 
 

@@ -266,7 +266,7 @@ class ReviewTasks:
         return found
 
     def _page(self, query: Query, after: str) -> list[Record]:
-        return self._store.find(
+        return self._store.queries.find(
             query, names=self._registry.query_names, after=after, limit=PENDING_MAX
         )
 

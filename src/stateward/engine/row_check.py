@@ -29,6 +29,7 @@ from stateward.storage.audit import (
     AuditLog,
 )
 from stateward.storage.database import Database
+from stateward.storage.dead_letters import NUMBER_MAX
 from stateward.storage.erasure import Erasures, Hold
 from stateward.storage.keys import Keys
 from stateward.storage.row_seals import (
@@ -40,8 +41,9 @@ from stateward.storage.row_seals import (
     KINDS_OF_ROWS,
     PRIORITIES,
     sealing_began,
+    stored_digests,
 )
-from stateward.storage.store import NUMBER_MAX, Store
+from stateward.storage.store import Store
 
 Digests = Counter[tuple[str, str]]
 _CHUNK = 1000  # acts of one look at their records
@@ -74,7 +76,7 @@ def check_rows(store: Store, audit: AuditLog) -> Iterator[Finding]:
     written, erased = _seals(entries, began)
     missing = written - erased
     unknown: list[tuple[str, str, str]] = []
-    for kind, where, digest in store.row_digests():
+    for kind, where, digest in stored_digests(store.database):
         if kind not in began:
             continue
         if missing[kind, digest] > 0:
@@ -120,7 +122,7 @@ def check_epochs(store: Store, audit: AuditLog, *, newest: int) -> Iterator[Find
     began = sealing_began(audit).get(EPOCHS)
     if began is None:
         return
-    head, lanes = audit.head().count, store.lanes()
+    head, lanes = audit.head().count, store.lanes.all()
     starts = list(audit.walk(verb=COORDINATOR_STARTED, after=began.seq or 0))
     before = [each for each in starts if (each.seq or 0) <= head]
     least = max(newest, *(_number(each, "epoch", 0) for each in (began, *before)))
@@ -195,7 +197,7 @@ def former_until(store: Store, audit: AuditLog) -> Micros:
 
     With access to the database a row can be dated back, but no transition: their chain is that of checkpoints.
     """
-    began, first = audit.chained_since(), store.log(limit=1)
+    began, first = audit.chained_since(), store.log.read(limit=1)
     return began if began is not None and first and first[0].at < began else 0
 
 

@@ -62,7 +62,7 @@ class SearchConfirmation:
         if not self._stages or not (is_news or now >= self._look_at):
             return False
         self._look_at = now + LOOK_EVERY_S
-        open_stages = self._store.open_stages(self._stages)
+        open_stages = self._store.pauses.open_stages(self._stages)
         self._is_waited_for = any(open_stages.values())
         if not self._is_waited_for:
             self._looks.clear()
@@ -87,7 +87,7 @@ class SearchConfirmation:
 
     def is_done(self) -> bool:
         """Whether nothing waits to be confirmed, but for what is paused."""
-        return not self._stages or not any(self._store.open_stages(self._stages).values())
+        return not self._stages or not any(self._store.pauses.open_stages(self._stages).values())
 
     def _event(self, record: Record, stage: str, cursor: IndexCursor) -> Event | None:
         """What is to be reported; None while it cannot be told yet."""

@@ -17,9 +17,10 @@ from stateward.core.model import CANCELLED, SECOND, Micros, Transition
 from stateward.core.query import Query
 from stateward.storage.counters import record_counts
 from stateward.storage.database import Database, Row
+from stateward.storage.record_queries import QueryNames
 from stateward.storage.record_rows import TRANSITIONS, transition_of_row
 from stateward.storage.search import where
-from stateward.storage.store import QueryNames, Store
+from stateward.storage.store import Store
 
 CAUSES_MAX = 1000
 RECENT_TRANSITIONS = 400
@@ -221,7 +222,7 @@ class Dashboard:
         """
         now = self._clock()
         first = now - now % MINUTE - (ACTIVITY_MINUTES - 1) * MINUTE
-        last = self._store.log_end()
+        last = self._store.log.end()
         if last - self._activity.seq > ACTIVITY_TRANSITIONS_MAX:
             self._activity = _Activity(seq=max(0, last - ACTIVITY_TRANSITIONS_MAX))
         found = self._database.rows(
@@ -284,7 +285,7 @@ class Dashboard:
         limit: int = 100,
     ) -> HistoryPage:
         """Transitions that match, newest first: of one record, or of `SEARCH_SPAN` transitions."""
-        top = self._store.last_seq() + 1 if before is None else before
+        top = self._store.log.last_seq() + 1 if before is None else before
         bottom = 0 if record_id else max(0, top - 1 - SEARCH_SPAN)
         conditions, params = ["seq < :top", "seq > :bottom"], {"top": top, "bottom": bottom}
         texts: dict[str, object] = {}

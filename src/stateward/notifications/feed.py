@@ -72,8 +72,8 @@ class Feed:
 
     def status(self) -> FeedStatus:
         """How far it has come, and how late it is."""
-        sent, end = self._cursor(), self._store.log_end()
-        next_ = self._store.log_between(sent, end, limit=1)
+        sent, end = self._cursor(), self._store.log.end()
+        next_ = self._store.log.between(sent, end, limit=1)
         ((behind,),) = self._database.rows(
             "SELECT count(*) FROM transitions WHERE seq > :sent AND seq <= :until",
             sent=sent,
@@ -98,8 +98,8 @@ class Feed:
             if not is_own:
                 return 0
             sent = self._cursor()
-            until = self._store.log_end()
-            batch = self._store.log_between(sent, until, limit=self._settings.batch_max)
+            until = self._store.log.end()
+            batch = self._store.log.between(sent, until, limit=self._settings.batch_max)
             if not batch:
                 return 0
             if messages := self._messages(batch):

@@ -37,7 +37,7 @@ async def list_(
     before = None if at is None else next(iter(at.numbers), 0)
 
     def look(app: App) -> Answer:
-        found = app.store.dead_letters(before=before, limit=rows + 1)
+        found = app.store.dead_letters.page(before=before, limit=rows + 1)
         following = None
         if len(found) > rows:
             following = write_cursor(Cursor(of=of, numbers=(found[rows - 1][0],)))

@@ -82,7 +82,7 @@ async def stream(
         own_machine(app, caller, machine)
     seq = int(last_event_id) if last_event_id is not None else after
     if seq == NOW:
-        seq = await service.broad.ask(lambda app: app.store.log_end())
+        seq = await service.broad.ask(lambda app: app.store.log.end())
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return Stream(_lines(service, caller, seq, machine), media_type=EVENT_STREAM, headers=headers)
 
@@ -122,7 +122,7 @@ def _after(
     """The events after a place in the log, and the last place that was looked at; None to who may see none any more."""
     if not is_let_in(app, caller):
         return None
-    found = app.store.log(after=seq, limit=BATCH)
+    found = app.store.log.read(after=seq, limit=BATCH)
     shown = [
         each for each in found if caller.covers(each.machine) and machine in (None, each.machine)
     ]

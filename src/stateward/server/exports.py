@@ -71,7 +71,7 @@ async def history_lines(
 def _transitions(app: App, *, after: int, record_id: str) -> list[Transition]:
     if record_id:
         return app.store.history(record_id)
-    return app.store.log(after=after, limit=PAGE_MAX)
+    return app.store.log.read(after=after, limit=PAGE_MAX)
 
 
 async def _gold_lines(service: Service, caller: Caller) -> AsyncIterator[bytes]:

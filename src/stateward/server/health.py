@@ -50,7 +50,7 @@ async def readyz(request: Asked) -> Response[schemas.Readiness]:
 
 
 def _checks(app: App) -> list[schemas.ReadyCheck]:
-    app.store.lanes()
+    app.store.lanes.all()
     workers = [each for each in app.bus.workers() if is_alive(each) and not each.is_relay]
     silence = app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND)
     overdue = bool(app.store.due(silence, limit=1))

@@ -124,7 +124,9 @@ async def _pause(
 
     def act(app: App) -> bool:
         machine = _visible_machine(app, caller, name).name
-        was = any(each.machine == machine and each.stage == stage for each in app.store.pauses())
+        was = any(
+            each.machine == machine and each.stage == stage for each in app.store.pauses.all()
+        )
         if is_paused:
             app.actions.pause(machine, stage, actor=caller.actor, reason=reason)
         else:
@@ -159,7 +161,7 @@ async def pauses(request: Asked) -> Response[schemas.Pauses]:
                 actor=each.actor,
                 reason=each.reason,
             )
-            for each in app.store.pauses()
+            for each in app.store.pauses.all()
             if caller.covers(each.machine)
         ]
         return views.json_answer(schemas.Pauses(items=found))

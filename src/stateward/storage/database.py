@@ -20,6 +20,7 @@ Row: TypeAlias = tuple[Cell, ...]
 TextIndex: TypeAlias = Literal["fts5", "tsvector"]
 ColumnType: TypeAlias = Literal["text", "bigint", "double precision", "boolean", "json"]
 
+PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
 UNREADABLE = (
     "{what} cannot be read ({error}): something other than Stateward wrote it; "
     "restore the database from a backup"

@@ -10,7 +10,7 @@ import msgspec
 
 from stateward.core.errors import StoreMismatch
 from stateward.core.model import Fields, Record, Transition, event_id
-from stateward.storage.database import UNREADABLE, Row, Table
+from stateward.storage.database import UNREADABLE, Database, Row, Table
 
 # In the order of the fields of `Record`.
 RECORDS = Table(
@@ -63,6 +63,12 @@ TRANSITION_COLUMNS = ", ".join(TRANSITIONS.columns)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 decode_fields = msgspec.json.Decoder(Fields).decode
 _decode_outputs = msgspec.json.Decoder(dict[str, int]).decode
+
+
+def find_records(database: Database, condition: str, **params: object) -> list[Record]:
+    """The records that meet a condition of SQL, which may end with their order and a limit."""
+    found = database.rows(f"SELECT {RECORD_COLUMNS} FROM records WHERE {condition}", **params)
+    return [record_of_row(row) for row in found]
 
 
 def records_of(rows: Iterable[Row]) -> dict[str, Record]:

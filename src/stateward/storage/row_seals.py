@@ -25,7 +25,7 @@ from stateward.core.model import COORDINATOR, Fields, Json, Micros
 from stateward.core.output_seal import OutputSeal
 from stateward.storage import mentions
 from stateward.storage.audit import SEALED, SEALING_BEGAN, AuditEntry, AuditLog
-from stateward.storage.database import Database
+from stateward.storage.database import Database, Row, Table
 from stateward.storage.mentions import rows_naming
 from stateward.storage.output_seals import stored_editions
 
@@ -109,6 +109,16 @@ def add_seals(database: Database, digests: Mapping[str, Sequence[str]], *, at: M
             detail: Fields = {kind: part}
             entries.append(AuditEntry(at=at, actor=COORDINATOR, verb=SEALED, detail=detail))
     AuditLog(database).add(entries)
+
+
+def insert_sealed(
+    database: Database, table: Table, rows: Sequence[Row], *, new_salt: Callable[[], str]
+) -> None:
+    """Write rows that no transition binds, each with a salt, and their seals. The last value of one is its time."""
+    pairs = [(row, new_salt()) for row in rows]
+    database.insert(table, [(*row, salt) for row, salt in pairs])
+    digests = [row_digest(salt, row) for row, salt in pairs]
+    add_seals(database, {table.name: digests}, at=max(int(row[-1] or 0) for row in rows))
 
 
 def stored_digests(database: Database) -> Iterator[tuple[str, str, str]]:

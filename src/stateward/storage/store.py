@@ -3,91 +3,66 @@
 `commit` is the only way to write a record: compare-and-set on `version`, the transition chained to the one before it,
 the effects, and the heads of their lanes, in one transaction and for many records at a time. Everything else
 reads. The store decides nothing; it refuses what does not fit.
+
+What is not on the way of a record has a place of its own: `queries` of people, the `log` of all transitions, its
+`lanes` and `tree`, `machine_versions`, `pauses` and `dead_letters`.
 """
 
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import lru_cache
-from hashlib import sha256
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from stateward.core.chain import seal
-from stateward.core.errors import ConcurrentModification, StoreMismatch
+from stateward.core.errors import ConcurrentModification
 from stateward.core.failpoints import Point, point
-from stateward.core.lanes import FORMER, Lane, LogEntry, lane_of
-from stateward.core.machine import Machine, load_machine
+from stateward.core.lanes import lane_of
 from stateward.core.model import (
-    COORDINATOR,
     RUNNER,
     Change,
     Disposition,
-    Fields,
-    Json,
     Micros,
     Record,
     Transition,
     event_id,
 )
-from stateward.core.output_seal import OutputSeal
-from stateward.core.query import Query
-from stateward.storage.audit import COORDINATOR_STARTED, MACHINES_STORED, AuditEntry, AuditLog
-from stateward.storage.counters import record_counts
 from stateward.storage.database import (
+    PAGE_MAX,
     TOPIC_CHANGES,
     TOPIC_READY,
     TOPIC_RESTS,
-    UNREADABLE,
     Asked,
     Database,
     Row,
     Table,
-    log_end,
 )
+from stateward.storage.dead_letters import DeadLetters
+from stateward.storage.history_log import HistoryLog, find_transitions
 from stateward.storage.history_tree import TreeRows
-from stateward.storage.lanes import LANES, LANES_GONE
-from stateward.storage.output_seals import stored_seals, strays
+from stateward.storage.lanes import Lanes
+from stateward.storage.machine_versions import MachineVersions
+from stateward.storage.pauses import Pauses
+from stateward.storage.record_queries import RecordQueries
 from stateward.storage.record_rows import (
     APPENDED,
     RECORD_CHANGES,
     RECORD_COLUMNS,
     RECORD_PRIORITIES,
     RECORDS,
-    TRANSITION_COLUMNS,
     change_row,
-    decode_fields,
-    record_of_row,
+    find_records,
     record_row,
     records_of,
-    transition_of_row,
     transition_row,
 )
 from stateward.storage.row_seals import (
     SALT_BYTES,
-    add_seals,
-    mark_of_log,
-    row_digest,
+    insert_sealed,
     seal_former,
-    sealed_change,
-    stored_digests,
 )
-from stateward.storage.search import (
-    NEWEST,
-    Order,
-    behind_prefix,
-    by_time,
-    prefix_of,
-    time_part,
-    where,
-)
-
-PREFIXES_MAX = 100
-NUMBER_MAX = (1 << 63) - 1
-PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
 
 EFFECTS = Table(
     "effects",
@@ -104,53 +79,9 @@ DISPOSITIONS = Table(
     },
     key=(),
 )  # fmt: skip
-DEAD_LETTERS = Table(
-    "dead_letters",
-    {"kind": "text", "body": "text", "reason": "text", "at": "bigint", "salt": "text"},
-    key=(),
-)
-PAUSES = Table(
-    "pauses",
-    {"machine": "text", "stage": "text", "at": "bigint", "actor": "text", "reason": "text"},
-    key=("machine", "stage"),
-)
-MACHINES = Table(
-    "machines",
-    {
-        "name": "text", "version": "bigint", "digest": "text", "document": "json", "at": "bigint",
-    },
-    key=("name", "version"),
-)  # fmt: skip
-
 
 # What `core.model.event_id` returns.
 _DERIVED_ID = re.compile(r"[^:]+:[0-9]+:[^:]+")
-
-
-class Pause(msgspec.Struct, frozen=True, kw_only=True):
-    """A stage that is not dispatched for now; stage '' is the whole machine."""
-
-    machine: str
-    stage: str
-    at: Micros
-    actor: str
-    reason: str | None
-
-
-class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that could not be processed, kept with the reason for a person to look at."""
-
-    kind: str
-    body: str
-    reason: str
-    at: Micros
-
-
-class QueryNames(msgspec.Struct, frozen=True, kw_only=True):
-    """What the names in a query mean: by machine, the kind of each state, and the state that each stage runs in."""
-
-    kinds: dict[str, dict[str, str]]
-    running: dict[str, dict[str, str]]
 
 
 class Store:
@@ -160,9 +91,14 @@ class Store:
         self, database: Database, *, random_bytes: Callable[[int], bytes] = os.urandom
     ) -> None:
         self._database = database
-        self.tree = TreeRows(database)
         self._random_bytes = random_bytes
-        self._lane_count = 0  # fixed when a store is made, so it is read once
+        self.queries = RecordQueries(database)
+        self.log = HistoryLog(database)
+        self.lanes = Lanes(database)
+        self.tree = TreeRows(database)
+        self.machine_versions = MachineVersions(database)
+        self.pauses = Pauses(database)
+        self.dead_letters = DeadLetters(database, new_salt=self.new_salt)
 
     @property
     def database(self) -> Database:
@@ -213,7 +149,8 @@ class Store:
             self._append(written)
             self._add_effects(written)
             if dispositions:
-                self._add_sealed(DISPOSITIONS, list(map(msgspec.structs.astuple, dispositions)))
+                rows = list(map(msgspec.structs.astuple, dispositions))
+                insert_sealed(self._database, DISPOSITIONS, rows, new_salt=self.new_salt)
                 point(Point.DISPOSITIONS_WRITTEN)
             # Of several changes of a record the last one counts: it may have been dispatched already.
             if any(each.record.waiting is not None for each in finals.values()):
@@ -265,7 +202,7 @@ class Store:
         transitions = [change.transition for change in changes if change.transition is not None]
         if not transitions:
             return
-        lanes = self._lane_count or self._count_lanes()
+        lanes = self.lanes.number()
         hashes: dict[int, list[str]] = {}
         for each in transitions:
             hashes.setdefault(lane_of(each.record_id, lanes), []).append(each.hash)
@@ -279,11 +216,11 @@ class Store:
         return self._database.ask("SELECT epoch FROM current_epoch")
 
     def ask_epoch_and_paused(self) -> tuple[Asked, Asked]:
-        """`ask_epoch` and `ask_paused` in one statement."""
+        """`ask_epoch` and `Pauses.ask` in one statement."""
         asked = self._database.ask(
             "SELECT epoch, machine, stage FROM current_epoch LEFT JOIN pauses ON TRUE"
         )
-        return AskedEpoch(asked), AskedPaused(asked)
+        return AskedPart(asked, _epoch_rows), AskedPart(asked, _paused_rows)
 
     def ask_epoch_and_queue(self) -> tuple[Asked, Asked, Asked]:
         """`ask_epoch_and_paused`, and whether a record waits for any stage at all, in one statement."""
@@ -293,7 +230,11 @@ class Store:
             "SELECT epoch, machine, stage, (SELECT machine FROM records WHERE waiting IS NOT NULL"
             " ORDER BY machine, waiting, rank LIMIT 1) FROM current_epoch LEFT JOIN pauses ON TRUE"
         )
-        return AskedEpoch(asked), AskedPaused(asked), AskedWaiting(asked)
+        return (
+            AskedPart(asked, _epoch_rows),
+            AskedPart(asked, _paused_rows),
+            AskedPart(asked, _waiting_rows),
+        )
 
     def _epoch(self, changes: Sequence[Change], asked: Asked | None) -> int:
         if not any(change.transition for change in changes):
@@ -377,8 +318,11 @@ class Store:
 
     def by_dedupe(self, machine: str, dedupe: str) -> Record | None:
         """The record that was created with this dedupe key, or None."""
-        found = self._records(
-            "machine = :machine AND dedupe = :dedupe", machine=machine, dedupe=dedupe
+        found = find_records(
+            self._database,
+            "machine = :machine AND dedupe = :dedupe",
+            machine=machine,
+            dedupe=dedupe,
         )
         return found[0] if found else None
 
@@ -392,7 +336,8 @@ class Store:
         others = {f"t{n}": name for n, name in enumerate(without)}
         names = ", ".join(f":{name}" for name in others)
         passed = f" AND coalesce(labels ->> 'source_type', '') NOT IN ({names})" if others else ""
-        return self._records(
+        return find_records(
+            self._database,
             f"machine = :machine AND waiting = :stage{passed}"
             f" ORDER BY rank LIMIT :limit{self._database.skip_locked}",
             machine=machine,
@@ -400,18 +345,6 @@ class Store:
             limit=limit,
             **others,
         )
-
-    def open_stages(self, stages: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bool]:
-        """Which of these (machine, stage) are not paused, and for each whether records wait for it."""
-        if not stages:
-            return {}
-        given = {f"p{n}": name for n, name in enumerate(name for pair in stages for name in pair)}
-        found = self._database.rows(_open_stages_sql(len(stages)), **given)
-        return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in found}
-
-    def ask_paused(self) -> Asked:
-        """Ask for the (machine, stage) that are paused; stage '' is the whole machine."""
-        return self._database.ask("SELECT machine, stage FROM pauses")
 
     def count_ahead(self, record: Record) -> int:
         """How many records wait for the same stage and come before this one."""
@@ -425,7 +358,9 @@ class Store:
 
     def due(self, now: Micros, *, limit: int) -> list[Record]:
         """Records whose `due_at` has come, the longest overdue first."""
-        return self._records("due_at <= :now ORDER BY due_at LIMIT :limit", now=now, limit=limit)
+        return find_records(
+            self._database, "due_at <= :now ORDER BY due_at LIMIT :limit", now=now, limit=limit
+        )
 
     def due_in(
         self, states: Sequence[tuple[str, str]], *, after: tuple[Micros, str] | None, limit: int
@@ -440,7 +375,8 @@ class Store:
         if after is not None:
             cursor = " AND (due_at, id) > (:due_at, :id)"
             given |= {"due_at": after[0], "id": after[1]}
-        return self._records(
+        return find_records(
+            self._database,
             f"due_at IS NOT NULL AND ({places}){cursor} ORDER BY due_at, id LIMIT :limit",
             **given,
             limit=min(limit, PAGE_MAX),
@@ -490,150 +426,23 @@ class Store:
         )
         return str(found[0][0]) if found else None
 
-    # Queries of people and programs
-
-    def find(
-        self,
-        query: Query,
-        *,
-        names: QueryNames,
-        after: str = "",
-        limit: int = 100,
-        order: Order = NEWEST,
-    ) -> list[Record]:
-        """Records that match, newest first or in another order; `after` is `order.place` of the last one seen."""
-        condition, params = where(query, kinds=names.kinds, running=names.running)
-        if order.by == NEWEST.by and len(prefixes := self._prefixes()) > 1:
-            wanted, place = by_time(condition, prefixes, after=after, is_rising=order.is_rising)
-            found = self._records(wanted, **params, **place, limit=min(limit, PAGE_MAX))
-            return sorted(found, key=lambda each: time_part(each.id), reverse=not order.is_rising)
-        cursor, place = order.condition(after)
-        return self._records(
-            f"{condition}{cursor} ORDER BY {order.sql} LIMIT :limit",
-            **params,
-            **place,
-            limit=min(limit, PAGE_MAX),
-        )
-
-    def _prefixes(self) -> list[str]:
-        """What the ids begin with: one look at the index of ids for each pipeline that has records.
-
-        None if there are ids without such a beginning, which nothing but their own order can sort.
-        """
-        found: list[str] = []
-        first = self._first_id("")
-        while first is not None and len(found) < PREFIXES_MAX:
-            if not (prefix := prefix_of(first)):
-                return []
-            found.append(prefix)
-            first = self._first_id(behind_prefix(prefix))
-        return found
-
-    def _first_id(self, at_least: str) -> str | None:
-        ((least,),) = self._database.rows(
-            "SELECT min(id) FROM records WHERE id >= :at_least", at_least=at_least
-        )
-        return None if least is None else str(least)
-
-    def count(self, query: Query, *, names: QueryNames) -> dict[tuple[str, str], int]:
-        """How many records match, by (machine, status)."""
-        if query.is_empty:  # all of them, which need not be read to be counted
-            return record_counts(self._database)
-        return self._counts(*where(query, kinds=names.kinds, running=names.running))
-
-    def counts(self) -> dict[tuple[str, str], int]:
-        """How many records there are, by (machine, status)."""
-        return self._counts("TRUE", {})
-
-    def _counts(self, condition: str, params: dict[str, object]) -> dict[tuple[str, str], int]:
-        found = self._database.rows(
-            f"SELECT machine, status, count(*) FROM records WHERE {condition} GROUP BY machine, status",
-            **params,
-        )
-        return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
-
     def history(self, record_id: str) -> list[Transition]:
         """All transitions of a record, oldest first."""
-        return self._transitions("record_id = :record_id ORDER BY version", record_id=record_id)
-
-    def log(self, *, after: int = 0, limit: int = 1000) -> list[Transition]:
-        """The log after this `seq`, as far as it is complete: for readers that follow it."""
-        end = self.log_end()
-        return self.log_between(after, end, limit=limit) if end > after else []
-
-    def log_between(self, after: int, until: int, *, limit: int = 1000) -> list[Transition]:
-        """What can be seen of the log after this `seq` and up to that one."""
-        return self._transitions(
-            "seq > :after AND seq <= :until ORDER BY seq LIMIT :limit",
-            after=after,
-            until=until,
-            limit=limit,
+        return find_transitions(
+            self._database, "record_id = :record_id ORDER BY version", record_id=record_id
         )
-
-    def log_entries(self, after: int, until: int, *, limit: int) -> list[LogEntry]:
-        """Of what can be seen of the log after this `seq` and up to that one, what its lanes are made of."""
-        self._database.flush()
-        found: list[Any] = self._database.rows(
-            "SELECT seq, record_id, epoch, hash FROM transitions WHERE seq > :after AND seq <= :until"
-            " ORDER BY seq LIMIT :limit",
-            after=after,
-            until=until,
-            limit=limit,
-        )
-        return [LogEntry(*row) for row in found]
-
-    def log_hashes(self, after: int, until: int, *, chunk: int) -> Iterator[tuple[int, str, str]]:
-        """(seq, record, hash) of what can be seen of the log after this `seq` and up to that one."""
-        self._database.flush()
-        while found := self._database.rows(
-            "SELECT seq, record_id, hash FROM transitions WHERE seq > :after AND seq <= :until"
-            " ORDER BY seq LIMIT :chunk",
-            after=after,
-            until=until,
-            chunk=chunk,
-        ):
-            for seq, record_id, own in found:
-                after = int(seq or 0)
-                yield after, str(record_id), str(own)
 
     def walk(self, *, chunk: int = 1000) -> Iterator[Record]:
         """Every record, by id, a chunk at a time: a cursor would hold a transaction open for minutes."""
         after = ""
         while True:
-            found = self._records("id > :after ORDER BY id LIMIT :chunk", after=after, chunk=chunk)
-            yield from found
-            if len(found) < chunk:
-                return
-            after = found[-1].id
-
-    def walk_history(self, *, until: int, chunk: int = 1000) -> Iterator[Transition]:
-        """Every transition up to this `seq`, ordered by record and version, a chunk at a time."""
-        record_id, version = "", -1
-        while True:
-            found = self._transitions(
-                "(record_id, version) > (:record_id, :version) AND seq <= :until"
-                " ORDER BY record_id, version LIMIT :chunk",
-                record_id=record_id,
-                version=version,
-                until=until,
-                chunk=chunk,
+            found = find_records(
+                self._database, "id > :after ORDER BY id LIMIT :chunk", after=after, chunk=chunk
             )
             yield from found
             if len(found) < chunk:
                 return
-            record_id, version = found[-1].record_id, found[-1].version
-
-    def damage(self) -> list[str]:
-        """What the database's own check finds wrong with it."""
-        return self._database.damage()
-
-    def output_seals(self) -> Iterator[tuple[tuple[str, int], OutputSeal]]:
-        """The seal of every attempt's output as it is stored, by record and version."""
-        return stored_seals(self._database)
-
-    def output_strays(self) -> Iterator[tuple[tuple[str, int], str]]:
-        """Items and files that belong to no output."""
-        return strays(self._database)
+            after = found[-1].id
 
     def is_told(self, record_id: str, version: int) -> bool:
         """Whether a runner told of its attempt in vain, or its event still waits."""
@@ -648,87 +457,9 @@ class Store:
         )
         return bool(found)
 
-    def row_digests(self) -> Iterator[tuple[str, str, str]]:
-        """(kind, where, digest) of every row that is sealed in the audit log, as it is stored."""
-        return stored_digests(self._database)
-
     def seal_former_rows(self, *, now: Micros) -> None:
-        """Seal such rows of a former version, once."""
+        """Seal rows that no transition binds and a former version did not seal, once."""
         seal_former(self._database, at=now, new_salt=self.new_salt)
-
-    # Lanes
-
-    def lanes(self) -> list[Lane]:
-        """The lanes of the history as they are at one moment, in order."""
-        self._database.flush()
-        return self._lanes("TRUE")
-
-    def _lanes(self, condition: str, *, lock: bool = False, **params: object) -> list[Lane]:
-        suffix = self._database.for_update if lock else ""
-        found: list[Any] = self._database.rows(
-            f"SELECT lane, count, head, epoch, since FROM lanes WHERE {condition} ORDER BY lane{suffix}",
-            **params,
-        )
-        return [
-            Lane(lane=lane, count=count, head=head, epoch=epoch, since=since)
-            for lane, count, head, epoch, since in found
-        ]
-
-    def _count_lanes(self) -> int:
-        ((count,),) = self._database.rows("SELECT count(*) FROM lanes WHERE lane >= 0")
-        if not count:
-            raise StoreMismatch(LANES_GONE)
-        self._lane_count = int(count)
-        return self._lane_count
-
-    def make_lanes(self, count: int, *, now: Micros) -> bool:
-        """Divide a history that has not begun into so many lanes; whether it has that many now.
-
-        Their number is fixed by the first transition: the lane of a record follows from it.
-        """
-        with self._database.transaction():
-            lanes = self._lanes("TRUE", lock=True)
-            if sum(each.lane != FORMER for each in lanes) == count:
-                return True
-            if any(each.count for each in lanes):
-                return False
-            epoch = max((each.epoch for each in lanes), default=0)
-            fresh = [Lane(lane=number, epoch=epoch, since=now) for number in range(count)]
-            with sealed_change(self._database, LANES.name, at=now):
-                self._database.delete(LANES, [(each.lane,) for each in lanes])
-                self._database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
-            self._lane_count = count
-            return True
-
-    def count_transitions(self) -> int:
-        """How many transitions there are."""
-        self._database.flush()
-        ((count,),) = self._database.rows("SELECT sum(count) FROM lanes")
-        return int(count or 0)
-
-    def last_seq(self) -> int:
-        """The number of the newest transition that can be seen; below it others may still appear."""
-        ((seq,),) = self._database.rows("SELECT max(seq) FROM transitions")
-        return int(seq or 0)
-
-    def log_end(self) -> int:
-        """The number up to which the log is complete: what was read up to here lacks nothing."""
-        return log_end(self._database)
-
-    def begin_epoch(self, *, now: Micros) -> int:
-        """Count one more start of a coordinator; transitions record in which epoch they were made.
-
-        It is announced in the audit log first, in a transaction of its own: who writes holds the epoch and then waits
-        for the head of that log, so both at once could wait in a circle.
-        """
-        ((before,),) = self._database.rows("SELECT max(epoch) FROM lanes")
-        detail: Fields = {"epoch": int(before or 0), **mark_of_log(self._database)}
-        entry = AuditEntry(at=now, actor=COORDINATOR, verb=COORDINATOR_STARTED, detail=detail)
-        AuditLog(self._database).add([entry])
-        with self._database.transaction():
-            self._database.run("UPDATE lanes SET epoch = epoch + 1")
-            ((epoch,),) = self._database.rows("SELECT max(epoch) FROM lanes")
-            return int(epoch or 0)
 
     def dispositions(self, *, after: int = 0, limit: int = 1000) -> list[tuple[int, Disposition]]:
         """Events that made no transition, each with its id."""
@@ -744,127 +475,14 @@ class Store:
             for row in found
         ]
 
-    def add_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
-        """Store what could not be processed."""
-        rows: list[Row] = [(each.kind, each.body, each.reason, each.at) for each in letters]
-        with self._database.transaction():
-            self._add_sealed(DEAD_LETTERS, rows)
-
     def new_salt(self) -> str:
         """For a row that is sealed: without it nothing can be guessed from the digest when the row was erased."""
         return self._random_bytes(SALT_BYTES).hex()
 
-    def _add_sealed(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows that no transition binds, each with a salt, and their seals. The last value of one is its time."""
-        salts = [self.new_salt() for _ in rows]
-        pairs = list(zip(rows, salts, strict=True))
-        self._database.insert(table, [(*row, salt) for row, salt in pairs])
-        digests = [row_digest(salt, row) for row, salt in pairs]
-        add_seals(self._database, {table.name: digests}, at=max(int(row[-1] or 0) for row in rows))
-
-    def dead_letters(
-        self, *, before: int | None = None, limit: int = PAGE_MAX
-    ) -> list[tuple[int, DeadLetter]]:
-        """What could not be processed, newest first, each with its number; `before` is the last one that was seen."""
-        least = NUMBER_MAX if before is None else before
-        return self._dead_letters("WHERE id < :before ORDER BY id DESC", before=least, limit=limit)
-
-    def walk_dead_letters(self, *, chunk: int = 1000) -> Iterator[DeadLetter]:
-        """All of it, oldest first, a chunk in memory at a time."""
-        after = 0
-        while found := self._dead_letters(
-            "WHERE id > :after ORDER BY id", after=after, limit=chunk
-        ):
-            yield from (letter for _, letter in found)
-            after = found[-1][0]
-
-    def _dead_letters(self, which: str, **values: int) -> list[tuple[int, DeadLetter]]:
-        found = self._database.rows(
-            f"SELECT id, kind, body, reason, at FROM dead_letters {which} LIMIT :limit",
-            **values,
-        )
-        return [
-            (
-                int(number or 0),
-                DeadLetter(kind=str(kind), body=str(body), reason=str(reason), at=int(at or 0)),
-            )
-            for number, kind, body, reason, at in found
-        ]
-
-    # Pauses
-
-    def pause(self, pause: Pause) -> None:
-        """Stop dispatching a stage; attempts that run are not stopped. Pausing again replaces the reason."""
-        with sealed_change(self._database, PAUSES.name, [pause.machine], at=pause.at):
-            self._database.delete(PAUSES, [(pause.machine, pause.stage)])
-            row = (pause.machine, pause.stage, pause.at, pause.actor, pause.reason)
-            self._database.insert(PAUSES, [row])
-
-    def resume(self, machine: str, stage: str, *, now: Micros) -> bool:
-        """Dispatch a stage again; whether it was paused."""
-        with sealed_change(self._database, PAUSES.name, [machine], at=now):
-            (was_paused,) = self._database.delete(PAUSES, [(machine, stage)])
-            self._database.notify([TOPIC_READY])
-            return was_paused
-
-    def pauses(self) -> list[Pause]:
-        """Every pause in force."""
-        found = self._database.rows(
-            "SELECT machine, stage, at, actor, reason FROM pauses ORDER BY machine, stage"
-        )
-        names = tuple(PAUSES.columns)
-        return [Pause(**dict(zip(names, row, strict=True))) for row in found]  # type: ignore[arg-type]
-
-    # Machines
-
-    def save_machines(self, machines: Sequence[tuple[Machine, str]], *, now: Micros) -> None:
-        """Store versions of machines with their digests, for the records that follow them.
-
-        One entry of the audit log seals the documents of those that are new.
-        """
-        rows: list[Row] = [
-            (each.name, each.version, digest, msgspec.json.encode(each).decode(), now)
-            for each, digest in machines
-        ]
-        with self._database.transaction():
-            are_new = self._database.insert_new(MACHINES, rows)
-            sealed: list[Json] = [
-                [each.name, each.version, sha256(str(row[3]).encode()).hexdigest()]
-                for (each, _), row, is_new in zip(machines, rows, are_new, strict=True)
-                if is_new
-            ]
-            if sealed:
-                detail: Fields = {"machines": sealed}
-                entry = AuditEntry(at=now, actor=COORDINATOR, verb=MACHINES_STORED, detail=detail)
-                AuditLog(self._database).add([entry])
-                new = [row for row, is_new in zip(rows, are_new, strict=True) if is_new]
-                digests = [row_digest("", row) for row in new]
-                add_seals(self._database, {MACHINES.name: digests}, at=now)
-
-    def machine_digests(self) -> dict[tuple[str, int], str]:
-        """The SHA-256 of the document of each version of each machine, as it is stored now."""
-        found = self._database.rows("SELECT name, version, document FROM machines")
-        return {
-            (str(name), int(version or 0)): sha256(str(document).encode()).hexdigest()
-            for name, version, document in found
-        }
-
-    def machines(self) -> list[tuple[Machine, str]]:
-        """Every version of every machine that was ever in force here, with its digest."""
-        made: list[tuple[Machine, str]] = []
-        for name, version, document, digest in self._database.rows(
-            "SELECT name, version, document, digest FROM machines ORDER BY name, version"
-        ):
-            try:
-                made.append((load_machine(decode_fields(str(document))), str(digest)))
-            except msgspec.DecodeError as error:
-                what = f"version {version!s} of the machine {name!s}"
-                raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error
-        return made
-
     def on_version(self, machine: str, version: int, status: str, *, limit: int) -> list[Record]:
         """Records in a status that follow this version of a machine; inside a transaction they are locked for it."""
-        return self._records(
+        return find_records(
+            self._database,
             "machine = :machine AND status = :status AND machine_version = :version"
             f" ORDER BY id LIMIT :limit{self._database.skip_locked}",
             machine=machine,
@@ -894,63 +512,30 @@ class Store:
         )
         return {str(record_id): str(actor) for record_id, actor in found}
 
-    def _records(self, condition: str, **params: object) -> list[Record]:
-        found = self._database.rows(
-            f"SELECT {RECORD_COLUMNS} FROM records WHERE {condition}", **params
-        )
-        return [record_of_row(row) for row in found]
 
-    def _transitions(self, condition: str, **params: object) -> list[Transition]:
-        self._database.flush()
-        found = self._database.rows(
-            f"SELECT {TRANSITION_COLUMNS} FROM transitions WHERE {condition}", **params
-        )
-        return [transition_of_row(row) for row in found]
+class AskedPart:
+    """One of several things that were asked for in one statement."""
 
-
-class AskedEpoch:
-    """The epoch, of `Store.ask_epoch_and_paused` and `Store.ask_epoch_and_queue`."""
-
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, part: Callable[[list[Row]], list[Row]]) -> None:
         self._asked = asked
+        self._part = part
 
     def rows(self) -> list[Row]:
-        """One row."""
-        return [row[:1] for row in self._asked.rows()[:1]]
+        """The rows of this part."""
+        return self._part(self._asked.rows())
 
 
-class AskedPaused:
-    """What is paused, of `Store.ask_epoch_and_paused` and `Store.ask_epoch_and_queue`."""
-
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-
-    def rows(self) -> list[Row]:
-        """A row for each."""
-        return [row[1:3] for row in self._asked.rows() if row[1] is not None]
+# The parts of `Store.ask_epoch_and_queue`: the epoch, a row for each pause, and the machine of a record that waits.
+def _epoch_rows(rows: list[Row]) -> list[Row]:
+    return [row[:1] for row in rows[:1]]
 
 
-class AskedWaiting:
-    """The machine of a record that waits, of `Store.ask_epoch_and_queue`."""
-
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-
-    def rows(self) -> list[Row]:
-        """One row, or none."""
-        return [row[3:] for row in self._asked.rows()[:1] if row[3] is not None]
+def _paused_rows(rows: list[Row]) -> list[Row]:
+    return [row[1:3] for row in rows if row[1] is not None]
 
 
-# One statement for all stages, asked at every turn; a short list of machines makes few distinct counts.
-@lru_cache
-def _open_stages_sql(count: int) -> str:
-    values = ", ".join(f"(:p{2 * n}, :p{2 * n + 1})" for n in range(count))
-    return (
-        "SELECT v.column1, v.column2, EXISTS"
-        " (SELECT 1 FROM records WHERE machine = v.column1 AND waiting = v.column2)"
-        f" FROM (VALUES {values}) AS v WHERE NOT EXISTS"
-        " (SELECT 1 FROM pauses WHERE machine = v.column1 AND stage IN ('', v.column2))"
-    )
+def _waiting_rows(rows: list[Row]) -> list[Row]:
+    return [row[3:] for row in rows[:1] if row[3] is not None]
 
 
 def _is_left_alone(record: Record) -> bool:

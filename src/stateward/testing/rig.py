@@ -240,5 +240,5 @@ class Rig:
 
     def verify(self, kept: HistoryCheckpoint | None = None) -> Verdict:
         """Replay and check everything, also against a checkpoint."""
-        versions = {(m.name, m.version): m for m, _ in self.store.machines()}
+        versions = {(m.name, m.version): m for m, _ in self.store.machine_versions.all()}
         return verify(self.store, versions, audit=AuditLog(self.database), kept=kept)

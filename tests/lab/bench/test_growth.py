@@ -49,15 +49,15 @@ def test_a_history_is_one_that_the_product_goes_on_with(
     history.fill(SIZE + 20)
 
     with open_app(job) as app:
-        assert app.store.counts() == {("bench_process", "finished"): SIZE + 20}
-        assert app.store.log_end() == 5 * (SIZE + 20)
+        assert app.store.queries.counts() == {("bench_process", "finished"): SIZE + 20}
+        assert app.store.log.end() == 5 * (SIZE + 20)
         ((chunks,),) = app.database.rows("SELECT count(*) FROM item_chunks")
         assert chunks == 2 * (SIZE + 20)
         oldest = app.database.rows("SELECT min(id) FROM records")[0][0]
         assert [each.target for each in app.records.history(str(oldest))][-1] == "finished"
         submit_records(app, 5, isolation="process")
         app.run_until_idle()
-        assert app.store.counts() == {("bench_process", "finished"): SIZE + 25}
+        assert app.store.queries.counts() == {("bench_process", "finished"): SIZE + 25}
 
 
 @pytest.mark.slow

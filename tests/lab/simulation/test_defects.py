@@ -25,6 +25,7 @@ from stateward.engine.scheduler import Scheduler
 from stateward.storage import lanes, outputs, store
 from stateward.storage.database import Exchanged, Keys, Row, Table
 from stateward.storage.outputs import Output, Outputs
+from stateward.storage.pauses import Pauses
 from stateward.storage.record_rows import record_row
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import Store
@@ -178,7 +179,7 @@ def outside_ids_are_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def paused_stages_are_dispatched(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Store, "open_stages", lambda _, places: dict.fromkeys(places, True))
+    patch.setattr(Pauses, "open_stages", lambda _, places: dict.fromkeys(places, True))
 
 
 def error_codes_are_lost(patch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ from stateward.core.model import (
     event_id,
 )
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.storage.pauses import Pause
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import Pause
 from stateward.testing.rig import Rig
 
 
@@ -64,14 +64,14 @@ def test_an_id_that_only_looks_like_ours_is_no_duplicate(rig: Rig) -> None:
 def test_what_was_cancelled_in_the_same_turn_keeps_no_record_out_of_the_queue(rig: Rig) -> None:
     """Law P1: a place in the queue that the batch itself had emptied hid the next in line."""
     rig.worker(slots=10)
-    rig.store.pause(_pause())
+    rig.store.pauses.add(_pause())
     oldest, older, newest = _later(rig), _later(rig), _later(rig)
     rig.settle()
     work = {each.record_id: each for each in rig.work()}
     rig.complete(work[oldest.id])
     rig.complete(work[older.id])
     rig.settle()
-    rig.store.resume("upload", "normalize", now=1)
+    rig.store.pauses.lift("upload", "normalize", now=1)
     rig.worker(slots=1)
 
     rig.complete(work[newest.id])

@@ -93,7 +93,7 @@ def test_a_submit_that_was_cut_can_simply_be_repeated(tmp_path: Path, is_durable
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert [each.returncode for each in again] == [0, 0], again[0].stderr
     with App(Settings.load(environ={"STATEWARD_DATA": str(data)})) as app:
-        assert app.store.counts() == {("upload", "queued_for_parse"): 1}
+        assert app.store.queries.counts() == {("upload", "queued_for_parse"): 1}
         assert app.admin.verify().is_sound
 
 

@@ -151,9 +151,9 @@ def _rehash(database: Database, record_id: str) -> None:
 
 def _relane(database: Database) -> None:
     store = Store(database)
-    router = LaneRouter(store.lanes())
-    heads = {each.lane: GENESIS for each in store.lanes()}
-    for each in store.log(limit=100_000):
+    router = LaneRouter(store.lanes.all())
+    heads = {each.lane: GENESIS for each in store.lanes.all()}
+    for each in store.log.read(limit=100_000):
         lane = router.lane(each.record_id, each.seq)
         heads[lane] = extend(heads[lane], (each.hash,))
     for lane, head in heads.items():

@@ -210,7 +210,7 @@ def compare_with_ledger(app: App, config: Path, late: list[str]) -> None:
     """`stats`, `history`, `stuck` and `query` of the mirror say what the store says."""
     counts = app.records.count(app.records.query("machine:literature"))
     stats = asked(config, "stats")
-    log = app.store.log(limit=100_000)
+    log = app.store.log.read(limit=100_000)
     codes = Counter(str(code) for each in log if (code := each.metadata.get("error_code")))
     assert stats["distribution"] == {status: count for (_, status), count in counts.items()}
     assert stats["document_count"] == sum(counts.values())
@@ -253,7 +253,7 @@ def test_kills_under_load_lose_nothing_and_fetch_nothing_twice(
         app.actions.pause("literature", "", actor="person:ann", reason="the end")
         late = [add(app, 900), add(app, 901)]
         app.actions.move("document.skipped", [add(app, 902)], actor="person:ann", reason="no")
-        wait_until(lambda: len(mirrored(config)) == app.store.log_end())
+        wait_until(lambda: len(mirrored(config)) == app.store.log.end())
         compare_with_ledger(app, config, late)
 
         assert RankedIndex(app.database).count() == PAPERS
