@@ -67,9 +67,7 @@ def test_the_same_bytes_are_one_record(app: App) -> None:
 def test_ids_are_unguessable_and_sort_by_time() -> None:
     ids = [new_record_id("UL") for _ in range(1000)]
 
-    assert (
-        len({each[-26:] for each in ids}) == 1000
-    )  # 26 characters of five bits: the 128 random ones
+    assert len({each[-26:] for each in ids}) == 1000  # 26 characters of five random bits each
     assert all(len(each) == len("UL_") + 36 for each in ids)
     times = [each[: len("UL_") + 9] for each in ids]
     assert times == sorted(times)
