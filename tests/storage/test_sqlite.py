@@ -14,7 +14,7 @@ from stateward.core.errors import StoreFull, StoreMismatch, StoreUnreachable
 from stateward.storage import pipe_wakeups
 from stateward.storage.database import TOPIC_WORK
 from stateward.storage.migrations import migrations
-from stateward.storage.sqlite import SqliteDatabase
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.testing.databases import DatabaseSuite
 from stateward.testing.databases.helpers import PAUSES, WAIT_S, Opener, a_pause, stages
 
@@ -175,3 +175,21 @@ def test_a_store_of_an_older_schema_is_copied_before_it_is_migrated(
     assert copy.stat().st_mode & 0o077 == 0
     with closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(steps) - 1,)
+
+
+def test_a_statement_is_compiled_once_whatever_its_parameters_are() -> None:
+    compiled: list[int] = []
+
+    def allow(what: int, *_: object) -> int:
+        compiled.append(what)
+        return apsw.SQLITE_OK
+
+    with closing(SqliteDatabase(MEMORY)) as database:
+        sql = "SELECT id FROM records WHERE machine = :name AND waiting = :name ORDER BY rank LIMIT :limit"
+        # SQLite asks for rights while it compiles.
+        database._connection.authorizer = allow
+        database.rows(sql, name="upload", limit=1)
+        once = len(compiled)
+        database.rows(sql, name="statement", limit=256)
+
+    assert len(compiled) == once > 0

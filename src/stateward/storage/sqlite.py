@@ -105,6 +105,9 @@ class SqliteDatabase:
             self._connection.set_busy_timeout(round(busy_s * 1000))
             _enter_wal(self._connection, busy_s)
             self._execute = self._connection.execute
+            # Otherwise SQLite compiles a statement anew whenever a parameter has another value, a limit for instance,
+            # although no statistics are kept here that could make another plan of it.
+            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             self._connection.create_scalar_function(
                 "extended", _lane_end, 2, deterministic=True, flags=apsw.SQLITE_DIRECTONLY
             )
