@@ -334,10 +334,10 @@ def test_a_log_of_no_person_has_no_sure_codes_and_is_not_taken_for_a_report(tmp_
         ("Creatinine;9.1;mg/dL;0.7-1.3;H", False),
     ],
 )
-def test_a_range_that_is_none_of_its_test_in_the_printed_unit_makes_the_unit_unsure(
+def test_a_range_that_is_none_of_its_test_in_the_printed_unit_contradicts_the_unit(
     tmp_path: Path, row: str, is_doubted: bool
 ) -> None:
-    assert ("UNIT_UNSURE" in one(tmp_path, csv(row)).get("problems", [])) is is_doubted
+    assert ("UNIT_CONTRADICTED" in one(tmp_path, csv(row)).get("problems", [])) is is_doubted
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.labs.analytes import is_loinc
 from stateward.pipelines.labs.model import (
     BAD_CODE,
+    FILE_CUT,
     UNSUPPORTED_VALUE,
     LabReading,
     Observation,
@@ -31,6 +32,7 @@ STATUSES = {
 }  # fmt: skip
 GONE = frozenset({"D", "W", "N"})  # told so that a receiver forgets an earlier result
 LOINC_NAMES = frozenset({"ln", "loinc"})
+STATUS_FIELD = 11  # of an OBX, and required: what ends before it is not whole
 TEXT_TYPES = frozenset({"TX", "FT", "ST"})
 UNSUPPORTED = frozenset({"ED", "RP", "MA", "NA"})  # embedded documents, pointers, wave forms
 # Messages in which an OBX is no laboratory result: a weight, what a vaccine was paid by, what an order asks for.
@@ -69,6 +71,10 @@ class Segment:
         self.name = text[:3]
         self._fields = text.split(signs.field)
         self._signs = signs
+
+    def __len__(self) -> int:
+        """How many fields there are, the name of the segment among them."""
+        return len(self._fields)
 
     def raw(self, number: int) -> str:
         """A field as it is; "" if it is missing or explicitly empty."""
@@ -126,17 +132,23 @@ def read_hl7(source: ReportSource) -> LabReading:
     reading = LabReading(format="hl7", observations=[], decisions=[], skipped={})
     patients: list[Person] = []
     number = 0
+    last: list[Segment] = []
     for segments in _messages(text):
         number += 1
         told = len(patients)
         _read_message(segments, reading, source, patients)
         if are_several(patients[told:]) and SEVERAL not in reading.decisions:
             reading.decisions.append(SEVERAL)
+        last = segments
         if len(reading.observations) > source.results_max:
             raise FatalFailure(
                 f"the file has more than {source.results_max} results; split it, or raise labs.results_max",
                 code="TOO_LARGE",
             )
+    if _is_cut(text, last):
+        reading.decisions.append(
+            f"{FILE_CUT}: the file ends inside a segment; results are missing, so have it sent again"
+        )
     reading.patients = len(patients)
     if not source.patient_key and SEVERAL not in reading.decisions and are_several(patients):
         reading.decisions.append(UNTOLD)
@@ -175,6 +187,14 @@ def _messages(text: str) -> Iterator[list[Segment]]:
             found[-1]._fields[-1] += f"\n{segment}"
     if found:
         yield found
+
+
+def _is_cut(text: str, last: list[Segment]) -> bool:
+    """Whether the file ends inside a result: its last line is not ended, and shorter than every result before it."""
+    if not last or last[-1].name != "OBX" or text.endswith(("\r", "\n", "\x1c")):
+        return False
+    before = [len(each) for each in last[:-1] if each.name == "OBX"]
+    return bool(before) and len(last[-1]) < min(before) and len(last[-1]) <= STATUS_FIELD
 
 
 def _lines(text: str) -> list[str]:

@@ -18,6 +18,7 @@ from stateward.pipelines.labs.analytes import (
     by_code,
     by_name,
 )
+from stateward.pipelines.labs.flags import SIDES
 from stateward.pipelines.labs.model import (
     AMBIGUOUS_NUMBER,
     CODE_UNSURE,
@@ -27,6 +28,7 @@ from stateward.pipelines.labs.model import (
     RANGE_CONDITIONAL,
     RANGE_UNREAD,
     ROW_UNREAD,
+    UNIT_CONTRADICTED,
     UNIT_MISMATCH,
     UNIT_MISSING,
     UNIT_UNSURE,
@@ -66,7 +68,6 @@ _RATIOS = frozenset({"ratio", "index", "quotient", "quote", "rapport", "indice",
 STEADY = frozenset(
     "hemoglobin hematocrit rbc mcv mch mchc albumin protein_total sodium potassium chloride calcium".split()
 )
-_SIDES = {"HH": "H", "LL": "L", "AA": "A"}
 
 
 def normalize(observations: Iterable[Observation]) -> Iterator[LabResult]:
@@ -131,7 +132,7 @@ def normalize_one(
     problems += told.problems
     is_doubted = _is_of_other_unit(told, match.analyte) or _is_tenfold(value, within, match.analyte)
     if printed_unit and is_doubted:
-        problems.append(UNIT_UNSURE)
+        problems.append(UNIT_CONTRADICTED)
     # By what is printed, where value and range have one unit: rounding after a conversion must not move a limit.
     has_own_unit = bool(within.unit) and within.unit != seen.unit and bool(seen.unit)
     flag = flag_of(told.value, told.within) if has_own_unit else flag_of(value, within)
@@ -415,12 +416,7 @@ def _printed_flag(text: str) -> str:
 
 def _side_of(seen: Observation) -> str:
     flag = seen.side or _printed_flag(seen.flag)
-    return _SIDES.get(flag, flag)
-
-
-def is_contradicted(result: LabResult) -> bool:
-    """Whether the report prints the flag of the other side: L for what is above its range."""
-    return {result.flag, _SIDES.get(result.printed_flag, result.printed_flag)} == {"H", "L"}
+    return SIDES.get(flag, flag)
 
 
 def _disagrees(flag: str, said: str, *, has_flags: bool) -> bool:

@@ -8,29 +8,32 @@ from collections.abc import Iterable, Sequence
 
 from stateward.core.model import Fields
 from stateward.pipelines.labs.analysis import analyze_results, summary_of
+from stateward.pipelines.labs.flags import flags_of
 from stateward.pipelines.labs.model import (
-    FLAG_DISAGREES,
+    DAMAGED,
+    FILE_CUT,
+    NO_DATE,
     NOTEWORTHY,
+    PAGE_MISSING,
+    SCANNED,
     AnalyzedResult,
     EarlierResult,
     LabReading,
     LabResult,
     Observation,
 )
-from stateward.pipelines.labs.normalize import is_contradicted
 from stateward.pipelines.labs.normalize import normalize as normalized
 from stateward.pipelines.labs.options import LabOptions
 from stateward.pipelines.labs.persons import PATIENTS_UNTOLD, SEVERAL_PATIENTS
 from stateward.pipelines.labs.readers import read_report
 from stateward.workers.sdk import Job, Outcome
 
-READER_VERSION = 12  # to be increased by a change after which the same bytes give other results
+READER_VERSION = 13  # to be increased by a change after which the same bytes give other results
 NOTES_MAX = 20
-# Codes of the whole document, and those of them that say that its results are wrong as they are.
+# Decisions of a reader that begin with one of these are notes of the record; the others are lines of its log.
 OF_DOCUMENTS = frozenset(
-    {"DAMAGED", "SCANNED", "NO_DATE", "PAGE_MISSING", SEVERAL_PATIENTS, PATIENTS_UNTOLD}
+    {DAMAGED, FILE_CUT, SCANNED, NO_DATE, PAGE_MISSING, SEVERAL_PATIENTS, PATIENTS_UNTOLD}
 )
-FLAGGING = (SEVERAL_PATIENTS,)
 PROBLEMS_LOGGED_MAX = 200
 EARLIER_CUT = (
     "there are more earlier results of this patient than are compared; the oldest are left out"
@@ -44,7 +47,8 @@ MEANINGS = {
     "AMBIGUOUS_DATE": "a date may be day first or month first; set labs.date_order",
     "UNKNOWN_UNIT": "a unit is unknown; the value is not converted",
     "UNIT_MISMATCH": "a unit does not fit the test; the value is not converted",
-    "UNIT_UNSURE": "a unit may not be that of the test: told by a title, twice and differently, or against the range",
+    "UNIT_CONTRADICTED": "a unit contradicts its reference range: no such value or no such range exists in it",
+    "UNIT_UNSURE": "a unit may not be that of the test: told by a title, or twice and differently",
     "UNKNOWN_TEST": "a test has no LOINC code and no known name",
     "CODE_UNSURE": "a LOINC code is uncertain",
     "BAD_CODE": "a LOINC code has a wrong check digit",
@@ -136,8 +140,7 @@ def notes_of(results: Sequence[LabResult]) -> list[str]:
 def _facts_of(notes: Sequence[str], results: Sequence[LabResult]) -> Fields:
     """Notes about the document and its results, and flags: the codes that say it is wrong and needs a person."""
     said = [*notes, *notes_of(results)]
-    flags = [code for code in FLAGGING if any(each.startswith(f"{code}:") for each in notes)]
-    flags += [FLAG_DISAGREES] if any(map(is_contradicted, results)) else []
+    flags = flags_of(notes, results)
     facts: Fields = {"notes": list(said)} if said else {}
     return facts | ({"flags": list(flags)} if flags else {})
 

@@ -21,7 +21,7 @@ from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import PdfLine, lines_of
 from stateward.pipelines.kit.pdf.page_numbers import missing_pages
 from stateward.pipelines.kit.pdf.pages import PdfPage, read_pages, require_text
-from stateward.pipelines.labs.model import LabReading
+from stateward.pipelines.labs.model import DAMAGED, NO_DATE, PAGE_MISSING, SCANNED, LabReading
 from stateward.pipelines.labs.pdf.headings import (
     DATE,
     collected_date,
@@ -72,7 +72,9 @@ def read_pdf(source: ReportSource) -> LabReading:
                 f"{damaged} parts of the PDF are damaged, so results may be missing; a retry reads what is left",
                 code=CORRUPT_FILE,
             )
-        decisions.append(f"DAMAGED: {damaged} parts of the PDF are damaged; results may be missing")
+        decisions.append(
+            f"{DAMAGED}: {damaged} parts of the PDF are damaged; results may be missing"
+        )
     pages = _pages(source)
     try:
         require_text(pages, chars_min=CHARS_MIN, advice=ADVICE)
@@ -81,7 +83,7 @@ def read_pdf(source: ReportSource) -> LabReading:
 
         pages = scanned_pages(source.path, failure)
         decisions.append(
-            "SCANNED: the PDF is a scan; its letters were recognised and may be mistaken"
+            f"{SCANNED}: the PDF is a scan; its letters were recognised and may be mistaken"
         )
     lines, _ = lines_of(pages, PdfLine, is_content=_is_content)
     texts = [line.text for page in lines for line in page]
@@ -108,11 +110,13 @@ def read_pdf(source: ReportSource) -> LabReading:
         )
     if has_unknown_date(lines) and not any(each.collected for each in observations):
         decisions.append(
-            "NO_DATE: a date after a label that is not known may be that of collection; results have none"
+            f"{NO_DATE}: a date after a label that is not known may be that of collection; results have none"
         )
     if missing := missing_pages(pages):
         numbers = ", ".join(map(str, missing[:PAGES_NAMED_MAX]))
-        decisions.append(f"PAGE_MISSING: by the numbers on the pages, these are missing: {numbers}")
+        decisions.append(
+            f"{PAGE_MISSING}: by the numbers on the pages, these are missing: {numbers}"
+        )
     patients = count_patients(lines, order)
     if patients > 1:
         decisions.append(SEVERAL)

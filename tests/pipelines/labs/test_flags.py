@@ -1,0 +1,97 @@
+"""A report that contradicts itself, or a part of which is not here, is flagged for a person; other doubts are notes."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.core.model import Json
+from stateward.workers.sdk import Completed
+from tests.pipelines.labs.reading import csv, hl7, normalized, parsed
+
+SODIUM = "OBX|1|NM|2951-2^Sodium^LN||140|mmol/L|136-145|N|||F"
+POTASSIUM = "OBX|2|NM|2823-3^Potassium^LN||{}|mmol/L|3.5-5.1|{}|||F"
+
+
+def flags(folder: Path, data: str | bytes) -> list[Json]:
+    last = normalized(parsed(folder, data))
+    assert isinstance(last, Completed)
+    found = last.facts.get("flags", [])
+    assert isinstance(found, list)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("Potassium;4.2;mmol/L;3.5-5.1;H", ["FLAG_DISAGREES"]),
+        ("Potassium;6.2;mmol/L;3.5-5.1;N", ["FLAG_DISAGREES"]),
+        ("Potassium;6.2;mmol/L;3.5-5.1;L", ["FLAG_DISAGREES"]),
+        ("Potassium;6.2;mmol/L;3.5-5.1;H", []),
+        ("Potassium;6.2;mmol/L;3.5-5.1;HH", []),
+        ("Potassium;6.2;mmol/L;3.5-5.1;", []),  # a missing flag is only noted
+        ("Potassium;6.2;mmol/L;;L", []),  # nothing denies it
+        ("Potassium;5.1;mmol/L;3.5-5.1;H", []),  # at a limit both are in use
+    ],
+)
+def test_a_printed_flag_that_value_and_range_deny_is_flagged(
+    tmp_path: Path, row: str, found: list[Json]
+) -> None:
+    assert flags(tmp_path, csv("Sodium;150;mmol/L;136-145;H", row)) == found
+
+
+@pytest.mark.parametrize(("value", "flag"), [("4.2", "H"), ("2.9", "N")])
+def test_a_printed_flag_is_checked_in_messages_too(tmp_path: Path, value: str, flag: str) -> None:
+    assert flags(tmp_path, hl7("OBR|1", SODIUM, POTASSIUM.format(value, flag))) == [
+        "FLAG_DISAGREES"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("Hemoglobin;142;g/dL;13.0-17.0;", ["UNIT_CONTRADICTED"]),
+        ("Glucose;95;mmol/L;70-99;", ["UNIT_CONTRADICTED"]),
+        ("Hemoglobin;14.2;g/dL;13.0-17.0;", []),
+        ("CRP;230;mg/L;0-5;", []),  # far out of its range, as people have it
+    ],
+)
+def test_a_unit_that_contradicts_its_range_is_flagged(
+    tmp_path: Path, row: str, found: list[Json]
+) -> None:
+    assert flags(tmp_path, csv("Sodium;140;mmol/L;136-145;", row)) == found
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("Glucose;;mg/dL;70-99;", ["NO_VALUE"]),
+        ("Glucose;pending;mg/dL;70-99;", []),
+        ("Chemistry;;;;", []),  # a title
+    ],
+)
+def test_a_test_without_the_value_that_its_unit_and_range_are_of_is_flagged(
+    tmp_path: Path, row: str, found: list[Json]
+) -> None:
+    assert flags(tmp_path, csv("Sodium;140;mmol/L;136-145;", row)) == found
+
+
+@pytest.mark.parametrize(
+    "kept", ["OBX|2|NM|2823-3^Pota", "OBX|2|NM|2823-3^Potassium^LN||4.", "OBX|2"]
+)
+def test_a_message_that_ends_inside_a_result_is_flagged(tmp_path: Path, kept: str) -> None:
+    whole = hl7("OBR|1", SODIUM, SODIUM.replace("OBX|1", "OBX|9")).rstrip("\r\n")
+
+    assert flags(tmp_path, f"{whole}\r{kept}") == ["FILE_CUT"]
+
+
+def test_a_message_whose_last_line_is_whole_needs_no_line_end(tmp_path: Path) -> None:
+    whole = hl7("OBR|1", SODIUM, POTASSIUM.format("4.2", "N"))
+
+    assert flags(tmp_path, whole.rstrip("\r\n")) == []
+
+
+def test_a_message_of_short_results_is_not_cut(tmp_path: Path) -> None:
+    """Some senders leave trailing fields out; the last result is then as short as the others."""
+    short = "OBX|{}|NM|2951-2^Sodium^LN||140|mmol/L"
+
+    assert flags(tmp_path, hl7("OBR|1", short.format(1), short.format(2)).rstrip("\r\n")) == []
