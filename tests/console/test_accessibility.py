@@ -275,6 +275,18 @@ def test_the_palette_leads_anywhere(scene: Scene, filled: dict[str, str], page: 
     page.keyboard.press("Enter")
     expect(page).to_have_url(scene.page(f"/records/{filled['done']}"))
 
+    # What the page offers, too.
+    expect(page.locator("#fresh")).to_contain_text("live")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("shortcuts")
+    page.keyboard.press("Enter")
+    expect(page.locator("#shortcuts")).to_contain_text("search documents")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("read again")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(scene.page(f"/records/{filled['done']}/correct"))
+
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [320, 430, 640])

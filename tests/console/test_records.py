@@ -102,6 +102,33 @@ def test_a_list_that_stays_open_shows_what_comes(scene: Scene, page: Page) -> No
     record_id = scene.submit(statement(1200), name="arrives.csv")
 
     expect(page.locator(f"#r-{record_id} .pill")).to_have_text("normalized")
+    expect(page.locator("#total")).to_have_text("1")
+    for number in range(55):
+        scene.submit(statement(1300 + number), name=f"arrives-{number}.csv")
+    expect(page.locator("#total")).to_have_text("56")
+    page.locator("#next-page").click()
+    expect(page.locator("#records tbody tr")).to_have_count(6)
+
+
+@pytest.mark.long
+def test_a_record_leads_on_to_those_around_it_in_its_list(scene: Scene, page: Page) -> None:
+    ids = [scene.submit(statement(1400 + n), name=f"around-{n}.csv") for n in range(3)]
+    for each in ids:
+        scene.rested(each)
+    page.goto(scene.page("/records?q=around-"))
+    page.get_by_role("link", name="around-1.csv").click()
+    expect(page.locator("#in-list")).to_contain_text("2 of 3 on that page")
+
+    page.keyboard.press("j")  # the newest stands first
+
+    expect(page.locator("h1")).to_have_text("around-0.csv")
+    expect(page.locator("#in-list a")).to_have_count(2)
+    page.keyboard.press("k")
+    expect(page.locator("h1")).to_have_text("around-1.csv")
+    page.get_by_role("link", name="Records: around-").click()
+    expect(page.locator("#records tbody tr")).to_have_count(3)
+    page.goto(scene.page(f"/records/{scene.submit(statement(1500), name='alone.csv')}"))
+    expect(page.locator("#in-list")).to_be_hidden()
 
 
 @pytest.mark.long

@@ -193,15 +193,10 @@ async def page(
 ) -> Response[bytes]:
     """A whole page with its frame."""
     service, caller = service_of(request), caller_of(request)
-    waiting = await console_of(request).badges(service, caller)
     frame = {
         "here": here,
         "navigation": NAVIGATION,
-        "badges": {
-            "errors": waiting.errors,
-            "review": waiting.reviews,
-            "flags": waiting.flags,
-        },
+        "badges": await _numbers(request),
         "caller": caller,
         "csrf": token_for(request, caller),
         "profile": service.settings.profile,
@@ -212,9 +207,14 @@ async def page(
 @get("/badges", opt={"right": "read"})
 async def badges_now(request: Asked) -> Response[bytes]:
     """The numbers in the menu, for pages that stay open."""
-    waiting = await console_of(request).badges(service_of(request), caller_of(request))
-    body = msgspec.json.encode({"errors": waiting.errors, "review": waiting.reviews})
+    body = msgspec.json.encode(await _numbers(request))
     return Response(content=body, media_type="application/json", headers=HEADERS)
+
+
+async def _numbers(request: Asked) -> dict[str, int]:
+    """What waits, by the name of the page in the menu."""
+    waiting = await console_of(request).badges(service_of(request), caller_of(request))
+    return {"errors": waiting.errors, "review": waiting.reviews, "flags": waiting.flags}
 
 
 @get("/{rest:path}", opt={"right": "read"})

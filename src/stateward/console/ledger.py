@@ -112,6 +112,7 @@ async def ledger(
         "asked": asked,
         "address": urlencode(asked),
         "is_asked": any(asked.values()),
+        "is_first": before is None,
         "verified": _verification(request),
         "kinds": await service.quick.ask(lambda app: app.registry.query_names.kinds),
     }

@@ -416,6 +416,7 @@ async def items(
             "places": places if any(places) else [],
             "pictures": pictures_of(found, app.records.files(found)),
             "place": place,
+            "earlier": [("First", 0), ("Previous", max(0, place - ITEM_ROWS))] if place else [],
             "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
             "about": about,
             "tables": [(each, made) for each in tables if (made := each.rows(about))],
@@ -512,7 +513,9 @@ async def log(request: Asked, record_id: FromPath[str], version: FromPath[int]) 
         mark = app.outputs.result(record_id, version)
         if mark is None:
             raise UnknownName("attempt", str(version))
-        return {"mark": mark, "lines": attempt_view(mark).log}
+        attempts = _number(app.dashboard.attempts(record_id, limit=ATTEMPTS_SHOWN))
+        number = next((number for number, each in attempts if each.version == version), None)
+        return {"mark": mark, "number": number, "lines": attempt_view(mark).log}
 
     return fragment(request, "log.html", await service_of(request).broad.ask(look_))
 

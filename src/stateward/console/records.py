@@ -113,7 +113,7 @@ async def records(
         "is_first": not cursor,
         "listed": listed,
         "counted_max": COUNTED_MAX,
-        "address": urlencode({"q": q, **({"sort": sort} if sort else {})}),
+        "address": _address(q, sort),
     }
     status = 400 if listed.said else 200
     return await page(request, "records.html", facts, here="records", status=status)
@@ -126,7 +126,8 @@ async def rows(
     """The rows as they are now, for a list that stays open."""
     caller = caller_of(request)
     listed = await service_of(request).broad.ask(lambda app: look(app, caller, q, cursor, sort))
-    return fragment(request, "records_rows.html", {"listed": listed, "q": q})
+    facts = {"listed": listed, "q": q, "is_first": not cursor, "address": _address(q, sort)}
+    return fragment(request, "records_rows.html", facts)
 
 
 @get("/records/count", opt={"right": "read"})
@@ -139,6 +140,10 @@ async def count(request: Asked, q: QueryText = "", sort: SortText = "") -> Respo
 
     found = await service_of(request).broad.ask(look_)
     return fragment(request, "records_count.html", {"counted": found, "q": q})
+
+
+def _address(q: str, sort: str) -> str:
+    return urlencode({"q": q, **({"sort": sort} if sort else {})})
 
 
 def look(app: App, caller: Caller, text: str, cursor: str, sort: str = "") -> Listed:

@@ -19,13 +19,15 @@
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const stored = () => { try { return localStorage.getItem(ZONE_KEY); } catch { return null; } };
   let isUtc = stored() === "utc";
-  let clock, day, short;
+  let clock, day, date, past, minute;
   const shownZone = () => (isUtc ? "UTC" : zone);
   function setZone() {
     const timeZone = shownZone();
     clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone });
     day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", timeZone: zone });
-    short = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZone });
+    date = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone });
+    past = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", timeZone }); // of another year
+    minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", timeZone });
     const name = document.querySelector("[data-zone-name]");
     if (name) name.textContent = isUtc ? "UTC" : "local time";
   }
@@ -48,10 +50,12 @@
     }
     const how = element.dataset.as;
     const since = Date.now() - at.getTime();
-    const text = how === "clock" ? `${short.format(at).split(",")[0]}, ${clock.format(at)}`
-      : how === "date" ? short.format(at)
-      : isUtc ? `${short.format(at)} UTC`
-      : Math.abs(since) < 7 * 86400e3 ? ago(since) : short.format(at);
+    const on = (at.getFullYear() === new Date().getFullYear() ? date : past).format(at);
+    const short = `${on}, ${minute.format(at)}`;
+    const text = how === "clock" ? `${on}, ${clock.format(at)}`
+      : how === "date" ? short
+      : isUtc ? `${short} UTC`
+      : Math.abs(since) < 7 * 86400e3 ? ago(since) : short;
     if (element.textContent !== text) element.textContent = text;
   }
   const tellAll = (root = document) => root.querySelectorAll("time[datetime]").forEach(tell);
@@ -259,6 +263,35 @@
     open();
     return plan;
   }
+
+  // Cursors lead on and never back: this window remembers the pages that it came from.
+  const TRAIL_KEY = "stateward.trail";
+  const TRAIL_MAX = 200;
+  const here = location.pathname + location.search;
+  const trail = () => { try { return JSON.parse(sessionStorage.getItem(TRAIL_KEY)) || []; } catch { return []; } };
+  const keepTrail = (pages) => { try { sessionStorage.setItem(TRAIL_KEY, JSON.stringify(pages.slice(-TRAIL_MAX))); } catch { /* no way back */ } };
+  function leadBack() {
+    const came = trail().find((step) => step.to === here);
+    const previous = document.getElementById("previous-page");
+    if (previous && came) { previous.href = came.from; previous.hidden = false; }
+  }
+  leadBack();
+  document.addEventListener("stateward:refreshed", leadBack);
+  document.addEventListener("click", (event) => {
+    const next = event.target instanceof Element && event.target.closest("a[rel=next]");
+    if (!next) return;
+    const { pathname, search } = new URL(next.href);
+    keepTrail([...trail().filter((step) => step.to !== pathname + search), { from: here, to: pathname + search }]);
+  });
+
+  // Arrows lead along the places of rows, from one document's row to the next.
+  document.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+    const place = "[data-row-place], [data-place]";
+    if (!step || !(event.target instanceof Element && event.target.matches(place))) return;
+    event.preventDefault();
+    event.target.closest("tr")[step]?.querySelector(place)?.focus();
+  });
 
   // Counts of open work, in the menu.
   const BADGES_EVERY = 3000;

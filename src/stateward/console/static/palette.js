@@ -5,7 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const dialog = document.getElementById("dialog");
   const body = document.getElementById("dialog-body");
   if (!dialog) return; // the login has neither
-  const EVERYWHERE = [["?", "this list"], ["Ctrl K", "go to a page, a record or a search"], ["/", "search documents"], ["Esc", "close a dialog"]];
+  const EVERYWHERE = [["?", "this list"], ["Ctrl K", "go to a page, a record or a search, or do what the page offers"], ["/", "search documents"], ["Esc", "close a dialog"]];
   const isTyping = (event) => event.target instanceof Element && event.target.matches("input, textarea, select");
 
   const made = (name, properties = {}, ...children) => {
@@ -60,19 +60,28 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   // The palette
+  function labelOf(button) {
+    const copy = button.cloneNode(true);
+    copy.querySelectorAll("kbd").forEach((each) => each.remove());
+    return copy.textContent.trim();
+  }
   function choices(text) {
     const pages = [...document.querySelectorAll("header.top nav a")].map((each) => [each.firstChild.textContent.trim(), each.getAttribute("href")]);
     const views = [["Failed records", "is:failed"], ["Records in progress", "is:waiting,running"], ["Records waiting for review", "is:suspended"], ["Overdue records", "is:overdue"], ["Cancelled records", "is:cancelled"]]
       .map(([name, q]) => [name, `${base}/records?q=${encodeURIComponent(q)}`]);
+    // What the page offers can be done from here, too: it asks before it does anything that matters.
+    const acts = [...document.querySelectorAll("#actions button, #actions a, .decide button, .decide a, #decide button, #decide a, #theme, #zone, #help")]
+      .filter((each) => !each.disabled && each.checkVisibility())
+      .map((each) => [each.getAttribute("aria-label") ?? labelOf(each), () => each.click()]);
     const words = text.trim();
-    const found = [...pages, ...views].filter(([name]) => name.toLowerCase().includes(words.toLowerCase()));
+    const found = [...pages, ...views, ...acts].filter(([name]) => name.toLowerCase().includes(words.toLowerCase()));
     if (!words) return found;
     const asked = [[`Find records: ${words}`, `${base}/records?q=${encodeURIComponent(words)}`], [`Search documents: ${words}`, `${base}/search?q=${encodeURIComponent(words)}`]];
     const isId = /^[A-Z]{1,8}_[0-9a-z]{20,}$/.test(words);
     return isId ? [[`Open record ${words}`, `${base}/records/${encodeURIComponent(words)}`], ...found, ...asked] : [...found, ...asked];
   }
   function palette() {
-    const input = made("input", { type: "text", id: "palette", autocomplete: "off", spellcheck: false, placeholder: "a page, an id, or words" });
+    const input = made("input", { type: "text", id: "palette", autocomplete: "off", spellcheck: false, placeholder: "a page, an action, an id, or words" });
     input.setAttribute("role", "combobox");
     input.setAttribute("aria-label", "Go to");
     input.setAttribute("aria-controls", "palette-list");
@@ -82,8 +91,8 @@ document.addEventListener("DOMContentLoaded", () => {
     list.setAttribute("aria-label", "Where to");
     let at = 0;
     const tell = () => {
-      const options = choices(input.value).map(([name, href], number) => {
-        const option = made("li", { id: `palette-${number}`, textContent: name, onclick: () => location.assign(href) });
+      const options = choices(input.value).map(([name, to], number) => {
+        const option = made("li", { id: `palette-${number}`, textContent: name, onclick: () => { if (typeof to === "string") location.assign(to); else { dialog.addEventListener("close", to, { once: true }); dialog.close(); } } });
         option.setAttribute("role", "option");
         option.setAttribute("aria-selected", String(number === at));
         return option;

@@ -1,7 +1,7 @@
 // A record: its document beside the results, each row with its place; items anew when its status changes.
 import { mark, open, point } from "./viewer.mjs";
 
-const { toast } = window.stateward;
+const { base, toast, shortcut, keyOf } = window.stateward;
 const body = document.getElementById("document-body");
 const items = document.getElementById("items");
 const status = () => document.getElementById("status")?.dataset.status;
@@ -80,3 +80,34 @@ if (asked) {
     go("asked", where);
   } catch { /* no place of ours */ }
 }
+
+// The list that it was opened from: those before and after it, without the way back.
+function around() {
+  let list = null;
+  try { list = JSON.parse(sessionStorage.getItem("stateward.list")); } catch { /* opened by itself */ }
+  const at = list?.ids.indexOf(document.getElementById("record").dataset.liveOf) ?? -1;
+  return at < 0 ? null : { at, ...list };
+}
+const list = around();
+if (list) {
+  const nav = document.getElementById("in-list");
+  const link = (text, href) => Object.assign(document.createElement("a"), { textContent: text, href });
+  const parts = [link(list.q ? `Records: ${list.q}` : "Records", list.address), ` ${list.at + 1} of ${list.ids.length} on that page `];
+  for (const [name, key, step] of [["previous", "k", -1], ["next", "j", 1]]) {
+    const id = list.ids[list.at + step];
+    if (id === undefined) continue;
+    const hint = Object.assign(document.createElement("kbd"), { textContent: keyOf(key) });
+    hint.dataset.key = key;
+    const to = link(` ${name}`, `${base}/records/${encodeURIComponent(id)}`);
+    to.prepend(hint);
+    Object.assign(to.dataset, { shortcut: key, meaning: `${name} record of the list`, step: String(step) });
+    parts.push(to);
+  }
+  nav.replaceChildren(...parts);
+  nav.hidden = false;
+}
+document.addEventListener("keydown", (event) => {
+  if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey || document.getElementById("dialog").open) return;
+  const step = { j: 1, k: -1 }[shortcut(event.key)];
+  document.querySelector(`#in-list [data-step="${step}"]`)?.click();
+});

@@ -1,4 +1,4 @@
-// Records: picking rows, views of one's own, and the way back. A view is only an address: send it on.
+// Records: picking rows, and views of one's own. A view is only an address: send it on.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
   // Views are kept by the service, for each key; the form appears where its button was.
@@ -10,18 +10,12 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   form?.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful && event.target === form) form.hidden = true; });
 
-  // Cursors lead on and never back: this window remembers the pages that it came from.
-  const TRAIL_KEY = "stateward.trail";
-  const TRAIL_MAX = 200;
-  const trail = () => { try { return JSON.parse(sessionStorage.getItem(TRAIL_KEY)) || []; } catch { return []; } };
-  const keepTrail = (pages) => { try { sessionStorage.setItem(TRAIL_KEY, JSON.stringify(pages.slice(-TRAIL_MAX))); } catch { /* no way back */ } };
-  const here = location.pathname + location.search;
-  const came = trail().find((step) => step.to === here);
-  const previous = document.getElementById("previous-page");
-  if (previous && came) { previous.href = came.from; previous.hidden = false; }
-  document.getElementById("next-page")?.addEventListener("click", (event) => {
-    const to = new URL(event.currentTarget.href);
-    keepTrail([...trail().filter((step) => step.to !== to.pathname + to.search), { from: here, to: to.pathname + to.search }]);
+  // A record that is opened leads on to those around it, as they stood here.
+  document.addEventListener("click", (event) => {
+    if (!(event.target instanceof Element && event.target.closest("#records a.doc"))) return;
+    const ids = [...document.querySelectorAll("#records [data-record]")].map((row) => row.dataset.record);
+    const q = document.getElementById("views").dataset.q;
+    try { sessionStorage.setItem("stateward.list", JSON.stringify({ ids, q, address: location.pathname + location.search })); } catch { /* no way on */ }
   });
 
   const picks = () => [...document.querySelectorAll("[data-pick]")];
