@@ -5,6 +5,7 @@ The decision goes through the function of the API, with the version that was loo
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import msgspec
 from litestar import Response, get, post
@@ -12,21 +13,20 @@ from litestar.params import FromPath
 
 from stateward import schemas
 from stateward.app import App
+from stateward.console.badges import open_flags
 from stateward.console.document import ShownFile, shown_file
 from stateward.console.layout import HEADERS, console_of, fragment, html, page, problem_text
-from stateward.console.record import order_columns
-from stateward.console.review import row_marks
+from stateward.console.review import CheckedRows, checked_rows, row_marks
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import NOTES, Fields, Micros, Record, clean_text
+from stateward.core.model import NOTES, Micros, Record, clean_text, plain_actor
 from stateward.core.view import flag_codes
-from stateward.definition.display import Column, columns_of
 from stateward.engine.flags import ACTIONS, FlagAction, FlagDecision
 from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.server.flags import decide_flags
+from stateward.server.problems import Refusal
 
 QUEUE_MAX = 100
-ROWS_MAX = 500
 REASON_CHARS_MAX = 2000
 
 
@@ -48,8 +48,7 @@ class FlaggedWork(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     flags: list[str]
     notes: list[str]
-    rows: list[Fields]
-    columns: list[Column]
+    checked: CheckedRows
     decision: FlagDecision | None
     shown: ShownFile | None
     marks: str
@@ -70,23 +69,26 @@ async def flag_page(request: Asked, record_id: FromPath[str]) -> Response[bytes]
 
 async def _page(request: Asked, record_id: str | None) -> Response[bytes]:
     caller = caller_of(request)
+    decided = request.query_params.get("decided", "")
 
-    def look(app: App) -> tuple[list[FlaggedRow], FlaggedWork | None]:
-        rows = flagged_rows(app, caller)
+    def look(app: App) -> dict[str, Any]:
+        queue = _queue(app, caller)
+        rows = queue["rows"]
         wanted = record_id or (rows[0].id if rows else None)
-        return rows, None if wanted is None else look_at(app, caller, wanted)
+        work = None if wanted is None else look_at(app, caller, wanted)
+        return {**queue, "work": work, "decided": _last_decision(app, caller, decided)}
 
-    rows, work = await service_of(request).broad.ask(look)
-    return await page(request, "flags.html", {"rows": rows, "work": work}, here="flags")
+    facts = await service_of(request).broad.ask(look)
+    return await page(request, "flags.html", facts, here="flags")
 
 
 @get("/flag-queue", opt={"right": "read"})
 async def queue_rows(request: Asked) -> Response[bytes]:
     """What changes on it: the queue. What a person is looking at stays as it is."""
     caller = caller_of(request)
-    rows = await service_of(request).broad.ask(lambda app: flagged_rows(app, caller))
+    queue = await service_of(request).broad.ask(lambda app: _queue(app, caller))
     of = request.query_params.get("of", "")
-    return fragment(request, "flags_queue.html", {"rows": rows, "of": of})
+    return fragment(request, "flags_queue.html", {**queue, "of": of})
 
 
 @post("/flags/{record_id:str}/decide", opt={"right": "review"}, status_code=200)
@@ -95,14 +97,50 @@ async def decide(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
     form = await request.form()
     reason = clean_text(str(form.get("reason", "")).strip(), chars_max=REASON_CHARS_MAX) or None
     wanted = schemas.FlagRequest(action=_action(str(form.get("action", ""))), reason=reason)
-    version = request.headers.get("if-match")
+    version, seen = request.headers.get("if-match"), str(form.get("seen", ""))
+    following = await service_of(request).broad.ask(
+        lambda app: _following(app, caller_of(request), record_id, seen=seen)
+    )
     answer = await decide_flags(request, record_id, wanted, if_match=version)
     if answer.status >= 400:
         return html("problem_line.html", {"said": problem_text(answer)}, status=answer.status)
     console_of(request).forget_badges()
-    return Response(
-        content=b"", headers={**HEADERS, "HX-Redirect": f"{BASE}/flags"}, media_type="text/html"
-    )
+    to = f"{BASE}/flags{following}?{urlencode({'decided': record_id})}"
+    return Response(content=b"", headers={**HEADERS, "HX-Redirect": to}, media_type="text/html")
+
+
+def _following(app: App, caller: Caller, record_id: str, *, seen: str) -> str:
+    """The end of the address of what comes after this one in the queue, which is the oldest after the last.
+
+    `seen` is when the decision was made that the person saw: one that was made since is not replaced unseen.
+    """
+    made = app.flags.decisions([app.records.get(record_id)]).get(record_id)
+    if made is not None and str(made.at) != seen:
+        raise Refusal(
+            "stale",
+            f"{plain_actor(made.actor)} decided it meanwhile ({made.action}): load the page again",
+        )
+    ids = [each.id for each in app.flags.pending(machines=caller.machines, limit=QUEUE_MAX)]
+    later = ids[ids.index(record_id) + 1 :] if record_id in ids else []
+    return f"/{quote(later[0], safe='')}" if later else ""
+
+
+class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided before this page: it can be changed."""
+
+    id: str
+    name: str
+    action: str
+
+
+def _last_decision(app: App, caller: Caller, record_id: str) -> LastDecision | None:
+    record = app.store.load([record_id]).get(record_id) if record_id else None
+    if record is None or not caller.covers(record.machine):
+        return None
+    made = app.flags.decisions([record]).get(record_id)
+    if made is None:
+        return None
+    return LastDecision(id=record_id, name=_name(record), action=made.action)
 
 
 def _action(text: str) -> FlagAction:
@@ -110,6 +148,13 @@ def _action(text: str) -> FlagAction:
         if action == text:
             return action
     raise InvalidRequest("decide: confirm or reject")
+
+
+def _queue(app: App, caller: Caller) -> dict[str, Any]:
+    """The queue, and how many there are: more than are listed, where the list is full."""
+    rows = flagged_rows(app, caller)
+    total = len(rows) if len(rows) < QUEUE_MAX else max(open_flags(app, caller), len(rows))
+    return {"rows": rows, "total": total}
 
 
 def flagged_rows(app: App, caller: Caller) -> list[FlaggedRow]:
@@ -134,21 +179,17 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
     if not caller.covers(record.machine):
         raise UnknownName("record", clean_text(record_id, chars_max=80))
     found = app.records.find_items(record)
-    rows: list[Fields] = []
-    view = None
-    if found is not None:
-        view = app.plugins.item_view(record, found[0])
-        rows = [row for _, row in zip(range(ROWS_MAX), app.records.items(record_id), strict=False)]
+    view = None if found is None else app.plugins.item_view(record, found[0])
+    checked = checked_rows(app.records.items(record_id), view)
     return FlaggedWork(
         record=record,
         name=_name(record),
         flags=flag_codes(record),
         notes=_texts(record.fields.get(NOTES)),
-        rows=rows,
-        columns=order_columns(columns_of(view, rows)),
+        checked=checked,
         decision=app.flags.decisions([record]).get(record.id),
         shown=shown_file(app, record, BASE),
-        marks=msgspec.json.encode(row_marks(rows, view)).decode(),
+        marks=msgspec.json.encode(row_marks(checked.rows, view)).decode(),
         can_correct=bool(app.plugins.hints(record.machine)),
     )
 

@@ -6,6 +6,7 @@ that the page calls made is durable.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -15,9 +16,10 @@ from litestar.params import FromPath
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import review_view, task_view
+from stateward.console.badges import open_reviews
 from stateward.console.document import ShownFile, mark_of, place_of, shown_file
 from stateward.console.layout import fragment, page, value_text
-from stateward.console.record import can_correct
+from stateward.console.record import can_correct, order_columns
 from stateward.console.static_files import BASE
 from stateward.core.approvals import has_approved, person_of
 from stateward.core.model import Fields, Json, Record
@@ -60,14 +62,25 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name}-{self.number}"
 
 
+class CheckedRows(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows that a person compares with the document, and the places that they come from, for people.
+
+    `is_cut`: there are more.
+    """
+
+    rows: list[Fields]
+    columns: list[Column]
+    places: list[str]
+    is_cut: bool
+
+
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """All that a reviewer needs for one record."""
 
     task: schemas.ReviewDetail
     record: Record
     fields: list[Field]
-    rows: list[Fields]
-    columns: tuple[Column, ...]
+    checked: CheckedRows
     problems: list[str]
     shown: ShownFile | None
     marks: str
@@ -114,7 +127,10 @@ async def work(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
 @get("/review-queue", opt={"right": "read"})
 async def queue_live(request: Asked) -> Response[bytes]:
     """The queue as it is now."""
-    return fragment(request, "review_queue.html", {"tasks": await _queue(request)})
+    tasks = await _queue(request)
+    return fragment(
+        request, "review_queue.html", {"tasks": tasks, "total": await _total(request, tasks)}
+    )
 
 
 async def _page(
@@ -125,6 +141,7 @@ async def _page(
     codes = {code: text for each in tasks for code, text in each.reason_codes.items()}
     facts = {
         "tasks": tasks,
+        "total": await _total(request, tasks),
         "work": found,
         "present": record_id,
         "groups": sorted(own.groups),
@@ -138,6 +155,15 @@ async def _page(
 async def _queue(request: Asked) -> list[schemas.ReviewTask]:
     caller = caller_of(request)
     return await service_of(request).broad.ask(lambda app: tasks_of(app, caller))
+
+
+async def _total(request: Asked, tasks: Sequence[schemas.ReviewTask]) -> int:
+    """How many wait: more than are listed, where the list is full."""
+    caller = caller_of(request)
+    if len(tasks) < QUEUE_MAX:
+        return len(tasks)
+    counted = await service_of(request).broad.ask(lambda app: open_reviews(app, caller))
+    return max(counted, len(tasks))
 
 
 async def _work(request: Asked, record_id: str) -> Work:
@@ -164,14 +190,13 @@ def look(app: App, caller: Caller, record_id: str) -> Work:
     view = app.plugins.item_view(task.record, _reviewed_stage(app, task.record))
     fields = fields_of(detail.fields, problems, view)
     # Values with names make a form, which can be corrected. Rows are shown as their pipeline shows them.
-    rows = [] if fields else detail.fields[:ROWS_MAX]
-    marks = marks_of(detail.fields, view) if fields else row_marks(rows, view)
+    checked = checked_rows([] if fields else detail.fields, view)
+    marks = marks_of(detail.fields, view) if fields else row_marks(checked.rows, view)
     return Work(
         task=detail,
         record=task.record,
         fields=fields,
-        rows=rows,
-        columns=columns_of(view, rows),
+        checked=checked,
         problems=[_reason_text(each) for each in problems if not each.get("field")],
         shown=shown_file(app, task.record, BASE),
         marks=msgspec.json.encode(marks).decode(),
@@ -240,6 +265,19 @@ def marks_of(items: Sequence[Fields], view: ItemView | None) -> list[dict[str, J
     """Where the values of a form stand in the document."""
     named = [(f"{name}-{number}", place_of(view, item)) for name, number, item in _number(items)]
     return [mark_of(name, place) for name, place in named if place is not None]
+
+
+def checked_rows(items: Iterable[Fields], view: ItemView | None) -> CheckedRows:
+    """The rows of a result, as many as a person compares on one page."""
+    found = list(islice(items, ROWS_MAX + 1))
+    rows = found[:ROWS_MAX]
+    places = [place_of(view, row) for row in rows]
+    return CheckedRows(
+        rows=rows,
+        columns=order_columns(columns_of(view, rows)),
+        places=["" if place is None else place.text or "show" for place in places],
+        is_cut=len(found) > ROWS_MAX,
+    )
 
 
 def row_marks(rows: Sequence[Fields], view: ItemView | None) -> list[dict[str, Json]]:

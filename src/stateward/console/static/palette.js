@@ -1,6 +1,6 @@
 // Two dialogs of every page: `?` lists the keys that work here, Ctrl K leads anywhere without the mouse.
 "use strict";
-document.addEventListener("DOMContentLoaded", () => {
+(() => { // at once: what a page loads as modules may take a while
   const { base, ownKeys, keyOf, setKeys } = window.stateward;
   const dialog = document.getElementById("dialog");
   const body = document.getElementById("dialog-body");
@@ -118,4 +118,4 @@ document.addEventListener("DOMContentLoaded", () => {
     if (event.key === "/") { event.preventDefault(); document.querySelector("#q, .find input")?.focus(); }
   });
   document.getElementById("help")?.addEventListener("click", help);
-});
+})();

@@ -116,7 +116,7 @@ function point(field) {
   work.querySelectorAll(`.field[data-field="${name}"], tr[data-field="${name}"]`).forEach((each) => each.classList.add("on"));
 }
 work.addEventListener("focusin", (event) => {
-  const field = event.target.closest(".field");
+  const field = event.target.closest(".field, tr[data-field]");
   if (field) point(field.dataset.field);
 });
 work.addEventListener("click", (event) => {
