@@ -39,6 +39,12 @@ def _ways_to_read(path: Path, job: Job, worker: str) -> dict[str, Callable[[], o
     }
 
 
+@runner("pry.other")
+def read_other(job: Job) -> None:
+    """One file that is not ours, by somebody who did not know."""
+    Path(str(job.labels["file"])).read_bytes()
+
+
 @runner("pry.change")
 def change(job: Job) -> dict[str, Any]:
     """Every way to change a file that is not ours, and our own document. The test looks at the files."""

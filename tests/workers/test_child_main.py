@@ -179,10 +179,10 @@ def test_descendants_are_found_with_or_without_the_files_of_the_kernel(
 def test_the_program_for_the_kernel_denies_what_it_should(machine: str) -> None:
     calls = confinement.CALLS[machine]
     (other,) = (each for name, each in confinement.CALLS.items() if name != machine)
-    code = confinement.seccomp_code(calls, (calls.socket, *calls.others), pretended=calls.modes)
+    code = confinement.seccomp_code(calls, (calls.socket, *calls.others))
 
-    def verdict(number: int, architecture: int = calls.architecture) -> int:
-        return run_bpf(code, number=number, architecture=architecture)
+    def verdict(number: int, architecture: int = calls.architecture, argument: int = 0) -> int:
+        return run_bpf(code, number=number, architecture=architecture, argument=argument)
 
     denied = [
         calls.socket,
@@ -192,12 +192,26 @@ def test_the_program_for_the_kernel_denies_what_it_should(machine: str) -> None:
     ]
     assert {verdict(number) for number in denied} == {confinement.SECCOMP_DENY}
     assert {verdict(number) for number in (0, 1, 42, 202, 424, 426)} == {confinement.SECCOMP_ALLOW}
-    assert {verdict(number) for number in calls.modes} == {confinement.SECCOMP_PRETEND}
+    assert {verdict(number) for number in calls.pretended} == {confinement.SECCOMP_PRETEND}
     assert verdict(0, other.architecture) == confinement.SECCOMP_DENY
+    assert verdict(confinement.CLONE3) == confinement.SECCOMP_UNKNOWN
+    of_arguments = [(calls.clone, 0x1200011), (calls.limits, 0)]  # a fork; a limit of its own
+    assert {verdict(number, argument=each) for number, each in of_arguments} == {
+        confinement.SECCOMP_ALLOW
+    }
+    of_arguments = [(calls.clone, 0x10000011), (calls.limits, 4711)]
+    assert {verdict(number, argument=each) for number, each in of_arguments} == {
+        confinement.SECCOMP_DENY
+    }
 
 
-def run_bpf(code: bytes, *, number: int, architecture: int) -> int:
+def run_bpf(code: bytes, *, number: int, architecture: int, argument: int) -> int:
     """The little of the kernel's machine that our programs use."""
+    read = {
+        confinement.BPF_AT_NUMBER: number,
+        confinement.BPF_AT_ARCHITECTURE: architecture,
+        confinement.BPF_AT_ARGUMENT: argument,
+    }
     steps = list(struct.iter_unpack("=HBBI", code))
     at, value = 0, 0
     while True:
@@ -206,9 +220,11 @@ def run_bpf(code: bytes, *, number: int, architecture: int) -> int:
         if operation == confinement.BPF_RETURN:
             return int(constant)
         if operation == confinement.BPF_LOAD:
-            value = number if constant == confinement.BPF_AT_NUMBER else architecture
+            value = read[constant]
         elif operation == confinement.BPF_IF_EQUAL:
             at += if_true if value == constant else if_false
+        elif operation == confinement.BPF_IF_ANY_BIT:
+            at += if_true if value & constant else if_false
         else:
             at += if_true if value >= constant else if_false
 

@@ -49,7 +49,8 @@ def test_no_socket_can_be_opened(slot: ChildSlot) -> None:
 def test_a_connection_that_is_forbidden_says_so(slot: ChildSlot) -> None:
     result = slot.fails("bad.connect")
 
-    assert result.message == "PermissionError: [Errno 13] Permission denied"
+    said = "a stage opens no connection unless it declares `network: true`"
+    assert result.message == f"PermissionError: [Errno 13] Permission denied; {said}"
 
 
 def test_saved_values_outlive_a_kill_and_the_first_one_wins(slot: ChildSlot) -> None:

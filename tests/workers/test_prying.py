@@ -56,6 +56,7 @@ class Place:
             self._file("scratch/child-other/page-1.png"),
         ]
         self.own = self._file("artifacts/cd/own-document", "mine")
+        self.imports: list[str] = []
         self.options: dict[str, Any] = {}
         self.limits = Limits()
 
@@ -68,7 +69,7 @@ class Place:
 
     def run(self, runner: str, **labels: object) -> Completed | Failed:
         slot = ChildSlot(self.data / "scratch")
-        slot.imports = [PRYING, ESCAPING]
+        slot.imports = [PRYING, ESCAPING, *self.imports]
         slot.limits, slot.options = self.limits, {"grants": Grants(hidden=(str(self.data),))}
         slot.options |= self.options
         child = slot.idle_child()

@@ -24,6 +24,11 @@ def end_imports() -> None:
     _refusal = STARTED_BY_STAGE
 
 
+def is_child() -> bool:
+    """Whether this process executes runners and nothing else."""
+    return bool(_refusal)
+
+
 def refuse_in_child() -> None:
     """Raise RuntimeError in a child: a script without a guard would start children that start children."""
     if _refusal:

@@ -5,10 +5,13 @@ folder; it writes in the scratch folder only, executes the programs that its sta
 port (ABI 4) and signals no process outside (ABI 6). Like any process confined by Landlock, it can then not trace the
 worker or read its memory or environment. It is an allow-list: a file that no rule names cannot be opened.
 seccomp: no sockets (Landlock lets UDP and local sockets pass), no programs unless the stage declares some, no tracing
-of other processes, no namespaces and mounts, no io_uring, which could open a socket without the system call that is
-denied. Landlock has no right for modes, owners and times of files: changes of owner and attributes are denied, and
+of other processes and no limits of theirs, no namespaces and mounts, no io_uring, which could open a socket without the
+system call that is denied, no memory, semaphores and messages that outlive the process, no watching of folders.
+Landlock has no right for modes, owners and times of files: changes of owner and attributes are denied, and
 changes of mode and time are answered as done without being done, because copying a file into the scratch folder
-(`shutil.copy`) ends with one. `socketpair` stays: both of its ends are the runner's own.
+(`shutil.copy`) ends with one. So are changes of priority and processors, which a service of the same user would suffer
+too and which libraries ask for. `socketpair` stays: both of its ends are the runner's own. Without the network nothing
+but an open file needs `sendmsg`, and one that is on its way is seen in no list of open files.
 User: started as root, the runner becomes a user of its own that owns nothing but its scratch folder. It keeps one
 capability, to read files as root does, which Landlock bounds; other users have none.
 Each is used where the kernel has it; `layers` says which.
@@ -66,10 +69,18 @@ USERS_FROM, USERS = 60_578, 606
 # <linux/seccomp.h>, <linux/bpf_common.h>. A denied call returns an error instead of killing the process: the runner
 # gets a PermissionError whose traceback says which line wanted what is forbidden.
 SECCOMP_SET_FILTER, SECCOMP_ALL_THREADS = 1, 1
-BPF_LOAD, BPF_IF_EQUAL, BPF_IF_AT_LEAST, BPF_RETURN = 0x20, 0x15, 0x35, 0x06
-BPF_AT_NUMBER, BPF_AT_ARCHITECTURE = 0, 4  # offsets in struct seccomp_data
+BPF_LOAD, BPF_IF_EQUAL, BPF_IF_AT_LEAST, BPF_IF_ANY_BIT, BPF_RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+# Offsets in struct seccomp_data. Of the first argument, the lower half: both machines that we know are little-endian.
+BPF_AT_NUMBER, BPF_AT_ARCHITECTURE, BPF_AT_ARGUMENT = 0, 4, 16
 SECCOMP_ALLOW, SECCOMP_DENY = 0x7FFF0000, 0x00050000 | errno.EACCES
 SECCOMP_PRETEND = 0x00050000  # the error number 0: the call returns 0 and does nothing
+# As if the kernel were older: what clone3 wants is behind a pointer that seccomp cannot follow. libc then calls clone.
+SECCOMP_UNKNOWN = 0x00050000 | errno.ENOSYS
+CLONE3 = 435
+# <linux/sched.h>: new namespaces of mounts, control groups, names, messages, users, processes, network
+CLONE_NAMESPACES = (
+    0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+)
 # x32 has the architecture of x86_64 and its own numbers, from this bit on: they would pass a list of plain numbers.
 X32_CALLS = 0x40000000
 
@@ -117,14 +128,21 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     architecture: int
     seccomp: int
     socket: int
+    send: tuple[int, ...]
+    """sendmsg, sendmmsg"""
+    clone: int
+    limits: int
+    """prlimit64"""
     execute: tuple[int, ...]
-    modes: tuple[int, ...]
-    """chmod, fchmod, fchmodat, fchmodat2, utime, utimes, futimesat, utimensat"""
+    pretended: tuple[int, ...]
+    """chmod, fchmod, fchmodat, fchmodat2, utime, utimes, futimesat, utimensat; setpriority, sched_setparam,
+    sched_setscheduler, sched_setaffinity, sched_setattr, ioprio_set"""
     others: tuple[int, ...]
     """ptrace, process_vm_readv, process_vm_writev, io_uring_setup; open_by_handle_at, kcmp, pidfd_getfd; chown, fchown,
     lchown, fchownat; (l, f)setxattr, (l, f)removexattr, setxattrat, removexattrat; unshare, setns, mount, umount2,
     pivot_root, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr; bpf, perf_event_open,
-    userfaultfd, add_key, request_key, keyctl"""
+    userfaultfd, add_key, request_key, keyctl; shmget, semget, msgget, mq_open; inotify_add_watch, fanotify_init,
+    fanotify_mark; syslog"""
 
 
 _NEW_CALLS = (425, 438, 463, 466, 428, 429, 430, 431, 432, 433, 442)  # alike everywhere
@@ -133,22 +151,28 @@ CALLS = {
         architecture=0xC000003E,
         seccomp=317,
         socket=41,
+        send=(46, 307),
+        clone=56,
+        limits=302,
         execute=(59, 322),
-        modes=(90, 91, 268, 452, 132, 235, 261, 280),
+        pretended=(90, 91, 268, 452, 132, 235, 261, 280, 141, 142, 144, 203, 314, 251),
         others=(
             101, 310, 311, 304, 312, 92, 93, 94, 260, 188, 189, 190, 197, 198, 199, 272, 308, 165, 166,
-            155, 321, 298, 323, 248, 249, 250, *_NEW_CALLS,
+            155, 321, 298, 323, 248, 249, 250, 29, 64, 68, 240, 254, 300, 301, 103, *_NEW_CALLS,
         ),
     ),
     "aarch64": Calls(
         architecture=0xC00000B7,
         seccomp=277,
         socket=198,
+        send=(211, 269),
+        clone=220,
+        limits=261,
         execute=(221, 281),
-        modes=(52, 53, 452, 88),
+        pretended=(52, 53, 452, 88, 140, 118, 119, 122, 274, 30),
         others=(
             117, 270, 271, 265, 272, 54, 55, 5, 6, 7, 14, 15, 16, 97, 268, 40, 39, 41, 280, 241, 282,
-            217, 218, 219, *_NEW_CALLS,
+            217, 218, 219, 194, 190, 186, 180, 27, 262, 263, 116, *_NEW_CALLS,
         ),
     ),
 }  # fmt: skip
@@ -443,38 +467,50 @@ def restrict_calls(grants: Grants) -> None:
     if calls is None:
         raise OSError(errno.ENOSYS, f"no list of system calls for {os.uname().machine}")
     denied = list(calls.others)
-    denied += [] if grants.may_connect else [calls.socket]
+    denied += [] if grants.may_connect else [calls.socket, *calls.send]
     denied += [] if grants.programs else calls.execute
-    code = seccomp_code(calls, denied, pretended=calls.modes)
+    code = seccomp_code(calls, denied)
     program = ctypes.create_string_buffer(code, len(code))
     # struct sock_fprog: how many instructions (eight bytes each), and where they stand.
     packed = struct.pack("@HP", len(code) // 8, ctypes.addressof(program))
     _call(calls.seccomp, SECCOMP_SET_FILTER, SECCOMP_ALL_THREADS, packed)
 
 
-def seccomp_code(calls: Calls, denied: Sequence[int], *, pretended: Sequence[int] = ()) -> bytes:
+def seccomp_code(calls: Calls, denied: Sequence[int]) -> bytes:
     """A BPF program that denies these calls, and every call of another architecture.
 
     The architecture is tested first: a 64-bit process can also make 32-bit calls, and the same number
     is another call there. Each instruction is a struct sock_filter: operation, jump if true, jump if false, operand.
+    A jump counts the instructions that it skips.
     """
-    tests = [(BPF_IF_AT_LEAST, X32_CALLS, "deny")]
-    tests += [(BPF_IF_EQUAL, number, "deny") for number in denied]
-    tests += [(BPF_IF_EQUAL, number, "pretend") for number in pretended]
-    # Behind the tests: "allow", "deny", "pretend". A jump counts the instructions that it skips.
-    beyond = {"deny": 0, "pretend": 1}
     code = [
-        struct.pack("=HBBI", BPF_LOAD, 0, 0, BPF_AT_ARCHITECTURE),
-        # Otherwise to "deny": past the load, all tests and "allow".
-        struct.pack("=HBBI", BPF_IF_EQUAL, 0, len(tests) + 2, calls.architecture),
-        struct.pack("=HBBI", BPF_LOAD, 0, 0, BPF_AT_NUMBER),
+        (BPF_LOAD, 0, 0, BPF_AT_ARCHITECTURE),
+        (BPF_IF_EQUAL, 1, 0, calls.architecture),
+        (BPF_RETURN, 0, 0, SECCOMP_DENY),
+        (BPF_LOAD, 0, 0, BPF_AT_NUMBER),
+        *_of_argument(calls.clone, (BPF_IF_ANY_BIT, 0, 1, CLONE_NAMESPACES)),
+        *_of_argument(calls.limits, (BPF_IF_EQUAL, 1, 0, 0)),  # 0 is this process
     ]
+    tests = [(BPF_IF_AT_LEAST, X32_CALLS, SECCOMP_DENY), (BPF_IF_EQUAL, CLONE3, SECCOMP_UNKNOWN)]
+    tests += [(BPF_IF_EQUAL, number, SECCOMP_DENY) for number in denied]
+    tests += [(BPF_IF_EQUAL, number, SECCOMP_PRETEND) for number in calls.pretended]
+    answers = (SECCOMP_ALLOW, SECCOMP_DENY, SECCOMP_PRETEND, SECCOMP_UNKNOWN)
     for place, (test, number, answer) in enumerate(tests):
-        skipped = len(tests) - place + beyond[answer]
-        code.append(struct.pack("=HBBI", test, skipped, 0, number))
-    ends = (SECCOMP_ALLOW, SECCOMP_DENY, SECCOMP_PRETEND)
-    code += [struct.pack("=HBBI", BPF_RETURN, 0, 0, answer) for answer in ends]
-    return b"".join(code)
+        skipped = len(tests) - place - 1 + answers.index(answer)
+        code.append((test, skipped, 0, number))
+    code += [(BPF_RETURN, 0, 0, answer) for answer in answers]
+    return b"".join(struct.pack("=HBBI", *each) for each in code)
+
+
+def _of_argument(
+    number: int, test: tuple[int, int, int, int]
+) -> Iterator[tuple[int, int, int, int]]:
+    """A call that its first argument decides about: the test skips nothing to deny it, one to allow it."""
+    yield BPF_IF_EQUAL, 0, 4, number
+    yield BPF_LOAD, 0, 0, BPF_AT_ARGUMENT
+    yield test
+    yield BPF_RETURN, 0, 0, SECCOMP_DENY
+    yield BPF_RETURN, 0, 0, SECCOMP_ALLOW
 
 
 # --- Calls of the kernel ---------------------------------------------------------------------

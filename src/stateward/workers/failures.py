@@ -17,6 +17,7 @@ from stateward.core.model import Fields, clean_text
 from stateward.core.retry import RETRY_AFTER, retry_after_s
 from stateward.extras import missing_extra
 from stateward.workers.attempt_log import LINE_CHARS_MAX, Log
+from stateward.workers.child_role import is_child
 from stateward.workers.results import KIB, Failed, Limits
 
 CODE_CHARS_MAX = 100
@@ -34,6 +35,18 @@ TRANSIENT_ERRNOS = frozenset({
 # The network errors of requests, httpx and urllib3 are no relatives of the built-in ones, and
 # none of these libraries is ours to import: they are known by the names of their classes.
 TRANSIENT_NAMES = frozenset({"ConnectionError", "TimeoutError", "Timeout", "TransportError"})
+# By the package in which a runner met what the sandbox forbids: what is wrong, and what to do about it.
+FORBIDDEN = {
+    "multiprocessing": "a stage has no memory or locks that processes share, so `multiprocessing` and process pools do "
+    "not work in it; use threads (`concurrent.futures.ThreadPoolExecutor`), or let the worker run several documents "
+    "at once (`worker.processes`)",
+    "subprocess": "a stage executes only the programs that it declares, here `exec: [{program}]`",
+    "socket": "a stage opens no connection unless it declares `network: true`",
+}
+FORBIDDEN_FILE = (
+    "a runner reads its document, installed libraries and the code of the pipelines, and writes in `job.scratch`; "
+    "`worker.readable` of the settings names other files that it may read"
+)
 TOO_MANY_REQUESTS = 429
 SERVER_ERRORS = range(500, 600)
 
@@ -120,7 +133,22 @@ def _verdict(error: BaseException, limits: Limits) -> Failed:
     if not isinstance(error, Exception):
         message = f"the runner left with {describe(error)}; it must return or raise an Exception"
         return Failed(code="RUNNER_EXITED", message=message)
-    return Failed(code="EXCEPTION", message=describe(error))
+    return Failed(code="EXCEPTION", message=describe(error) + _forbidden(error))
+
+
+def _forbidden(error: BaseException) -> str:
+    """What the sandbox forbids and what to do about it, where that may be why; "" elsewhere."""
+    if not (is_child() and isinstance(error, PermissionError)):
+        return ""
+    met = {
+        str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+    }
+    why = next((said for package, said in FORBIDDEN.items() if package in met), None)
+    if why is None:
+        why = FORBIDDEN_FILE if error.filename else ""
+    program = os.path.basename(str(error.filename))  # noqa: PTH119 - a text
+    return f"; {why.format(program=program)}" if why else ""
 
 
 def log_failure(book: Log, error: BaseException, failed: Failed) -> None:

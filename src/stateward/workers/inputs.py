@@ -17,6 +17,7 @@ from stateward.core.errors import ArtifactError
 # A file takes a block and an inode even if it is empty: so many bytes are counted for each, which also bounds how
 # many files a look at the folder meets.
 FILE_BYTES_LEAST = 4096
+MEMORY = "/memfd:"  # how /proc names a file that is in memory alone
 
 
 class InputFolder:
@@ -58,7 +59,8 @@ class InputFolder:
 def scratch_size(scratch: Path, pids: Iterable[int], *, bytes_max: int) -> int:
     """The bytes that a job has written under a folder; once more than `bytes_max` are found, the search ends.
 
-    Files without a name count as well: those that a process still has open or mapped. The same file is counted once.
+    Files without a name count as well: those that a process still has open or mapped, and those in memory alone, which
+    no limit of its address space counts. The same file is counted once.
     """
     seen: set[tuple[int, int]] = set()
     size = 0
@@ -103,8 +105,11 @@ def _open(folder: str, device: int, seen: set[tuple[int, int]]) -> int:
         for entry in entries:
             with contextlib.suppress(OSError):
                 found = entry.stat()
-                if found.st_nlink == 0 and found.st_dev == device and stat.S_ISREG(found.st_mode):
-                    size += _counted_bytes(found, seen)
+                if found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
+                    is_ours = found.st_dev == device or str(Path(entry).readlink()).startswith(
+                        MEMORY
+                    )
+                    size += _counted_bytes(found, seen) if is_ours else 0
     return size
 
 
