@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from stateward.app import App
 from stateward.app.backup import Backup
 from stateward.app.backup_places import FolderPlace
-from stateward.app.restore import restore
+from stateward.app.restore import check_set, restore
 from stateward.settings import Settings
 
 KILLED = 9
@@ -116,3 +117,26 @@ def test_a_restore_that_is_killed_at_any_step_can_be_given_again(
             break
         step += 1
     assert step > 5
+
+
+@pytest.mark.long
+def test_a_removal_of_old_sets_that_is_killed_at_any_step_leaves_whole_sets_alone(
+    own: Settings, tmp_path: Path
+) -> None:
+    step = 1
+    while True:
+        folder = tmp_path / f"backup-{step}"
+        for _ in range(3):
+            make_set(own, folder)
+        was_killed = is_killed(partial(FolderPlace(folder).remove_old, keep=1), step=step)
+        for made in FolderPlace(folder).sets():
+            assert check_set(folder / "sets" / made.name, own) == []
+        make_set(own, folder)
+        FolderPlace(folder).remove_old(keep=1)
+        (last,) = FolderPlace(folder).sets()
+        assert [each.name for each in (folder / "sets").iterdir()] == [last.name]
+        assert check_set(folder / "sets" / last.name, own) == []
+        if not was_killed:
+            break
+        step += 1
+    assert step > 10

@@ -138,6 +138,7 @@ class Backup:
             new_bytes=new_bytes,
             has_ledger=has_ledger,
             missing=tuple(missing),
+            files=_other_files(place),
         )
 
     def _copy_pieces(
@@ -228,6 +229,15 @@ def _write_erased(path: Path, database: Database) -> None:
     """Each record with the kinds, a line each; only ids, which stay in the history as well."""
     lines = (f"{id_} {','.join(sorted(kinds))}" for id_, kinds in Erasures(database).erased())
     write_listing(path, lines)
+
+
+def _other_files(place: Path) -> dict[str, str]:
+    """The hashes of what a set holds beside its database and its lists."""
+    known = {DATABASE_FILE, DOCUMENTS_FILE, POSTGRES_FILE}
+    paths = {
+        each.relative_to(place).as_posix(): each for each in place.rglob("*") if each.is_file()
+    }
+    return {name: file_digest(paths[name]) for name in sorted(paths.keys() - known)}
 
 
 def file_digest(path: Path) -> str:

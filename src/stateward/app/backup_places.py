@@ -58,7 +58,8 @@ ABANDONED_S = 7 * 86_400  # a set in a bucket that is not complete by then was c
 class BackupSet(msgspec.Struct, frozen=True, kw_only=True):
     """What one set holds. `missing` are documents that records name and that were not to be had when it was made.
 
-    `database_new_bytes` are those that no earlier set held.
+    `database_new_bytes` are those that no earlier set held. `files` are the hashes of its other files, by their paths:
+    the ledger, the settings and what was erased; a former version did not keep these.
     """
 
     format: int
@@ -77,6 +78,7 @@ class BackupSet(msgspec.Struct, frozen=True, kw_only=True):
     has_ledger: bool
     missing: tuple[str, ...] = ()
     database_new_bytes: int | None = None
+    files: dict[str, str] = {}
 
 
 class BackupPlace(Protocol):
@@ -181,7 +183,10 @@ class FolderPlace:
             for each in sets[len(gone) :] if gone else ():
                 _refuse_damaged(each, self._content_of)
             for name in gone:
-                shutil.rmtree(self._sets / name)
+                # One step: a removal that is cut off leaves no set that lacks files, and the next backup ends it.
+                left = (self._sets / name).rename(self._sets / f"{UNFINISHED}{name}")
+                sync_folder(self._sets)
+                shutil.rmtree(left)
             for listing in POOLS if gone else ():
                 needed = unique(merge(*map(_read_sorted, self._sets.glob(f"*/{listing}"))))
                 for file in _not_among(needed, self._files_of(listing)):

@@ -7,6 +7,7 @@ authorities or mailboxes, and documents that survived. Nothing here changes anyt
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from stateward.app.anchors import TIMESTAMPS, anchor_destinations, bucket_at
 from stateward.app.artifacts import open_artifacts
 from stateward.app.backup import document_digests
-from stateward.app.backup_places import CHECKPOINTS, BackupPlace, BackupSet
+from stateward.app.backup_places import CHECKPOINTS, ERASED_FILE, SETS, BackupPlace, BackupSet
 from stateward.app.databases import open_database
 from stateward.core.errors import InvalidRequest, StatewardError
 from stateward.ledger.checkpoints import kept_text
@@ -84,7 +85,7 @@ def compare_elsewhere(
         ((newest,),) = database.rows("SELECT coalesce(max(seq), 0) FROM transitions")
         ((count,),) = database.rows("SELECT coalesce(sum(count), 0) FROM lanes")
         sets = _sets_of(place, unread)
-        erased = list(_erased_since(place, sets, Erasures(database)))
+        erased = list(_erased_since(place, sets, Erasures(database), unread))
     stored = set(open_artifacts(settings).digests())
     ahead, records = _ledger_ahead(settings, int(str(newest)))
     found.look_through(settings, () if place is None else (place.location,))
@@ -180,12 +181,17 @@ def _sets_of(place: BackupPlace | None, unread: list[str]) -> list[BackupSet]:
 
 
 def _erased_since(
-    place: BackupPlace | None, sets: Sequence[BackupSet], here: Erasures
+    place: BackupPlace | None, sets: Sequence[BackupSet], here: Erasures, unread: list[str]
 ) -> Iterator[str]:
     """What the newest set says was erased, and is here: an older copy would bring it back without a word."""
     if place is None or not sets:
         return
-    said = dict(line.split(" ", 1) for line in place.erased(sets[-1].name).splitlines())
+    text, digest = place.erased(sets[-1].name), sets[-1].files.get(ERASED_FILE)
+    if digest not in (None, sha256(text.encode()).hexdigest()):
+        where = f"{place.location}/{SETS}/{sets[-1].name}/{ERASED_FILE}"
+        unread.append(f"{where}: what was erased since is not known, for it was changed")
+        return
+    said = dict(line.split(" ", 1) for line in text.splitlines())
     for start in range(0, len(said), AT_ONCE):
         part = sorted(said)[start : start + AT_ONCE]
         yield from (f"{record_id} {said[record_id]}" for record_id in here.not_erased(part))

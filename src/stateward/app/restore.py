@@ -21,6 +21,7 @@ from stateward.app.backup import (
 from stateward.app.backup_places import (
     DATABASE_FILE,
     DOCUMENTS_FILE,
+    MANIFEST,
     POOLS,
     SETS,
     UNLIMITED,
@@ -40,6 +41,7 @@ from stateward.settings import Settings
 
 SQLITE_FILE = "stateward.db"  # of sets before `PIECES_FORMAT`
 PIECES_FORMAT = 2
+OTHER_HASH = "is not the file that was backed up: it cannot be read, or its hash is another"
 
 
 class Restored(Elsewhere, frozen=True, kw_only=True):
@@ -66,12 +68,10 @@ def restore(
     with opened_set(where, settings) as (files, place):
         made, missing = _bring_back(files, place, settings, progress)
         found = compare_elsewhere(settings, place=place, checkpoints=checkpoints)
-    own = {
-        field: getattr(found, field) for field in Elsewhere.__struct_fields__ if field != "missing"
-    }
-    return Restored(
-        set=made, documents=made.documents - len(missing), missing=tuple(missing), **own
-    )
+        damaged = [f"{files / each} {OTHER_HASH}" for each in _damaged_files(files, made)]
+    own = {field: getattr(found, field) for field in Elsewhere.__struct_fields__}
+    own |= {"missing": tuple(missing), "unread": (*found.unread, *damaged)}
+    return Restored(set=made, documents=made.documents - len(missing), **own)
 
 
 def _bring_back(
@@ -83,21 +83,19 @@ def _bring_back(
     database = files / _database_file(made)
     for file, digest in _hashes(made).items():
         if not _has_hash(files / file, digest):
-            raise StoreMismatch(
-                f"{files / file} is not the file that was backed up: it cannot be read, or its hash is another"
-            )
+            raise StoreMismatch(f"{files / file} {OTHER_HASH}")
     listing = (files / DOCUMENTS_FILE).read_text("ascii")
     own = open_artifacts(settings)
     settings.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
     if settings.store_path is None:
         missing = _copy_documents(place, listing.split(), own, progress)
-        _copy_ledger(files, settings)
+        _copy_ledger(files, made, settings)
         _restore_postgres(database, settings.store.url)
         _grant_rights(settings)
         return made, missing
     with _put_together(database, place, settings.store_path, progress) as whole:
         missing = _copy_documents(place, listing.split(), own, progress)
-        _copy_ledger(files, settings)
+        _copy_ledger(files, made, settings)
         whole.replace(settings.store_path)
         sync_folder(settings.store_path.parent)
     return made, missing
@@ -115,7 +113,8 @@ def check_set(
         made = read_manifest(files)
         hashes = _hashes(made)
         sound = [each for each, digest in hashes.items() if _has_hash(files / each, digest)]
-        bad = [f"{SETS}/{name}/{each}" for each in hashes if each not in sound]
+        others = _damaged_files(files, made)
+        bad = [f"{SETS}/{name}/{each}" for each in (*hashes, *others) if each not in sound]
         gone = set(made.missing)
         for listing in (each for each in sound if each in POOLS):
             for number, digest in enumerate(read_listing(files / listing), start=1):
@@ -141,6 +140,22 @@ def _is_whole(place: BackupPlace, listing: str, digest: str) -> bool:
 def _hashes(made: BackupSet) -> dict[str, str]:
     """The files of a set whose hashes it knows."""
     return {_database_file(made): made.database_sha256, DOCUMENTS_FILE: made.documents_sha256}
+
+
+def _damaged_files(files: Path, made: BackupSet) -> list[str]:
+    """Those of the other files of a set that are changed or missing, and files that it did not have then."""
+    if not made.files:
+        return []  # of a former version, which kept no hashes of them
+    found = {each.relative_to(files).as_posix() for each in files.rglob("*") if each.is_file()}
+    planted = found - made.files.keys() - _hashes(made).keys() - {MANIFEST}
+    # What is not found is not looked for: a name that a stranger wrote leads to no other folder.
+    return sorted(
+        planted.union(
+            each
+            for each, digest in made.files.items()
+            if each not in found or not _has_hash(files / each, digest)
+        )
+    )
 
 
 def _has_hash(file: Path, digest: str) -> bool:
@@ -171,11 +186,13 @@ def _copy_documents(
     return missing
 
 
-def _copy_ledger(place: Path, settings: Settings) -> None:
+def _copy_ledger(place: Path, made: BackupSet, settings: Settings) -> None:
     mirror = settings.ledger.mirror
     source = place / LEDGER_FOLDER
     if mirror is None or not source.is_dir():
         return
+    if any(each.startswith(f"{LEDGER_FOLDER}/") for each in _damaged_files(place, made)):
+        return  # which is told; the mirror is made anew from the history
     if Path(mirror).exists() and any(Path(mirror).iterdir()):
         return  # what survived knows at least as much, and is compared with the restored history
     shutil.copytree(source, mirror, dirs_exist_ok=True)

@@ -1,0 +1,90 @@
+"""A set knows the hash of each of its files: the ledger, the settings and what was erased among them."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from stateward.app import App
+from stateward.app.backup_places import FolderPlace
+from stateward.app.known_elsewhere import compare_elsewhere, way_on
+from stateward.app.restore import check_set, restore
+from stateward.settings import Settings
+from tests.app.backups import backed_up, settings_at, submitted
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Settings:
+    return settings_at(tmp_path / "own", f"ledger: {{mirror: {tmp_path}/own/ledger}}\n")
+
+
+@pytest.fixture
+def place(own: Settings, tmp_path: Path) -> Path:
+    """A set of an installation with a ledger and a settings file, in which something was erased."""
+    with App(own) as app:
+        record = submitted(app, 1)
+        app.run_until_idle()
+        app.eraser.erase([record], actor="person:ann", reason="request 17")
+        app.run_until_idle()
+        made = backed_up(app, tmp_path / "kept", tmp_path / "own/settings.yaml")
+    return tmp_path / "kept/sets" / made.name
+
+
+def _ledger_file(place: Path) -> str:
+    return next(
+        each.relative_to(place).as_posix()
+        for each in sorted((place / "ledger").rglob("*"))
+        if each.is_file()
+    )
+
+
+@pytest.mark.parametrize("name", ["settings.yaml", "erased.txt", "ledger"])
+def test_a_file_of_a_set_that_was_changed_or_is_missing_is_named(
+    own: Settings, place: Path, tmp_path: Path, name: str
+) -> None:
+    assert check_set(place, own) == []
+    file = place / (_ledger_file(place) if name == "ledger" else name)
+    below = file.relative_to(place).as_posix()
+    file.chmod(0o600)
+    for content in (file.read_bytes() + b"x", None):
+        file.unlink() if content is None else file.write_bytes(content)
+        new = settings_at(
+            tmp_path / f"new-{content is None}",
+            f"ledger: {{mirror: {tmp_path}/new-{content is None}/ledger}}\n",
+        )
+
+        found = restore(place, new)
+
+        assert check_set(place, own) == [f"sets/{place.name}/{below}"]
+        assert (found.is_behind, below in "".join(found.unread)) == (True, True)
+        with App(new) as app:  # what counts came back all the same
+            assert app.admin.verify().is_sound
+            app.run_until_idle()
+            assert app.admin.compare(new.data_path.parent / "ledger").is_same
+
+
+def test_a_file_that_was_put_into_a_set_is_named(own: Settings, place: Path) -> None:
+    (place / "ledger" / "more.jsonl").write_text("{}\n")
+
+    assert check_set(place, own) == [f"sets/{place.name}/ledger/more.jsonl"]
+
+
+def test_what_was_erased_is_not_believed_of_a_list_that_was_changed(
+    own: Settings, place: Path
+) -> None:
+    (place / "erased.txt").write_text("")
+
+    found = compare_elsewhere(own, place=FolderPlace(place.parents[1]))
+
+    assert [each for each in found.unread if "what was erased since is not known" in each]
+    assert any("compare again" in each for each in way_on(found, own, place=None))
+
+
+def test_a_set_of_a_former_version_has_no_hashes_of_these_files(own: Settings, place: Path) -> None:
+    manifest = place / "backup.json"
+    said = msgspec.json.decode(manifest.read_bytes())
+    del said["files"]
+    manifest.write_bytes(msgspec.json.encode(said))
+    (place / "settings.yaml").write_text("data: elsewhere\n")
+
+    assert check_set(place, own) == []
