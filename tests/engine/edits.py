@@ -35,8 +35,11 @@ def double(forger: Forger) -> None:
 
 
 def empty(forger: Forger) -> None:
+    """With the results of all attempts, which would be those of no record."""
     forger.log.clear()
     forger.records.clear()
+    for table in ("outputs", "item_chunks"):
+        forger.run(f"DELETE FROM {table}")
 
 
 def rename(forger: Forger) -> None:
@@ -91,21 +94,21 @@ def fewer(forger: Forger) -> None:
 
 
 # ruff: noqa: S608 - the statements are made of constants
-_FIRST = "WHERE record_id = (SELECT min(record_id) FROM item_chunks)"
+FIRST = "WHERE record_id = (SELECT min(record_id) FROM item_chunks)"
 
 
 def item(forger: Forger) -> None:
-    forger.run(f"""UPDATE item_chunks SET data = '[{{"n":7}}]' {_FIRST}""")
+    forger.run(f"""UPDATE item_chunks SET data = '[{{"n":7}}]' {FIRST}""")
 
 
 def items_gone(forger: Forger) -> None:
-    forger.run(f"DELETE FROM item_chunks {_FIRST}")
+    forger.run(f"DELETE FROM item_chunks {FIRST}")
 
 
 def items_doubled(forger: Forger) -> None:
     forger.run(
         "INSERT INTO item_chunks (record_id, version, chunk, count, data)"
-        f" SELECT record_id, version, chunk + 1, count, data FROM item_chunks {_FIRST}"
+        f" SELECT record_id, version, chunk + 1, count, data FROM item_chunks {FIRST}"
     )
 
 
@@ -119,21 +122,21 @@ def item_sealed(forger: Forger) -> None:
 
 
 def log(forger: Forger) -> None:
-    forger.run(f"UPDATE outputs SET log = 'all was well' {_FIRST}")
+    forger.run(f"UPDATE outputs SET log = 'all was well' {FIRST}")
 
 
 def result(forger: Forger) -> None:
-    forger.run(f"UPDATE outputs SET count = 7 {_FIRST}")
+    forger.run(f"UPDATE outputs SET count = 7 {FIRST}")
 
 
 def result_gone(forger: Forger) -> None:
-    forger.run(f"DELETE FROM outputs {_FIRST}")
+    forger.run(f"DELETE FROM outputs {FIRST}")
 
 
 def file(forger: Forger) -> None:
     forger.run(
         "INSERT INTO derived_files (record_id, version, name, number, stage, media_type, size, sha256)"
-        f" SELECT record_id, version, 'a.txt', 0, stage, 'text/plain', 1, 'f' FROM outputs {_FIRST}"
+        f" SELECT record_id, version, 'a.txt', 0, stage, 'text/plain', 1, 'f' FROM outputs {FIRST}"
     )
 
 
@@ -144,7 +147,7 @@ def result_invented(forger: Forger) -> None:
     )
     forger.run(
         f"INSERT INTO outputs (record_id, version, {columns}) SELECT record_id, 0, {columns} FROM outputs"
-        f" {_FIRST} LIMIT 1"
+        f" {FIRST} LIMIT 1"
     )
 
 
@@ -166,11 +169,11 @@ def event_gone(forger: Forger) -> None:
     forger.run("DELETE FROM dispositions")
 
 
-_DISPOSITION = "event_id, event_type, record_id, version, actor, reason, detail, at, salt"
+DISPOSITION = "event_id, event_type, record_id, version, actor, reason, detail, at, salt"
 
 
 def event_doubled(forger: Forger) -> None:
-    forger.run(f"INSERT INTO dispositions ({_DISPOSITION}) SELECT {_DISPOSITION} FROM dispositions")
+    forger.run(f"INSERT INTO dispositions ({DISPOSITION}) SELECT {DISPOSITION} FROM dispositions")
 
 
 def event_sealed(forger: Forger) -> None:
@@ -279,7 +282,7 @@ def items_of_nothing(forger: Forger) -> None:
 
 def items_moved(forger: Forger) -> None:
     """To numbers with a gap before them: a reader of many chunks, who asks by number, would get some of them twice."""
-    forger.run(f"UPDATE item_chunks SET chunk = chunk + 5 {_FIRST}")
+    forger.run(f"UPDATE item_chunks SET chunk = chunk + 5 {FIRST}")
 
 
 def file_of_nothing(forger: Forger) -> None:
@@ -290,25 +293,25 @@ def file_of_nothing(forger: Forger) -> None:
 
 def result_beyond(forger: Forger) -> None:
     """A record that has ended gets one more."""
-    _copy_output(forger, "99")
+    copy_output(forger, "99")
 
 
 def result_at_end(forger: Forger) -> None:
-    _copy_output(forger, "(SELECT version FROM records r WHERE r.id = outputs.record_id)")
+    copy_output(forger, "(SELECT version FROM records r WHERE r.id = outputs.record_id)")
 
 
 def result_of_loss(forger: Forger) -> None:
     """Of the attempt that was cancelled: it ran, and no runner told of its end."""
-    _copy_output(forger, "1", to="(SELECT id FROM records WHERE status = 'error')")
+    copy_output(forger, "1", to="(SELECT id FROM records WHERE status = 'error')")
 
 
-def _copy_output(forger: Forger, version: str, *, to: str = "record_id") -> None:
+def copy_output(forger: Forger, version: str, *, to: str = "record_id") -> None:
     columns = (
         "stage, outcome, count, facts, error_code, error_message, is_retryable, worker, at, log"
     )
     forger.later(
         f"INSERT INTO outputs (record_id, version, {columns}) SELECT {to}, {version}, {columns} FROM outputs"
-        f" {_FIRST} LIMIT 1"
+        f" {FIRST} LIMIT 1"
     )
 
 

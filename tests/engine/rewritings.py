@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tests.engine import edits
+from tests.engine import edits, hidden_edits
 from tests.engine.forger import Edit, Forger, nothing
 
 ALONE, CHECKPOINT = "`verify`", "`verify --checkpoint`"
@@ -166,4 +166,110 @@ REWRITINGS = [
     Rewriting("the status of a record", edits.status, UNSEALED, ALONE, {"record", "status"}),
     Rewriting("who paused a stage", edits.pause_of_another, UNSEALED, ALONE, {"sealed"}),
     Rewriting("the letters of a hash", edits.hash_as_text, UNSEALED, ALONE, {"hash"}),
+    Rewriting(
+        "a key of the labels is doubled", hidden_edits.labels_doubled, UNSEALED, ALONE, {"text"}
+    ),
+    Rewriting(
+        "a key of the metadata is doubled", hidden_edits.metadata_doubled, UNSEALED, ALONE, {"text"}
+    ),
+    Rewriting(
+        "a key of an act is doubled", hidden_edits.detail_doubled, UNSEALED, ALONE, {"audit"}
+    ),
+    Rewriting(
+        "a record is invented before all",
+        hidden_edits.record_before_first,
+        RECORDS,
+        ALONE,
+        {"order"},
+    ),
+    Rewriting(
+        "a record without an id is planted",
+        hidden_edits.record_without_id,
+        RECORDS,
+        ALONE,
+        {"order"},
+    ),
+    Rewriting(
+        "an event is planted before the first one",
+        hidden_edits.event_before_first,
+        UNSEALED,
+        ALONE,
+        {"order"},
+    ),
+    Rewriting(
+        "a dead letter is planted before the first one",
+        hidden_edits.letter_before_first,
+        UNSEALED,
+        ALONE,
+        {"order"},
+    ),
+    Rewriting(
+        "an act is planted before the first one, with a hold",
+        hidden_edits.act_before_first,
+        UNSEALED,
+        ALONE,
+        {"order"},
+    ),
+    Rewriting(
+        "the numbers of all acts", hidden_edits.acts_before_first, UNSEALED, ALONE, {"order"}
+    ),
+    Rewriting(
+        "a result of no record is planted",
+        hidden_edits.result_of_nobody,
+        UNSEALED,
+        ALONE,
+        {"output"},
+    ),
+    Rewriting(
+        "items are planted before the first ones",
+        hidden_edits.items_before_first,
+        UNSEALED,
+        ALONE,
+        {"output"},
+    ),
+    Rewriting(
+        "items of no edition are planted",
+        hidden_edits.items_of_no_edition,
+        UNSEALED,
+        ALONE,
+        {"output"},
+    ),
+    Rewriting(
+        "the definition of a machine with its digest",
+        hidden_edits.definition_with_digest,
+        UNSEALED,
+        ALONE,
+        {"machine", "sealed"},
+    ),
+    Rewriting("an act is deleted", hidden_edits.act_gone, UNSEALED, ALONE, {"audit"}),
+    Rewriting("an act is deleted", hidden_edits.act_gone_sealed, ALL, CHECKPOINT, {"audit"}),
+    Rewriting(
+        "a transition moves to another record",
+        hidden_edits.transition_moved,
+        UNSEALED,
+        ALONE,
+        {"hash"},
+    ),
+    Rewriting("a record gets another id", hidden_edits.record_renamed, RECORDS, ALONE, {"lane"}),
+    Rewriting(
+        "which event a transition was made of",
+        hidden_edits.event_of_another,
+        UNSEALED,
+        ALONE,
+        {"hash"},
+    ),
+    Rewriting(
+        "the newest commits are rolled back",
+        hidden_edits.commits_rolled_back,
+        ALL,
+        CHECKPOINT,
+        {"checkpoint"},
+    ),
+    Rewriting(
+        "items move to another attempt", hidden_edits.items_to_another, UNSEALED, ALONE, {"output"}
+    ),
+    Rewriting("when an act was done", hidden_edits.time_of_act, UNSEALED, ALONE, {"audit"}),
+    Rewriting(
+        "when a transition was made, to no time", hidden_edits.no_time, UNSEALED, ALONE, {"hash"}
+    ),
 ]

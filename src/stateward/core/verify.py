@@ -39,6 +39,7 @@ from stateward.core.output_seal import (
 )
 
 Machines = Mapping[tuple[str, int], Machine]
+OTHERS_MAX = 1000
 STARTED = ".started"  # what the trigger of a dispatch ends with
 T = TypeVar("T")
 
@@ -318,6 +319,8 @@ class OutputCheck:
 
         Such a result may be about to be told, or was overtaken by a cancellation: the caller knows what waits.
         """
+        self.others: dict[str, None] = {}
+        """Records that own outputs and were not checked, at most the first thousand: they moved since, or are none."""
 
     def check(self, history: Sequence[Transition]) -> Iterator[Finding]:
         """One record's outputs against its transitions."""
@@ -369,12 +372,19 @@ class OutputCheck:
             ):
                 yield version, version in started or end.attempt == version
 
+    def end(self) -> None:
+        """No more histories will be fed."""
+        while self._next is not None:
+            self._of(self._next[0][0] + " ")
+
     def _of(self, record_id: str) -> dict[int, OutputSeal]:
         found: dict[int, OutputSeal] = {}
         while self._next is not None and self._next[0][0] <= record_id:
             (owner, version), seal = self._next
             if owner == record_id:
                 found[version] = seal
+            elif len(self.others) < OTHERS_MAX:
+                self.others[owner] = None
             self._next = next(self._stored, None)
         return found
 

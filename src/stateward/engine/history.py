@@ -21,6 +21,7 @@ from stateward.core.machine import Machine
 from stateward.core.model import (
     Fields,
     Json,
+    Micros,
     Record,
     Transition,
     plural,
@@ -41,6 +42,7 @@ from stateward.engine.row_check import (
     began_after,
     check_acts,
     check_epochs,
+    check_numbers,
     check_rows,
     former_until,
     log_marks,
@@ -53,6 +55,7 @@ from stateward.ledger.history_checkpoint import (
 )
 from stateward.ledger.history_file import LaneLine, encode_line
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, AuditLog
+from stateward.storage.doubled_keys import doubled_keys
 from stateward.storage.output_seals import items_left, stored_seals, strays
 from stateward.storage.outputs import stored_files
 from stateward.storage.row_seals import OUTPUTS
@@ -116,6 +119,7 @@ def verify(
         Finding(check="database", where="database", sentence=each)
         for each in store.database.damage()
     ]
+    findings += check_numbers(store.database)
     if audit is not None:
         findings += check_audit(store, audit, kept=None if kept is None else kept.audit)
         findings += check_rows(store, audit)
@@ -143,6 +147,7 @@ def verify(
     priorities = None if audit is None else PriorityCheck(store, audit)
     outputs = OutputCheck(stored_seals(store.database), sealed_after=began_after(audit, OUTPUTS))
     findings += _check_strays(store)
+    findings += _check_texts(store)
     for record, history in _pairs(store, until=complete):
         found = [
             *check_record(record, history, machines),
@@ -157,6 +162,9 @@ def verify(
         progress("records", records)
         if len(findings) >= FINDINGS_MAX:
             break
+    else:
+        outputs.end()
+        findings += _check_owners(store, outputs.others)
     if priorities is not None:
         findings += [each for each in priorities.of_acts() if each not in findings]
     former = next((each for each in lanes if each.lane == FORMER), None)
@@ -166,9 +174,9 @@ def verify(
         lanes=sum(each.lane != FORMER for each in lanes),
         root=lanes_root(lanes).hex(),
         former=former.count if former else 0,
-        since=to_iso(former.since) if former else None,
+        since=_moment(former.since if former else None),
         unsealed=outputs.unsealed,
-        sealed_since=None if outputs.since is None else to_iso(outputs.since),
+        sealed_since=_moment(outputs.since),
         checkpoint=make_checkpoint(
             lanes,
             audit=None if acts is None else (acts.count, acts.hash),
@@ -177,6 +185,14 @@ def verify(
         ),
         findings=tuple(findings[:FINDINGS_MAX]),
     )
+
+
+def _moment(at: Micros | None) -> str | None:
+    """A time for people; None where there is none, or a damaged row has one that no calendar knows."""
+    try:
+        return None if at is None else to_iso(at)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def checkpoint_of(
@@ -229,10 +245,27 @@ def _check_strays(store: Store) -> Iterator[Finding]:
     for (record_id, version), what in strays(store.database):
         gone = {kind: t.version for t in store.history(record_id) for kind in erased_kinds(t)}
         is_erased = ITEMS in gone and version < gone[ITEMS]
-        if version < gone.get(CONTENTS, 0) and not is_erased:
+        if CONTENTS in gone and version < gone[CONTENTS] and not is_erased:
             continue
         sentence = f"{what} of no output: they were invented, or their output was deleted"
         yield Finding(check="output", where=f"{record_id} version {version}", sentence=sentence)
+
+
+def _check_owners(store: Store, record_ids: Iterable[str]) -> Iterator[Finding]:
+    """Outputs of records that were not checked: these moved meanwhile, or there is no such record."""
+    for each in record_ids:
+        if not store.history(each):
+            sentence = "results of no record: they were invented, or the record was deleted"
+            yield Finding(check="output", where=each, sentence=sentence)
+
+
+def _check_texts(store: Store) -> Iterator[Finding]:
+    """Values that one reader would see and another not."""
+    for where, column in doubled_keys(store.database):
+        sentence = (
+            f"its {column} name a key twice: lists would show one value, and the other is proved"
+        )
+        yield Finding(check="text", where=where, sentence=sentence)
 
 
 def _check_untold(

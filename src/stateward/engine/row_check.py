@@ -10,7 +10,15 @@ from itertools import islice
 from typing import get_args
 
 from stateward.core.chain import is_erased
-from stateward.core.model import PRIORITY, PRIORITY_NORMAL, Json, Micros, Record, Transition
+from stateward.core.model import (
+    PRIORITY,
+    PRIORITY_NORMAL,
+    Json,
+    Micros,
+    Record,
+    Transition,
+    plural,
+)
 from stateward.core.verify import Finding, lane_name
 from stateward.engine.flags import FlagAction, FlagDecision, stored_decisions
 from stateward.storage.audit import (
@@ -47,6 +55,13 @@ from stateward.storage.store import Store
 
 Digests = Counter[tuple[str, str]]
 _CHUNK = 1000  # acts of one look at their records
+_NUMBERED = {
+    "transitions": ("seq",),
+    "audit_log": ("id", "seq"),
+    "dispositions": ("id",),
+    "dead_letters": ("id",),
+}
+"""Tables whose rows the database numbers from 1 on, and the columns with these numbers."""
 NAMES = {
     DISPOSITIONS: "events that changed nothing",
     DEAD_LETTERS: "dead letters",
@@ -95,6 +110,18 @@ def check_rows(store: Store, audit: AuditLog) -> Iterator[Finding]:
         count = sum(number for (own, _), number in (missing - erased).items() if own == kind)
         if count:
             yield Finding(check="sealed", where=name, sentence=f"{count} were changed or deleted")
+
+
+def check_numbers(database: Database) -> Iterator[Finding]:
+    """Rows with numbers that come before all others. Readers begin at the first, and so would not see them."""
+    for table, columns in _NUMBERED.items():
+        for column in columns:
+            ((count,),) = database.rows(f"SELECT count(*) FROM {table} WHERE {column} < 1")
+            if count:
+                sentence = f"{plural(int(count), 'row')} with a number below 1: they were planted"
+                yield Finding(check="order", where=table, sentence=sentence)
+    if database.rows("SELECT 1 FROM records WHERE id = ''"):
+        yield Finding(check="order", where="records", sentence="a record without an id was planted")
 
 
 def began_after(audit: AuditLog | None, kind: str) -> int:

@@ -14,7 +14,7 @@ import msgspec
 
 from stateward.core.errors import StoreMismatch
 from stateward.core.model import Fields, Micros
-from stateward.storage.database import UNREADABLE, Cell, Database, Table
+from stateward.storage.database import UNREADABLE, Cell, Database, Row, Table
 
 ENTRIES_MAX = 1000
 
@@ -197,6 +197,9 @@ class AuditLog:
 
     def walk(self, *, verb: str | None = None, after: int = 0) -> Iterator[AuditEntry]:
         """Every entry of the chain after this place, or those of one verb, the oldest first."""
+        return map(_entry, self._walk(verb=verb, after=after))
+
+    def _walk(self, *, verb: str | None = None, after: int = 0) -> Iterator[Row]:
         seq = after
         condition, params = ("", {}) if verb is None else (" AND verb = :verb", {"verb": verb})
         while found := self._database.rows(
@@ -205,10 +208,8 @@ class AuditLog:
             seq=seq,
             **params,
         ):
-            for row in found:
-                entry = _entry(row)
-                seq = entry.seq or 0
-                yield entry
+            yield from found
+            seq = int(found[-1][-2] or 0)
 
     def acts(self, *verbs: str) -> Iterator[AuditEntry]:
         """Entries of these verbs, the oldest first; also those of a version that had no chain."""
@@ -253,14 +254,12 @@ class AuditLog:
         """What is wrong with the chain; `kept` is a head that was kept elsewhere, which it must have grown from."""
         head, last, count = self.head(), GENESIS, 0
         found: list[str] = []
-        for each in self.walk():
-            detail = msgspec.json.encode(each.detail).decode()
-            said = (each.at, each.actor, each.verb, each.record_id, detail, each.reason)
+        for *said, seq, own in self._walk():  # the detail as it is stored, to the letter
             count += 1
-            if each.seq != count:
-                return [*found, f"entry {count} is missing: the next one is {each.seq}"]
+            if seq != count:
+                return [*found, f"entry {count} is missing: the next one is {seq!s}"]
             last = entry_hash(last, count, said)
-            if each.hash != last:
+            if own != last:
                 return [*found, f"entry {count} was changed"]
             if kept is not None and kept.count == count and kept.hash != last:
                 found.append(f"entry {count} is not the one that was kept elsewhere")

@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.errors import InvalidRequest, StoreMismatch, UnknownName
 from stateward.core.model import Micros
-from stateward.storage.database import Database, Row, Table
+from stateward.storage.database import UNREADABLE, Database, Row, Table
 from stateward.storage.row_seals import sealed_change
 
 PREFIX = "sw"
@@ -222,5 +222,9 @@ def _seal(key: ApiKey, secret_hash: str) -> str:
 def _key(row: Row) -> tuple[ApiKey, str]:
     values = dict(zip(API_KEYS.columns, row, strict=True))
     secret_hash = str(values.pop("secret_hash"))
-    pipelines = _decode_names(str(values.pop("pipelines")))
+    try:
+        pipelines = _decode_names(str(values.pop("pipelines")))
+    except msgspec.DecodeError as error:
+        what = f"key {values['id']!s}"
+        raise StoreMismatch(UNREADABLE.format(what=what, error=error)) from error
     return ApiKey(pipelines=pipelines, **values), secret_hash  # type: ignore[arg-type]

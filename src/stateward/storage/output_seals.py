@@ -25,7 +25,7 @@ EDITIONS_MAX = 100_000  # of one record
 OUTPUTS_MAX = 1_000_000  # of one record
 STRAYS_AT_ONCE = 1000
 VERSION_MAX = 1 << 62
-NUMBER_MIN = -(1 << 62)
+NUMBER_MIN, NUMBER_MAX = -(1 << 62), (1 << 63) - 1
 MISPLACED: ChunkDigest = (-1, "")
 _ATTEMPTS, _EDITIONS = "version >= 0", "version < 0"
 
@@ -173,7 +173,10 @@ def _chunks(
     Readers ask for chunks by their numbers, which are 0, 1, 2, … in each output. One that has another gets no digest
     that could have been sealed: with 5, 6, 7, … a reader of many items would be given some of them twice.
     """
-    record_id, version, chunk = *first, NUMBER_MIN
+    (record_id, version), chunk = first, NUMBER_MAX
+    version = max(
+        version - 1, -NUMBER_MAX
+    )  # behind all of the output before, whatever numbers these have
     place, of = 0, None
     while found := database.rows(
         "SELECT record_id, version, chunk, count, data FROM item_chunks"
