@@ -22,7 +22,7 @@ LAUGHS = """<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;"
     [
         (b"", "EMPTY_DOCUMENT"),
         (b"\x00" * 100, "EMPTY_DOCUMENT"),
-        (b"PK\x03\x04" + bytes(50), "UNKNOWN_FORMAT"),
+        (b"PK\x03\x04" + bytes(50), "CORRUPT_FILE"),
         (b"\x89PNG\r\n\x1a\n" + bytes(50), "NO_TEXT"),
         (b"\x7fELF" + bytes(50), "UNKNOWN_FORMAT"),
         (DEEP.encode(), "CORRUPT_FILE"),

@@ -6,7 +6,6 @@ A bank's table has dates and amounts, but neither SKUs nor GTINs: only headings 
 import csv
 import re
 from html import unescape
-from pathlib import Path
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.catalogs.headings import (
@@ -18,15 +17,15 @@ from stateward.pipelines.catalogs.headings import (
     simplify,
 )
 from stateward.pipelines.catalogs.readers import PAGE_CHARS_MAX, is_page
-from stateward.pipelines.kit.archives import entry_start
 from stateward.pipelines.kit.delimited import DELIMITERS
 from stateward.pipelines.kit.files import ZIP, is_pdf
+from stateward.pipelines.kit.sheet_texts import first_texts
 
 SAMPLE_CHARS = 16 * 1024
 OWN_FORMAT, SURE, LIKELY, BY_NAME = 95, 80, 60, 40
 PRICE_PAGE = 92  # more than what is said of any page
 SURE_ROLES = 4
-TEXTS_MAX, HEADING_CELLS = 60, 30  # of a spreadsheet: headings stand at its top
+HEADING_CELLS = 30  # of a spreadsheet: its first texts, in which one row follows the other
 # What only banks and laboratories have in a table: a column of such a heading makes it none of ours.
 FOREIGN = frozenset(map(simplify, (
     "balance", "saldo", "solde", "iban", "bic", "buchungstag", "buchungsdatum", "valuta", "wertstellung",
@@ -56,7 +55,6 @@ _XML_ITEM = re.compile(
     rb"<(?:\w+:)?(?:product|article|item|offer|artikel|produkt|variant|entry)s?[\s>]", re.IGNORECASE
 )
 _XML_FIELDS = re.compile(rb"<(?:\w+:)?(?:sku|gtin|ean|price|preis)\b", re.IGNORECASE)
-_XLSX_TEXT = re.compile(r"<(?:\w+:)?t(?:\s[^<>]*)?>([^<]{1,200})</")
 _HTML_ROW = re.compile(r"<tr\b", re.IGNORECASE)  # the end of a row need not be marked
 _HTML_CELL = re.compile(r"<t[hd]\b[^>]{0,500}>(.{0,300}?)</t[hd]", re.IGNORECASE | re.DOTALL)
 _HTML_TAG = re.compile(r"<[^<>]{0,300}>")
@@ -83,7 +81,7 @@ def detect(content: Content) -> Detected | None:
 
 def _spreadsheet(content: Content) -> Detected | None:
     """By its headings, which are among its first texts; else by its name."""
-    texts = _first_texts(content.path)
+    texts = first_texts(content.path)
     for start in range(len(texts)):
         row = texts[start : start + HEADING_CELLS]
         if simplify(row[0]) in FOREIGN:
@@ -92,16 +90,6 @@ def _spreadsheet(content: Content) -> Detected | None:
             return _detection("xlsx", LIKELY)
     is_sheet = bool(texts) or content.name.lower().endswith((".xlsx", ".ods"))
     return _detection("xlsx", BY_NAME) if is_sheet and NAMES.search(content.name) else None
-
-
-def _first_texts(path: Path) -> list[str]:
-    """The first texts of an XLSX, those of its table of strings or within its first sheet."""
-    for name in ("xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"):
-        start = entry_start(path, name, bytes_max=SAMPLE_CHARS)
-        found = [unescape(text) for text in _XLSX_TEXT.findall(start.decode("utf-8", "replace"))]
-        if found:
-            return found[:TEXTS_MAX]
-    return []
 
 
 def _xml(head: bytes) -> Detected | None:

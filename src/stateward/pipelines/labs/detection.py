@@ -6,11 +6,13 @@ Nothing is parsed: a PDF whose words cannot be seen so is one only by its name.
 import csv
 import re
 from collections.abc import Iterable
+from itertools import groupby
 
 from stateward.core.errors import FatalFailure
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.pdf.peek import peeked_texts
-from stateward.pipelines.labs.readers import CCDA, CSV, FHIR, HL7, PDF, format_of
+from stateward.pipelines.kit.sheet_texts import first_texts
+from stateward.pipelines.labs.readers import CCDA, CSV, FHIR, HL7, PDF, XLSX, format_of
 
 SOURCE_TYPE = "lab_report"
 OWN_FORMAT = 95  # only laboratories write these
@@ -98,6 +100,8 @@ def _confidence(found: str, content: Content) -> int:
         return OWN_FORMAT if _CDA.search(head) else 0
     if found == CSV:
         return TABLE if _is_table(head) else 0
+    if found == XLSX:
+        return TABLE if _is_sheet(first_texts(content.path)) else 0
     if found == PDF and any(map(_is_report, peeked_texts(content.path))):
         return BY_WORDS
     return BY_NAME if found == PDF and _NAMES.search(content.name) else 0
@@ -172,6 +176,18 @@ def _is_table(head: bytes) -> bool:
                 below = csv.reader(lines[at + 1 : at + 1 + LINES_MAX], delimiter=delimiter)
                 return not _is_log(cells, below)
     return False
+
+
+def _is_sheet(texts: list[str]) -> bool:
+    """Whether texts of a spreadsheet, which follow one another without their rows, hold such headings together."""
+    from stateward.pipelines.labs.words import column_of
+
+    runs = (
+        list(run)
+        for is_heading, run in groupby(texts, lambda text: bool(column_of(text)))
+        if is_heading
+    )
+    return any(map(_are_headings, runs)) and not any(map(_MONEY.search, texts))
 
 
 def _are_headings(cells: list[str]) -> bool:

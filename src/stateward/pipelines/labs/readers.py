@@ -10,7 +10,7 @@ from stateward.pipelines.labs.source import ReportSource, private
 
 HEAD_BYTES = 64 * 1024
 NO_RESULTS = "NO_RESULTS"
-HL7, FHIR, CCDA, CSV, PDF = "hl7", "fhir", "ccda", "csv", "pdf"
+HL7, FHIR, CCDA, CSV, XLSX, PDF = "hl7", "fhir", "ccda", "csv", "xlsx", "pdf"
 _HL7 = re.compile(rb"(?:\xef\xbb\xbf)?[\x0b\s]*(?:MSH|FHS|BHS)[^\w\s]")
 _SCAN = "make the text readable with OCR first, or ask the laboratory for a text PDF, HL7 or FHIR"
 
@@ -21,9 +21,11 @@ def format_of(head: bytes) -> str:
         raise FatalFailure("the file is empty; export the report again", code=EMPTY_DOCUMENT)
     if is_pdf(head):
         return PDF
-    if head.startswith((ZIP, OLE)):
+    if head.startswith(ZIP):
+        return XLSX
+    if head.startswith(OLE):
         raise _unknown(
-            "the file is an archive or an office document; export the report as CSV, PDF, HL7 or FHIR"
+            "the file is an old office document; save the report as XLSX, CSV, PDF, HL7 or FHIR"
         )
     if what := foreign_file(head):
         if "image" in what:
@@ -75,9 +77,9 @@ def _read(kind: str, source: ReportSource) -> LabReading:
         from stateward.pipelines.labs.pdf import read_pdf
 
         return read_pdf(source)
-    from stateward.pipelines.labs.table import read_table
+    from stateward.pipelines.labs.table import read_sheet, read_table
 
-    return read_table(source)
+    return read_sheet(source) if kind == XLSX else read_table(source)
 
 
 def _unknown(sentence: str) -> FatalFailure:

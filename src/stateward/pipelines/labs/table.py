@@ -1,4 +1,4 @@
-"""CSV and TSV of laboratory results: one row a test, or one row a test and one column a date.
+"""CSV, TSV and XLSX of laboratory results: one row a test, or one row a test and one column a date.
 
 Columns are found by their headings, in any order and in several languages. A row that does not fit its headings is
 repaired where only one way makes sense, and flagged; otherwise it is flagged and given as it is printed.
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.archives import check_inflated, check_sizes, open_archive
 from stateward.pipelines.kit.dates import is_date, read_date, vote_order
 from stateward.pipelines.kit.delimited import Record, Rows, find_dialect, read_records
 from stateward.pipelines.kit.encoding import find_encoding
@@ -87,30 +88,78 @@ def read_table(source: ReportSource) -> LabReading:
         ):
             records.append(record)
             if len(records) > source.results_max:
-                raise FatalFailure(
-                    f"the file has more than {source.results_max} rows; split it, or raise labs.results_max",
-                    code="TOO_LARGE",
-                )
+                raise _too_many_rows(source)
+    reading = LabReading(format="csv", observations=[], decisions=[], skipped={})
+    reading.decisions.append(f"encoding {encoding.name}: {encoding.why}")
+    if dialect is not None:
+        reading.decisions.append(dialect.why)
+    _read_rows(records, reading, source, set(problems))
+    return reading
+
+
+def read_sheet(source: ReportSource) -> LabReading:
+    """Every row of a spreadsheet: of each sheet that names the columns of a lab report."""
+    with open_archive(source.path) as archive:
+        entries = archive.infolist()
+        if "xl/workbook.xml" not in archive.namelist():
+            raise FatalFailure(
+                "the file is an archive or an office document, and no spreadsheet (XLSX); export the report as CSV, "
+                "PDF, HL7 or FHIR",
+                code="UNKNOWN_FORMAT",
+            )
+    check_sizes(entries, bytes_max=source.bytes_max, setting="labs.bytes_max")
+    check_inflated(source.path, entries, bytes_max=source.bytes_max, setting="labs.bytes_max")
+    from stateward.pipelines.kit.spreadsheets import read_sheets
+
+    reading = LabReading(format="xlsx", observations=[], decisions=[], skipped={})
+    others = 0
+    for _, rows in read_sheets(source.path):
+        if len(rows) > source.results_max:
+            raise _too_many_rows(source)
+        try:
+            _read_rows([*enumerate(rows, start=1)], reading, source, set())
+        except NoColumns:
+            others += 1
+    if not reading.observations and others:
+        raise _no_columns()
+    if others:
+        reading.decisions.append(f"{others} sheets name no columns of a lab report")
+    return reading
+
+
+class NoColumns(FatalFailure):
+    """No row names the columns of a lab report."""
+
+
+def _no_columns() -> NoColumns:
+    return NoColumns(
+        "no row names the columns of a lab report; the first row must name at least the test and its result "
+        "(such as Test, Result, Units, Reference Range, Flag)",
+        code="NO_TABLE",
+    )
+
+
+def _too_many_rows(source: ReportSource) -> FatalFailure:
+    return FatalFailure(
+        f"the file has more than {source.results_max} rows; split it, or raise labs.results_max",
+        code="TOO_LARGE",
+    )
+
+
+def _read_rows(
+    records: Sequence[Record], reading: LabReading, source: ReportSource, broken: set[int]
+) -> None:
     heads = [cells for _, cells in records[:HEADING_ROWS_MAX]]
     at, columns = find_columns(heads)
     if columns is None:
         at, columns = find_test_columns(heads)
     if columns is None:
-        raise FatalFailure(
-            "no row names the columns of a lab report; the first row must name at least the test and its result "
-            "(such as Test, Result, Units, Reference Range, Flag)",
-            code="NO_TABLE",
-        )
-    reading = LabReading(format="csv", observations=[], decisions=[], skipped={})
-    reading.decisions.append(f"encoding {encoding.name}: {encoding.why}")
-    if dialect is not None:
-        reading.decisions.append(dialect.why)
+        raise _no_columns()
     body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
-    _read_body(body, columns, reading, source, set(problems))
+    _read_body(body, columns, reading, source, broken)
     _tell_patients(reading, persons_in(heads[at], body), has_key=bool(source.patient_key))
     if columns.has_unsure_codes and not columns.is_of_production and _are_of_people(reading):
         reading.observations = [_with_sure_code(each) for each in reading.observations]
-    return reading
 
 
 def _tell_patients(

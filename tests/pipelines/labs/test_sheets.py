@@ -1,0 +1,104 @@
+"""Spreadsheets of laboratory results, as programs of laboratories and people write them."""
+
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+
+from stateward.definition.plugin import Content
+from stateward.pipelines.labs.detection import detect
+from tests.pipelines.labs.reading import failure, normalized, parsed
+from tests.pipelines.two_stages import rows_of
+
+Row = tuple[str | float | None, ...]
+LETTERHEAD: list[Row] = [
+    ("Example Hospital Laboratory",),
+    ("Patient: EXAMPLE, Alex", None, "DOB: 1960-01-01"),
+    (),
+]
+LIMITS: list[Row] = [
+    ("Test", "Value", "Units", "Low", "High", "Flag"),
+    ("Sodium", 133, "mmol/L", 135, 145, "L"),
+    ("Magnesium", 0.84, "mmol/L", 0.7, 1, None),
+]
+GERMAN: list[Row] = [
+    ("Labor Beispiel", None, "Befund vom 18.02.2026"),
+    ("Parameter", "Ergebnis", "Einheit", "Normbereich", "Abw."),
+    ("Harnsäure", "7,4", "mg/dl", "3,4 - 7,0", "↑"),
+    ("Eisen", "88", "µg/dl", "59 - 158", None),
+]
+MONEY: list[Row] = [
+    ("Description", "Result", "Units", "Range", "Price"),
+    ("Bolt", "M8", "pcs", "1-5", 2.5),
+    ("Nut", "M8", "pcs", "1-5", 1.5),
+]
+
+
+def book(*sheets: list[Row]) -> bytes:
+    file = BytesIO()
+    with xlsxwriter.Workbook(file) as written:
+        for rows in sheets:
+            sheet = written.add_worksheet()
+            for number, cells in enumerate(rows):
+                sheet.write_row(number, 0, cells)
+    return file.getvalue()
+
+
+def results(folder: Path, data: bytes) -> list[tuple[str, str, str, str]]:
+    return [
+        (str(each["test"]), str(each["value"]), str(each["unit"]), str(each["flag"]))
+        for each in rows_of(normalized(parsed(folder, data)))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        (
+            LETTERHEAD + LIMITS,
+            [("Sodium", "133", "mmol/L", "L"), ("Magnesium", "2.042", "mg/dL", "N")],
+        ),
+        (GERMAN, [("Harnsäure", "7.4", "mg/dL", "H"), ("Eisen", "88", "ug/dL", "N")]),
+    ],
+)
+def test_a_spreadsheet_is_recognised_and_read(
+    tmp_path: Path, rows: list[Row], found: list[tuple[str, str, str, str]]
+) -> None:
+    data = book(rows)
+    path = tmp_path / "export.xlsx"
+    path.write_bytes(data)
+
+    detected = detect(Content(path=path, head=data[:4096], name=path.name))
+
+    assert detected is not None
+    assert detected.source_type == "lab_report"
+    assert results(tmp_path, data) == found
+
+
+def test_sheets_that_are_no_report_are_left_out(tmp_path: Path) -> None:
+    found = results(tmp_path, book([("Notes",), ("Called the ward",)], LIMITS))
+
+    assert [test for test, *_ in found] == ["Sodium", "Magnesium"]
+
+
+def test_a_spreadsheet_with_prices_is_no_lab_report(tmp_path: Path) -> None:
+    path = tmp_path / "parts.xlsx"
+    path.write_bytes(book(MONEY))
+
+    assert detect(Content(path=path, head=path.read_bytes()[:4096], name=path.name)) is None
+
+
+def test_a_spreadsheet_without_results_says_what_is_missing(tmp_path: Path) -> None:
+    failed = failure(parsed(tmp_path, book([("a", "b"), ("c", "d")])))
+
+    assert (failed.code, "Test, Result" in failed.message) == ("NO_TABLE", True)
+
+
+def test_another_archive_is_refused(tmp_path: Path) -> None:
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", "<w/>")
+
+    assert failure(parsed(tmp_path, file.getvalue())).code == "UNKNOWN_FORMAT"
