@@ -149,7 +149,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 35},
+    readers={"upload.parse": 36},
     commands=(
         PluginCommand(
             name="rules",

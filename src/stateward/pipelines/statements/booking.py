@@ -1,6 +1,11 @@
 """What the status of an entry says: booked, not yet, or never. The words are those of banks, in several languages."""
 
+from collections.abc import Iterator
 from functools import lru_cache
+
+from msgspec.structs import replace
+
+from stateward.pipelines.statements.model import StatementRow
 
 BOOKED = frozenset(
     """booked completed complete cleared posted settled ok done executed reconciled gebucht comptabilisé contabilizado
@@ -46,6 +51,15 @@ KNOWN = BOOKED | NOT_BOOKED
 UNBOOKED = NOT_BOOKED - {"info", "futr", "error", "returned", "scheduled", "offen"}
 
 
+# Phrases that say so inside a description: a lone word may be of a shop, or of what was bought.
+_UNBOOKED_PHRASES = (
+    "transakcja nierozliczona", "operacja nierozliczona", "blokada środków", "pending transaction",
+    "pending authorization", "pending authorisation", "pending purchase", "noch nicht gebucht", "vorgemerkter umsatz",
+    "opération en attente", "non comptabilisé", "no contabilizad", "pendiente de contabiliz", "non contabilizzat",
+    "nog niet verwerkt", "ej bokförd", "reserverat belopp",
+)  # fmt: skip
+
+
 NEGATIONS = frozenset("not no non nicht ikke inte nie ne не 未".split())
 
 
@@ -54,6 +68,19 @@ def booking_status(text: str) -> str:
     """Tell whether an entry is "pending" or "failed"; "" if it is booked, or if nothing is known."""
     found = _kind(text)
     return "" if found == "booked" else found
+
+
+def unbooked_phrase(text: str) -> str:
+    """The phrase in a description that says that its entry is not booked yet, or ""."""
+    low = text.casefold()
+    return next((phrase for phrase in _UNBOOKED_PHRASES if phrase in low), "")
+
+
+def with_unbooked(rows: Iterator[StatementRow]) -> Iterator[StatementRow]:
+    """The rows, with a note on those whose text says that they are not booked; a balance shows that one is."""
+    for row in rows:
+        phrase = "" if row.balance else unbooked_phrase(row.description)
+        yield replace(row, note=f"not booked ({phrase})") if phrase else row
 
 
 def is_known(text: str) -> bool:

@@ -1,19 +1,21 @@
 """What shows whether day or month comes first, where no date of the rows does.
 
 Asked only where every date of a table could be both. Other dates of the same file decide it: above and below the rows,
-in other columns, and the order of the rows themselves. Then the place: time zones, addresses that card networks print
-behind a shop, and a script or a currency of countries that all write the day first. Dollars, pounds and euros are held
-everywhere and prove nothing. What only looks likelier is no evidence: a statement of one month looks like standing
-orders of a year.
+a period that the rows lie in, other columns, and the order of the rows themselves. Then the place: time zones,
+addresses that card networks print behind a shop, and a script or a currency of countries that all write the day first.
+Dollars, pounds and euros are held everywhere and prove nothing. What only looks likelier is no evidence: a statement of
+one month looks like standing orders of a year.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from stateward.pipelines.kit import dates
+from stateward.pipelines.statements.day_first import day_first_country
 from stateward.pipelines.statements.layout import ColumnLayout
+from stateward.pipelines.statements.period_order import order_by_period
 
 ROWS_MIN = 3
 SEQUENCE_DAYS_MIN = 5  # different days: fewer may be in order by chance
@@ -31,13 +33,6 @@ _ADDRESS = re.compile(
 _ELSEWHERE = re.compile(
     r"[£€]|\b(?:AUD|BRL|CAD|CHF|DKK|EUR|GBP|HKD|INR|JPY|MXN|NOK|NZD|PLN|SEK|SGD)\b"
 )
-# Currencies of one country, or of several that all write the day first, which accounts elsewhere rarely have.
-_DAY_FIRST_CURRENCY = re.compile(
-    r"\b(?:AED|AUD|BRL|CLP|COP|CZK|DKK|EGP|HUF|IDR|ILS|INR|MYR|NOK|NZD|PKR|PLN|RON|SAR|SGD|THB|TRY|VND|ZAR)\b|[₪₹₺]|R\$"
-)
-_DAY_FIRST_SCRIPTS = (("Hebrew", "\u0590", "\u05ff"), ("Arabic", "\u0600", "\u06ff"),
-                      ("Thai", "\u0e00", "\u0e7f"), ("Greek", "\u0370", "\u03ff"),
-                      ("Cyrillic", "\u0400", "\u04ff"))  # fmt: skip
 _NUMERIC = re.compile(
     r"(?<![0-9./-])[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})(?![0-9./-])"
 )
@@ -50,7 +45,13 @@ def order_evidence(layout: ColumnLayout, rows: Rows, above: Rows) -> tuple[str, 
     others: list[Sequence[str]] = []
     for cells in rows:
         (booked if _is_booked(layout, cells) else others).append(cells)
-    found = _around(chain(above, others)) or _beside(layout, booked) or _in_sequence(layout, booked)
+    around = [*above, *others]
+    found = (
+        _around(around)
+        or _in_period(layout, booked, around)
+        or _beside(layout, booked)
+        or _in_sequence(layout, booked)
+    )
     if found is not None:
         return found
     if place := american_evidence(layout, rows):
@@ -75,13 +76,26 @@ def _is_booked(layout: ColumnLayout, cells: Sequence[str]) -> bool:
     return len(cells) == layout.width and dates.is_date(cells[layout.date])
 
 
-def _around(rows: Iterator[Sequence[str]] | Rows) -> tuple[str, str] | None:
+def _around(rows: Rows) -> tuple[str, str] | None:
     """By dates outside of the rows: a period, the day of the download."""
     texts = [text for cells in rows for cell in cells for text in numeric_dates(cell)]
     vote = dates.vote_order(texts)
     if vote.order not in ("dmy", "mdy") or vote.against or not texts:
         return None
     return (vote.order, f"{vote.why} (above or below the rows)") if _is_shown(texts) else None
+
+
+def _in_period(layout: ColumnLayout, booked: Rows, around: Rows) -> tuple[str, str] | None:
+    """By the period that is printed above or below the rows, where they lie in it in one order only."""
+    # Here, because it needs the reader of PDFs, which few tables do.
+    from stateward.pipelines.statements.printed_text import period_above
+
+    period = period_above(around)
+    texts = sorted({cells[layout.date].strip() for cells in booked})
+    if not period.end or not texts:
+        return None
+    order, _, why = order_by_period(texts, period, dates.OrderVote("", 0, ""), 0)
+    return (order, why) if order in ("dmy", "mdy") else None
 
 
 def _is_shown(texts: Sequence[str]) -> bool:
@@ -155,15 +169,10 @@ def american_evidence(layout: ColumnLayout, rows: Rows) -> str:
 
 def _day_first_place(layout: ColumnLayout, booked: Rows) -> str:
     """What shows a country that writes the day first: the script of the headings, or the currency of all rows."""
-    letters = "".join(layout.headings)
-    for name, low, high in _DAY_FIRST_SCRIPTS:
-        if any(low <= letter <= high for letter in letters):
-            return f"the headings are in {name} letters"
-    for place in layout.amounts:
-        if found := _DAY_FIRST_CURRENCY.search(layout.headings[place]):
-            return f"the amounts are in {found[0]}"
+    currency = ""
     if layout.currency >= 0:
         named = {cells[layout.currency].strip() for cells in booked}
-        if len(named) == 1 and _DAY_FIRST_CURRENCY.fullmatch(next(iter(named))):
-            return f"the amounts are in {next(iter(named))}"
-    return ""
+        currency = named.pop() if len(named) == 1 else ""
+    return day_first_country(
+        layout.headings, [layout.headings[place] for place in layout.amounts], currency
+    )

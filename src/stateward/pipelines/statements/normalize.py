@@ -7,6 +7,7 @@ proves, is flagged with what was tried. The same observations and rules give the
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from hashlib import blake2b
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
-from stateward.pipelines.kit import dates, money
+from stateward.pipelines.kit import money
 from stateward.pipelines.statements.booking import booking_status
 from stateward.pipelines.statements.interpret import (
     UnreadableText,
@@ -396,8 +397,13 @@ class _SectionReader:
 
     def candidates(self, text: str) -> tuple[str, ...]:
         """The days that an ambiguous text may mean."""
-        found = [dates.read_date(text.strip(), order, self.terms.era) for order in ("dmy", "mdy")]
-        return tuple(day.isoformat() for day in found if day is not None)
+        found: list[str] = []
+        for order in ("dmy", "mdy"):
+            with suppress(UnreadableText):
+                terms = replace(self.terms, date_order=order)
+                day = booking_date(text.strip(), terms, period=self._period)
+                found.append(day.isoformat())
+        return tuple(found)
 
     def reconciler(self) -> Reconciler:
         """A new reconciler with the balances and totals that the section prints."""

@@ -5,14 +5,16 @@ taken for a statement: lines of prose have dates and amounts, too.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.pdf.pages import PdfPage, PdfWord
 from stateward.pipelines.statements.model import StatementReading
+from stateward.pipelines.statements.period_order import PrintedPeriod
 from stateward.pipelines.statements.source import Source
 
 CHAR_WIDTH, LINE_HEIGHT, LETTER_HEIGHT = 6.0, 12.0, 9.0  # points; two blanks part cells
+CELL_GAP = "  "
 TEXT_BYTES_MAX = 20_000_000
 FORMAT = "text"
 
@@ -39,6 +41,19 @@ def read_printed(source: Source) -> StatementReading | None:
     reading.format = FORMAT
     reading.decisions[:0] = [*source.decisions, "the columns of the text are aligned by blanks"]
     return reading
+
+
+def period_above(rows: Sequence[Sequence[str]]) -> PrintedPeriod:
+    """The period that rows around a table tell, which are read as the lines around the table of a page are."""
+    from stateward.pipelines.statements.pdf.facts import period_of
+    from stateward.pipelines.statements.pdf.tokens import StatementLine
+
+    lines: list[StatementLine] = []
+    for number, cells in enumerate(rows, start=1):
+        text = CELL_GAP.join(cell.strip() for cell in cells if cell.strip())
+        if words := list(_words(number, text)):
+            lines.append(StatementLine(1, number, words[0].base, LETTER_HEIGHT, words, text))
+    return period_of(lines)
 
 
 def _page(number: int, text: str) -> PdfPage:

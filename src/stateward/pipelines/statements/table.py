@@ -82,6 +82,7 @@ from stateward.pipelines.statements.table_cells import (
 from stateward.pipelines.statements.table_currency import (
     is_in_pesos,
     own_currency,
+    own_of_two,
     point_of_currency,
     printed_currency,
     running_balance,
@@ -175,20 +176,16 @@ class StatementTable:
         above = body[:-1] if is_whole else body
         full = (cells for _, cells in above if len(cells) == layout.width)
         self._last_texts = frozenset(cells[-1].strip() for cells in full)
-        rows = self._rows(layout, terms, chain(body, stream))
+        rows = booking.with_unbooked(self._rows(layout, terms, chain(body, stream)))
         if layout.currency < 0 and (printed := printed_currency(layout, body)):
             rows = with_own_currencies(rows, printed)
         fees = self._fees(layout, terms, body)
         if fees.is_apart:
             rows = with_fees(rows, layout, terms, fees)
         hints = self._source.hints
-        currency = (
-            facts.get("currency", "")
-            or hints.currency
-            or printed_currency(layout, body)
-            or only_text(body, layout.currency)
-        )
-        self._doubt_columns(layout, terms, body, currency, told=facts.get("currency", ""))
+        told = facts.get("currency", "")
+        currency = self._currency(layout, body, told)
+        self._doubt_columns(layout, terms, body, currency, told=told)
         if is_whole and self._is_sign_proven(layout, terms, body, facts):
             problems = [each for each in self._reading.problems if each.code != "SIGN_UNPROVEN"]
             self._reading.problems[:] = problems
@@ -377,6 +374,16 @@ class StatementTable:
             self._doubt_balance(layout, line, cells)
             return body[1:], {"opening": texts[0]}
         return body, {}
+
+    def _currency(self, layout: ColumnLayout, body: Sequence[Record], told: str) -> str:
+        """The currency of the amounts; `told` is the one that stands above the table."""
+        own = printed_currency(layout, body) or only_text(body, layout.currency)
+        currency = own_of_two(own, told) if own and told else told
+        if told and currency != told:
+            message = f"the amounts are in {own}, and {told} stands above the table"
+            problem = StatementProblem(code="CURRENCY_CONTRADICTED", message=message)
+            self._reading.problems.append(problem)
+        return currency or self._source.hints.currency or own
 
     def _doubt_columns(
         self,

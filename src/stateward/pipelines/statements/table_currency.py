@@ -15,6 +15,18 @@ from stateward.pipelines.statements.table_facts import told_currency
 
 STILL_ROWS_MIN = 3  # rows with the same balance, before it is none that runs
 CURRENCY_ROWS = 20  # rows that are searched for a currency beside an amount
+# Currencies that are printed with the same sign or word.
+SAME_SIGN = tuple(
+    frozenset(family.split())
+    for family in (
+        "INR PKR LKR NPR MUR SCR",
+        "GBP EGP LBP GIP",
+        "CHF XOF XAF",
+        "AED MAD",
+        "RON MDL",
+        "CNY TWD HKD",
+    )
+)
 # Amounts of countries that call their money pesos and write points between thousands: none has three decimals.
 _PESOS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})*")
 
@@ -32,6 +44,16 @@ def printed_currency(layout: ColumnLayout, body: Sequence[Record]) -> str:
                 return read.currency
     named = (heading_currency(layout.headings[index]) for index in layout.amounts)
     return next((code for code in named if code), "")
+
+
+def own_of_two(printed: str, told: str) -> str:
+    """Of the currency that is printed with the amounts and the one above the table, that of the amounts.
+
+    A sign that several countries share, such as `Rs.`, is the one of the country that is told.
+    """
+    code = money.currency_code(printed)
+    is_shared = any({code, told} <= family for family in SAME_SIGN)
+    return told if code == told or is_shared else printed
 
 
 def own_currency(layout: ColumnLayout, body: Sequence[Record]) -> tuple[ColumnLayout, list[str]]:

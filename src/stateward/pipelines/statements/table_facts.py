@@ -11,6 +11,7 @@ from stateward.pipelines.statements.heading_parts import label_by_parts
 _HEAD, _GROUP = re.compile(r"(?<![0-9.,])-?[0-9]{1,3}$"), re.compile(r"[0-9]{3}(?:\.[0-9]{1,3})?")
 WORDS_LIKE_CODES = frozenset("ALL TOP TRY CUP MOP MAD PEN GEL SOS BOB".split())
 TOTALS = ("debits", "credits")
+ACCOUNT_DIGITS_MIN = 5
 ENDS = ("period_from", "period_to")
 _END = re.compile(r"[^\W\d]+(?: [^\W\d]+)? ([0-9]\S+)")
 MONEY_FACTS = frozenset({"opening", "closing", "debits", "credits", "total"})
@@ -70,8 +71,20 @@ def told_currency(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _lone_codes(cells: Sequence[str]) -> Iterator[str]:
-    """What may be the code of a currency without a label: no code that is also a word of English."""
-    return (code for cell in cells if (code := cell.strip()) not in WORDS_LIKE_CODES)
+    """What may be the code of a currency without a label: alone in its row, or beside an account.
+
+    No code that is also a word of English, and none of a rate, a filter or a list.
+    """
+    texts = [text for cell in cells if (text := cell.strip())]
+    if len(texts) > 1 and not any(map(_is_of_account, texts)):
+        return iter(())
+    return (code for code in texts if code not in WORDS_LIKE_CODES)
+
+
+def _is_of_account(text: str) -> bool:
+    """Whether a cell names an account, or has its number."""
+    is_number = sum(map(str.isdigit, text)) >= ACCOUNT_DIGITS_MIN and not dates.is_date(text)
+    return (is_number and not money.is_amount(text)) or _fact_name(text) == "account"
 
 
 def told_totals(rows: Sequence[Sequence[str]], facts: Mapping[str, str]) -> dict[str, str]:

@@ -42,6 +42,7 @@ class PdfLine(msgspec.Struct, gc=False):
     height: float
     words: list[PdfWord]
     text: str = ""
+    _cells: "list[PdfCell] | None" = None
 
     @property
     def x0(self) -> float:
@@ -110,7 +111,13 @@ def is_touching(last: PdfWord, word: PdfWord) -> bool:
 
 
 def cells_of(line: PdfLine) -> list[PdfCell]:
-    """The cells of a line."""
+    """The cells of a line, made once: no caller changes them."""
+    if line._cells is None:
+        line._cells = _make_cells(line)
+    return line._cells
+
+
+def _make_cells(line: PdfLine) -> list[PdfCell]:
     cells: list[PdfCell] = []
     last: PdfWord | None = None
     for word in line.words:

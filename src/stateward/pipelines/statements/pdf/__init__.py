@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from stateward.core.errors import FatalFailure, MissingExtra
-from stateward.pipelines.kit import dates, money
+from stateward.pipelines.kit import money
 from stateward.pipelines.kit.failures import (
     CORRUPT_FILE,
     EMPTY_DOCUMENT,
@@ -41,7 +41,6 @@ from stateward.pipelines.statements.model import (
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.choose import (
-    DAYS_LATE,
     TriedReading,
     choose_reading,
     contradicting_words,
@@ -55,6 +54,12 @@ from stateward.pipelines.statements.pdf.completeness import (
     is_total_line,
     left_lines,
 )
+from stateward.pipelines.statements.pdf.printed_days import (
+    are_all_outside,
+    begin_with_days,
+    day_first,
+    short_era,
+)
 from stateward.pipelines.statements.pdf.rows import (
     DraftRow,
     RowBuilder,
@@ -66,12 +71,11 @@ from stateward.pipelines.statements.pdf.rows import (
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft
 from stateward.pipelines.statements.pdf.tables import PdfTable, has_heading, tables_of
 from stateward.pipelines.statements.pdf.tokens import (
-    DAY_MONTH,
     StatementLine,
-    date_at,
     has_decimals,
     is_date,
 )
+from stateward.pipelines.statements.period_order import PrintedPeriod
 from stateward.pipelines.statements.source import NO_HINTS, Hints, Source
 
 __all__ = ["read", "read_pdf"]
@@ -420,6 +424,7 @@ class _Assembler:
         in_table = [fact for fact in self._builder.facts if fact.section == number]
         known = {(fact.page, fact.line) for fact in in_table}
         own_facts = [f for f in printed.facts_of(own, number) if (f.page, f.line) not in known]
+        currency = money.currency_code(self._currency(drafts, own, shared))
         draft = SectionDraft(
             drafts,
             sorted(in_table + own_facts, key=lambda fact: (fact.page, fact.line)),
@@ -427,10 +432,11 @@ class _Assembler:
             self._period(own, shared),
             self._card(own),
             printed.is_bank(own),
-            _short_era(self._lines),
+            short_era(self._lines),
             any(table.heading.is_inferred for table in self._tables),
             self._hints,
-            money.currency_code(self._currency(drafts, own, shared)),
+            currency,
+            day_first(self._tables, currency),
         )
         decimal = decimal_of(draft)
         if not decimal.is_sure:
@@ -458,7 +464,7 @@ class _Assembler:
 
     def _period(
         self, own: Sequence[StatementLine], shared: Sequence[StatementLine]
-    ) -> printed.PrintedPeriod:
+    ) -> PrintedPeriod:
         """The period printed above the first table, else anywhere."""
         first = self._tables[0].heading
         # Lines that every page repeats (number 0) come last.
@@ -496,7 +502,7 @@ class _Assembler:
             )
         self._report_doubts(tried)
         self._report_edges(number, tried)
-        if _are_all_outside(draft.period, tried):
+        if are_all_outside(draft.period, tried):
             message = "no row lies inside the period from which the year of its date was taken"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         return StatementSection(
@@ -569,7 +575,7 @@ class _Assembler:
         if is_unread and tried.rows:
             message = "only value dates have a name, and the numbers before them may be the days of booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
-        elif is_open or _begin_with_days(tried):
+        elif is_open or begin_with_days(tried):
             message = "two columns of dates differ, and only one has a name: the other may be the day of the booking"
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         said = [bool(row.description or row.counterparty or row.reference) for row in tried.rows]
@@ -749,7 +755,7 @@ def _is_smudged(line: StatementLine) -> bool:
 
 def _looks_like_row(line: StatementLine) -> bool:
     """Whether a line has a date at its left end and an amount at its right end."""
-    token = date_at(line.words, 0)
+    token = line.date_at(0)
     amounts = [found for found in line.money if has_decimals(found.text)]
     if token is None or not amounts or len(line.words) > ROW_WORDS_MAX:
         return False
@@ -758,33 +764,3 @@ def _looks_like_row(line: StatementLine) -> bool:
     is_label = any(labels.find(text) for labels in vocab.BALANCE_LABELS.values())
     is_label = is_label or bool(vocab.SUMS.matches(named))
     return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label
-
-
-def _short_era(lines: Sequence[StatementLine]) -> int:
-    """The calendar in which short years are counted: that of Thailand or of Japan, if words of it are printed."""
-    texts = [line.text for line in lines[:200]]
-    if any("令和" in text for text in texts):
-        return dates.REIWA
-    is_thai = any("\u0e00" <= letter <= "\u0e7f" for text in texts for letter in text)
-    return dates.BUDDHIST if is_thai else 0
-
-
-def _are_all_outside(period: printed.PrintedPeriod, tried: TriedReading) -> bool:
-    """Whether dates without a year all lie well outside of the two days that are printed as the period."""
-    order, era = tried.terms.date_order, tried.terms.era
-    start, end = (dates.read_date(text, order, era) for text in (period.start, period.end))
-    if start is None or end is None or any(dates.has_year(row.date) for row in tried.rows):
-        return False
-    texts = [f"{row.date}." if DAY_MONTH.fullmatch(row.date) else row.date for row in tried.rows]
-    days = [dates.nearest_date(text, order, start=start, end=end) for text in texts]
-    known = [day for day in days if day is not None]
-    return bool(known) and not any(dates.is_near(day, start, end, days=DAYS_LATE) for day in known)
-
-
-def _begin_with_days(tried: TriedReading) -> bool:
-    """Whether every text begins with a day that is not the one of its row: a column of dates without a name."""
-    days = [" ".join(row.description.split()[:2]) for row in tried.rows]
-    return bool(days) and all(
-        is_date(day) and not day.isdigit() and day != row.date
-        for day, row in zip(days, tried.rows, strict=True)
-    )

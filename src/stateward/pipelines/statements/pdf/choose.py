@@ -22,22 +22,19 @@ from stateward.pipelines.statements.pdf.balance_pairs import (
     balance_pairs,
     matching_pair,
 )
-from stateward.pipelines.statements.pdf.facts import PrintedPeriod
 from stateward.pipelines.statements.pdf.rows import DraftRow, PrintedFact
 from stateward.pipelines.statements.pdf.sign_readings import (
     SectionDraft,
     SignReading,
     sign_readings,
 )
+from stateward.pipelines.statements.period_order import fits_period, order_by_period
 from stateward.pipelines.statements.reconcile import Reconciliation, RowAmounts, reconcile
 
 PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
 MILLS = 3  # decimals of a currency whose unit has a thousand parts
 VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
-SEQUENCE_MIN = 4  # different days whose sequence shows the date order; fewer are in order by chance
-DAYS_SLACK = 2
-DAYS_LATE = 10  # how far outside of the printed period a booking may lie
 WESTERN_MIN = 19  # 25 is 2025: the nineteenth year of the emperor, 2037, is farther away
 _WHOLE_HUNDREDS = re.compile(r"[-+*$¥\s]*[1-9][0-9]{0,2}[-+\s]*")
 
@@ -209,8 +206,10 @@ def _terms(draft: SectionDraft) -> ReadingTerms:
         date_order, why = "ymd", "year first: the years are those of an emperor"
         if _are_western(printed):
             era, why = 0, "year first, as in Japan: the years are too late for those of the emperor"
-    elif not date_order or not _fits(printed, date_order, draft.period, era):
-        date_order, era, why = _order_by_period(printed, draft.period, order, era)
+    elif not date_order or not fits_period(printed, date_order, draft.period, era):
+        date_order, era, why = order_by_period(printed, draft.period, order, era)
+    if not date_order and draft.day_first:
+        date_order, why = "dmy", f"dmy: {draft.day_first}"
     if said and (hints.is_order_said or not date_order) and _is_readable(printed, said):
         date_order, why = said, f"{said}: the user says so"
     return ReadingTerms(
@@ -237,85 +236,6 @@ def _has_short_years(printed: Iterable[str]) -> bool:
         parts for text in printed if (parts := dates.split_date(text)) and len(parts.numbers) == 3
     ]
     return bool(found) and all(parts.year_digits == 2 for parts in found)
-
-
-def _order_by_period(
-    printed: Sequence[str], period: PrintedPeriod, vote: dates.OrderVote, era: int
-) -> tuple[str, int, str]:
-    """The one order (and era) in which all dates lie in the period; the vote if there is none."""
-    for tried in (era, dates.BUDDHIST) if not era else (era,):
-        fits = [order for order in dates.ORDERS if _fits(printed, order, period, tried)]
-        if len(fits) > 1:  # a booking may be late, but it need not be
-            inside = [o for o in fits if _fits(printed, o, period, tried, days_late=DAYS_SLACK)]
-            fits = inside or fits
-        if len(fits) > 1 and all(map(_names_month, printed)):
-            shortest = min(
-                fits,
-                key=lambda order: (
-                    _length(period, order, tried),
-                    _days_before(printed, period, order, tried),
-                ),
-            )
-            return (
-                shortest,
-                tried,
-                "the dates name their months; the period is read as the shortest",
-            )
-        if len(fits) == 1:
-            name = dates.ORDER_NAMES[fits[0]]
-            return fits[0], tried, f"{name}: only then are the dates in sequence inside the period"
-    return vote.order, era, vote.why
-
-
-def _names_month(text: str) -> bool:
-    """Whether a date shows its own order, as `5 Dec` does."""
-    found = dates.split_date(text)
-    return found is not None and bool(found.order)
-
-
-def _length(period: PrintedPeriod, order: str, era: int) -> int:
-    """The days of a period that is read in an order; 0 if only one end is printed."""
-    start, end = (dates.read_date(text, order, era) for text in (period.start, period.end))
-    return 0 if start is None or end is None else (end - start).days
-
-
-def _days_before(printed: Sequence[str], period: PrintedPeriod, order: str, era: int) -> int:
-    """How many days before the end of the period the last of the dates without a year lies."""
-    end = dates.read_date(period.end, order, era) if period.end else None
-    if end is None:
-        return 0
-    start = end - interpret.YEAR
-    found = (dates.nearest_date(text, order, start=start, end=end) for text in printed)
-    return min((abs((end - day).days) for day in found if day is not None), default=0)
-
-
-def _fits(
-    printed: Sequence[str],
-    order: str,
-    period: PrintedPeriod,
-    era: int,
-    *,
-    days_late: int = DAYS_LATE,
-) -> bool:
-    """Whether every date, read in this order, lies in the period; or is in sequence, where no period is known."""
-    ends = [dates.read_date(text, order, era) for text in (period.start, period.end) if text]
-    texts = list(printed)
-    days = [dates.read_date(text, order, era, dates.LEAP_YEAR) for text in texts]
-    if None in days or None in ends:
-        return False
-    end = ends[-1] if ends else None
-    start = ends[0] if len(ends) == 2 else end and end - interpret.YEAR
-    if start is None or end is None:
-        found = [day for day in days if day is not None]
-        is_enough = len(set(found)) >= SEQUENCE_MIN
-        return is_enough and found in (sorted(found), sorted(found, reverse=True))
-    full = [
-        day if dates.has_year(text) else dates.nearest_date(text, order, start=start, end=end)
-        for text, day in zip(texts, days, strict=True)
-    ]
-    return start <= end and all(
-        day is not None and dates.is_near(day, start, end, days=days_late) for day in full
-    )
 
 
 def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> TriedReading:

@@ -20,8 +20,6 @@ from stateward.pipelines.statements.pdf.tokens import (
     DAY_MONTH,
     StatementLine,
     WordSpan,
-    date_at,
-    dates_in,
     has_cents,
     has_decimals,
     is_beside_money,
@@ -178,7 +176,8 @@ def _under_columns(
     for line in lines:
         dated = {
             at
-            for token in dates_in(line.words[:DATE_WORDS])
+            for token in line.dates
+            if token.start < DATE_WORDS
             for at in range(token.start, token.end)
         }
         for token in line.money:
@@ -195,9 +194,9 @@ def _is_dated(heading: TableHeading, line: StatementLine) -> bool:
     """Whether a date is below a heading of dates, or at the start of the line if there is none."""
     places = [column.x0 for column in heading.columns if column.role in vocab.DATE_ROLES]
     if not places:
-        return date_at(line.words, 0) is not None
+        return line.date_at(0) is not None
     return any(
-        abs(word.x0 - place) < DATE_NEAR and date_at(line.words, at) is not None
+        abs(word.x0 - place) < DATE_NEAR and line.date_at(at) is not None
         for at, word in enumerate(line.words)
         for place in places
     )

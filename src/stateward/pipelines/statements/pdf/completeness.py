@@ -16,7 +16,7 @@ from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, TableHeading, 
 from stateward.pipelines.statements.pdf.rows import DraftRow
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
 from stateward.pipelines.statements.pdf.tables import PdfTable
-from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, date_at, has_decimals
+from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, has_decimals
 
 Place = tuple[int, int]
 _RATE = re.compile(r"[0-9]{1,4}[.,][0-9]{4,6}")
@@ -113,7 +113,7 @@ def is_total_line(line: StatementLine, sums: Set[Decimal]) -> bool:
     """Whether a line without a date has both sums of the columns, whatever it calls them."""
     printed = [token.text for token in line.money if has_decimals(token.text)]
     read = {abs(value) for text in printed for sign in ".," if (value := money.amount(text, sign))}
-    return date_at(line.words, 0) is None and len(sums & read) > 1
+    return line.date_at(0) is None and len(sums & read) > 1
 
 
 def left_lines(tables: Iterable[PdfTable], known: Set[Place]) -> list[StatementLine]:
@@ -184,7 +184,7 @@ def _is_left(heading: TableHeading, line: StatementLine) -> bool:
     edges: Sequence[float] = [
         column.edge or column.x1 for column in heading.columns if column.role in vocab.AMOUNT_ROLES
     ]
-    day = date_at(line.words, 0)
+    day = line.date_at(0)
     text = vocab.simplify(" ".join(word.text for word in line.words[day.end if day else 0 :]))
     is_sum = bool(vocab.SUMS.prefix(text)) or any(
         labels.prefix(text) for labels in vocab.TOTAL_LABELS.values()

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-import msgspec
-
 from stateward.pipelines.kit import dates
 from stateward.pipelines.kit.money import CURRENCY_CODES, SYMBOLS
 from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
@@ -22,6 +20,7 @@ from stateward.pipelines.statements.pdf.tokens import (
     dates_in,
     has_decimals,
 )
+from stateward.pipelines.statements.period_order import PrintedPeriod
 
 LABEL_WORDS_MAX = 12  # a line with more words is prose
 TITLE_WORDS_MAX = 8
@@ -64,14 +63,6 @@ _IN_LINE = re.compile(r"\b[A-Z]{3}\b|[€£₹฿₩₽₺]")
 STRONG_CARD = (
     "minim", "mindest", "asgari", "due date", "lagsta belopp", "pago para no generar", "最低", "到期", "ขั้นต่ำ",
 )  # fmt: skip
-
-
-class PrintedPeriod(msgspec.Struct):
-    """The first and the last day, as printed; either may be missing."""
-
-    start: str = ""
-    end: str = ""
-    is_labelled: bool = False  # labelled as the period
 
 
 def facts_of(lines: Sequence[StatementLine], section: int) -> list[PrintedFact]:
@@ -270,7 +261,7 @@ def _days_of_month(text: str) -> tuple[str, str] | None:
 
 
 def _period_in(line: StatementLine) -> PrintedPeriod | None:
-    found = [token for token in dates_in(line.words) if _is_full(token.text)]
+    found = [token for token in line.dates if _is_full(token.text)]
     text = vocab.simplify(line.text)
     if len(line.words) > PERIOD_WORDS_MAX and _is_sentence(line):
         return None
@@ -315,7 +306,7 @@ def _from_to(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
     """First and last day on separate lines: `From: …` and `To: …`."""
     start = end = ""
     for line in lines:
-        found = [token for token in dates_in(line.words) if _is_full(token.text)]
+        found = [token for token in line.dates if _is_full(token.text)]
         if len(found) != 1 or len(line.words) > 8:
             continue
         words = set(vocab.simplify(line.text).split())
@@ -343,11 +334,7 @@ def _month(lines: Sequence[StatementLine], pattern: re.Pattern[str]) -> PrintedP
             and words
             and not (found[0].startswith(words[0]) or vocab.simplify(words[0]) in STATEMENT_NAMES)
         )
-        if (
-            is_sentence
-            or len(words) > words_max
-            or any(_is_full(d.text) for d in dates_in(line.words))
-        ):
+        if is_sentence or len(words) > words_max or any(_is_full(d.text) for d in line.dates):
             continue
         month = dates.MONTHS.get(dates.fold(found[1]))
         if month:
@@ -364,7 +351,7 @@ def _statement_date(lines: Sequence[StatementLine]) -> str:
     for line in lines:
         if parts := _NAMED_PARTS.search(vocab.simplify(line.text)):
             return f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}"
-        full = [token for token in dates_in(line.words) if _is_full(token.text)]
+        full = [token for token in line.dates if _is_full(token.text)]
         if not full or len(line.words) > LABEL_WORDS_MAX or _is_balance(line):
             continue
         if vocab.STATEMENT_DATES.find(vocab.simplify(line.text)):
@@ -405,7 +392,7 @@ def _account(line: StatementLine) -> str:
         return _iban(iban[0])
     if not vocab.ACCOUNTS.find(vocab.simplify(line.text)):
         return ""
-    taken = {at for token in dates_in(line.words) for at in range(token.start, token.end)}
+    taken = {at for token in line.dates for at in range(token.start, token.end)}
     text = " ".join(word.text for at, word in enumerate(line.words) if at not in taken)
     for found in _NUMBER.finditer(text):
         number = found[0].strip(" .-")
@@ -453,7 +440,7 @@ def card_strength(lines: Sequence[StatementLine]) -> int:
 
 
 def _has_value(line: StatementLine) -> bool:
-    return any(has_decimals(token.text) for token in line.money) or bool(dates_in(line.words))
+    return any(has_decimals(token.text) for token in line.money) or bool(line.dates)
 
 
 def is_bank(lines: Iterable[StatementLine]) -> bool:

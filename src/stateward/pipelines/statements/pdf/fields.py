@@ -12,7 +12,6 @@ from stateward.pipelines.statements.pdf.tokens import (
     DAY_MONTH,
     StatementLine,
     WordSpan,
-    date_at,
     has_decimals,
     is_beside_money,
 )
@@ -60,7 +59,7 @@ def parse_line(heading: TableHeading, line: StatementLine) -> ParsedLine:
     words = line.words
     if heading.has_day_lines and (day := labelled_day(line)):
         return ParsedLine(line, day, "", {}, {}, "", "", "", "", "", 0.0)
-    found = _dates(heading, words)
+    found = _dates(heading, line)
     used = {at for token in found.values() for at in range(token.start, token.end)}
     placed = place_amounts(heading, line, used)
     used |= {at for token in placed.values() for at in range(token.start, token.end)}
@@ -102,19 +101,20 @@ def _times(heading: TableHeading, parsed: ParsedLine) -> set[int]:
     }
 
 
-def _dates(heading: TableHeading, words: Sequence[PdfWord]) -> dict[str, WordSpan]:
+def _dates(heading: TableHeading, line: StatementLine) -> dict[str, WordSpan]:
     """The dates of a line by role; the first column of dates is the date unless it is a value date."""
     columns = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
     has_date = heading.has_day_lines or any(column.role == vocab.DATE for column in columns)
     found: dict[str, WordSpan] = {}
     at = 0
     if not columns:
+        words = line.words
         may_be = words and words[0].x0 < text_start(heading) + 1 and not _is_number(heading, words)
-        token = date_at(words, 0) if may_be else None
+        token = line.date_at(0) if may_be else None
         return {vocab.DATE: token} if token else {}
     for column in columns:
         role = column.role if has_date else vocab.DATE
-        token = _date_under(heading, column, words, at)
+        token = _date_under(heading, column, line, at)
         if token is not None:
             at = token.end
             if role in found and vocab.is_transaction_date(column.text):
@@ -136,9 +136,10 @@ def _is_number(heading: TableHeading, words: Sequence[PdfWord]) -> bool:
 
 
 def _date_under(
-    heading: TableHeading, column: TableColumn, words: Sequence[PdfWord], start: int
+    heading: TableHeading, column: TableColumn, line: StatementLine, start: int
 ) -> WordSpan | None:
     """The date that starts nearest to the left edge of its heading, from a word on."""
+    words = line.words
     nexts = [c.x0 for c in heading.columns if c.x0 > column.x0 and c.role not in vocab.DATE_ROLES]
     end = min([*nexts, max(column.x1 + 6, column.x0 + 30)])
     if column is heading.columns[0]:
@@ -162,7 +163,7 @@ def _date_under(
         token
         for at in span
         if (column.x0 - reach <= words[at].x0 < end or _ends_under(words[at], column))
-        and (token := date_at(words, at)) is not None
+        and (token := line.date_at(at)) is not None
         and (heading.has_day_months or not DAY_MONTH.fullmatch(token.text) or at)
     ]
     return min(found, key=lambda token: abs(token.x0 - column.x0), default=None)
@@ -178,7 +179,7 @@ def labelled_day(line: StatementLine) -> str:
     if len(line.words) > DAY_LINE_WORDS_MAX:
         return ""
     for at in range(1, len(line.words)):
-        token = date_at(line.words, at)
+        token = line.date_at(at)
         if token is not None:
             label = " ".join(word.text for word in line.words[:at])
             is_day = token.end == len(line.words) and vocab.heading_role(label) == vocab.DATE

@@ -19,7 +19,6 @@ from stateward.pipelines.statements.pdf.columns import (
 from stateward.pipelines.statements.pdf.tokens import (
     StatementLine,
     WordSpan,
-    date_at,
     has_decimals,
     is_date,
 )
@@ -33,9 +32,7 @@ COLUMNS_MAX = 4
 
 def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
     """A heading for a file that has none, placed above the first line that looks like a row."""
-    rows = [
-        (line, token, _figures(line, token)) for line in lines if (token := date_at(line.words, 0))
-    ]
+    rows = [(line, token, _figures(line, token)) for line in lines if (token := line.date_at(0))]
     rows = [row for row in rows if row[2]]
     if len(rows) < ROWS_MIN:
         return _below_days(lines)
@@ -61,7 +58,7 @@ def _below_days(lines: Sequence[StatementLine]) -> TableHeading | None:
     days = [
         (at, token)
         for at, line in enumerate(lines)
-        if (token := date_at(line.words, 0)) is not None
+        if (token := line.date_at(0)) is not None
         and token.end == len(line.words)
         and dates.has_year(token.text)
     ]
@@ -119,9 +116,7 @@ def unnamed_dates(heading: TableHeading, lines: Sequence[StatementLine]) -> list
 
 def unnamed_amounts(heading: TableHeading, lines: Sequence[StatementLine]) -> list[TableColumn]:
     """Columns of amounts below a heading that names none of them, inferred from the rows."""
-    rows = [
-        (line, token, _figures(line, token)) for line in lines if (token := date_at(line.words, 0))
-    ]
+    rows = [(line, token, _figures(line, token)) for line in lines if (token := line.date_at(0))]
     rows = [row for row in rows if row[2]]
     known = [column.x1 for column in heading.columns if column.role == vocab.BALANCE]
     edges = [

@@ -23,7 +23,7 @@ from stateward.pipelines.statements.pdf.fields import (
     text_start,
 )
 from stateward.pipelines.statements.pdf.row_layout import CLOSER, RowLayout
-from stateward.pipelines.statements.pdf.tokens import StatementLine, dates_in, has_decimals, is_date
+from stateward.pipelines.statements.pdf.tokens import StatementLine, has_decimals, is_date
 
 CONTINUED_GAP_MAX = 2.0  # of the line height: text further below does not belong to the row
 DISTANT_LINES_MAX = 4  # between the first line of a row and its amount
@@ -680,7 +680,7 @@ def _belongs_to_next(
 
 def _full_date(one: ParsedLine) -> str:
     """The first date with a year in a line, or ""."""
-    found = (token.text for token in dates_in(one.line.words) if dates.has_year(token.text))
+    found = (token.text for token in one.line.dates if dates.has_year(token.text))
     return next(found, "")
 
 

@@ -9,8 +9,8 @@ from stateward.pipelines.kit import money
 from stateward.pipelines.statements.model import ReadingTerms, RowPlace, StatementRow
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.balance_pairs import balance_pairs
-from stateward.pipelines.statements.pdf.facts import PrintedPeriod
 from stateward.pipelines.statements.pdf.rows import DraftRow, PrintedFact
+from stateward.pipelines.statements.period_order import PrintedPeriod
 from stateward.pipelines.statements.source import NO_HINTS, Hints
 
 
@@ -27,6 +27,7 @@ class SectionDraft(msgspec.Struct):
     is_inferred: bool = False  # the roles of the money columns are inferred, not read from headings
     hints: Hints = NO_HINTS
     currency: str = ""  # as it is printed; "" if it is not
+    day_first: str = ""  # what shows that it is of a country that writes the day first
 
 
 class SignReading(msgspec.Struct):

@@ -97,7 +97,7 @@ def _table_above(lines: list[StatementLine]) -> PdfTable | None:
 
 def _is_bare_row(line: StatementLine) -> bool:
     """Whether a line begins with a date, ends with an amount, and is no balance."""
-    token = date_at(line.words, 0)
+    token = line.date_at(0)
     amounts = [found for found in line.money if has_decimals(found.text)]
     if token is None or not amounts or amounts[-1].end != len(line.words):
         return False
@@ -202,7 +202,7 @@ def _join_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
     # From the right: each moves the words behind it.
     for (line, at), text in reversed(list(zip(found, texts, strict=True))):
         line.words[at : at + 2] = [replace(line.words[at], text=text, x1=line.words[at + 1].x1)]
-        line.forget_amounts()
+        line.forget_words()
 
 
 def _spell_out_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
@@ -221,7 +221,7 @@ def _spell_out_days(heading: TableHeading, lines: Sequence[StatementLine]) -> No
     for line, at in found:
         word = line.words[at]
         line.words[at] = replace(word, text=f"{word.text[:2]}/{word.text[2:]}")
-        line.forget_amounts()
+        line.forget_words()
 
 
 def _has_unread_dates(heading: TableHeading, lines: Sequence[StatementLine]) -> bool:

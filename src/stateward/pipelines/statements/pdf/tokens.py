@@ -1,8 +1,8 @@
 """Dates and amounts among the words of a line, by their shape alone; `columns` decides which of them count."""
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 
 import msgspec
 
@@ -39,9 +39,11 @@ class WordSpan(msgspec.Struct, gc=False):
 
 
 class StatementLine(PdfLine):
-    """A line of a statement, with its amounts."""
+    """A line of a statement, with its amounts and its dates, each looked for once."""
 
     _money: list[WordSpan] | None = None
+    _dates: list[WordSpan] | None = None
+    _date_at: dict[int, WordSpan | None] | None = None
 
     @property
     def money(self) -> list[WordSpan]:
@@ -50,9 +52,27 @@ class StatementLine(PdfLine):
             self._money = money_in(self.words)
         return self._money
 
-    def forget_amounts(self) -> None:
-        """Look for its amounts again: one of its words was written otherwise."""
-        self._money = None
+    @property
+    def dates(self) -> list[WordSpan]:
+        """Every date in it, from left to right."""
+        if self._dates is None:
+            self._dates = _spans(len(self.words), self.date_at)
+        return self._dates
+
+    def date_at(self, start: int) -> WordSpan | None:
+        """The longest date that starts with one of its words."""
+        if not may_begin_date(self.words[start].text):
+            return None
+        known = self._date_at
+        if known is None:
+            known = self._date_at = {}
+        if start not in known:
+            known[start] = date_at(self.words, start)
+        return known[start]
+
+    def forget_words(self) -> None:
+        """Look for its amounts, dates and cells again: one of its words was written otherwise."""
+        self._money = self._dates = self._date_at = self._cells = None
 
 
 @lru_cache(maxsize=CACHE_MAX)
@@ -95,10 +115,16 @@ def is_beside_money(text: str) -> bool:
     )
 
 
+@lru_cache(maxsize=CACHE_MAX)
+def may_begin_date(text: str) -> bool:
+    """Whether a word can be the first of a date."""
+    return bool(_DIGIT.search(text)) or dates.fold(text.strip(".,")) in _DATE_NAMES
+
+
 def date_at(words: Sequence[PdfWord], start: int) -> WordSpan | None:
     """The longest date that starts with a word."""
     first = words[start]
-    if not (_DIGIT.search(first.text) or dates.fold(first.text.strip(".,")) in _DATE_NAMES):
+    if not may_begin_date(first.text):
         return None
     best = None
     text = ""
@@ -124,33 +150,35 @@ def date_at(words: Sequence[PdfWord], start: int) -> WordSpan | None:
 
 
 def dates_in(words: Sequence[PdfWord]) -> list[WordSpan]:
-    """Every date of a line, from left to right."""
-    found: list[WordSpan] = []
-    at = 0
-    while at < len(words):
-        token = date_at(words, at)
-        if token is not None:
-            found.append(token)
-        at = token.end if token else at + 1
-    return found
+    """Every date among words, from left to right."""
+    return _spans(len(words), partial(date_at, words))
 
 
 def money_in(words: Sequence[PdfWord], start: int = 0) -> list[WordSpan]:
     """Every amount of a line, each of as many words as possible; numbers without decimals too."""
+    return _spans(len(words), partial(_money_at, words), start)
+
+
+def _spans(count: int, find: Callable[[int], WordSpan | None], start: int = 0) -> list[WordSpan]:
+    """What is found from left to right, each behind the one before it."""
     found: list[WordSpan] = []
     at = start
-    while at < len(words):
-        token = _money_at(words, at)
+    while at < count:
+        token = find(at)
         if token is not None:
             found.append(token)
         at = token.end if token else at + 1
     return found
 
 
+@lru_cache(maxsize=CACHE_MAX)
+def _may_begin_money(text: str) -> bool:
+    return bool(_DIGIT.search(text)) or is_beside_money(text)
+
+
 def _money_at(words: Sequence[PdfWord], start: int) -> WordSpan | None:
     first = words[start]
-    is_figure = bool(_DIGIT.search(first.text))
-    if not is_figure and not is_beside_money(first.text):
+    if not _may_begin_money(first.text):
         return None
     best = None
     text = ""

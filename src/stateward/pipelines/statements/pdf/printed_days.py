@@ -1,0 +1,55 @@
+"""What pages say of the calendar and the order of their dates, and dates of rows that contradict them."""
+
+import re
+from collections.abc import Sequence
+
+from stateward.pipelines.kit import dates
+from stateward.pipelines.statements.day_first import day_first_country
+from stateward.pipelines.statements.headings import day_first_language
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.choose import TriedReading
+from stateward.pipelines.statements.pdf.tables import PdfTable
+from stateward.pipelines.statements.pdf.tokens import DAY_MONTH, StatementLine, is_date
+from stateward.pipelines.statements.period_order import DAYS_LATE, PrintedPeriod
+
+LINES_MAX = 200  # that are searched for letters of a country
+_THAI = re.compile("[\u0e00-\u0e7f]")
+
+
+def short_era(lines: Sequence[StatementLine]) -> int:
+    """The calendar in which short years are counted: that of Thailand or of Japan, if words of it are printed."""
+    texts = [line.text for line in lines[:LINES_MAX] if not line.text.isascii()]
+    if any("令和" in text for text in texts):
+        return dates.REIWA
+    return dates.BUDDHIST if any(map(_THAI.search, texts)) else 0
+
+
+def day_first(tables: Sequence[PdfTable], currency: str) -> str:
+    """What shows that day comes before month: the language of the headings, their script, or the currency."""
+    columns = [column for table in tables for column in table.heading.columns]
+    names = [column.text for column in columns]
+    if language := day_first_language(names):
+        return f"the language of the headings is {language}"
+    of_amounts = [column.text for column in columns if column.role in vocab.MONEY_ROLES]
+    return day_first_country(names, of_amounts, currency)
+
+
+def are_all_outside(period: PrintedPeriod, tried: TriedReading) -> bool:
+    """Whether dates without a year all lie well outside of the two days that are printed as the period."""
+    order, era = tried.terms.date_order, tried.terms.era
+    start, end = (dates.read_date(text, order, era) for text in (period.start, period.end))
+    if start is None or end is None or any(dates.has_year(row.date) for row in tried.rows):
+        return False
+    texts = [f"{row.date}." if DAY_MONTH.fullmatch(row.date) else row.date for row in tried.rows]
+    days = [dates.nearest_date(text, order, start=start, end=end) for text in texts]
+    known = [day for day in days if day is not None]
+    return bool(known) and not any(dates.is_near(day, start, end, days=DAYS_LATE) for day in known)
+
+
+def begin_with_days(tried: TriedReading) -> bool:
+    """Whether every text begins with a day that is not the one of its row: a column of dates without a name."""
+    days = [" ".join(row.description.split()[:2]) for row in tried.rows]
+    return bool(days) and all(
+        is_date(day) and not day.isdigit() and day != row.date
+        for day, row in zip(days, tried.rows, strict=True)
+    )
