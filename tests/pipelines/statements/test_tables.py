@@ -121,10 +121,10 @@ def test_a_statement_that_does_not_add_up_is_flagged_with_the_difference(tmp_pat
         ("Date,Text,Amount\n2026-01-05,a,1.50\n2026-01-06,b,2.00 CR\n", ["-1.50", "2.00"]),
         ("Date,Text,Amount\n2026-01-05,a,(1.50)\n2026-01-06,b,2.00\n", ["-1.50", "2.00"]),
         ("Date,Text,Type,Amount\n2026-01-05,a,DEBIT,-1.50\n2026-01-06,b,CREDIT,-2.00\n", ["-1.50", "-2.00"]),
-        ("Date,Text,Amount,Balance\n2026-01-05,a,1.50,98.50\n2026-01-06,b,-2.00,100.50\n", ["-1.50", "2.00"]),
+        ("Date,Text,Amount,Balance\n2026-01-05,rent,1.50,98.50\n2026-01-06,salary,-2.00,100.50\n", ["-1.50", "2.00"]),
     ],
     ids=["two columns", "zeros", "negative debits", "marks", "soll haben", "af bij", "marks behind", "credits marked",
-         "brackets", "types beside signs", "flipped by balances"],
+         "brackets", "types beside signs", "turned by words and balances"],
 )  # fmt: skip
 def test_the_sign_is_decided_over_the_table(tmp_path: Path, body: str, amounts: list[str]) -> None:
     assert read_bytes(tmp_path, body).amounts == amounts

@@ -16,6 +16,7 @@ from stateward.pipelines.statements.content_columns import (
     bare_layout,
     do_balances_follow,
     filled_share,
+    follow_signs,
     is_either_or,
     is_words,
     share_of,
@@ -411,7 +412,8 @@ def _find_balance(
         column = [row[index] for row in body]
         if index in taken or not all(map(money.is_amount, column)):
             continue
-        if do_balances_follow(own, column) and not do_balances_follow(column, own):
+        # Points, too, run on by amounts: against their signs, as no deposit does.
+        if follow_signs(own, column) and not do_balances_follow(column, own):
             roles["balance"] = index
             return
 

@@ -309,6 +309,17 @@ def _is_signed(text: str) -> bool:
     return read is not None and read.value < 0
 
 
+def follow_signs(amounts: Cells, balances: Cells) -> bool:
+    """Whether the balances follow from the amounts, by their printed signs if they have any."""
+    if not any(map(_is_signed, amounts)):
+        return do_balances_follow(amounts, balances)
+    decimal = money.vote_decimal([*amounts, *balances]).decimal
+    return _follow(
+        [money.amount(text, decimal) for text in amounts],
+        [money.amount(text, decimal) for text in balances],
+    )
+
+
 def do_balances_follow(amounts: Cells, balances: Cells) -> bool:
     """Whether the balances follow from the amounts, in either direction and by either sign."""
     decimal = money.vote_decimal([*amounts, *balances]).decimal

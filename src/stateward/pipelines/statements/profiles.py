@@ -118,6 +118,7 @@ def _fits(shape: str, cells: Cells) -> bool:
 _KINDS: dict[str, Callable[[str], bool]] = {
     "d": dates.is_date,
     "a": lambda text: money.is_amount(text) and ("." in text or "," in text),
+    "s": lambda text: text[:1] in ("+", "-") and money.is_amount(text),
     "t": lambda text: any(c.isalpha() for c in text),
     "*": lambda text: text == "*",
     ".": lambda _: True,

@@ -23,6 +23,10 @@ from stateward.pipelines.statements.own_amounts import (
 ZERO = Decimal(0)
 DAY_CHARS = 10  # of a date that a time may follow
 FILLED = 0.6  # of the rows must have an amount in a column that could be the amounts
+EDGE_ROWS_MIN, EDGE_EMPTY_MIN = (
+    4,
+    2,
+)  # rows, and columns that only the first or the last leaves empty
 WHOLE_ROWS_MIN = 6  # amounts without decimals, before it is strange that none has cents
 # Currencies whose prices have cents nearly everywhere; forints, crowns, pesos and rupees often have none.
 WITH_CENTS = frozenset("EUR USD GBP CHF CAD AUD NZD SGD HKD PLN RON BGN ILS MYR".split())
@@ -60,6 +64,9 @@ def rival_problems(
         message = f"the dates of {own!r} and {other!r} differ, and neither is called the booking; the first was taken"
         if not days_evidence(layout, booked, terms, is_chained=is_proven):
             yield StatementProblem(code="DATE_UNPROVEN", message=message)
+    if not is_proven and (edge := _odd_edge(booked)):
+        message = f"the {edge} row lacks what every other row has: it may be a balance or a total"
+        yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
     if word := _unbooked_word(layout, booked):
         message = f"rows have {word!r} in a column that is no status: they may not be booked"
         yield StatementProblem(code="STATUS_UNKNOWN", message=message)
@@ -103,6 +110,20 @@ def _lone_side(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerm
 def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells], other: int) -> bool:
     pairs = ((cells[layout.date].strip(), cells[other].strip()) for cells in booked)
     return any(left[:DAY_CHARS] != right[:DAY_CHARS] for left, right in pairs if right)
+
+
+def _odd_edge(booked: Sequence[Cells]) -> str:
+    """Which of the first and the last row leaves several columns empty that all others fill; "" for neither."""
+    if len(booked) < EDGE_ROWS_MIN:
+        return ""
+    for name, edge, others in (
+        ("first", booked[0], booked[1:]),
+        ("last", booked[-1], booked[:-1]),
+    ):
+        bare = [i for i, cell in enumerate(edge) if not cell.strip()]
+        if sum(all(cells[i].strip() for cells in others) for i in bare) >= EDGE_EMPTY_MIN:
+            return name
+    return ""
 
 
 def _unbooked_word(layout: ColumnLayout, booked: Sequence[Cells]) -> str:

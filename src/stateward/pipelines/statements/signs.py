@@ -350,7 +350,7 @@ def _one_column(
         return SignRule("printed", "amounts carry their sign", problem, code=CONTRADICTED)
     holds = _ChainProof(body, terms, ("printed", "flipped")).holds if layout.balance >= 0 else set()
     if holds == {"flipped"}:
-        return _flipped_by_balances(layout, len(body), votes)
+        return _flipped_by_balances(layout, len(body), votes, is_signed=is_signed)
     if holds == {"printed"}:
         return _printed_by_balances(body, terms, hints, votes)
     name = layout.headings[layout.amount]
@@ -406,11 +406,19 @@ def _kinds(body: Sequence[SignedRow]) -> Iterable[set[str]]:
     return kinds.values()
 
 
-def _flipped_by_balances(layout: ColumnLayout, count: int, votes: DirectionVotes) -> SignRule:
-    """Positive amounts reduce the printed balance: they are debits of a deposit, or payments of a debt."""
+def _flipped_by_balances(
+    layout: ColumnLayout, count: int, votes: DirectionVotes, *, is_signed: bool
+) -> SignRule:
+    """Positive amounts reduce the printed balance: they are debits of a deposit, or payments of a debt.
+
+    A sign that is printed is turned only where a word bears that out, too: both add up alike.
+    """
     if votes.strong_agree > votes.strong_against and not votes.strong_against:
         why = "balances fall with positive amounts, which by their words are money in: they are a debt"
         return SignRule("printed", why, balances="owed")
+    if is_signed and (votes.agree or not votes.strong_against):
+        problem = "balances run against the printed signs: a debt, or turned signs, and no word tells which"
+        return SignRule("printed", "amounts carry their sign", problem, balances="owed")
     why = "the statement adds up only if positive amounts are debits"
     if not layout.is_headed and count < UNNAMED_ROWS:
         problem = (
