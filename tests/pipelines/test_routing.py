@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import lab.documents.bank_pdfs.__main__  # noqa: F401 - registers every layout
+from lab.documents.bank_pdfs.layouts import SETS, draw
 from lab.documents.contracts.blocks import Block, Heading, Lines, Table, pdf
 from stateward.app import App
 from stateward.pipelines import literature, statements
@@ -62,6 +64,98 @@ def test_a_text_with_amounts_is_left_to_the_reader_of_statements(app: App, tmp_p
 
     with app:
         assert route(app, path) == "upload"
+
+
+BILL: list[Block] = [
+    Heading("Invoice INV-88213"),
+    Lines(["Brightline Hosting Ltd, Bristol", "Invoice date: 1 May 2026   Due date: 15 May 2026"]),
+    Table([["Managed server, May 2026", "1", "64.00"], ["Backup storage of 500 GB", "2", "19.00"]]),
+    Lines(
+        [
+            "Subtotal 83.00",
+            "VAT 20 % 16.60",
+            "Total due 99.60",
+            "Pay by transfer to our account 33445566",
+        ]
+    ),
+]
+RECHNUNG: list[Block] = [
+    Heading("Rechnung Nr. 2026-0417"),
+    Lines(
+        [
+            "Malerbetrieb Beispiel GmbH, Hagen",
+            "Rechnungsdatum: 17.04.2026, geleistet vom 07.04. bis 11.04.2026",
+        ]
+    ),
+    Table(
+        [
+            ["Wandfarbe weiß, zehn Liter", "48,90", "195,60"],
+            ["Arbeitsstunde Geselle", "54,00", "864,00"],
+        ]
+    ),
+    Lines(
+        [
+            "Netto 1.059,60",
+            "Umsatzsteuer 201,32",
+            "Rechnungsbetrag 1.260,92",
+            "Zahlbar ohne Abzug bis 01.05.2026",
+        ]
+    ),
+]
+PRICES: list[Block] = [
+    Heading("Salon Beispiel: what we charge"),
+    Table(
+        [
+            ["Cut for short hair", "EUR 32.00"],
+            ["Cut for long hair", "EUR 45.00"],
+            ["Full colour", "EUR 78.00"],
+        ]
+    ),
+    Lines(["All of our work is done by appointment, and valid from 1 January 2026"]),
+]
+
+
+@pytest.mark.parametrize("blocks", [BILL, RECHNUNG, PRICES])
+def test_a_bill_or_a_list_of_prices_is_no_statement(
+    app: App, tmp_path: Path, blocks: list[Block]
+) -> None:
+    path = tmp_path / "bill.pdf"
+    path.write_bytes(pdf(blocks))
+
+    with app:
+        assert route(app, path) == "documents"
+
+
+# Letters set one by one, fonts of which only one is seen, amounts without decimals: little of these can be read here.
+HARD = frozenset(
+    {
+        "hdfc",
+        "ocbc",
+        "cartola-cl",
+        "day-sections",
+        "shinkin-jp",
+        "glyphs-nz",
+        "mbank-pl",
+        "garanti-left",
+    }
+)
+
+
+def test_no_statement_is_taken_for_something_else_because_its_letters_cannot_be_seen(
+    app: App, tmp_path: Path
+) -> None:
+    layouts = {each.name: each for listed in SETS.values() for each in listed if each.name in HARD}
+    drawn = [
+        (name, draw(layouts[name], seed, is_mutated=True)[0])
+        for name in sorted(HARD)
+        for seed in (7, 8, 9)
+    ]
+
+    with app:
+        for name, content in drawn:
+            path = tmp_path / f"{name}.pdf"
+            path.write_bytes(content)
+            assert (name, route(app, path)) == (name, "upload")
 
 
 GLYPHS = (

@@ -56,6 +56,25 @@ _PDF_WORD = re.compile(r"[^\W\d_]{3,}")
 _PDF_AMOUNT = re.compile(
     r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
 )
+# Tokens are longer where blanks are lost, and mixed with digits where letters are.
+PDF_TOKEN_CHARS, PDF_MIXED = 14, 0.1
+PDF_BILL_WORDS_MIN = 12
+_PDF_BILL = re.compile(
+    r"\b(?:invoice|rechnung\w*|facture|factura|fattura|factuur|faktura|quote|quotation|angebot|offerte|devis|"
+    r"pro[- ]?forma|receipt|quittung|price list|preisliste|tarifs?)\b",
+    re.IGNORECASE,
+)
+_PDF_BALANCE = re.compile(
+    r"balance|saldo|solde|kontostand|bakiye|zostatek|zůstatek|egyenleg|υπόλοιπο|\bsold\b|transac|transak|umsätze|"
+    r"buchung|mouvem|movim|operac|withdraw|deposit|\bdebits?\b|\bcredits?\b|payment received|statement",
+    re.IGNORECASE,
+)
+_PDF_ANY_DAY = re.compile(
+    r"(?<![\d.,])\d{1,4}[./-]\d{1,2}[./-](?:\d{4}|\d{2})?(?!\d)|(?<![\d/])\d{1,2}/\d{1,2}(?![\d/])"
+)
+_PDF_WORDED_DAY = re.compile(
+    r"(?<![\d.,])\d{1,2}\.?[ -](?=([^\W\d_]{3,10})\b)|\b([^\W\d_]{3,10})(?=\.? \d{1,2}(?![\d.,]))"
+)
 PDF_DAYS_MIN = 3
 _PDF_DAY = re.compile(
     r"(?m)^\s*(?:\d{1,4}\s?[./\-年년]\s?\d{1,2}(?:\s?[./\-月월]\s?\d{1,4}|(?=[/\s]|$))|\d{1,2}[ -][^\W\d_]{3,4}\b)"
@@ -130,13 +149,45 @@ def _roles(row: Sequence[str]) -> frozenset[str]:
 
 
 def _is_other(shown: Peek) -> bool:
-    """Whether a PDF shows no amounts, and either words enough to show them, too, or too little for any statement."""
+    """Whether a PDF shows that it is no statement: legible words, and no amounts, or only those of a bill.
+
+    A statement that is taken for something else is lost in silence; anything else that is taken for a statement is
+    refused by its reader. So what cannot be read here, or calls itself a statement, is left to that reader.
+    """
+    if any(map(_is_titled, shown.texts)) or any(map(_has_dated_figures, shown.texts)):
+        return False
     if any(len(_PDF_AMOUNT.findall(text)) >= PDF_AMOUNTS_MIN for text in shown.texts):
-        return False
-    if any(map(_has_dated_figures, shown.texts)):
-        return False
-    is_prose = any(len(_PDF_WORD.findall(text)) >= PDF_WORDS_MIN for text in shown.texts)
+        return any(map(_is_bill, shown.texts))
+    is_prose = any(
+        len(_PDF_WORD.findall(text)) >= PDF_WORDS_MIN and _is_legible(text) for text in shown.texts
+    )
     return is_prose or (shown.is_whole and max(map(len, shown.texts)) < PDF_LETTERS_MIN)
+
+
+def _is_titled(text: str) -> bool:
+    """Whether it calls itself a statement; blanks may be missing where letters are set one by one."""
+    bare = simplify(text).replace(" ", "")
+    return any(title in bare for title in words().titles)
+
+
+def _is_legible(text: str) -> bool:
+    """Whether words are whole: not glued together, and not of a font whose letters were taken for those of another."""
+    tokens = [token for token in text.split() if any(map(str.isalpha, token))]
+    mixed = sum(any(map(str.isdigit, token)) for token in tokens)
+    return sum(map(len, tokens)) <= PDF_TOKEN_CHARS * len(tokens) and mixed <= PDF_MIXED * len(
+        tokens
+    )
+
+
+def _is_bill(text: str) -> bool:
+    """Whether amounts are those of a bill or a list of prices: fewer days than amounts, and no balance."""
+    worded = sum(
+        fold(before or behind) in MONTHS for before, behind in _PDF_WORDED_DAY.findall(text)
+    )
+    days, amounts = worded + len(_PDF_ANY_DAY.findall(text)), len(_PDF_AMOUNT.findall(text))
+    is_few = days * 2 < amounts or (days < amounts and _PDF_BILL.search(text) is not None)
+    has_words = len(_PDF_WORD.findall(text)) >= PDF_BILL_WORDS_MIN
+    return is_few and has_words and _is_legible(text) and not _PDF_BALANCE.search(text)
 
 
 def _has_dated_figures(text: str) -> bool:

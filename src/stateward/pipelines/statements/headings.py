@@ -49,6 +49,7 @@ class HeadingWords(NamedTuple):
     account_currency: tuple[str, ...]  # anywhere in the heading of an amount
     contra_accounts: tuple[str, ...]  # anywhere in the heading of an account
     charges: frozenset[str]  # what a card was used for, without a sign
+    titles: tuple[str, ...]  # what a statement calls itself, without blanks
 
 
 _LABEL_SIGNS = frozenset("|*=")  # before a label, but no name of a shop
@@ -71,8 +72,11 @@ def words() -> HeadingWords:
     contra = tuple(map(simplify, data["contra_accounts"]))
     columns = _table(data["columns"])
     charges = frozenset(map(simplify, data["charges"]))
+    titles = tuple(
+        simplify(title).replace(" ", "") for line in data["titles"] for title in line.split(",")
+    )
     return HeadingWords(
-        columns, facts, languages, card, starts, payers, cards, own, contra, charges
+        columns, facts, languages, card, starts, payers, cards, own, contra, charges, titles
     )
 
 
