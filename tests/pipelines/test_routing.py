@@ -158,6 +158,29 @@ def test_no_statement_is_taken_for_something_else_because_its_letters_cannot_be_
             assert (name, route(app, path)) == (name, "upload")
 
 
+KOMERCNI = (
+    "MojeBanka, export transakcni historie\nDatum vytvoreni;01.11.2026\nPocatecni zustatek;100316,20\n"
+    "Datum splatnosti;Protiucet;Nazev protiuctu;Castka;VS\n19.08.2026;1/0100;Albert;-6467,00;123\n"
+    "20.08.2026;1/0100;Mzda;75141,80;123\n"
+)
+RUPEES = (
+    "CANARA BANK\n\nSl,Txn,Value,Particulars,Withdrawals,Deposits,Balance\n,Date,Date,,(INR),(INR),(INR)\n"
+    "2,13-01-2026,13-01-2026,TESCO STORES,152.93,,2743.05\n1,12-01-2026,12-01-2026,Shell,140.65,,2895.98\n"
+)
+
+
+@pytest.mark.parametrize("text", [KOMERCNI, RUPEES])
+def test_an_export_is_a_statement_whatever_stands_above_its_table(
+    app: App, tmp_path: Path, text: str
+) -> None:
+    """A comma in a title is no separator of the table below it, and `(INR)` no test of blood."""
+    path = tmp_path / "export.csv"
+    path.write_text(text, "utf-8")
+
+    with app:
+        assert app.plugins.candidates(path)[0].source_type == "bank_csv"
+
+
 GLYPHS = (
     b"1 0 obj << /Length 1 >> stream\n<" + b"0012003400560078" * 40 + b"> Tj\nendstream\nendobj\n"
 )

@@ -1,7 +1,8 @@
 """Read drawn exports and statements as `submit` would, and count by layout what a person would have got.
 
 Stricter than `stateward eval`: a wrong statement whose only note says that nothing proves it counts as silent, because
-every export without balances carries that note.
+every export without balances carries that note. And so does one that another pipeline would take: `submit` asks all of
+them what a file is.
 """
 
 import json
@@ -9,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,8 +20,11 @@ import click
 
 from lab.documents.bank_pdfs import __main__ as pdfs
 from lab.documents.banks import __main__ as exports
+from stateward.app import App
+from stateward.settings import Settings
 
 QUIET = {"NOT_CHECKED"}
+STATEMENT = ("bank_", "auto")  # source types that are read as statements
 KINDS = ("exact", "false alarm", "flagged rightly", "silent")
 WRITERS: dict[str, Callable[..., None]] = {
     "exports": exports.write,
@@ -57,6 +61,7 @@ def main(*, count: int, seed: int, only: str | None, keep: Path | None) -> None:
 def measure(folder: Path, title: str) -> bool:
     """Tables of what came out; gives whether anything was wrong in silence."""
     found, cost = evaluated(folder)
+    tell_strays(folder, found)
     (folder / "found.json").write_text(json.dumps(found, ensure_ascii=False, indent=1), "utf-8")
     truths = {each["file"]: truth_of(folder / each["file"]) for each in found}
     layout = counted(found, lambda each: [each["file"].rpartition("-")[0]])
@@ -82,6 +87,16 @@ def evaluated(folder: Path) -> tuple[list[dict[str, Any]], tuple[float, int]]:
     return found, (usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
 
 
+def tell_strays(folder: Path, found: Sequence[dict[str, Any]]) -> None:
+    """Mark what would not be read as a statement at all, and name it."""
+    with TemporaryDirectory() as data, App(Settings.load(environ={"STATEWARD_DATA": data})) as app:
+        for each in found:
+            best = app.plugins.candidates(folder / each["file"])[0]
+            each["is_stray"] = not best.source_type.startswith(STATEMENT)
+            if each["is_stray"]:
+                print(f"{each['file']} would be taken by {best.machine} as {best.source_type}")
+
+
 def truth_of(file: Path) -> dict[str, Any]:
     """What is true of a file."""
     truth: dict[str, Any] = json.loads(file.with_suffix(".truth.json").read_text("utf-8"))
@@ -90,6 +105,8 @@ def truth_of(file: Path) -> dict[str, Any]:
 
 def kind_of(statement: dict[str, Any]) -> str:
     """What a person got."""
+    if statement["is_stray"]:
+        return "silent"
     says_so = bool(set(noted(statement)) - QUIET - {"no note"})
     if statement["score"]["exact"]:
         return "false alarm" if says_so else "exact"

@@ -6,7 +6,9 @@ it, so a record over several lines that does not fit is split again, line by lin
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -108,13 +110,22 @@ def read_records(
 
 
 def first_rows(lines: Sequence[str]) -> list[list[str]]:
-    """The first lines of a text as rows of a table, by the most frequent sign of the first; none if they are none."""
+    """The first lines of a text as rows of a table; none if they are none.
+
+    They are parted by the sign that makes the most cells in rows of one width: lines above a table have other signs,
+    and texts and amounts within it any number of them.
+    """
     if not lines:
         return []
     try:
-        return [*csv.reader(lines, delimiter=max(DELIMITERS, key=lines[0].count))]
+        return [*csv.reader(lines, delimiter=max(DELIMITERS, key=partial(_even_cells, lines)))]
     except csv.Error:
         return []
+
+
+def _even_cells(lines: Sequence[str], delimiter: str) -> int:
+    counts = Counter(line.count(delimiter) for line in lines)
+    return max(count * rows for count, rows in counts.items())
 
 
 def _is_cut(taken: Sequence[str], delimiter: str) -> bool:

@@ -39,7 +39,7 @@ _DAY = re.compile(r"\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b")
 # Headings of statements and price lists, which also have descriptions, references, values and units.
 _MONEY = re.compile(
     r"\b(?:balance|saldo|solde|kontostand|amount|betrag|montant|importe|importo|debit|credit|d[eé]bit|cr[eé]dit|soll|haben|"
-    r"price|prices|preis|einzelpreis|prix|precio|prezzo)\b",
+    r"withdrawals?|deposits?|price|prices|preis|einzelpreis|prix|precio|prezzo)\b",
     re.IGNORECASE,
 )
 # Names of a column that are those of a test only beside a unit.
@@ -217,7 +217,10 @@ def _is_log(cells: list[str], below: Iterable[list[str]]) -> bool:
 
 def _are_tests(cells: list[str]) -> bool:
     """Whether headings are tests with their units, beside a patient or a date: `Hemoglobin (g/dL)`."""
-    if sum("(" in cell or "[" in cell for cell in cells) < TESTS_MIN:
+    # A name before the bracket: `(INR)` below another heading is a currency.
+    if sum(cell.find("(") > 0 or cell.find("[") > 0 for cell in cells) < TESTS_MIN:
+        return False
+    if any(map(_MONEY.search, cells)):
         return False
     from stateward.pipelines.labs.table import find_test_columns, is_of_people
     from stateward.pipelines.labs.words import column_of
