@@ -144,6 +144,16 @@ class Plugins:
         found = [each.raw_table for each in self._of(machine) if each.raw_table is not None]
         return reference_of(found[0]) if found else ""
 
+    def serving(self, record: Record) -> list[Plugin]:
+        """The plug-ins of a record's machine that read documents of its source type; all, where it has none."""
+        name = str(record.labels.get(SOURCE_TYPE) or "")
+        by_type = list(self._detectors(record.machine, name))
+        return by_type or [
+            plugin
+            for plugin in self
+            if any(each.name == record.machine for each in discovery.machines(plugin))
+        ]
+
     def _of(self, machine: str) -> list[Plugin]:
         """The plug-ins that offer source types of a machine."""
         return [
@@ -439,9 +449,14 @@ class Plugins:
         """How the items of a stage of a record are shown; None: as they are."""
         return item_view(self, record.machine, stage, record.labels.get(SOURCE_TYPE))
 
-    def exports(self) -> list[Export]:
-        """Every further format of items."""
-        return [each for plugin in self for each in plugin.exports]
+    def exports(self, record: Record, stage: str) -> dict[str, Export]:
+        """The further formats of the items of a stage, of the pipelines that read documents like this one."""
+        return {
+            each.name: each
+            for plugin in self.serving(record)
+            for each in plugin.exports
+            if (each.machine, each.stage) == (record.machine, stage)
+        }
 
     def resources(self) -> list[Resource]:
         """Paths of the API at which records have names of their own."""

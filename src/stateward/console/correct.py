@@ -5,7 +5,7 @@ accepting is a part of the preview. A secret goes from the form to the reader an
 review is retried with them, by a successor.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from litestar.params import FromPath
 
 from stateward import schemas
 from stateward.app import App
+from stateward.console.document import ShownFile, shown_file
 from stateward.console.layout import HEADERS, console_of, html, page, problem_text
 from stateward.console.record import order_columns
 from stateward.console.static_files import BASE
@@ -59,6 +60,10 @@ class CorrectionForm(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     flags: list[str]
     fields: list[HintField]
+    others: list[HintField]
+    """Options of pipelines that read other kinds of documents: for one that was taken for the wrong kind."""
+    shown: ShownFile | None
+    """The document, where its rows are not shown."""
     table: RawTable | None
     is_retry: bool
     is_in_review: bool
@@ -120,13 +125,19 @@ def form_of(app: App, record: Record) -> CorrectionForm:
         raise InvalidRequest(f"the pipelines of {record.machine} declare no options")
     said = {**record.labels, **app.editions.hints_of(record)}
     plain = [hint for hint in known.values() if not hint.roles]
+    serving = app.plugins.serving(record)
+    own = {SOURCE_TYPE, *(each.name for plugin in serving for each in plugin.hints)}
+    fields = [_field(app, record, hint, said) for hint in plain]
+    table = _table(app, record, [hint for name, hint in known.items() if name in own], said)
     review = app.registry.of(record).review_in.get(record.status)
     return CorrectionForm(
         record=record,
         name=str(record.labels.get("filename") or record.id),
         flags=flag_codes(record),
-        fields=[_field(app, record, hint, said) for hint in plain],
-        table=_table(app, record, known, said),
+        fields=[each for each in fields if each.name in own],
+        others=[each for each in fields if each.name not in own],
+        shown=None if table else shown_file(app, record, BASE),
+        table=table,
         is_retry=app.editions.begins_anew(record),
         is_in_review=review is not None,
         reason_codes={} if review is None else review.reason_codes,
@@ -145,8 +156,8 @@ def _field(app: App, record: Record, hint: Hint, said: Fields) -> HintField:
     )
 
 
-def _table(app: App, record: Record, known: Mapping[str, Hint], said: Fields) -> RawTable | None:
-    hint = next((each for each in known.values() if each.roles), None)
+def _table(app: App, record: Record, known: Sequence[Hint], said: Fields) -> RawTable | None:
+    hint = next((each for each in known if each.roles), None)
     rows = None if hint is None else app.editions.raw_table(record)
     if hint is None or not rows:
         return None
@@ -200,12 +211,13 @@ def _columns(given: Mapping[str, str]) -> str | None:
 def _changes(app: App, record_id: str, found: schemas.RereadAnswer) -> ShownChanges:
     record = app.records.get(record_id)
     rows = [("-", row) for row in found.removed] + [("+", row) for row in found.added]
+    changed = [row for _, row in rows]
     view = app.plugins.item_view(record, found.stage) if found.stage else None
     return ShownChanges(
         found=found,
         rows=rows[:CHANGES_SHOWN],
         more=max(0, len(rows) - CHANGES_SHOWN),
-        columns=order_columns(columns_of(view, [row for _, row in rows])),
+        columns=order_columns(columns_of(view, changed), changed),
         is_in_review=app.registry.of(record).kind[record.status] == "suspended",
     )
 

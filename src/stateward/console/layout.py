@@ -79,6 +79,8 @@ NAVIGATION = (
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 KIB = 1024
 REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# HL7 ends lines with it, and a browser would show a space. As many characters as before: places hold.
+LONE_RETURN = re.compile(r"\r(?!\n)")
 PATH_CHARS_SHOWN = 120
 LOCAL_KEY_FILE = "console.key"
 
@@ -176,6 +178,7 @@ def environment() -> Environment:
         "size": size,
         "plain": plain_actor,
         "verbatim": verbatim,
+        "line_ends": lambda text: LONE_RETURN.sub("\n", text),
         "words": lambda name: str(name).replace("_", " "),
         "shown": value_text,
         "cell": lambda row, column: column.text(row),

@@ -53,7 +53,6 @@ from stateward.definition.display import (
     with_flags,
 )
 from stateward.definition.draw import to_svg
-from stateward.definition.plugin import Export
 from stateward.monitoring.dashboard import AttemptSummary
 from stateward.server import operations
 from stateward.server.audit import note_read
@@ -74,6 +73,7 @@ TIMELINE_ROWS = 40
 ATTEMPTS_SHOWN = 40
 ITEM_ROWS = 100
 ACTS_SHOWN = 20
+CODE_CHARS_READ = 14
 VERBS = ("retry", "cancel", "priority")
 SAID = (
     "count",
@@ -412,7 +412,7 @@ async def items(
             "stage": name,
             "stages": _made_by_stage(app, found),
             "rows": rows[:ITEM_ROWS],
-            "columns": order_columns(columns_of(view, rows[:ITEM_ROWS])),
+            "columns": order_columns(columns_of(view, rows[:ITEM_ROWS]), rows),
             "places": places if any(places) else [],
             "pictures": pictures_of(found, app.records.files(found)),
             "place": place,
@@ -420,20 +420,24 @@ async def items(
             "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
             "about": about,
             "tables": [(each, made) for each in tables if (made := each.rows(about))],
-            "headline": _headline(app, found),
+            "headline": headline(app, found),
             "notes": found.fields.get(NOTES) or [],
-            "forms": ["csv", "json", *_exports(app, found, name)],
+            "forms": ["csv", "json", *app.plugins.exports(found, name)],
         }
 
     return fragment(request, "items.html", await service_of(request).broad.ask(look_))
 
 
-def order_columns(columns: Sequence[Column]) -> list[Column]:
-    """What people read first; identifiers, which programs need, last."""
-    return sorted(columns, key=lambda column: column.format == "code")
+def order_columns(columns: Sequence[Column], rows: Sequence[Fields]) -> list[Column]:
+    """What people read first; identifiers, which programs need, last. A unit or a currency stays beside its value."""
+    return sorted(columns, key=lambda column: column.format == "code" and _is_long(column, rows))
 
 
-def _headline(app: App, record: Record) -> str:
+def _is_long(column: Column, rows: Sequence[Fields]) -> bool:
+    return any(len(column.text(row)) > CODE_CHARS_READ for row in rows)
+
+
+def headline(app: App, record: Record) -> str:
     """The sentence that sums the record up, where its pipeline declares one and its stage is done."""
     result = app.plugins.record_view(record.machine).result
     if result is None or result[0] not in record.outputs:
@@ -474,7 +478,7 @@ async def export(
         told = record_view(app, found)
         flags = told.flags if told.flag_decision is None else []
         rows = flagged_rows(app.items(record_id, name) if name else iter(()), flags)
-        further = _exports(app, found, name)
+        further = app.plugins.exports(found, name)
         file = f"{found.id}-{name or 'items'}.{form}"
         if form == "csv":
             lines = csv_lines(rows, with_flags(app.plugins.item_view(found, name)))
@@ -495,12 +499,6 @@ async def export(
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
     return Response(content=body, media_type=media_type, headers=headers)
-
-
-def _exports(app: App, record: Record, stage: str) -> dict[str, Export]:
-    """The further formats that the pipeline offers for the items of a stage."""
-    of = (record.machine, stage)
-    return {each.name: each for each in app.plugins.exports() if (each.machine, each.stage) == of}
 
 
 @get("/records/{record_id:str}/log/{version:int}", opt={"right": "read"})

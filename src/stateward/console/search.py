@@ -134,7 +134,7 @@ def _result(app: App, hit: schemas.SearchHit) -> Result:
     address, place = _document_link(hit.where)
     return Result(
         hit=hit,
-        kind=hit.kind or (stage.produces if stage is not None else None) or hit.stage,
+        kind=hit.kind or (stage.produces if stage is not None else None) or "",
         state=app.registry.query_names.kinds.get(hit.machine, {}).get(hit.status, "ready"),
         address=address,
         place=place,

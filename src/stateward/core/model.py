@@ -311,6 +311,7 @@ def plain_actor(actor: str) -> str:
         return without_key(actor.removeprefix(PERSON))
     if actor.startswith(RUNNER):
         return f"worker {actor.removeprefix(RUNNER)}"
+    actor = actor.removeprefix(SEQUENCER)
     return actor.partition("@")[0] if "@" in actor else actor
 
 

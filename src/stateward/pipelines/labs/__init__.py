@@ -48,7 +48,7 @@ FINDINGS = (
 )
 DETAILS = (
     Column("code", title="LOINC code", format="code"),
-    Column("code_confidence", title="sure", format="percent"),
+    Column("code_confidence", title="code confidence", format="percent"),
     Column("printed_flag", title="printed flag", format="code"),
     Column("printed_value", title="printed", path=("printed", "value")),
     Column("printed_unit", title="printed unit", path=("printed", "unit")),

@@ -133,7 +133,7 @@ PLUGIN = Plugin(
         )
     ),
     hints=(
-        Hint(name="source_type", doc="The source type: a name for hints."),
+        Hint(name="source_type", doc="What kind of document it is."),
         Hint(name="sign", doc="How signs are read.", choices=("printed", "flipped")),
         Hint(name="date_order", doc="The order of day and month.", choices=("dmy", "mdy", "ymd")),
         Hint(name="decimal", doc="The decimal sign.", choices=(".", ",")),
