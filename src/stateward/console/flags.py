@@ -14,7 +14,7 @@ from litestar.params import FromPath
 from stateward import schemas
 from stateward.app import App
 from stateward.console.badges import open_flags
-from stateward.console.document import ShownFile, shown_file
+from stateward.console.document import FileLink, ShownFile, file_links, shown_file
 from stateward.console.layout import HEADERS, console_of, fragment, html, page, problem_text
 from stateward.console.review import CheckedRows, checked_rows, row_marks
 from stateward.console.static_files import BASE
@@ -53,6 +53,7 @@ class FlaggedWork(msgspec.Struct, frozen=True, kw_only=True):
     shown: ShownFile | None
     marks: str
     can_correct: bool
+    files: list[FileLink]
 
 
 @get("/flags", opt={"right": "read"})
@@ -191,6 +192,7 @@ def look_at(app: App, caller: Caller, record_id: str) -> FlaggedWork:
         shown=shown_file(app, record, BASE),
         marks=msgspec.json.encode(row_marks(checked.rows, view)).decode(),
         can_correct=bool(app.plugins.hints(record.machine)),
+        files=file_links(record, app.records.files(record)),
     )
 
 

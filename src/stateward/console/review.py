@@ -17,12 +17,19 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.views import review_view, task_view
 from stateward.console.badges import open_reviews
-from stateward.console.document import ShownFile, mark_of, place_of, shown_file
+from stateward.console.document import (
+    FileLink,
+    ShownFile,
+    file_links,
+    mark_of,
+    place_of,
+    shown_file,
+)
 from stateward.console.layout import fragment, page, value_text
-from stateward.console.record import can_correct, order_columns
+from stateward.console.record import can_correct, headline, order_columns
 from stateward.console.static_files import BASE
 from stateward.core.approvals import has_approved, person_of
-from stateward.core.model import Fields, Json, Record
+from stateward.core.model import NOTES, Fields, Json, Record
 from stateward.definition.display import Column, ItemView, columns_of
 from stateward.server.auth import (
     Asked,
@@ -85,6 +92,11 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     shown: ShownFile | None
     marks: str
     can_correct: bool
+    headline: str
+    """The sentence that sums the result up."""
+    notes: list[str]
+    """What its stages remarked, but for what the problems say."""
+    files: list[FileLink]
     has_approved: bool
     """Whether the caller has accepted it, as one of several who must."""
 
@@ -201,8 +213,21 @@ def look(app: App, caller: Caller, record_id: str) -> Work:
         shown=shown_file(app, task.record, BASE),
         marks=msgspec.json.encode(marks).decode(),
         can_correct=can_correct(app, task.record),
+        headline=headline(app, task.record),
+        notes=_further_notes(task.record, problems),
+        # A person who came by a link may see the document and its values alone.
+        files=[]
+        if caller.record_id is not None
+        else file_links(task.record, app.records.files(task.record)),
         has_approved=task.is_open and has_approved(task.record, person_of(caller.actor)),
     )
+
+
+def _further_notes(record: Record, problems: Sequence[Fields]) -> list[str]:
+    told = " ".join(map(_reason_text, problems))
+    notes = record.fields.get(NOTES)
+    shown = map(value_text, notes) if isinstance(notes, list) else ()
+    return [each for each in shown if each.partition(":")[2].strip() not in told]
 
 
 def _reviewed_stage(app: App, record: Record) -> str:
@@ -274,7 +299,7 @@ def checked_rows(items: Iterable[Fields], view: ItemView | None) -> CheckedRows:
     places = [place_of(view, row) for row in rows]
     return CheckedRows(
         rows=rows,
-        columns=order_columns(columns_of(view, rows)),
+        columns=order_columns(columns_of(view, rows), rows),
         places=["" if place is None else place.text or "show" for place in places],
         is_cut=len(found) > ROWS_MAX,
     )

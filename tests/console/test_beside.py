@@ -1,0 +1,92 @@
+"""What stands beside a document: values in the order in which people read, what was derived, and what can be said."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from stateward.console.record import order_columns
+from stateward.core.model import Fields
+from stateward.definition.display import Column
+from tests import web
+from tests.console.scene import Scene, statement
+
+# Segments of HL7 end with a carriage return alone.
+REPORT = "\r".join(
+    [
+        r"MSH|^~\&|LAB|EXAMPLE|EHR|CLINIC|20260309101500+0100||ORU^R01^ORU_R01|MSG{0}|P|2.5.1",
+        "PID|1||SAMPLE-{0}^^^LAB^MR||SAMPLE^PATIENT||19700101|F",
+        "OBR|1|ORD1|FIL1|24323-8^Comprehensive metabolic panel^LN|||20260309074000+0100",
+        "OBX|1|NM|2345-7^Glucose^LN||131|mg/dL^^UCUM|70-99|H|||F",
+        "OBX|2|NM|2160-0^Creatinine^LN||0.9|mg/dL^^UCUM|0.5-1.1|N|||F",
+    ]
+)
+MEASURED = "run;length [m];period [s]\n" + "".join(
+    f"{run};{1 + run % 7},{run % 10}0;{2 + run % 3},{run % 9}7\n" for run in range(1, 25)
+)
+
+
+def report(scene: Scene, name: str) -> str:
+    record_id = scene.submit(REPORT.format(name).encode(), name=f"{name}.hl7")
+    assert scene.rested(record_id) == "normalized"
+    return record_id
+
+
+def test_a_record_offers_the_formats_of_its_kind_alone(scene: Scene) -> None:
+    paid = scene.submit(statement(4100), name="paid.csv")
+    assert scene.rested(paid) == "normalized"
+
+    of_report = web.get(scene.page(f"/records/{report(scene, 'formats')}/items")).text
+    of_statement = web.get(scene.page(f"/records/{paid}/items")).text
+
+    assert re.findall(r'id="export-(\w+)"', of_report) == ["csv", "json"]
+    assert "ofx" in re.findall(r'id="export-(\w+)"', of_statement)
+
+
+def test_a_unit_stands_beside_its_value_and_an_identifier_last() -> None:
+    columns = [Column("id", format="code"), Column("value"), Column("unit", format="code")]
+    rows: list[Fields] = [{"id": "0c5e1b6a9d3f4e21", "value": "131", "unit": "mg/dL"}]
+
+    assert [each.name for each in order_columns(columns, rows)] == ["value", "unit", "id"]
+
+
+def test_a_line_that_ends_with_a_carriage_return_is_shown_as_a_line(scene: Scene) -> None:
+    record_id = report(scene, "lines")
+
+    shown = web.get(scene.page(f"/records/{record_id}/document")).text
+
+    assert "\nPID|1||SAMPLE-lines" in shown
+
+
+def test_options_of_other_kinds_of_documents_stand_apart(scene: Scene) -> None:
+    answer = web.get(scene.page(f"/records/{report(scene, 'options')}/correct"))
+
+    own, _, others = answer.text.partition("Options of other kinds of documents")
+    assert 'name="source_type"' in own
+    assert 'name="sign"' not in own
+    assert 'name="sign"' in others
+    assert "data-viewer" in own  # what is spoken of can be seen
+
+
+def test_who_publishes_data_sees_what_was_made_of_it(scene: Scene) -> None:
+    text = MEASURED + "25;0,40;stopped too late\n"
+    record_id = scene.submit(text.encode(), name="pendulum.csv", machine="experiments")
+    assert scene.rested(record_id) == "analyzed"
+
+    shown = web.get(scene.page(f"/review/{record_id}/work")).text
+
+    assert "24 data points" in shown
+    assert "<code>FAULTY_ROWS</code>" in shown
+    assert f"/records/{record_id}/files/process/plot.svg" in shown
+    assert "Download</a>" in shown
+
+
+@pytest.mark.long
+def test_a_column_is_picked_by_a_click_into_it(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(statement(4200), name="clicked.csv")
+    scene.rested(record_id)
+    page.goto(scene.page(f"/records/{record_id}/correct"))
+
+    page.locator("#raw tbody tr").nth(2).locator("td").nth(1).click()
+
+    expect(page.get_by_label("Column 2", exact=True)).to_be_focused()
