@@ -115,6 +115,7 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
         (b"Datum;Betrag (EUR);Saldo (EUR);Zins (%)\n01.01.2026;1,00;2,00;0\n", 20),
         (b"Auftragskonto;Buchungstag;Kundenreferenz (End-to-End);Betrag;BIC (SWIFT-Code)\n1;01.01.26;;2,00;\n", 20),
         (b"ID,Datetime,Amount (total),Amount (fee)\n1,2026-01-01T13:00:00,+ $7.00,\n", 20),
+        ("t (s)\tp (kPa)\tT (°C)\n0\t101.3\t21\n".encode("utf-16"), 30),
         ("t (s),v [m s^-1],k (W·m⁻²·K⁻¹)\n0,1,2\n".encode(), 30),
         (b"Date,Extent\n1980-01-01,14.2\n1980-01-03,14.3\n1980-01-05,14.4\n1980-01-07,14.1\n", 25),
         (b"Name,Day,Share\n" + b"Example Street,2026-01-01,0.73651\n" * 4, 25),

@@ -54,7 +54,9 @@ def detect(content: Content) -> Detected | None:
     """A data package, a ZIP with tables, or a table; None for everything else."""
     if content.head.startswith(ZIP):
         return _archive(content)
-    text = content.head.decode("utf-8", "replace")
+    # What spreadsheets save as "Unicode text" begins with such a mark.
+    codec = "utf-16" if content.head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    text = content.head.decode(codec, "replace")
     lines = [line for line in text.splitlines()[:LINES_SEEN] if line.strip()]
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
     rows = first_rows(lines)
