@@ -10,7 +10,7 @@ from stateward.app import App, secrets
 from stateward.core.verify import Finding
 from stateward.engine.history import check_audit
 from stateward.engine.pending_decisions import PendingDecision, PendingDecisions
-from stateward.engine.row_check import check_acts, check_rows
+from stateward.engine.row_check import check_acts, check_numbers, check_rows
 from stateward.storage.audit import AuditEntry
 from stateward.storage.pauses import PAUSES
 from stateward.storage.review_links import STORED_AFTER_EXPIRY, ReviewLink, ReviewLinks
@@ -105,6 +105,7 @@ def findings_after(app: App, statement: str) -> tuple[Finding, ...]:
     with suppress(Undo), app.database.transaction():
         app.database.run(statement)
         found = (
+            *check_numbers(app.database),
             *check_audit(app.store, app.audit),
             *check_acts(app.store, app.audit),
             *check_rows(app.store, app.audit),
@@ -153,7 +154,7 @@ def test_what_acts_left_cannot_be_changed_unseen(make_app: Maker) -> None:
 
     assert checks == {what: {"act"} | ({"sealed"} if "key" in what else set()) for what in EDITS}
     for edit in INVENTED_ACTS:
-        assert "audit" in {each.check for each in findings_after(app, edit)}
+        assert {each.check for each in findings_after(app, edit)} & {"audit", "order"}
     assert app.admin.verify().findings == ()
 
 

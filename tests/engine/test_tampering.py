@@ -108,6 +108,34 @@ def test_rows_of_a_former_version_are_sealed_once(rig: Rig) -> None:
     assert "sealed" in {each.check for each in rig.verify().findings}
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "DELETE FROM audit_log WHERE id = 1",
+        "UPDATE audit_log SET actor = 'person:eve' WHERE id = 1",
+        "UPDATE audit_log SET reason = 'another' WHERE id = 1",
+        "INSERT INTO audit_log (id, at, actor, verb, record_id, detail) VALUES (2, 1, 'a', 'exported', '', '{}')",
+    ],
+)
+def test_acts_of_a_version_that_did_not_chain_them_are_sealed_once(edit: str) -> None:
+    database = SqliteDatabase(MEMORY)
+    for number in (1, 9):
+        database.run(
+            "INSERT INTO audit_log (id, at, actor, verb, record_id, detail)"
+            " VALUES (:number, 1, 'person:ann', 'exported', '', '{}')",
+            number=number,
+        )
+    rig = Rig(database, [UPLOAD])
+    rig.open()
+    rig.store.seal_former_rows(now=START)
+    assert rig.verify().findings == ()
+
+    database.run(edit)
+
+    assert "sealed" in {each.check for each in rig.verify().findings}
+    database.close()
+
+
 def test_a_history_that_has_grown_is_that_of_its_checkpoint(rig: Rig) -> None:
     kept = [read_checkpoint(rig.verify().checkpoint)]
     for _ in range(3):

@@ -352,6 +352,8 @@ def audit_view(number: int, entry: AuditEntry) -> schemas.AuditItem:
         reason=entry.reason,
         seq=entry.seq,
         hash=entry.hash,
+        salt=entry.salt,
+        reason_hash=entry.reason_hash,
     )
 
 

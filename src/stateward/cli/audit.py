@@ -122,7 +122,8 @@ def _cells(each: "AuditItem") -> tuple[str, ...]:
     from stateward.core.model import plain_actor
 
     detail = ", ".join(f"{name} {value}" for name, value in each.detail.items())
-    said = f"{detail} ({each.reason})" if each.reason else detail
+    is_erased = each.reason_hash is not None and each.salt is None
+    said = f"{detail} ({each.reason or 'erased'})" if each.reason or is_erased else detail
     return (
         moment(each.at),
         plain_actor(each.actor),

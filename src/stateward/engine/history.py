@@ -58,7 +58,7 @@ from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, Audi
 from stateward.storage.doubled_keys import doubled_keys
 from stateward.storage.output_seals import items_left, stored_seals, strays
 from stateward.storage.outputs import stored_files
-from stateward.storage.row_seals import OUTPUTS
+from stateward.storage.row_seals import FORMER_ACTS, OUTPUTS, sealing_began
 from stateward.storage.store import Store
 
 CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open beside the writers
@@ -223,9 +223,14 @@ def check_audit(
     for fault in audit.faults(kept=head):
         yield Finding(check="audit", where="audit log", sentence=fault)
     loose, late = audit.unchained()
-    if invented := late if former_until(store, audit) else loose:
+    is_sealed = FORMER_ACTS in sealing_began(audit)  # then those before the chain are known
+    if invented := late if is_sealed or former_until(store, audit) else loose:
         sentence = f"{plural(invented, 'entry')} without a place in the chain"
         yield Finding(check="audit", where="audit log", sentence=sentence)
+    for record_id in audit.erased_reasons():
+        if not any(CONTENTS in erased_kinds(each) for each in store.history(record_id)):
+            sentence = "reasons of acts are gone, and no transition erased them"
+            yield Finding(check="erased", where=record_id, sentence=sentence)
     stored = store.machine_versions.document_digests()
     for entry in audit.walk(verb=MACHINES_STORED):
         for name, version, digest in _sealed_machines(entry):

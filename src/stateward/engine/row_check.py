@@ -46,6 +46,7 @@ from stateward.storage.row_seals import (
     EDITIONS,
     EPOCHS,
     ERASED,
+    FORMER_ACTS,
     KINDS_OF_ROWS,
     PRIORITIES,
     sealing_began,
@@ -75,6 +76,7 @@ NAMES = {
     "review_links": "approver links",
     "webhooks": "webhooks",
     "worker_keys": "credentials of workers",
+    FORMER_ACTS: "acts of a former version",
 }
 
 

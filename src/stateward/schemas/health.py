@@ -84,7 +84,10 @@ class Readiness(Document, frozen=True, kw_only=True):
 
 
 class AuditItem(Document, frozen=True, kw_only=True):
-    """One entry of the audit log. `seq` and `hash` are its place in the chain; null in those of former versions."""
+    """One entry of the audit log. `seq` and `hash` are its place in the chain; null in those of former versions.
+
+    `reason_hash` is sealed in the place of the reason of an act about a record; without a `salt` the reason was erased.
+    """
 
     number: Count
     at: Time
@@ -95,6 +98,8 @@ class AuditItem(Document, frozen=True, kw_only=True):
     reason: str | None
     seq: int | None
     hash: str | None
+    salt: str | None
+    reason_hash: str | None
 
 
 class AuditPage(Document, frozen=True, kw_only=True):

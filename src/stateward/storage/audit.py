@@ -5,10 +5,14 @@ failed to, keys that were created, used, revoked or refused, documents that were
 review was decided, a changed priority, an acknowledged error, stages that were paused, who else is told. It is
 append-only, and a chain as well: the hash of each entry covers the one before it, and one row holds the count and the
 last hash, which `head` gives to who keeps it elsewhere. Nothing here changes a record or holds text of a document.
+
+The reason that a person gave for an act about a record may name someone. Its place in the hash is taken by a
+commitment, so that reason and salt can be erased with the record, and the chain still holds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from os import urandom
 
 import msgspec
 
@@ -17,6 +21,7 @@ from stateward.core.model import Fields, Micros
 from stateward.storage.database import UNREADABLE, Cell, Database, Row, Table
 
 ENTRIES_MAX = 1000
+_SALT_BYTES = 16
 
 AUDIT_LOG = Table(
     "audit_log",
@@ -29,6 +34,8 @@ AUDIT_LOG = Table(
         "reason": "text",
         "seq": "bigint",
         "hash": "text",
+        "salt": "text",
+        "reason_hash": "text",
     },
     key=(),
 )
@@ -60,7 +67,8 @@ SECRETS_ROTATED = "secrets_rotated"
 SEALED, SEALING_BEGAN = "sealed", "sealing_began"
 COORDINATOR_STARTED = "coordinator_started"
 ANCHORED = "anchored"
-_COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
+_COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash, salt, reason_hash"
+_SEQ = 6
 _ACTS = f"verb NOT IN ('{SEALED}', '{SEALING_BEGAN}', '{COORDINATOR_STARTED}')"
 _decode_fields = msgspec.json.Decoder(Fields).decode
 
@@ -72,6 +80,11 @@ HEAD_GONE = "the head of the audit log was deleted; restore the database from a 
 def entry_hash(before: str, seq: int, said: Sequence[object]) -> str:
     """SHA-256 of the hash before, the place, and what the entry says, as one JSON array."""
     return sha256(msgspec.json.encode([before, seq, *said])).hexdigest()
+
+
+def reason_hash(salt: str, reason: str) -> str:
+    """The commitment to a reason: what stays of it when it is erased."""
+    return sha256((salt + reason).encode()).hexdigest()
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +99,9 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     seq: int | None = None
     """Its place in the chain; None: not stored yet, or by a former version."""
     hash: str | None = None
+    salt: str | None = None
+    reason_hash: str | None = None
+    """What is sealed in the place of the reason, where the act was about a record; without a salt it was erased."""
 
 
 class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,8 +126,11 @@ class AuditHead(msgspec.Struct, frozen=True, kw_only=True):
 class AuditLog:
     """Audit entries, in one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, *, random_bytes: Callable[[int], bytes] = urandom
+    ) -> None:
         self._database = database
+        self._random_bytes = random_bytes
 
     def add(self, entries: Sequence[AuditEntry]) -> None:
         """Append entries to the chain."""
@@ -126,9 +145,15 @@ class AuditLog:
             last, rows = head.hash, []
             for seq, each in enumerate(entries, start=head.count - len(entries) + 1):
                 detail = msgspec.json.encode(each.detail).decode()
-                said = (each.at, each.actor, each.verb, each.record_id, detail, each.reason)
-                last = entry_hash(last, seq, said)
-                rows.append((*said, seq, last))
+                said = (each.at, each.actor, each.verb, each.record_id, detail)
+                salt = (
+                    self._random_bytes(_SALT_BYTES).hex()
+                    if each.record_id and each.reason
+                    else None
+                )
+                sealed = reason_hash(salt, each.reason or "") if salt else None
+                last = entry_hash(last, seq, (*said, sealed or each.reason))
+                rows.append((*said, each.reason, seq, last, salt, sealed))
             self._database.insert(AUDIT_LOG, rows)
             self._database.run("UPDATE audit_head SET hash = :hash WHERE id = 1", hash=last)
 
@@ -209,7 +234,7 @@ class AuditLog:
             **params,
         ):
             yield from found
-            seq = int(found[-1][-2] or 0)
+            seq = int(found[-1][_SEQ] or 0)
 
     def acts(self, *verbs: str) -> Iterator[AuditEntry]:
         """Entries of these verbs, the oldest first; also those of a version that had no chain."""
@@ -254,12 +279,12 @@ class AuditLog:
         """What is wrong with the chain; `kept` is a head that was kept elsewhere, which it must have grown from."""
         head, last, count = self.head(), GENESIS, 0
         found: list[str] = []
-        for *said, seq, own in self._walk():  # the detail as it is stored, to the letter
+        for *said, reason, seq, own, salt, sealed in self._walk():  # the detail as it is stored
             count += 1
             if seq != count:
                 return [*found, f"entry {count} is missing: the next one is {seq!s}"]
-            last = entry_hash(last, count, said)
-            if own != last:
+            last = entry_hash(last, count, (*said, reason if sealed is None else sealed))
+            if own != last or not _is_reason(reason, salt, sealed):
                 return [*found, f"entry {count} was changed"]
             if kept is not None and kept.count == count and kept.hash != last:
                 found.append(f"entry {count} is not the one that was kept elsewhere")
@@ -277,6 +302,17 @@ class AuditLog:
             found.append(f"{moved} entries are listed before one that they follow in the chain")
         return found
 
+    def erased_reasons(self) -> Iterator[str]:
+        """The records whose acts have lost their reasons, each once."""
+        after = ""
+        while found := self._database.rows(
+            "SELECT DISTINCT record_id FROM audit_log WHERE record_id > :after AND reason_hash IS NOT NULL"
+            f" AND salt IS NULL ORDER BY record_id LIMIT {ENTRIES_MAX}",
+            after=after,
+        ):
+            yield from (str(record_id) for (record_id,) in found)
+            after = str(found[-1][0])
+
     def _count_moved(self) -> int:
         """Entries whose number, by which lists and `acts` are ordered, is not above that of the one before them.
 
@@ -289,8 +325,15 @@ class AuditLog:
         return int(count or 0)
 
 
+def _is_reason(reason: Cell, salt: Cell, sealed: Cell) -> bool:
+    """Whether a reason is the one that was sealed, or was erased as a whole."""
+    if sealed is None:
+        return salt is None
+    return reason is None if salt is None else reason_hash(str(salt), str(reason)) == sealed
+
+
 def _entry(row: Sequence[Cell]) -> AuditEntry:
-    at, actor, verb, of, detail, reason, seq, own = row
+    at, actor, verb, of, detail, reason, seq, own, salt, sealed = row
     try:
         fields = _decode_fields(str(detail))
     except msgspec.DecodeError as error:
@@ -305,4 +348,6 @@ def _entry(row: Sequence[Cell]) -> AuditEntry:
         reason=None if reason is None else str(reason),
         seq=None if seq is None else int(seq),
         hash=None if own is None else str(own),
+        salt=None if salt is None else str(salt),
+        reason_hash=None if sealed is None else str(sealed),
     )

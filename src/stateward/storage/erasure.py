@@ -93,6 +93,10 @@ class Erasures:
         if CONTENTS in kinds:
             self._delete_mentions(record_ids)
             self._erase_metadata(record_ids)
+            self._run(
+                "UPDATE audit_log SET reason = NULL, salt = NULL WHERE reason_hash IS NOT NULL AND",
+                record_ids,
+            )
             self._run("UPDATE records SET labels = '{}', dedupe = NULL WHERE", record_ids, "id")
         if ITEMS in kinds:
             self._run("UPDATE outputs SET facts = '{}', error_message = NULL WHERE", record_ids)

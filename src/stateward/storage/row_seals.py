@@ -78,6 +78,8 @@ OUTPUTS = "outputs"
 """No rows of their own either: from then on the transition that ends an attempt has the digest of its output."""
 EPOCHS = "epochs"
 """Nor these: from then on a coordinator announces its start before it counts it."""
+FORMER_ACTS = "former_acts"
+"""Entries of the audit log that a version wrote which did not chain them."""
 _ABOUT_RECORDS = ("pending_decisions", "review_links")  # go with their record when it is erased
 SALT_BYTES = 16
 EDITION_SALT = "seal_salt"  # a fact of an edition
@@ -131,6 +133,19 @@ def stored_digests(database: Database) -> Iterator[tuple[str, str, str]]:
     for table in STANDING:
         for where, digest in _standing(database, table):
             yield table, where, digest
+    for number, digest in _former_acts(database):
+        yield FORMER_ACTS, f"audit log {number}", digest
+
+
+def _former_acts(database: Database) -> Iterator[tuple[int, str]]:
+    after = 0
+    while found := database.rows(
+        "SELECT id, at, actor, verb, record_id, detail, reason FROM audit_log WHERE seq IS NULL"
+        f" AND id > :after ORDER BY id LIMIT {_CHUNK}",
+        after=after,
+    ):
+        yield from ((int(row[0] or 0), row_digest("", row)) for row in found)
+        after = int(found[-1][0] or 0)
 
 
 @contextmanager
@@ -260,7 +275,8 @@ def sealing_began(audit: AuditLog) -> dict[str, AuditEntry]:
 
 def _unsealed_kinds(database: Database) -> set[str]:
     audit = AuditLog(database)
-    kinds = {*KINDS_OF_ROWS, *STANDING, PRIORITIES, OUTPUTS, EPOCHS} - sealing_began(audit).keys()
+    kinds = {*KINDS_OF_ROWS, *STANDING, FORMER_ACTS, PRIORITIES, OUTPUTS, EPOCHS}
+    kinds -= sealing_began(audit).keys()
     # A version that sealed these did not say since when.
     return kinds - {*KINDS_OF_ROWS} if audit.entries(verb=SEALED, limit=1) else kinds
 
