@@ -274,6 +274,18 @@ def test_what_comes_after_a_worker_became_busy_goes_to_one_that_has_time(site: S
     assert names(found) == ["late"]
 
 
+def test_who_gave_back_is_given_nothing_until_it_asks_again(site: Site) -> None:
+    stream = site.stream()
+    busy = channel(site.engine("one", lease_s=600), site)
+    idle = channel(site.engine("two", lease_s=600), site)
+    assert busy.receive([stream], limit=1, wait_s=0.1) == []
+    busy.give_back()
+
+    idle.publish(stream, [message("for who has time")])
+
+    assert names(taken(idle, [stream], 1)) == ["for who has time"]
+
+
 def test_what_is_no_message_is_buried_with_the_reason(site: Site) -> None:
     engine = site.engine()
     own = channel(engine, site)

@@ -44,6 +44,7 @@ NOT_FOUND = 404
 STREAM_FULL = 10077  # the server's code for more messages than `max_msgs`
 BROADCASTS_MAX = 1000  # that wait to be read
 SUBJECT_BYTES = 4096
+DELIVERIES, PENDING = 4, 8  # places in the reply subject of a message
 ACK_PENDING_MAX = 10_000  # leased messages of one stream, of all consumers together
 
 T = TypeVar("T")
@@ -56,25 +57,23 @@ class StreamGone(NatsWireError):
 class _Pull:
     """The requests for messages of one stream, and what they brought and nothing has asked for yet."""
 
-    def __init__(self, inbox: str) -> None:
-        self.inbox = inbox
+    def __init__(self, number: int) -> None:
+        self.number = number
         self.messages: deque[NatsMessage] = deque()
         self.is_stale = True
         """Whether its consumer has to be made or looked for."""
         self.is_empty = False
-        """Whether the last thing that the server said was that there is nothing."""
+        """Whether the last thing that the server said was that there is nothing, or nothing more."""
         self._open = 0
         self._until = 0.0
 
-    @property
-    def is_open(self) -> bool:
+    def is_open(self, now: float) -> bool:
         """Whether the server may still answer the last request."""
-        return self._open > 0 and time.monotonic() < self._until
+        return self._open > 0 and now < self._until
 
-    @property
-    def is_overdue(self) -> bool:
+    def is_overdue(self, now: float) -> bool:
         """Whether the server should have answered by now, if only that nothing came."""
-        return self._open > 0 and time.monotonic() >= self._until
+        return self._open > 0 and now >= self._until
 
     def begin(self, count: int, *, wait_s: float) -> None:
         """A request for so many messages was sent."""
@@ -88,7 +87,7 @@ class _Pull:
         """Note an answer of the server: a message, or that there is none."""
         if not message.status:
             self.messages.append(message)
-            self.is_empty = False
+            self.is_empty = _is_last(message)
             self._open -= 1
         elif message.status != ALIVE:
             self.is_empty = True
@@ -219,24 +218,31 @@ class JetStreamEngine:
         A request that waits stays open beyond this call, and what it brings is for the next one.
         """
         pulls = {stream: self._pull(stream) for stream in streams}
+        self._take_in(0.0)  # which connects
         self._check_connection(pulls.values())
-        self._take_in(0.0)
+        now = time.monotonic()
+        # Of one stream alone there is nothing to compare, and what is there comes at once for a request that waits.
+        is_one = wait_s and len(pulls) == 1
         asked = {
             stream: pull
             for stream, pull in pulls.items()
-            if not (pull.messages or pull.is_open or (wait_s and pull.is_empty))
+            if not (is_one or pull.messages or pull.is_open(now) or (wait_s and pull.is_empty))
         }
         self._ask(asked, limit)
-        self._wait(LATE_S, lambda: not any(each.is_open for each in asked.values()))
+        if asked:
+            self._wait(
+                LATE_S, lambda: not any(each.is_open(time.monotonic()) for each in asked.values())
+            )
 
         def ask_again() -> None:
             # Also those that run out while this waits: what came to a stream then would lie there until the next call.
+            now = time.monotonic()
             again = {
                 stream: pull
                 for stream, pull in pulls.items()
-                if not (pull.is_open or pull.is_stale)
+                if not (pull.is_open(now) or pull.is_stale)
             }
-            self._ask(again, limit, wait_s)
+            self._ask(again, limit, self._answer_s)
 
         self._wait(wait_s, lambda: any(each.messages for each in pulls.values()), ask_again)
         return [
@@ -247,7 +253,8 @@ class JetStreamEngine:
 
     def _check_connection(self, pulls: Collection[_Pull]) -> None:
         """Forget requests that were sent over an earlier connection; try one on which answers are missing."""
-        if any(each.is_overdue for each in pulls):
+        now = time.monotonic()
+        if any(each.is_overdue(now) for each in pulls):
             for each in pulls:
                 each.end()
             self._reading.flush()
@@ -279,14 +286,17 @@ class JetStreamEngine:
         """Where the messages of a stream arrive, its consumer made anew where the server has lost it."""
         pull = self._pulls.get(stream)
         if pull is None:
-            pull = _Pull(f"{self._reading.inbox}.{len(self._pulls)}")
+            pull = _Pull(len(self._pulls))
             self._make_consumer(stream)
-            self._pulls[stream] = self._by_inbox[pull.inbox] = pull
+            self._pulls[stream] = self._by_inbox[self._inbox_of(pull)] = pull
         elif pull.is_stale:
             self.losses += 1
             self._make_consumer(stream)
         pull.is_stale = False
         return pull
+
+    def _inbox_of(self, pull: _Pull) -> str:
+        return f"{self._reading.inbox}.{pull.number}"
 
     def _ask(self, pulls: Mapping[str, _Pull], limit: int, wait_s: float = 0.0) -> None:
         """Send one request for each stream, at once: for what is there, or for what comes within some time."""
@@ -300,7 +310,7 @@ class JetStreamEngine:
                     publication(
                         f"{self._api.subject}.CONSUMER.MSG.NEXT.{_name(stream)}.{GROUP}",
                         body,
-                        pull.inbox,
+                        self._inbox_of(pull),
                     )
                     for stream, pull in pulls.items()
                 )
@@ -344,24 +354,26 @@ class JetStreamEngine:
             self._answer(lambda: self._settle(messages))
 
     def give_back(self) -> None:
-        """Give back what came for a request after the call that sent it had its messages."""
-        if self._pulls:  # without a request there may be no connection either
-            self._answer(lambda: self._take_in(0.0))
+        """End the requests that are open, and give back what came for them after the call that sent them had enough."""
+        now = time.monotonic()
+        if any(pull.is_open(now) for pull in self._pulls.values()):
+            self._answer(self._end_requests)
         for stream, pull in self._pulls.items():
             self._give_back(stream, _some(pull.messages, len(pull.messages)))
 
     def drain(self) -> None:
-        """End the requests that are open, and give back what they brought."""
-        self._answer(self._stop_reading)
+        """The same for good."""
         self.give_back()
         self._pulls.clear()
         self._by_inbox.clear()
 
-    def _stop_reading(self) -> None:
-        """The server answers no request any more; what is on its way arrives before the answer to this."""
-        if self._pulls:
-            self._reading.unsubscribe()
-            self._take_in(0.0)
+    def _end_requests(self) -> None:
+        """The server answers none of them any more; what is on its way arrives before this returns."""
+        self._reading.change_inbox()
+        self._take_in(0.0)
+        self._by_inbox = {self._inbox_of(pull): pull for pull in self._pulls.values()}
+        for pull in self._pulls.values():
+            pull.end()
 
     def bury(self, stream: str, parcel: Parcel) -> None:
         """Append a dead letter."""
@@ -463,12 +475,22 @@ def _some(messages: deque[NatsMessage], count: int) -> list[NatsMessage]:
 
 def _count(message: NatsMessage) -> int:
     """How often a message was delivered, as its reply subject says, and before it was given back."""
-    parts = message.reply.split(".")  # $JS.ACK.[domain.account.]stream.consumer.deliveries...
-    count = int(parts[4 if len(parts) < 11 else 6])
+    count = _number_in(message, DELIVERIES)
     if not message.headers:
         return count
     told = message.headers.partition(f"\r\n{DELIVERED}: ".encode())[2].partition(b"\r\n")[0]
     return count + delivered_before(told)
+
+
+def _number_in(message: NatsMessage, place: int) -> int:
+    """A number in the reply subject: `$JS.ACK.[domain.account.]stream.consumer.deliveries.seq.seq.time.pending`."""
+    parts = message.reply.split(".")
+    return int(parts[place if len(parts) < 11 else place + 2])
+
+
+def _is_last(message: NatsMessage) -> bool:
+    """Whether the stream had nothing more for its consumers when it gave this, as the reply subject says."""
+    return _number_in(message, PENDING) == 0
 
 
 def _again(stream: str, message: NatsMessage, reply: str) -> bytes:

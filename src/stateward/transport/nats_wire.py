@@ -75,11 +75,16 @@ class NatsWire:
         self._pongs = 0
         self._requests = 0
         self._subjects: list[str] = []
-        self.inbox = f"{url.inbox_prefix}.{os.urandom(11).hex()}"
+        self.inbox = ""
         self.info = ServerInfo()
         self.connections = 0
         """How often it was connected: what was asked for over an earlier connection is not answered."""
-        self.subscribe(f"{self.inbox}.*")
+        self._name_inbox()
+
+    def _name_inbox(self) -> None:
+        """Choose a new subject for answers, in the place of the former: the first one that is subscribed to."""
+        self.inbox = f"{self._url.inbox_prefix}.{os.urandom(11).hex()}"
+        self._subjects[:1] = [f"{self.inbox}.*"]
 
     # Used by all
 
@@ -90,12 +95,11 @@ class NatsWire:
             if self._socket is not None:
                 self._send(_subscription(subject, len(self._subjects)))
 
-    def unsubscribe(self) -> None:
-        """Have nothing more sent here; what is on its way has arrived when this returns."""
+    def change_inbox(self) -> None:
+        """Have nothing sent for earlier requests any more; what is on its way has arrived when this returns."""
         with self._lock:
-            numbers = range(1, len(self._subjects) + 1)
-            self._subjects = []
-            self.flush(*(f"UNSUB {number}\r\n".encode() for number in numbers))
+            self._name_inbox()
+            self.flush(b"UNSUB 1\r\n", _subscription(self._subjects[0], 1))
 
     def send(self, *commands: bytes) -> None:
         """Send what is not answered."""
