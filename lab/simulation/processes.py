@@ -33,7 +33,8 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.core.redelivery import RedeliveryLimits
-from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Locked
+from stateward.engine.batch import Locked
+from stateward.engine.coordinator import Coordinator, CoordinatorConfig
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.reviews import Judged, Reviews, SelfApproval
 from stateward.engine.scheduler import Scheduler
@@ -441,7 +442,12 @@ class SplitWorker(SimulatedWorker):
         """Whether it has anything to write or to tell."""
         return super().is_done or bool(self._marked)
 
-    def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
+    def settle(
+        self,
+        *,
+        tell: Callable[[Sequence[Event]], object] | None = None,
+        is_expected: bool = False,
+    ) -> bool:
         """Write the marks, or tell of those that were written the last time."""
         self._is_written = False
         self._beat()

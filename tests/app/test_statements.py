@@ -11,8 +11,8 @@ from stateward.storage import libpq
 from stateward.storage.libpq import Param, Queued, Session
 from stateward.testing.bench.product import INLINE, LAST, submit_records
 
-ROUND_TRIPS_MAX = 7
-STATEMENTS_MAX = 24
+ROUND_TRIPS_MAX = 6
+STATEMENTS_MAX = 23
 COMMITS_MAX = 3  # submit and first stage out, first stage in and second out, second stage in
 
 

@@ -6,7 +6,6 @@ side and any of them may die at any instruction. It never runs domain code and n
 """
 
 import heapq
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
@@ -51,12 +50,13 @@ from stateward.core.model import (
 )
 from stateward.core.redelivery import RedeliveryLimits, stop_reason, workers_to_avoid
 from stateward.definition.plugin import AutomaticMove
+from stateward.engine.batch import Batch, Locked, not_paused
 from stateward.engine.capacity import Capacity, LeaseTracker, LocalWorker
 from stateward.engine.earlier_items import EarlierIndex, Found
+from stateward.engine.foresight import Foresight
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.database import Asked
 from stateward.storage.dead_letters import DeadLetter
-from stateward.storage.record_rows import records_of
 from stateward.storage.store import Store
 from stateward.transport import (
     NO_WORKER,
@@ -173,6 +173,7 @@ class Coordinator:
         self._config = config
         self._ticks = ticks or (lambda: clock() / SECOND)
         self._leases = LeaseTracker(lease_s=config.lease_s, ticks=self._ticks)
+        self.foresight = Foresight(store.database, ticks=self._ticks)
         self._hand_over_at = self._ticks()
         self.in_flight = 0
         """How many jobs workers had at the last dispatch. Above 1, the loop collects more results per commit."""
@@ -217,7 +218,7 @@ class Coordinator:
                 for each, submission in zip(written, submissions, strict=False)
             ]
 
-    def _hand_over(self, batch: "Batch") -> None:
+    def _hand_over(self, batch: Batch) -> None:
         """Dispatch new records where nothing waits before them: the turn and the commit of a dispatch are saved.
 
         Whatever has a reason to go first, a record of any stage or lost work, leaves it to the next turn of a
@@ -232,7 +233,7 @@ class Coordinator:
         if not is_free or (waiting.rows() and self._is_waited_for()):
             self._hand_over_at = self._ticks() + HAND_OVER_PAUSE_S
             return
-        arrived = _not_paused(batch.arrived(), paused)
+        arrived = not_paused(batch.arrived(), paused)
         self._assign(
             [arrived[place] for place in self._stages if place in arrived], capacity, batch
         )
@@ -241,7 +242,7 @@ class Coordinator:
         """Whether a record waits for a stage that workers do and that is not paused."""
         return any(self._store.pauses.open_stages(tuple(self._stages)).values())
 
-    def _send_new(self, batch: "Batch", written: Sequence[Change | None]) -> None:
+    def _send_new(self, batch: Batch, written: Sequence[Change | None]) -> None:
         """Send the work of new records, but for those that existed already."""
         actors = {
             each.record.id: each.transition.actor
@@ -350,7 +351,7 @@ class Coordinator:
             self._write(batch)
         return decisions
 
-    def _take(self, events: Sequence[Event], batch: "Batch") -> list[Decision]:
+    def _take(self, events: Sequence[Event], batch: Batch) -> list[Decision]:
         """Decide these events in order, each on the record as the ones before it left it."""
         self._load((event.record_id for event in events), batch)
         # A derived id needs no look-up: its version is stale once it was applied (docs/decisions/0007). That is nearly
@@ -362,13 +363,13 @@ class Coordinator:
         point(Point.EVENTS_DECIDED)
         return decisions
 
-    def _load(self, ids: Iterable[str], batch: "Batch") -> None:
+    def _load(self, ids: Iterable[str], batch: Batch) -> None:
         # Records of this batch are not read again: the store still has them as they were before the batch. The lock
         # makes a second coordinator wait here, where it has decided nothing yet, and not fail at the version check.
         missing = [record_id for record_id in ids if record_id not in batch.records]
         batch.records |= self._store.load(missing, lock=True)
 
-    def _decide(self, event: Event, batch: "Batch") -> Decision:
+    def _decide(self, event: Event, batch: Batch) -> Decision:
         decision = self._decision(batch.records.get(event.record_id), event, batch)
         if isinstance(decision, Ignored):
             batch.notes.append(_note(event, decision, batch.now))
@@ -398,19 +399,19 @@ class Coordinator:
             self._move_on(decision.change.record, batch)
         return decision
 
-    def _index_keys(self, record: Record, event: Event, batch: "Batch") -> None:
+    def _index_keys(self, record: Record, event: Event, batch: Batch) -> None:
         """Let later records find the items of this attempt, if a stage of the machine looks up its like."""
         machine, stage = self._registry.of(record), event.type.partition(".")[0]
         if stage in machine.looked_up and event.version is not None:
             self._earlier.add(machine, record.id, stage, event.version, at=batch.now)
 
-    def _move_on(self, record: Record, batch: "Batch") -> None:
+    def _move_on(self, record: Record, batch: Batch) -> None:
         """Make the move that the settings ask for at this status, in the same batch: no dispatch comes between."""
         move = self._config.automatic_moves.get((record.machine, record.status))
         if move is not None:
             self._decide(_automatic_event(move, record, batch.now), batch)
 
-    def _decision(self, record: Record | None, event: Event, batch: "Batch") -> Decision:
+    def _decision(self, record: Record | None, event: Event, batch: Batch) -> Decision:
         if record is None:
             return Ignored(reason="unknown_record", detail=f"there is no record {event.record_id}")
         # Before the version check in `decide`: the same request sent twice is a duplicate, not a stale event.
@@ -439,7 +440,7 @@ class Coordinator:
             return False
         return worker != self._store.result_worker(record.id, record.version)
 
-    def _write(self, batch: "Batch") -> None:
+    def _write(self, batch: Batch) -> None:
         """Write a batch: what changed, what was ignored, and the work that follows.
 
         The caller's transaction makes it all or nothing: a dispatched record and its work row appear together, wherever
@@ -449,6 +450,7 @@ class Coordinator:
             written = self._store.commit(
                 batch.changes, dispositions=batch.notes, epoch=batch.epoch, are_locked=True
             )
+            self.foresight.note(written, batch.sent)
             if batch.is_turn and self.tells_later:
                 self._untold = written
             else:
@@ -486,7 +488,7 @@ class Coordinator:
         self,
         told: Sequence[Event] = (),
         *,
-        locked: "Locked | None" = None,
+        locked: Locked | None = None,
         has_events: bool = True,
         has_waiting: bool = True,
     ) -> int:
@@ -507,7 +509,7 @@ class Coordinator:
             )
         )
 
-    def lock(self, record_ids: Sequence[str], *, is_alone: bool = False) -> "Locked":
+    def lock(self, record_ids: Sequence[str], *, is_alone: bool = False) -> Locked:
         """Load records for a `turn` in the same transaction, before the worker touches their work.
 
         Records are locked before work by every process, or two of them could wait for each other in a circle. If the
@@ -515,6 +517,8 @@ class Coordinator:
         """
         if not record_ids:
             return Locked()
+        if is_alone and (foreseen := self.foresight.hold(record_ids)) is not None:
+            return foreseen
         # The answer is waited for with that to the next query: they are executed in this order.
         records = self._store.ask_load(record_ids)
         if not is_alone:
@@ -536,7 +540,7 @@ class Coordinator:
         *,
         is_taking: bool,
         is_handing_out: bool,
-        locked: "Locked | None" = None,
+        locked: Locked | None = None,
         has_waiting: bool = True,
     ) -> int:
         batch = Batch(now=self._clock())
@@ -572,7 +576,7 @@ class Coordinator:
         self.has_more = self._config.batch_max in (len(reported), len(batch.sent))
         return len(told) + len(reported) + len(batch.sent) + len(batch.resent)
 
-    def _bury(self, unreadable: Sequence[InboxEvent], batch: "Batch") -> None:
+    def _bury(self, unreadable: Sequence[InboxEvent], batch: Batch) -> None:
         # The inbox is read oldest first: an event that cannot be decoded would come back in every batch for ever.
         if unreadable:
             self._store.dead_letters.add(
@@ -583,7 +587,7 @@ class Coordinator:
             )
             point(Point.DEAD_LETTERS_WRITTEN)
 
-    def _hand_on(self, batch: "Batch") -> None:
+    def _hand_on(self, batch: Batch) -> None:
         """Dispatch what arrived in this batch to the worker of this process, as far as that has free slots.
 
         Only while nothing else waits: then no record of a higher rank is passed over. Neither the other workers nor the
@@ -593,7 +597,7 @@ class Coordinator:
         if not arrived or self.local_worker is None:
             return
         capacity = Capacity([self.local_worker.info], self.local_worker.load())
-        is_open = _not_paused(arrived, batch.paused or self._store.pauses.ask())
+        is_open = not_paused(arrived, batch.paused or self._store.pauses.ask())
         # Which machine does work of one machine is known by looking at all of them.
         anyones = (
             [each for each in queue if not self._is_of_one_machine(each, stage)]
@@ -601,7 +605,7 @@ class Coordinator:
         )
         self._assign(anyones, capacity, batch)
 
-    def _hand_out(self, batch: "Batch") -> None:
+    def _hand_out(self, batch: Batch) -> None:
         self.has_waiting = True  # until the stages were asked
         capacity, load = self._capacity(self._bus.ask_workers_and_load())
         self.in_flight = sum(load.values())
@@ -620,7 +624,7 @@ class Coordinator:
         return Capacity(workers, load, silent=silent, has_alone=self._has_alone), load
 
     def _assign(
-        self, queues: Iterable[Iterable[Record]], capacity: "Capacity", batch: "Batch"
+        self, queues: Iterable[Iterable[Record]], capacity: "Capacity", batch: Batch
     ) -> None:
         """Dispatch the records of these queues by rank, while there are free slots."""
         for record in heapq.merge(*queues, key=attrgetter("rank")):
@@ -649,7 +653,7 @@ class Coordinator:
         )
 
     def _look_up(
-        self, machine: Machine, stage: Stage, record: Record, batch: "Batch"
+        self, machine: Machine, stage: Stage, record: Record, batch: Batch
     ) -> Found | None:
         """What a stage reads of other records."""
 
@@ -660,7 +664,7 @@ class Coordinator:
 
         return self._earlier.find(machine, stage, record, load)
 
-    def _tell_owners(self, batch: "Batch") -> None:
+    def _tell_owners(self, batch: Batch) -> None:
         """Say in the work who submitted its record."""
         apart = [work.record_id for work in batch.sent if self._needs_owner(work)]
         if not apart:
@@ -694,7 +698,7 @@ class Coordinator:
             if (machine.name, stage.name) not in self._config.engine_stages
         }
 
-    def _queues(self, capacity: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
+    def _queues(self, capacity: "Capacity", batch: Batch) -> list[Iterable[Record]]:
         """The waiting records of each stage that is not paused and has free slots.
 
         Later stages come first: `heapq.merge` keeps that order among equal ranks, so that of two equal records the one
@@ -722,7 +726,7 @@ class Coordinator:
         place: tuple[str, str],
         stage: Stage,
         capacity: "Capacity",
-        batch: "Batch",
+        batch: Batch,
         arrived: int,
     ) -> Iterator[Record]:
         """Records that wait for a stage, by rank, while it has free slots.
@@ -754,7 +758,7 @@ class Coordinator:
                 self._pass_at[place] = now + (now - begun) * PASS_PAUSE
             yield from (record for record in found if record.id not in seen)
 
-    def _hand_out_again(self, capacity: "Capacity", batch: "Batch") -> None:
+    def _hand_out_again(self, capacity: "Capacity", batch: Batch) -> None:
         """Give work without a worker to another one; work that has killed what ran it is a failed attempt.
 
         The version stays: it is the same attempt (docs/decisions/0003). Work that its worker returned without having
@@ -837,77 +841,6 @@ class Coordinator:
             # A result of work under way would be stale at the new version, so its worker need not go on.
             self._bus.withdraw([(record.id, record.version) for record in records])
             return len(changes)
-
-
-class Batch:
-    """What one transaction of a coordinator will write, and the records as it leaves them.
-
-    Nothing is written while a batch is decided. So a decision has to look here first: the store shows the records as
-    they were.
-    """
-
-    def __init__(self, *, now: Micros) -> None:
-        self.now = now
-        self.records: dict[str, Record] = {}
-        self.changed: set[str] = set()
-        self.taken: Counter[tuple[str, str]] = Counter()
-        self.seen: set[str] = set()
-        self.changes: list[Change] = []
-        self.notes: list[Disposition] = []
-        self.withdrawn: list[tuple[str, int]] = []
-        self.sent: list[Work] = []
-        self.resent: list[Work] = []
-        self.own: frozenset[int] = (
-            frozenset()
-        )  # `id` of the events that did not come through the inbox
-        self.epoch: Asked | None = None  # where it was asked for before the batch was decided
-        self.paused: Asked | None = None
-        self.is_turn = False
-
-    def change(self, change: Change) -> None:
-        """Add a change; decisions after it see the record as it leaves it."""
-        before = self.records.get(change.record.id)
-        if before is not None and before.waiting is not None:
-            self.taken[before.machine, before.waiting] += 1
-        self.changes.append(change)
-        self.changed.add(change.record.id)
-        self.records[change.record.id] = change.record
-
-    def arrived(self) -> dict[tuple[str, str], list[Record]]:
-        """Records that wait for a stage because of this batch, by machine and stage."""
-        arrived: dict[tuple[str, str], list[Record]] = {}
-        for record_id in self.changed:
-            record = self.records[record_id]
-            if record.waiting is not None:
-                arrived.setdefault((record.machine, record.waiting), []).append(record)
-        # `heapq.merge` needs sorted input; the id makes the order of equal ranks repeatable, as that of a set is not.
-        for records in arrived.values():
-            records.sort(key=attrgetter("rank", "id"))
-        return arrived
-
-
-class Locked(msgspec.Struct, frozen=True):
-    """Records that a transaction locks, and what it has asked for besides."""
-
-    records: Asked | None = None
-    epoch: Asked | None = None
-    paused: Asked | None = None
-
-    def found(self) -> dict[str, Record]:
-        """The records by their ids."""
-        return {} if self.records is None else records_of(self.records.rows())
-
-
-def _not_paused(
-    arrived: Mapping[tuple[str, str], list[Record]], paused: Asked
-) -> dict[tuple[str, str], list[Record]]:
-    """The records by machine and stage, without those of paused stages and machines."""
-    closed = {*paused.rows()}
-    return {
-        place: records
-        for place, records in arrived.items()
-        if place not in closed and (place[0], "") not in closed
-    }
 
 
 def _has_orphans(load: Mapping[tuple[str, bool], int]) -> bool:

@@ -9,7 +9,7 @@ import os
 import select
 import selectors
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import NamedTuple, Self
@@ -20,6 +20,7 @@ from stateward import telemetry
 from stateward.core.errors import StoreBroken, StoreFull, StoreUnreachable
 from stateward.core.model import SECOND, Event, Micros
 from stateward.engine.coordinator import Coordinator
+from stateward.engine.foresight import LOOK_MAX
 from stateward.engine.indexer import Indexer
 from stateward.engine.mirror import Mirror
 from stateward.engine.relay import Relay
@@ -324,7 +325,7 @@ class Node:
         if self._coordinator is not None:
             news = self._news(told)
             if is_busy or any(news) or self._is_due(worker):
-                is_busy |= self._coordinate(self._coordinator, worker, news)
+                is_busy |= self._coordinate_anew(self._coordinator, worker, news)
                 has_turned = True
                 changed = self._coordinator.changed
         elif worker is not None:
@@ -339,10 +340,17 @@ class Node:
         finally:
             if has_turned and self._coordinator is not None:
                 self._coordinator.tell()
+        if self._coordinator is not None:
+            self._coordinator.foresight.look(self._under_way(worker))
         has_more = is_busy and self._is_more_at_hand
         is_followed = self._follow(changed, is_busy=has_more or self._in_flight > 0)
         self._has_more = has_more or is_followed
         return is_busy or is_followed
+
+    def _under_way(self, worker: Worker | None) -> Sequence[str]:
+        """The records whose results this process will settle and decide on in one transaction, while they are few."""
+        own = worker or self._relay
+        return () if own is None or own.in_flight > LOOK_MAX else own.under_way
 
     def _is_due(self, worker: Worker | None) -> bool:
         """Whether a worker that shares our transactions, or the relay, has something to write now, results aside."""
@@ -415,6 +423,18 @@ class Node:
             has_waiting=is_all or TOPIC_READY in told,
         )
 
+    def _coordinate_anew(
+        self, coordinator: Coordinator, worker: Worker | None, news: "News"
+    ) -> bool:
+        """`_coordinate`, and again where something was otherwise than foreseen."""
+        coordinator.foresight.begin()
+        try:
+            return self._coordinate(coordinator, worker, news)
+        except StoreUnreachable:
+            if not coordinator.foresight.is_wrong():
+                raise
+        return self._coordinate(coordinator, worker, news)
+
     def _coordinate(self, coordinator: Coordinator, worker: Worker | None, news: "News") -> bool:
         """Settle and decide in one transaction; whether there was anything to do."""
         told: list[Event] = []
@@ -426,7 +446,7 @@ class Node:
             locked = coordinator.lock(finishing, is_alone=not any(news))
             for each in settling:
                 coordinator.learn_owners(each.owners)
-                is_busy |= each.settle(tell=told.extend)
+                is_busy |= each.settle(tell=told.extend, is_expected=locked.known is not None)
             if news.is_round:
                 self._look_around(coordinator)
             # Before the inbox is read, so that what is due now is decided in this very transaction.

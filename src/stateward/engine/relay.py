@@ -30,7 +30,7 @@ from stateward.engine.relay_publisher import Documents, Publisher, PublisherConf
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.sent_work import Attempt, Sent, lost_work, publishable, window
 from stateward.storage.database import Database
-from stateward.storage.outputs import Outputs, result_event, saved_values
+from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import VIA_TRANSPORT, Bus, WorkerInfo, messages, work_keys
@@ -161,17 +161,27 @@ class Relay:
         self._intake.redelivered.clear()
         return bool(self._intake.results)
 
-    def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
-        """Write what `prepare` took in, inside the transaction of the coordinator; whether there were results."""
+    def settle(
+        self,
+        *,
+        tell: Callable[[Sequence[Event]], object] | None = None,
+        is_expected: bool = False,
+    ) -> bool:
+        """Write what `prepare` took in, inside the transaction of the coordinator; whether there were results.
+
+        With `is_expected` the transaction fails where work was given to another, and then this is called again without.
+        """
         with self._database.transaction():
             if self._ticks() >= self._beat_at:
                 self._stand_still()
             if self._intake.saved:
                 self._drop_erased()
             with self._database.as_worker():
-                return self._settle(tell)
+                return self._settle(tell, is_expected=is_expected)
 
-    def _settle(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
+    def _settle(
+        self, tell: Callable[[Sequence[Event]], object] | None, *, is_expected: bool
+    ) -> bool:
         self._write_heartbeats()
         for each in self._intake.saved:
             self._outputs.save_value(
@@ -181,7 +191,9 @@ class Relay:
             if (work := self._bus.assigned(lost.record_id, lost.version)) is not None:
                 own = replace(work, worker=lost.assigned_to, delivery=lost.delivery)
                 self._bus.return_lost(own, loss)
-        return self._write_results(tell) if self._intake.results else False
+        if not self._intake.results:
+            return False
+        return self._write_results(tell, is_expected=is_expected)
 
     def _drop_erased(self) -> None:
         """Saved values of records that were erased since do not come back, also if their message is sent again."""
@@ -275,6 +287,11 @@ class Relay:
         return {
             work.record_id: work.owner for work, _ in self._intake.results.values() if work.owner
         }
+
+    @property
+    def under_way(self) -> list[str]:
+        """The records whose attempts are under way."""
+        return [record_id for record_id, _ in self._sent]
 
     @property
     def in_flight(self) -> int:
@@ -396,16 +413,18 @@ class Relay:
 
     # Into the store
 
-    def _write_results(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
+    def _write_results(
+        self, tell: Callable[[Sequence[Event]], object] | None, *, is_expected: bool
+    ) -> bool:
         pairs = list(self._intake.results.values())
         # What the next stages of these records read besides: it costs nothing to ask for it now.
         saved = self._outputs.ask_saved_values_of([work.record_id for work, _ in pairs])
         # Deleting the work is the check that it is still assigned under this delivery, and locks it.
         work = work_keys([work for work, _ in pairs])
         outputs = [output for _, output in pairs]
-        is_ours, seals = self._outputs.write_finished(outputs, work)
+        is_ours, seals = self._outputs.write_finished(outputs, work, is_expected=is_expected)
         own = [output for output, is_own in zip(outputs, is_ours, strict=True) if is_own]
-        self._publisher.remember(own, saved_values(saved))
+        self._publisher.remember(own, saved)
         events = [
             result_event(each.result, seal)
             for each, seal in zip(outputs, seals, strict=True)

@@ -14,8 +14,8 @@ from stateward.core.errors import (
 from stateward.core.files import SavedFile
 from stateward.core.model import PRIORITY_NORMAL, Micros, Work
 from stateward.engine.sent_work import Sent
-from stateward.storage.database import Database
-from stateward.storage.outputs import Output, Outputs
+from stateward.storage.database import Asked, Database
+from stateward.storage.outputs import Output, Outputs, saved_values
 from stateward.transport import messages
 from stateward.transport.channel import Blobs, Channel
 from stateward.transport.inbox import Outage
@@ -88,6 +88,7 @@ class Publisher:
         self._fetcher = Fetcher(artifacts)
         self._fetch_at = 0.0
         self._count = 0
+        self._settled: tuple[Sequence[Output], Asked] | None = None
         self._fresh: dict[str, Fresh] = {}
 
     @property
@@ -99,22 +100,21 @@ class Publisher:
         """Fetch nothing more."""
         self._fetcher.close()
 
-    def remember(
-        self, outputs: Sequence[Output], saved: Mapping[tuple[str, str], dict[str, bytes]]
-    ) -> None:
-        """What a turn has settled: mostly it dispatches the next stages of the same records, which read just that."""
-        of_record: dict[str, dict[str, dict[str, bytes]]] = {}
-        for (record_id, stage), values in saved.items():
-            of_record.setdefault(record_id, {})[stage] = values
-        self._fresh = {
-            each.result.record_id: Fresh(each, of_record.get(each.result.record_id, {}))
-            for each in outputs
-            if each.result.error_code is None
-        }
+    def remember(self, outputs: Sequence[Output], saved: Asked) -> None:
+        """What a turn has settled: mostly it dispatches the next stages of the same records, which read just that.
+
+        `saved` is read once something is published, so that the transaction does not wait for it.
+        """
+        self._settled, self._fresh = (outputs, saved), {}
 
     def forget(self) -> None:
         """The turn is over: from now on the store may have more."""
-        self._fresh = {}
+        self._settled, self._fresh = None, {}
+
+    def _fresh_of(self, record_id: str) -> Fresh | None:
+        if self._settled is not None:
+            self._fresh, self._settled = _fresh(*self._settled), None
+        return self._fresh.get(record_id)
 
     def publish(self, sent: Sequence[Sent]) -> bool:
         """Publish what is not published yet, in the order of the queue, stream by stream; whether that was all."""
@@ -188,11 +188,11 @@ class Publisher:
             return False
         if work.version <= FIRST_ATTEMPT:
             return True
-        fresh = self._fresh.get(work.record_id)
+        fresh = self._fresh_of(work.record_id)
         return fresh is not None and fresh.is_all_of(work)
 
     def _fresh_inputs(self, work: Work) -> WorkMessage:
-        fresh = self._fresh.get(work.record_id) if work.inputs else None
+        fresh = self._fresh_of(work.record_id) if work.inputs else None
         if fresh is None:
             return self._message(work)
         result = fresh.output.result
@@ -279,3 +279,14 @@ class Publisher:
             return (
                 None  # the worker finds that it is missing, which is a failed attempt with its code
             )
+
+
+def _fresh(outputs: Sequence[Output], asked: Asked) -> dict[str, Fresh]:
+    of_record: dict[str, dict[str, dict[str, bytes]]] = {}
+    for (record_id, stage), values in saved_values(asked).items():
+        of_record.setdefault(record_id, {})[stage] = values
+    return {
+        each.result.record_id: Fresh(each, of_record.get(each.result.record_id, {}))
+        for each in outputs
+        if each.result.error_code is None
+    }

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from stateward.core.errors import StoreUnreachable
 from stateward.core.failpoints import Point, point
 
 Cell: TypeAlias = str | int | float | bytes | bool | None
@@ -93,6 +94,16 @@ class Asked(Protocol):
         """Its rows, as they were at some moment since it was asked."""
 
 
+class Known(NamedTuple):
+    """The rows of a query that need not be asked."""
+
+    known: list[Row]
+
+    def rows(self) -> list[Row]:
+        """These."""
+        return self.known
+
+
 class Database(Protocol):
     """What the modules above need of a database."""
 
@@ -104,6 +115,9 @@ class Database(Protocol):
 
     skip_locked: str
     """The same, but rows that another transaction has locked are left out: several coordinators share one queue."""
+
+    has_round_trips: bool
+    """Whether each statement that is waited for is a round trip to a server."""
 
     is_gapless: bool
     """Whether numbers that it gives to rows have no gaps: those of PostgreSQL are lost with a transaction."""
@@ -163,10 +177,19 @@ class Database(Protocol):
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was such a row."""
 
-    def exchange(self, old: "Keys", table: Table, rows: Sequence[Row]) -> "Exchanged":
+    def exchange(
+        self, old: "Keys", table: Table, rows: Sequence[Row], *, is_expected: bool = False
+    ) -> "Exchanged":
         """Delete rows, and for each that was there write the one in its place, unless that one exists already.
 
-        Both have the key of `table` first. A few are one statement, where a round trip is what a statement costs.
+        Both have the key of `table` first. A few are one statement, where a round trip is what a statement costs. With
+        `is_expected` nothing is waited for: that one was not there, or not new, is an error as of `require`.
+        """
+
+    def require(self, condition: str, **params: object) -> None:
+        """Go on as if a condition held; that it does not is an error, of this call or of a later one up to the commit.
+
+        It is looked at where this is called in the order of statements, and `StoreUnreachable` where it does not hold.
         """
 
     def append(
@@ -211,14 +234,19 @@ class Database(Protocol):
         """Close the connection."""
 
 
-def exchange_in_two(database: Database, old: Keys, table: Table, rows: Sequence[Row]) -> Exchanged:
+def exchange_in_two(
+    database: Database, old: Keys, table: Table, rows: Sequence[Row], *, is_expected: bool
+) -> Exchanged:
     """`Database.exchange` as two statements."""
     with database.transaction():
         were_there = database.delete(old.table, old.keys, by=old.by)
         point(Point.WORK_FINISHED)  # what is exchanged is work for its output
         own = [row for row, is_there in zip(rows, were_there, strict=True) if is_there]
         are_new = iter(database.insert_new(table, own))
-        return Exchanged(were_there, [is_there and next(are_new) for is_there in were_there])
+        found = Exchanged(were_there, [is_there and next(are_new) for is_there in were_there])
+        if is_expected and not all(found.are_new):
+            raise StoreUnreachable("a row was changed by another writer; try again")
+        return found
 
 
 def log_end(database: Database) -> int:

@@ -178,12 +178,17 @@ class Outputs:
             return self._complete(outputs, results, self._database.insert_new(OUTPUTS, results))
 
     def write_finished(
-        self, outputs: Sequence[Output], work: Keys
+        self, outputs: Sequence[Output], work: Keys, *, is_expected: bool = False
     ) -> tuple[list[bool], list[OutputSeal | None]]:
-        """Remove the work of each output, and `write` those whose work was there; for each, whether it was."""
+        """Remove the work of each output, and `write` those whose work was there; for each, whether it was.
+
+        With `is_expected` that is not waited for, and an error where it was not (`Database.exchange`).
+        """
         with self._database.transaction():
             results = [_result_row(each.result) for each in outputs]
-            were_there, are_new = self._database.exchange(work, OUTPUTS, results)
+            were_there, are_new = self._database.exchange(
+                work, OUTPUTS, results, is_expected=is_expected
+            )
             return were_there, self._complete(outputs, results, are_new)
 
     def _complete(

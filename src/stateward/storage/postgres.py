@@ -50,6 +50,7 @@ from stateward.storage.libpq import (
 from stateward.storage.postgres_server import (
     DOOMED,
     LOST_IN_COMMIT,
+    PostgresAsked,
     become_role,
     check_server,
     connection_parameters,
@@ -63,6 +64,7 @@ from stateward.storage.postgres_sql import (
     Columns,
     delete_sql,
     exchange_sql,
+    expected_sql,
     insert_new_sql,
     insert_sql,
     notifying,
@@ -117,6 +119,7 @@ class PostgresDatabase:
     never inside a transaction: what came before in it is lost with the connection.
     """
 
+    has_round_trips = True
     is_gapless = False
     for_update = " FOR UPDATE"
     skip_locked = " FOR UPDATE SKIP LOCKED"
@@ -342,7 +345,7 @@ class PostgresDatabase:
         numbered = number_params(sql, params)
         return self._run(lambda session: session.load(session.statement(*numbered)))
 
-    def ask(self, sql: str, **params: object) -> "PostgresAsked":
+    def ask(self, sql: str, **params: object) -> PostgresAsked:
         """A query that travels with the next statement of the transaction."""
         asked = PostgresAsked(lambda: self._run(lambda session: session.flush()))
         if not self._depth:  # nothing that it could travel with
@@ -352,7 +355,7 @@ class PostgresDatabase:
         self._run(lambda session: session.later(queued))
         return asked
 
-    def ask_ahead(self, sql: str, **params: object) -> "PostgresAsked":
+    def ask_ahead(self, sql: str, **params: object) -> PostgresAsked:
         """A query that travels with the next statement, be that of a transaction or not."""
         if self._depth:
             return self.ask(sql, **params)
@@ -448,17 +451,26 @@ class PostgresDatabase:
         deleted = self._bulk(sql, columns, keys)
         return _were_found(keys, len(names), deleted)
 
-    def exchange(self, old: Keys, table: Table, rows: Sequence[Row]) -> Exchanged:
+    def require(self, condition: str, **params: object) -> None:
+        """Go on as if a condition held: the server refuses what follows if it does not."""
+        self._write(Queued(*number_params(f"SELECT 1 / ({condition})::int", params)))
+
+    def exchange(
+        self, old: Keys, table: Table, rows: Sequence[Row], *, is_expected: bool = False
+    ) -> Exchanged:
         """Delete rows, and write others in the place of those that were there."""
         keys = [tuple(row[: len(table.key)]) for row in rows]
         # Joins are nested loops here: of many rows, two statements are cheaper than one. And what is returned tells
         # rows apart by their keys alone.
         if not 0 < len(set(keys)) == len(keys) <= COPY_ROWS_MIN:
-            return exchange_in_two(self, old, table, rows)
+            return exchange_in_two(self, old, table, rows, is_expected=is_expected)
         gone: Columns = tuple((name, old.table.columns[name]) for name in old.by)
         new: Columns = tuple(table.columns.items())
         sql = exchange_sql(old.table.name, gone, table.name, new, table.key, min(len(rows), 2))
         params = [*params_of(gone, old.keys), *params_of(new, rows)]
+        if is_expected:
+            self._write(Queued(expected_sql(sql, len(params) + 1), [*params, to_cell(len(rows))]))
+            return Exchanged([True] * len(rows), [True] * len(rows))
         found = self._run(lambda session: session.load(session.statement(sql, params)))
         were_there = {tuple(row[:-1]): bool(row[-1]) for row in found}
         return Exchanged(
@@ -599,33 +611,6 @@ class PostgresTransaction:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._database._leave(is_failed=kind is not None)
-
-
-class PostgresAsked:
-    """A query that was queued; `flush` sends it if nothing else has."""
-
-    __slots__ = ("_flush", "_rows")
-
-    def __init__(self, flush: Callable[[], None]) -> None:
-        self._flush = flush
-        self._rows: list[Row] | None = None
-
-    def take(self, rows: list[Row]) -> None:
-        """The rows have come."""
-        self._rows = rows
-
-    @property
-    def is_taken(self) -> bool:
-        """Whether the rows have come."""
-        return self._rows is not None
-
-    def rows(self) -> list[Row]:
-        """The rows; they are waited for if the query has not been sent yet."""
-        if self._rows is None:
-            self._flush()
-        if self._rows is None:  # its transaction has ended
-            raise StoreError(DOOMED)
-        return self._rows
 
 
 class PostgresWakeup:

@@ -213,3 +213,30 @@ def location_of(parameters: dict[str, str]) -> str:
     host = parameters.get("host") or parameters.get("hostaddr") or "the default host"
     name = parameters.get("dbname") or "the default one"
     return f"PostgreSQL database {name} at {host}, port {parameters.get('port') or '5432'}"
+
+
+class PostgresAsked:
+    """A query that was queued; `flush` sends it if nothing else has."""
+
+    __slots__ = ("_flush", "_rows")
+
+    def __init__(self, flush: Callable[[], None]) -> None:
+        self._flush = flush
+        self._rows: list[Row] | None = None
+
+    def take(self, rows: list[Row]) -> None:
+        """The rows have come."""
+        self._rows = rows
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the rows have come."""
+        return self._rows is not None
+
+    def rows(self) -> list[Row]:
+        """The rows; they are waited for if the query has not been sent yet."""
+        if self._rows is None:
+            self._flush()
+        if self._rows is None:  # its transaction has ended
+            raise StoreError(DOOMED)
+        return self._rows

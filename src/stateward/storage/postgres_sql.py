@@ -167,6 +167,13 @@ def exchange_sql(
     )
 
 
+@lru_cache
+def expected_sql(exchanging: str, place: int) -> str:
+    """`exchange_sql`, and a division by zero unless as many rows as the last parameter says are new."""
+    with_parts, _, _ = exchanging.rpartition("SELECT ")
+    return f"{with_parts}SELECT {_check('made', place)}"
+
+
 def _cells(columns: Columns, count: int, *, start: int = 0) -> str:
     """The rows that are given, as a select list: an array for each column, or for a single row its cells.
 

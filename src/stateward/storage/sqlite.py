@@ -67,6 +67,7 @@ _encode = msgspec.json.encode
 class SqliteDatabase:
     """One connection to one file. Threads that share it take turns, one transaction at a time."""
 
+    has_round_trips = False
     is_gapless = True
     for_update = ""  # BEGIN IMMEDIATE admits one writer at a time, so nothing more has to be locked
     skip_locked = ""
@@ -311,9 +312,16 @@ class SqliteDatabase:
         """Delete rows by key; for each key, whether there was such a row."""
         return self._each(_delete_sql(table.name, tuple(by) or table.key), keys)
 
-    def exchange(self, old: Keys, table: Table, rows: Sequence[Row]) -> Exchanged:
+    def exchange(
+        self, old: Keys, table: Table, rows: Sequence[Row], *, is_expected: bool = False
+    ) -> Exchanged:
         """Delete rows, and write others in the place of those that were there."""
-        return exchange_in_two(self, old, table, rows)
+        return exchange_in_two(self, old, table, rows, is_expected=is_expected)
+
+    def require(self, condition: str, **params: object) -> None:
+        """Go on if a condition holds: there is no round trip to save."""
+        if not self.rows(f"SELECT {condition}", **params)[0][0]:
+            raise StoreUnreachable(f"{self._path}: a row was changed by another writer; try again")
 
     def _each(self, sql: str, rows: Sequence[Row]) -> list[bool]:
         """Execute a statement for each row; for each, whether it changed anything.

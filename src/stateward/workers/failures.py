@@ -10,10 +10,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from stateward.core.errors import (
+    ArtifactChanged,
+    ArtifactError,
     StageFailure,
     TransientFailure,
 )
-from stateward.core.model import Fields, clean_text
+from stateward.core.model import Fields, Work, clean_text
 from stateward.core.retry import RETRY_AFTER, retry_after_s
 from stateward.extras import missing_extra
 from stateward.workers.attempt_log import LINE_CHARS_MAX, Log
@@ -21,6 +23,7 @@ from stateward.workers.child_role import is_child
 from stateward.workers.results import KIB, Failed, Limits
 
 CODE_CHARS_MAX = 100
+RUNNER_MISSING = "RUNNER_NOT_LOADED"
 OURS = f"{Path(__file__).parent}/"  # frames of the SDK say nothing about a runner
 TRACEBACK_CHARS_MAX = 8 * KIB
 TRACEBACK_FRAMES_MAX = 40  # the innermost ones; endless recursion would bring a thousand
@@ -191,3 +194,16 @@ def _shorten_paths(told: traceback.TracebackException) -> None:
         if following is None:
             return
         told = following
+
+
+def unusable_document(error: ArtifactError) -> Failed:
+    """The result of an attempt whose document is gone, which may be mended, or is another one, which is not retried."""
+    is_changed = isinstance(error, ArtifactChanged)
+    code = "ARTIFACT_CHANGED" if is_changed else "ARTIFACT_MISSING"
+    return Failed(code=code, message=str(error), is_retryable=not is_changed, log="")
+
+
+def missing_runner(work: Work) -> Failed:
+    """Retryable: another worker may have the runner, or the settings are corrected by the next attempt."""
+    message = f"no runner {work.runner!r} is loaded here; name its pipeline in the settings"
+    return Failed(code=RUNNER_MISSING, message=message, is_retryable=True, log="")

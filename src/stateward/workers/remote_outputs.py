@@ -154,7 +154,7 @@ class RemoteOutputs(Outputs):
         return [_UNSEALED] * len(outputs)
 
     def write_finished(
-        self, outputs: Sequence[Output], work: Keys
+        self, outputs: Sequence[Output], work: Keys, *, is_expected: bool = False
     ) -> tuple[list[bool], list[OutputSeal | None]]:
         """Remove the work of each output, and keep those whose work was there."""
         were_there = self._database.delete(work.table, work.keys, by=work.by)

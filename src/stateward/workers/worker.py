@@ -23,7 +23,6 @@ from typing import Literal
 import msgspec
 
 from stateward.core.errors import (
-    ArtifactChanged,
     ArtifactError,
     ArtifactsUnreachable,
     StoreError,
@@ -58,9 +57,10 @@ from stateward.workers.attempt_data import (
 from stateward.workers.attempt_log import AttemptLog
 from stateward.workers.child_attempt import JobOrder
 from stateward.workers.confinement import Grants
+from stateward.workers.failures import missing_runner, unusable_document
 from stateward.workers.fetching import LOOK_S, Fetcher, Reach
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch, is_to_announce
-from stateward.workers.results import Completed, Died, Failed, Limits, NotStored, Result
+from stateward.workers.results import Completed, Died, Limits, NotStored, Result
 from stateward.workers.routes import Routes, route_of
 from stateward.workers.sandbox import Child, ChildJob
 from stateward.workers.sdk import Job, Runner, run_runner
@@ -74,11 +74,11 @@ CLOSE_S = 2.0
 LOOK_EVERY_S = 1.0
 # How long a worker waits before it tries again to start a child process where the machine has refused one.
 SPAWN_PAUSE_S = 1.0
-RUNNER_MISSING = "RUNNER_NOT_LOADED"
 
 # (record, version, delivery). Without the delivery, work that was taken from this worker and assigned to it again
 # would look like the attempt that still runs, whose result the bus no longer accepts.
 Key = tuple[str, int, int]
+Tell = Callable[[Sequence[Event]], object]
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -273,11 +273,17 @@ class Worker:
             if given and given[0].losses and child.has_begun:
                 self._record_begun(given[0])
 
-    def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
+    def settle(
+        self,
+        *,
+        tell: Tell | None = None,
+        is_expected: bool = False,
+    ) -> bool:
         """Write results and, when it is due, a heartbeat; whether any result was written.
 
         The events go into the inbox of the coordinators. `tell` is for a coordinator that handles them in the same
-        transaction: it saves an insert into the inbox and a delete from it for each attempt.
+        transaction: it saves an insert into the inbox and a delete from it for each attempt. Work that was given to
+        another is an error with `is_expected`, and then this is called again without.
         """
         self._is_written = False
         if not (self._finished or self._lost or self.is_due):
@@ -288,7 +294,7 @@ class Worker:
             self._return_lost()
             self._beat()
             if self._finished:
-                return self._write(tell)
+                return self._write(tell, is_expected=is_expected)
         self._is_written = bool(self._lost)
         return self._is_written
 
@@ -297,7 +303,7 @@ class Worker:
             self._settling_bus.return_lost(each.work, each.loss)
             self.returned += 1
 
-    def _write(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
+    def _write(self, tell: Tell | None, *, is_expected: bool) -> bool:
         finished = list(self._finished.values())
         point(Point.WORK_DONE)
         with self._settling.transaction():
@@ -306,7 +312,9 @@ class Worker:
             outputs = [self._output(each) for each in finished]
             work = work_keys([each.work for each in finished])
             # An attempt that already has a result keeps it, and is not reported a second time.
-            is_ours, seals = self._settling_outputs.write_finished(outputs, work)
+            is_ours, seals = self._settling_outputs.write_finished(
+                outputs, work, is_expected=is_expected
+            )
             stored = [(each, seal) for each, seal in zip(outputs, seals, strict=True) if seal]
             self._written = [each for each, _ in stored]
             if stored:
@@ -392,6 +400,11 @@ class Worker:
             for each in self._finished.values()
             if each.work.owner
         }
+
+    @property
+    def under_way(self) -> list[str]:
+        """The records whose attempts its children run."""
+        return [work.record_id for given in self._children.values() for work in given]
 
     @property
     def in_flight(self) -> int:
@@ -497,7 +510,7 @@ class Worker:
     def _inline(self, work: Work) -> Result:
         runner = self._runners.get(work.runner)
         if runner is None:
-            return _missing(work)
+            return missing_runner(work)
         try:
             job = Job(
                 record_id=work.record_id,
@@ -513,7 +526,7 @@ class Worker:
                 earlier=work.earlier,
             )
         except ArtifactError as error:
-            return _unusable(error)
+            return unusable_document(error)
         return run_runner(
             runner, job, limits=self._config.limits, sleep=self._sleep, now=self._clock
         )
@@ -585,7 +598,7 @@ class Worker:
                 break
             except ArtifactError as error:
                 del self._queue[key]
-                self._finished[key] = Finished(work, _unusable(error))
+                self._finished[key] = Finished(work, unusable_document(error))
                 continue
             del self._queue[key]
             child.owner = work.owner
@@ -818,16 +831,3 @@ def _key(work: Work) -> Key:
 
 def _facts(work: Work) -> dict[str, object]:
     return {"record_id": work.record_id, "stage": work.stage, "version": work.version}
-
-
-def _unusable(error: ArtifactError) -> Failed:
-    """The result of an attempt whose document is gone, which may be mended, or is another one, which is not retried."""
-    is_changed = isinstance(error, ArtifactChanged)
-    code = "ARTIFACT_CHANGED" if is_changed else "ARTIFACT_MISSING"
-    return Failed(code=code, message=str(error), is_retryable=not is_changed, log="")
-
-
-def _missing(work: Work) -> Failed:
-    """Retryable: another worker may have the runner, or the settings are corrected by the next attempt."""
-    message = f"no runner {work.runner!r} is loaded here; name its pipeline in the settings"
-    return Failed(code=RUNNER_MISSING, message=message, is_retryable=True, log="")

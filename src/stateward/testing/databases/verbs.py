@@ -123,6 +123,43 @@ class Verbs:
         assert [row[0] for row in all_work(database)] == names
         assert database.exchange(Keys(WORK, by, []), OUTPUTS, []) == ([], [])
 
+    @pytest.mark.parametrize("count", [1, 3, 20])
+    def test_rows_that_are_expected_are_exchanged_all_or_none(
+        self, open_database: Opener, count: int
+    ) -> None:
+        database = open_database()
+        names = [f"R{number:02}" for number in range(count)]
+        by = ("record_id", "version", "worker", "delivery")
+        old = Keys(WORK, by, [some_work(name)[:4] for name in names])
+        new = [*map(an_output, names)]
+        database.insert(WORK, [some_work(name) for name in names[1:]])
+
+        with pytest.raises(StoreError, match="try again"), database.transaction():  # noqa: PT012
+            database.exchange(old, OUTPUTS, new, is_expected=True)
+            database.insert(WORK, [some_work("later")])
+
+        assert [row[0] for row in all_work(database)] == names[1:]
+        database.insert(WORK, [some_work(names[0])])
+        with database.transaction():
+            found = database.exchange(old, OUTPUTS, new, is_expected=True)
+        assert found == ([True] * count, [True] * count)
+        assert all_work(database) == []
+        assert len(database.rows("SELECT 1 FROM outputs")) == count
+
+    def test_what_is_required_and_does_not_hold_undoes_the_transaction(
+        self, open_database: Opener
+    ) -> None:
+        database = open_database()
+        with database.transaction():
+            database.require("NOT EXISTS (SELECT 1 FROM work WHERE rank = :rank)", rank=7)
+            database.insert(WORK, [some_work("a", rank=7)])
+
+        with pytest.raises(StoreError, match="try again"), database.transaction():  # noqa: PT012
+            database.require("NOT EXISTS (SELECT 1 FROM work WHERE rank = :rank)", rank=7)
+            database.insert(WORK, [some_work("b")])
+
+        assert [row[0] for row in all_work(database)] == ["a"]
+
     def test_an_update_needs_the_old_value(self, open_database: Opener) -> None:
         database = open_database()
         database.insert(WORK, [some_work("a", rank=1), some_work("b", rank=1), some_work("c")])

@@ -1,0 +1,135 @@
+"""A turn that is decided on what was known before it: whatever changed meanwhile counts all the same."""
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.app import App
+from stateward.core.machine import Machine
+from stateward.core.model import Record
+from stateward.definition.declare import declare
+from stateward.engine.node import Node
+from stateward.workers.sdk import Job, runner
+from tests.apps import Maker
+
+ACTOR = "person:anna"
+
+
+def _stage(number: int) -> dict[str, object]:
+    return {
+        "from": f"ready{number}", "running": f"running{number}", "outcomes": {"done": f"ready{number + 1}"},
+        "on_error": "error", "isolation": "inline", "runner": "foresight.step",
+    }  # fmt: skip
+
+
+MACHINE: Machine = declare(
+    machine="three_steps",
+    version=1,
+    prefix="FS",
+    initial="ready1",
+    states={
+        **{f"ready{n}": "ready" for n in (1, 2, 3)},
+        **{f"running{n}": "running" for n in (1, 2, 3)},
+        "ready4": "terminal",
+        "error": "failed",
+    },
+    stages={f"step{n}": _stage(n) for n in (1, 2, 3)},
+)
+
+
+@runner("foresight.step")
+def step(job: Job) -> list[dict[str, object]]:
+    return [{"stage": job.stage}]
+
+
+@pytest.fixture
+def app(make_app: Maker) -> App:
+    return make_app(machines=[MACHINE])
+
+
+@pytest.fixture
+def other(make_app: Maker, app: App) -> App:
+    """Another process on the same store."""
+    return make_app(machines=[MACHINE])
+
+
+@pytest.fixture
+def node(app: App) -> Iterator[Node]:
+    with app.node() as node:
+        node.turn()  # announces its worker, so that a submission hands over
+        yield node
+
+
+def at(node: Node, app: App, status: str) -> Record:
+    """A record that has come to a status, whose work the node has and has not begun."""
+    record_id = app.submit(b"a letter", machine="three_steps").record.id
+    node.work_while(lambda: app.record(record_id).status != status)
+    return app.record(record_id)
+
+
+def finish(node: Node, app: App, record: Record) -> Record:
+    node.run(until_idle=True)
+    assert app.admin.verify().is_sound
+    return app.record(record.id)
+
+
+def counts(app: App, record: Record) -> list[tuple[str, int]]:
+    return [(each.stage, each.count) for each in app.outputs.attempts(record.id)]
+
+
+def test_a_record_goes_through_all_stages(app: App, node: Node) -> None:
+    record = at(node, app, "running2")
+
+    assert finish(node, app, record).status == "ready4"
+    assert counts(app, record) == [("step1", 1), ("step2", 1), ("step3", 1)]
+
+
+def test_a_priority_that_was_given_while_a_stage_ran_counts_for_the_next_one(
+    app: App, node: Node, other: App
+) -> None:
+    record = at(node, app, "running2")
+    raised = replace(record, priority=9, rank=record.rank - 1)
+    assert other.store.update_priority([raised]) == [True]
+
+    node.work_while(lambda: app.record(record.id).status != "running3")
+
+    later = app.record(record.id)
+    work = app.bus.assigned(later.id, later.version)
+    assert work is not None
+    assert work.rank == raised.rank
+
+
+def test_a_stage_that_was_paused_meanwhile_is_not_begun(app: App, node: Node, other: App) -> None:
+    record = at(node, app, "running2")
+    other.actions.pause("three_steps", "step3", actor=ACTOR, reason=None)
+
+    assert finish(node, app, record).waiting == "step3"
+    assert app.bus.load_by_worker() == {}
+
+    other.actions.resume("three_steps", "step3", actor=ACTOR)
+    assert finish(node, app, record).status == "ready4"
+
+
+def test_what_was_given_to_another_worker_meanwhile_is_dropped(
+    app: App, node: Node, other: App
+) -> None:
+    record = at(node, app, "running2")
+    work = other.bus.assigned(record.id, record.version)
+    assert work is not None
+    other.bus.return_unstarted([work])
+
+    assert finish(node, app, record).status == "ready4"
+    assert counts(app, record) == [("step1", 1), ("step2", 1), ("step3", 1)]
+
+
+def test_a_coordinator_that_started_meanwhile_is_sealed_in_what_follows(
+    app: App, node: Node, make_app: Maker
+) -> None:
+    record = at(node, app, "running2")
+    before = app.store.history(record.id)[-1].epoch
+    with make_app(machines=[MACHINE]).node():
+        pass
+
+    assert finish(node, app, record).status == "ready4"
+    assert app.store.history(record.id)[-1].epoch > before
