@@ -133,3 +133,18 @@ def test_rules_are_tried_on_texts(tmp_path: Path) -> None:
     (row,) = json.loads(done.stdout)
     assert (row["merchant"], row["category"]) == ("Corner", "Food")
     assert (wrong.exit_code, "regular expression" in wrong.stderr) == (2, True)
+
+
+def test_items_that_a_format_has_no_place_for_are_counted_and_not_written(tmp_path: Path) -> None:
+    open_dates = b"Date,Description,Amount\n01/02/2026,Shop,-1.50\n2026-02-25,Later,-3.25\n"
+    with App.embedded(tmp_path / "data") as app:
+        record = app.submit(open_dates, name="open.csv").record.id
+        app.run_until_idle()
+    here = Shell(tmp_path / "data")
+
+    done = here("export", "items", "--format", "qif")
+    shown = here("items", record, "--format", "ofx")
+
+    assert "1 item written" in done.stderr
+    assert "1 item left out: the order of day and month in their dates is open" in done.stderr
+    assert "1 item left out" in shown.stderr

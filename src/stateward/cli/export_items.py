@@ -1,5 +1,6 @@
 """`stateward export items`: the items of many records, by query and period, as one file for other programs."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
@@ -120,7 +121,11 @@ def export_items(
         else:
             _write(export, form, rows, gathered, path)
     if context.json and path is not None:
-        told = {"items": gathered.count, "flagged": gathered.flagged, "erased": gathered.erased}
+        told = {
+            "items": gathered.count - gathered.left_out.total(),
+            "flagged": gathered.flagged,
+            "erased": gathered.erased,
+        }
         context.emit({"file": str(path), **told})
     gathered.report()
     return Exit.FLAGGED if gathered.flagged else Exit.OK
@@ -146,6 +151,7 @@ class _Gathered:
         self._stage = stage
         self.view: ItemView | None = None
         self.flagged: list[str] = []
+        self.left_out: Counter[str] = Counter()  # items that the format has no place for
         self.count = self.erased = self._rejected = self._again = self._undated = 0
 
     def rows(self, records: "Iterable[Record]", *, is_unique: bool) -> "Iterator[Fields]":
@@ -198,7 +204,10 @@ class _Gathered:
 
     def report(self) -> None:
         """What was written, and what was not."""
-        self._context.say(f"{plural(self.count, 'item')} written")
+        written = self.count - self.left_out.total()
+        self._context.say(f"{plural(written, 'item')} written")
+        for why, count in self.left_out.items():
+            self._context.say(f"{plural(count, 'item')} left out: {why}")
         for count, why in (
             (self._again, "left out: they stand in another record too"),
             (self._undated, "left out: they have no day"),
@@ -242,7 +251,7 @@ def _lines(
     export: "Export | None", form: str, rows: "Iterator[Fields]", gathered: _Gathered
 ) -> Iterator[str]:
     if export is not None:
-        yield from export.written(rows, gathered.flagged)
+        yield from export.written(export.fitting(rows, gathered.left_out), gathered.flagged)
         return
     if form == "jsonl":
         import msgspec

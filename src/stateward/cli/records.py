@@ -514,7 +514,10 @@ def items(
             write_lines(csv_lines(rows, with_flags(_view(app, ids[0], found[0].stage))))
             return
         if form is not None and form in _exports():
-            write_lines(_exports()[form].written(rows, doubts))
+            export, left_out = _exports()[form], Counter[str]()
+            write_lines(export.written(export.fitting(rows, left_out), doubts))
+            for why, count in left_out.items():
+                context.say(f"{plural(count, 'item')} left out: {why}")
             return
         context.json = context.json or form == "json"
         context.jsonl = not context.json

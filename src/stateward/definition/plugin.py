@@ -16,6 +16,7 @@ machine of another. Whatever takes long to import is named as "module:attribute"
 that `stateward --help` never waits for it. Nothing here runs anything or knows who calls.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -301,6 +302,17 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str = "text/plain"
     comment: str = ""
     """How the format writes a comment, with {} for its text: a flagged result is named in one at the end."""
+    unfit: Callable[[Fields], str] | Reference | None = None
+    """Why the format has no place for an item; "" if it has one. Who writes the file says how many are left out."""
+
+    def fitting(self, rows: Iterable[Fields], left_out: Counter[str]) -> Iterator[Fields]:
+        """The items that the format has a place for; why there is none for the others is counted."""
+        why_unfit = None if self.unfit is None else resolve(self.unfit)
+        for row in rows:
+            if why_unfit is not None and (why := why_unfit(row)):
+                left_out[why] += 1
+            else:
+                yield row
 
     def written(self, rows: Iterable[Fields], doubts: Iterable[str] = ()) -> Iterator[str]:
         """The lines of a file; `doubts` are sentences about results that are flagged, known when all rows are read."""

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from stateward.core.model import Fields
 from stateward.definition.display import csv_lines, harmless
+from stateward.pipelines.statements import PLUGIN
 from stateward.pipelines.statements.export import (
     actual_lines,
     beancount_lines,
@@ -136,3 +138,28 @@ def test_the_category_of_a_file_goes_before_that_of_a_rule(tmp_path: Path) -> No
     read = read_bytes(tmp_path, text, options={"rules": rules})
 
     assert [row.get("category") for row in read.canonicals] == ["Own", "Food"]
+
+
+@pytest.mark.parametrize(
+    ("form", "is_left_out"),
+    [("ofx", True), ("qif", True), ("actual", True), ("firefly", True), ("beancount", False), ("ledger", False)],
+)  # fmt: skip
+def test_what_a_format_has_no_place_for_is_counted(form: str, is_left_out: bool) -> None:
+    export = next(each for each in PLUGIN.exports if each.name == form)
+    rows: list[Fields] = [
+        {"id": "tx_1", "date": "2026-01-02", "amount": "-1.00", "currency": "EUR"},
+        {"id": "tx_2", "date": None, "amount": "-2.00", "currency": "EUR"},
+        {
+            "id": "tx_3",
+            "date": "2026-01-03",
+            "amount": "-3.00",
+            "currency": "EUR",
+            "is_pending": True,
+        },
+    ]
+    left_out: Counter[str] = Counter()
+
+    fitting = list(export.fitting(rows, left_out))
+
+    assert len(fitting) == (1 if is_left_out else 3)
+    assert left_out.total() == (2 if is_left_out else 0)

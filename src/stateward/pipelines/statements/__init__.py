@@ -122,6 +122,8 @@ PLUGIN = Plugin(
             lines=f"stateward.pipelines.statements.export:{name}_lines",
             doc=doc,
             comment=comment,
+            # As comments, beancount and ledger have them.
+            unfit=None if comment.startswith(";") else f"{__name__}.export:why_not_booked",
         )
         for name, doc, comment in (
             ("ofx", "OFX 2.2, for finance programs", "<!-- {} -->"),
@@ -149,7 +151,7 @@ PLUGIN = Plugin(
     ),
     raw_table="stateward.pipelines.statements.raw_table:raw_table",
     unlock="stateward.pipelines.statements.unlocking:unlock",
-    readers={"upload.parse": 36},
+    readers={"upload.parse": 37},
     commands=(
         PluginCommand(
             name="rules",

@@ -27,7 +27,7 @@ def ofx_lines(rows: Iterable[Fields]) -> Iterator[str]:
     """OFX 2.2, one statement for each account and currency; rows without a date or not booked are left out."""
     accounts: dict[tuple[str, str], list[Fields]] = defaultdict(list)
     for row in rows:
-        if row.get("date") and not row.get("is_pending"):
+        if not why_not_booked(row):
             accounts[_text(row, "account"), _text(row, "currency")].append(row)
     yield '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n'
     yield '<?OFX OFXHEADER="200" VERSION="220" SECURITY="NONE" OLDFILEUID="NONE" NEWFILEUID="NONE"?>\n'
@@ -162,8 +162,15 @@ def firefly_lines(rows: Iterable[Fields]) -> Iterator[str]:
         yield _csv_line((*cells, _text(row, "note"), flags))
 
 
+def why_not_booked(row: Mapping[str, Json]) -> str:
+    """Why a format without comments has no place for a row; "" if it has one."""
+    if not _text(row, "date"):
+        return "the order of day and month in their dates is open"
+    return "they are not booked" if row.get("is_pending") else ""
+
+
 def _booked_items(rows: Iterable[Fields]) -> Iterator[Fields]:
-    return (row for row in rows if row.get("date") and not row.get("is_pending"))
+    return (row for row in rows if not why_not_booked(row))
 
 
 def _why_not(row: Mapping[str, Json]) -> str:
