@@ -8,6 +8,7 @@ things. The words are data in `headings.yaml`, below `parts`; `-datum` is the en
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import takewhile
 
 import msgspec
 
@@ -91,7 +92,9 @@ def role_by_parts(heading: str) -> str:
     words = heading.split()
     if not 0 < len(words) <= WORDS_MAX:
         return ""
-    meanings = [_meanings(word) for word in words]
+    meanings = list(takewhile(bool, map(_meanings, words)))
+    if len(meanings) < len(words):
+        return ""
     found = frozenset[str]().union(*meanings)
     # Twice a date is two columns, and so is a purchase beside its booking.
     is_double = sum("date" in each for each in meanings) > 1
@@ -101,7 +104,7 @@ def role_by_parts(heading: str) -> str:
         "said",
         "date",
     }
-    if not all(meanings) or is_double:
+    if is_double:
         return ""
     for wanted, role in MEANINGS:
         if wanted <= found:
@@ -151,6 +154,7 @@ def is_of_transaction(heading: str) -> bool:
     return "transaction" in found and "booked" not in found
 
 
+@lru_cache(maxsize=4096)
 def _meanings(word: str) -> frozenset[str]:
     parts = _parts()
     if found := parts.whole.get(word):

@@ -7,6 +7,7 @@ numbers) is dropped before lines are made, because it may be printed across a ro
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -171,7 +172,7 @@ class _Margins:
 
     def __init__(self, pages: Sequence[PdfPage], is_content: IsContent) -> None:
         self._pages = pages
-        self._is_content = is_content
+        self._is_content = lru_cache(maxsize=None)(is_content)  # each page repeats the same texts
         self._repeated: frozenset[MarginKey] = frozenset()
         if len(pages) > 1:
             counts: Counter[MarginKey] = Counter()

@@ -95,8 +95,12 @@ def read_pages(
     password: str | None = None,
     pages_max: int = PAGES_MAX,
     on_damaged: Callable[[int], object] | None = None,
+    with_marks: bool = True,
 ) -> Iterator[PdfPage]:
     """Every page in rotation; a file that cannot be opened fails before the first page is given.
+
+    Without `with_marks` no page says what is struck out on it, stamped over it or remarked on it: who reads only its
+    text is spared the search.
 
     A page that cannot be read fails the file, unless `on_damaged` is there to be told its number; then it is left out.
     """
@@ -113,7 +117,7 @@ def read_pages(
             raise FatalFailure("the PDF has no pages; save or download it again", code=CORRUPT_FILE)
         for number in range(1, count + 1):
             try:
-                page = _page(document, number)
+                page = _page(document, number, with_marks=with_marks)
             except FatalFailure as error:
                 if on_damaged is None or error.code != CORRUPT_FILE:
                     raise
@@ -181,10 +185,10 @@ def _open_failure(error: pdfium.PdfiumError, password: str | None) -> FatalFailu
     )
 
 
-def _page(document: pdfium.PdfDocument, number: int) -> PdfPage:
+def _page(document: pdfium.PdfDocument, number: int, *, with_marks: bool) -> PdfPage:
     try:
         with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
-            return _read(document, page, text, number)
+            return _read(document, page, text, number, with_marks=with_marks)
     except pdfium.PdfiumError as error:
         raise FatalFailure(
             f"page {number} of {len(document)} is damaged and cannot be read; download the file again",
@@ -193,7 +197,12 @@ def _page(document: pdfium.PdfDocument, number: int) -> PdfPage:
 
 
 def _read(
-    document: pdfium.PdfDocument, page: pdfium.PdfPage, text: pdfium.PdfTextPage, number: int
+    document: pdfium.PdfDocument,
+    page: pdfium.PdfPage,
+    text: pdfium.PdfTextPage,
+    number: int,
+    *,
+    with_marks: bool,
 ) -> PdfPage:
     count = raw.FPDFText_CountChars(text.raw)
     if count > CHARS_PER_PAGE_MAX:
@@ -208,7 +217,7 @@ def _read(
     ink = PageInk(page, text)
     unseen: list[str] = []
     words = list(_words(letters, glyphs, view, ink, turned, unseen)) if count > 0 else []
-    struck = struck_words(page, words, view.point) if words else []
+    struck = struck_words(page, words, view.point) if words and with_marks else []
     filled = [
         word for value, box in form_values(document, page) for word in _form_words(value, box, view)
     ]
@@ -217,10 +226,10 @@ def _read(
     is_plain = letters.isascii() and "\x00" not in letters
     bad = 0 if is_plain else len(_NO_CHARACTER.findall(letters))
     is_picture = chars < CHARS_PER_PAGE_MIN and _has_image(page)
-    across = "\n".join([*turned.runs, *stamps(page)])
+    across = "\n".join([*turned.runs, *(stamps(page) if with_marks else ())])
     return PdfPage(
         number, view.width, view.height, words, chars, chars - bad, is_picture, across,
-        " ".join([*unseen, *remarks(page)]), " ".join(struck),
+        " ".join([*unseen, *(remarks(page) if with_marks else ())]), " ".join(struck),
     )  # fmt: skip
 
 

@@ -74,14 +74,16 @@ class PhraseSet:
         phrases = _phrases(text)
         self.whole = frozenset(phrase for phrase in phrases if not _SPACELESS.search(phrase))
         self.inside = tuple(sorted(phrases - self.whole, key=len, reverse=True))
-        spans = sorted((re.escape(phrase) for phrase in self.whole), key=len, reverse=True)
-        self._spans = re.compile(rf"(?<!\w)(?:{'|'.join(spans)})(?!\w)") if spans else None
+        # By their first word, the longest first: one pattern of all would try each of them at each place.
+        self._by_word: dict[str, list[list[str]]] = {}
+        for words in sorted(map(str.split, self.whole), key=len, reverse=True):
+            self._by_word.setdefault(words[0], []).append(words)
         # Where letters are placed one by one, the blanks between words may be lost.
-        self._squeezed = {
-            word: phrase
+        self._squeezed = frozenset(
+            word
             for phrase in self.whole
             if " " in phrase and len(word := phrase.replace(" ", "")) >= SQUEEZED_CHARS_MIN
-        }
+        )
 
     def matches(self, text: str) -> bool:
         """Whether a whole text is one of the phrases."""
@@ -91,27 +93,32 @@ class PhraseSet:
 
     def prefix(self, text: str) -> str:
         """The phrase that a text begins with, or ""."""
-        first = text.partition(" ")[0]
-        if len(first) >= SQUEEZED_CHARS_MIN and first in self._squeezed:
-            return first
-        if self._spans is not None and (found := self._spans.match(text)):
-            return found[0]
+        words = text.split()
+        if words and words[0] in self._squeezed:
+            return words[0]
+        if words and (found := self._starting(words, 0)):
+            return found
         if text.isascii():
             return ""
         return next((phrase for phrase in self.inside if text.startswith(phrase)), "")
 
-    def _find_squeezed(self, text: str) -> str:
-        return next((word for word in text.split() if word in self._squeezed), "")
-
     def find(self, text: str) -> str:
         """The first phrase in a text, or ""."""
-        if len(text) >= SQUEEZED_CHARS_MIN and (squeezed := self._find_squeezed(text)):
-            return squeezed
-        if self._spans is not None and (found := self._spans.search(text)):
-            return found[0]
+        words = text.split()
+        if not self._squeezed.isdisjoint(words):
+            return next(word for word in words if word in self._squeezed)
+        for at, word in enumerate(words):
+            if word in self._by_word and (found := self._starting(words, at)):
+                return found
         if text.isascii():
             return ""
         return next((phrase for phrase in self.inside if phrase in text), "")
+
+    def _starting(self, words: list[str], at: int) -> str:
+        for phrase in self._by_word.get(words[at], ()):
+            if words[at : at + len(phrase)] == phrase:
+                return " ".join(phrase)
+        return ""
 
 
 class _VocabularyFile(msgspec.Struct, forbid_unknown_fields=True):
