@@ -105,6 +105,16 @@ def test_a_row_at_the_edge_that_lacks_what_all_others_have_is_suspected(
     assert "TOTAL_SUSPECTED" in read.flags
 
 
+def test_a_balance_at_the_edge_that_is_called_so_is_not_suspected(tmp_path: Path) -> None:
+    rows = [f"HIST,2026030{day},-{day}.50,SHOP {day},CARD" for day in range(1, 5)]
+    ends = [",20260301,100.00,OPEN BALANCE,", ",20260309,88.00,CLOSE BALANCE,"]
+
+    read = read_bytes(tmp_path, "\n".join([ends[0], *rows, ends[1]]) + "\n")
+
+    assert read.flags == []
+    assert len(read.amounts) == 4
+
+
 def test_the_shape_of_an_export_of_commbank_decides_its_dates(tmp_path: Path) -> None:
     read = read_bytes(
         tmp_path,

@@ -7,7 +7,7 @@ Dates inside running text are found by `date_finder`.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,6 +23,7 @@ BUDDHIST_FROM = 2400  # a printed year from here on is Buddhist
 BUDDHIST_SHORT_FROM = 50  # a short year beside a Thai month: 69 is 2569, which is 2026
 CENTURY_PIVOT = 70  # of two-digit years, 70..99 are of the last century, 00..69 of this one
 DAYS_NEAR = 45  # outside of a period: a card payment is booked late, but not a month and a half
+SAME_DAY_YEARS = 3  # years with a booking on the same day, before the day is rather the year
 LEAP_YEAR = 2024  # stands in for a year that is not printed, so that 29 February is a date
 
 ORDER_NAMES = {"ymd": "year first", "dmy": "day first", "mdy": "month first"}
@@ -255,18 +256,17 @@ def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") ->
     counts = dict.fromkeys(ORDERS, 0)
     sample: dict[str, str] = {}
     open_count, era, dots = 0, 0, 0
+    short: set[tuple[int, ...]] = set()  # dates whose year has two digits, wherever that stands
     for text in texts:
         found, orders = split_date(text), possible_orders(text)
         if found is None or not orders:
             continue
-        if any(BUDDHIST_FROM <= n < BUDDHIST_FROM + 300 for n in found.numbers):
-            era = BUDDHIST
+        era = _printed_era(found.numbers) or era
         if found.order:  # it shows its own order, which says nothing about the others
             continue
-        if (
-            found.year_digits == 2 and len(orders) > 1
-        ):  # 01/02/03: hardly anyone puts a short year first
-            orders = orders - {"ymd"}
+        if found.year_digits == 2 and "ymd" in orders and len(orders) > 1:
+            short.add(found.numbers)
+            orders = orders - {"ymd"}  # 01/02/03: hardly anyone puts a short year first
         if len(orders) == 1:
             (order,) = orders
             counts[order] += 1
@@ -274,6 +274,9 @@ def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") ->
         elif found.numbers[0] != found.numbers[1]:
             open_count += 1
             dots += found.separator == "."
+    if _may_begin_with_year(short) and not counts["ymd"]:
+        why = "the first number is the same in all dates, and the last is not: it may be the year"
+        return OrderVote(usual, era, why_usual if usual else why)
     if any(counts.values()):
         return _elect(counts, sample, era)
     if not open_count:
@@ -283,6 +286,16 @@ def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") ->
     if usual:
         return OrderVote(usual, era, why_usual)
     return OrderVote("", era, "every date could be day first or month first")
+
+
+def _printed_era(numbers: Sequence[int]) -> int:
+    return BUDDHIST if any(BUDDHIST_FROM <= n < BUDDHIST_FROM + 300 for n in numbers) else 0
+
+
+def _may_begin_with_year(numbers: Set[tuple[int, ...]]) -> bool:
+    """Whether dates would be of one day in several years, where year first they are of one year."""
+    lasts = {each[2] for each in numbers}
+    return len(lasts) >= SAME_DAY_YEARS and len({each[0] for each in numbers}) == 1
 
 
 def _elect(counts: dict[str, int], sample: dict[str, str], era: int) -> OrderVote:

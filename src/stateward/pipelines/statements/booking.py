@@ -1,10 +1,12 @@
 """What the status of an entry says: booked, not yet, or never. The words are those of banks, in several languages."""
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec.structs import replace
 
+from stateward.pipelines.statements.headings import simplify
 from stateward.pipelines.statements.model import StatementRow
 
 BOOKED = frozenset(
@@ -60,6 +62,18 @@ _UNBOOKED_PHRASES = (
 )  # fmt: skip
 
 
+# What a remark below or beside a row says that was booked in error: a shop, or a fee for something returned, does not.
+_ANNULLED = re.compile(
+    r"\b(?:(?:transaction|payment|entry|booking) (?:was |has been )?(?:cancell?ed|voided|annulled|reversed in full)"
+    r"|(?:entered|recorded|booked|posted) in error|(?:is )?not counted|not included in the balance"
+    r"|buchung (?:wurde )?storniert|stornierte buchung|irrtumlich gebucht|zahlt nicht"
+    r"|(?:operation|transaction|ecriture) annulee|saisi[es]? par erreur|non comptee?"
+    r"|(?:operacion|transaccion|operacao|transacao) (?:anulada|cancelada)|(?:operazione|transazione) annullata"
+    r"|(?:operatiune|tranzactie) anulata|din eroare|nu se ia in calcul"
+    r"|(?:operacja|transakcja) anulowana|transactie geannuleerd|transaktion makulerad|annulleret transaktion)\b"
+)
+
+
 NEGATIONS = frozenset("not no non nicht ikke inte nie ne не 未".split())
 
 
@@ -74,6 +88,13 @@ def unbooked_phrase(text: str) -> str:
     """The phrase in a description that says that its entry is not booked yet, or ""."""
     low = text.casefold()
     return next((phrase for phrase in _UNBOOKED_PHRASES if phrase in low), "")
+
+
+@lru_cache(maxsize=4096)
+def annulled_phrase(text: str) -> str:
+    """The phrase in a text that says that its row does not count, or ""."""
+    found = _ANNULLED.search(simplify(text))
+    return found[0] if found else ""
 
 
 def with_unbooked(rows: Iterator[StatementRow]) -> Iterator[StatementRow]:

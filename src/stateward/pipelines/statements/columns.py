@@ -247,13 +247,21 @@ def _text_columns(
 
 def _descriptions(claimed: dict[str, list[int]], body: Sequence[Cells]) -> list[int]:
     """The columns of the description, best first: those that only name a kind of transaction come last."""
-    strong = [i for i in claimed.get("description", []) if filled_share(body, i)]
-    weak = [i for i in claimed.get("description_weak", []) if filled_share(body, i)]
+    strong, weak = (
+        [i for i in claimed.get(name, []) if filled_share(body, i) and not _is_of_labels(body, i)]
+        for name in ("description", "description_weak")
+    )
     strong.sort(key=lambda i: filled_share(body, i) < MOST)
     found = strong or sorted(weak, key=lambda i: -_letters(body, i))[:1]
     if not found and "counterparty" not in claimed:
         found = sorted(claimed.get("text", []), key=lambda i: -_letters(body, i))[:1]
     return found
+
+
+def _is_of_labels(body: Sequence[Cells], index: int) -> bool:
+    """Whether a column has nothing but the same label in all cells, with no value behind it: `Message:`."""
+    texts = {row[index].strip() for row in body} - {""}
+    return len(texts) == 1 and next(iter(texts)).endswith((":", "="))
 
 
 def _letters(body: Sequence[Cells], index: int) -> int:

@@ -36,6 +36,7 @@ _ELSEWHERE = re.compile(
 _NUMERIC = re.compile(
     r"(?<![0-9./-])[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})(?![0-9./-])"
 )
+_YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
 Rows = Sequence[Sequence[str]]
 
 
@@ -87,6 +88,8 @@ def _around(rows: Rows) -> tuple[str, str] | None:
 
 def _in_period(layout: ColumnLayout, booked: Rows, around: Rows) -> tuple[str, str] | None:
     """By the period that is printed above or below the rows, where they lie in it in one order only."""
+    if not any(_YEAR.search(cell) for cells in around for cell in cells):
+        return None
     # Here, because it needs the reader of PDFs, which few tables do.
     from stateward.pipelines.statements.printed_text import period_above
 
@@ -95,7 +98,7 @@ def _in_period(layout: ColumnLayout, booked: Rows, around: Rows) -> tuple[str, s
     if not period.end or not texts:
         return None
     order, _, why = order_by_period(texts, period, dates.OrderVote("", 0, ""), 0)
-    return (order, why) if order in ("dmy", "mdy") else None
+    return (order, why) if order else None
 
 
 def _is_shown(texts: Sequence[str]) -> bool:

@@ -317,6 +317,12 @@ class Normalizer:
                 code = UNPROVEN.get(self._about.format, "NOT_CHECKED") if is_open else "NOT_CHECKED"
                 yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
         yield from self._edge_problems(checks)
+        for (number, _, _), reconciler in self._sums.items():
+            if (day := reconciler.stray_day()) is not None:
+                message = (
+                    f"section {number + 1}: a row of {day} is years away from the rows around it"
+                )
+                yield StatementProblem(code="DATE_UNPROVEN", message=message)
         for check in checks:
             if count := self._count_unmarked(check):
                 message = f"section {check.section + 1}: debits and credits are marked; rows without a mark: {count}"

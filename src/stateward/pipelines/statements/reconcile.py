@@ -18,6 +18,11 @@ from stateward.pipelines.kit.dates import DAYS_NEAR, is_near
 ZERO = Decimal(0)
 BREAKS_SHOWN_MAX = 3
 SUMMANDS_MIN = 3
+STRAY_DAYS = 366  # between the day of a row and those of both rows around it
+STRAY_ROWS_MIN, STRAY_SHARE = (
+    4,
+    0.02,
+)  # rows, and the share of strays in a table that is sorted by days
 EDGE_ROWS = 4  # at the start and the end of a table, where totals stand
 EDGE_BALANCES_MIN = 3  # rows with a balance, before one without is strange
 CHAINS_TRIED_ROWS = 500  # by then it is clear in which direction the balances run
@@ -116,6 +121,9 @@ class Reconciler:
         self._outside: list[date] = []
         self._outside_count = 0
         self._unread_count = 0
+        self._day_before: date | None = None  # the last two days that differ
+        self._day: date | None = None
+        self._strays: list[date] = []
         self._first: list[Decimal] = []
         self._total_at, self._total_like = 0, ZERO
         self._bare_before = self._bare_run = self._bare_inside = 0  # rows without a balance
@@ -152,10 +160,26 @@ class Reconciler:
         if self._count == CHAINS_TRIED_ROWS:
             best = min(chain.breaks for chain in self._chains)
             self._chains = [chain for chain in self._chains if chain.breaks == best]
+        if day is not self._day and day is not None:
+            self._add_day(day)
         if self._period is not None and day is not None and self._is_outside(day):
             self._outside_count += 1
             if len(self._outside) < BREAKS_SHOWN_MAX:
                 self._outside.append(day)
+
+    def _add_day(self, day: date) -> None:
+        """Compare the day before this one with those around it: rows are sorted, and none is years away from both."""
+        before, last = self._day_before, self._day
+        if before is not None and last is not None:
+            steps = ((last - before).days, (last - day).days)
+            if min(steps) > STRAY_DAYS or max(steps) < -STRAY_DAYS:
+                self._strays.append(last)
+        self._day_before, self._day = last, day
+
+    def stray_day(self) -> date | None:
+        """The day of a row that lies years away from the rows around it; None in a table that is not sorted by days."""
+        is_sorted = 0 < len(self._strays) <= 1 + self._count * STRAY_SHARE
+        return self._strays[0] if is_sorted and self._count >= STRAY_ROWS_MIN else None
 
     def skip(self) -> None:
         """Count a row that could not be read: the chain of balances breaks there."""

@@ -114,6 +114,7 @@ def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells], other: int) -
 
 def _odd_edge(booked: Sequence[Cells]) -> str:
     """Which of the first and the last row leaves several columns empty that all others fill; "" for neither."""
+    booked = [cells for cells in booked if not any(map(headings.whole_fact, cells))]
     if len(booked) < EDGE_ROWS_MIN:
         return ""
     for name, edge, others in (

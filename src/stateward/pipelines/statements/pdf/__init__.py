@@ -6,9 +6,8 @@ adds up. This module puts them together.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,6 +31,7 @@ from stateward.pipelines.kit.pdf.pages import (
     read_pages,
     require_text,
 )
+from stateward.pipelines.statements.booking import annulled_phrase
 from stateward.pipelines.statements.model import (
     RowPlace,
     StatementProblem,
@@ -53,6 +53,13 @@ from stateward.pipelines.statements.pdf.completeness import (
     is_accounted,
     is_total_line,
     left_lines,
+)
+from stateward.pipelines.statements.pdf.contexts import (
+    below_account,
+    below_closing,
+    below_rows,
+    lists_checks,
+    sides_of_parts,
 )
 from stateward.pipelines.statements.pdf.printed_days import (
     are_all_outside,
@@ -83,7 +90,6 @@ __all__ = ["read", "read_pdf"]
 CONTEXT_MAX = 8  # lines above a heading that may be its title
 UNREAD_SHOWN_MAX = 20
 RAW_CHARS_MAX = 200
-TITLE_REACH = 6.0  # points: how far left of its first column a title may begin
 ROW_WORDS_MAX = 30  # a line with more words is prose
 CARD_SURE = 2  # see `facts.card_strength`
 PAGES_NAMED_MAX = 10
@@ -99,6 +105,7 @@ CODES = {
 _SMUDGED = re.compile(
     r"[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
 )
+_MASKED = re.compile(r"[Xx*•]{2}")
 ADVICE = "ask the bank for the original PDF or export the statement as CSV"
 
 
@@ -187,6 +194,7 @@ def read_pdf(
                 password=password,
                 pages_max=pages_max,
                 on_damaged=left_out.append if is_lenient else None,
+                with_marks=False,
             )
         )
         for page in pages:
@@ -283,6 +291,7 @@ class _Assembler:
         self._build_rows()
         if not self._builder.sections:
             return self._without_rows()
+        self._join_cards()
         taken = {at for rows in self._builder.sections for row in rows for at in row.lines}
         free = [
             line for line in self._margin + self._lines if (line.page, line.number) not in taken
@@ -330,16 +339,32 @@ class _Assembler:
             titles = [title_text(line.text) for line in context]
             named = table.heading.columns[0].text
             side = direction_of(named) or direction_of(*reversed(titles))
-            builder.begin_table(side or (vocab.DEBIT if _lists_checks(table) else ""))
-            sides = _sides_of_parts(table, context)
+            builder.begin_table(side or (vocab.DEBIT if lists_checks(table) else ""))
+            sides = sides_of_parts(table, context)
             for number, (part, parsed) in enumerate(table.parts):
                 if any(sides):
                     builder.begin_table(sides[number])
                 builder.add(part, parsed, table.row_layout)
             if len(table.parts) > 1:
                 builder.finish()
-                builder.context = _below_rows(table.lines)
+                builder.context = below_rows(table.lines)
         builder.finish()
+
+    def _join_cards(self) -> None:
+        """Make one section of the cards of one account: their numbers are masked, and its balances are of all."""
+        named = [account for account in self._accounts if account]
+        if len(self._accounts) < 2 or not named or not all(map(_MASKED.search, named)):
+            return
+        head = [line for line in [*self._margin, *self._lines] if self._owner(line) < 0]
+        own = [line for line in self._lines if self._owner(line) >= 0]
+        ends = {vocab.OPENING, vocab.CLOSING}
+        if not ends <= {fact.kind for fact in printed.facts_of(head, -1)}:
+            return
+        if ends <= {fact.kind for fact in (*self._builder.facts, *printed.facts_of(own, 0))}:
+            return
+        self._builder.join_sections()
+        self._accounts, self._starts = named[:1], self._starts[:1]
+        self._decisions.append(f"the {len(named)} cards have one balance: they are one section")
 
     def _is_skipped(self, table: PdfTable, context: Sequence[StatementLine]) -> bool:
         """Whether a table is not read: it lists what is not booked, or balances alone.
@@ -350,7 +375,7 @@ class _Assembler:
         has_amounts = table.heading.has(vocab.AMOUNT_ROLES)
         if has_amounts and table.heading.has({vocab.BALANCE}):
             return False
-        titles = (title_text(line.text) for line in _below_account(context))
+        titles = (title_text(line.text) for line in below_account(context))
         title = next((title for title in titles if vocab.NOT_BOOKED.find(title)), "")
         if not title and has_amounts:
             return False
@@ -379,7 +404,7 @@ class _Assembler:
         start = (table.heading.page, table.heading.start + 1)
         named = [line for line in context if account and printed.account_of([line]) == account]
         if named or account == "":
-            first = named[0] if named else next(iter(_below_closing(context)), None)
+            first = named[0] if named else next(iter(below_closing(context)), None)
             start = (first.page, first.number) if first is not None and self._starts else start
         self._builder.begin_section()
         self._accounts.append(account)
@@ -566,6 +591,12 @@ class _Assembler:
             self._problems.append(
                 StatementProblem(code="SIGN_UNPROVEN", message=tried.doubt, place=first)
             )
+        for row in tried.rows:
+            if phrase := annulled_phrase(row.description):
+                message = f"the text of the row says {phrase!r}, and it was counted"
+                self._problems.append(
+                    StatementProblem(code="BOOKING_UNPROVEN", message=message, place=row.place)
+                )
         if not self._hints.sign and (doubt := contradicting_words(tried)):
             problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
             self._problems.append(problem)
@@ -694,53 +725,6 @@ class _Assembler:
                     place=RowPlace(number),
                 )
             )
-
-
-def _below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
-    """The lines of a context below the closing balance of the section before, which is not part of the next."""
-    titles = [title_text(line.text) for line in context]
-    opens = [
-        at for at, text in enumerate(titles) if vocab.BALANCE_LABELS[vocab.OPENING].prefix(text)
-    ]
-    above = titles[: opens[0]] if opens else titles
-    ends = [at for at, text in enumerate(above) if vocab.BALANCE_LABELS[vocab.CLOSING].prefix(text)]
-    return context[ends[-1] + 1 :] if ends else context
-
-
-def _below_account(context: Sequence[StatementLine]) -> Iterator[StatementLine]:
-    """The lines right above a table, nearest first, up to the one that names its account."""
-    for line in reversed(context):
-        yield line
-        if printed.account_of([line]):
-            return
-
-
-def _sides_of_parts(table: PdfTable, context: Sequence[StatementLine]) -> list[str]:
-    """The direction that the title right above each of several parts gives; "" without one."""
-    starts = [part.columns[0].x0 for part, _ in table.parts]
-    if len(starts) < 2:
-        return [""]
-    found: list[str] = []
-    for left, right in pairwise([*starts, float("inf")]):
-        titles = [
-            " ".join(w.text for w in line.words if left - TITLE_REACH <= w.x0 < right - TITLE_REACH)
-            for line in reversed(context)
-        ]
-        found.append(direction_of(*titles))
-    return found
-
-
-def _lists_checks(table: PdfTable) -> bool:
-    """Whether a table has numbers of checks, dates and amounts and no texts: such checks were paid."""
-    first = vocab.simplify(table.heading.columns[0].text)
-    is_check = table.heading.columns[0].role == vocab.CHECK or first.startswith(("check", "cheque"))
-    return is_check and not table.heading.has({vocab.TEXT, vocab.PARTY, vocab.BALANCE})
-
-
-def _below_rows(lines: Sequence[StatementLine]) -> list[StatementLine]:
-    """The lines below the last one with an amount: the title of the next table."""
-    last = max((at for at, line in enumerate(lines) if line.money), default=-1)
-    return list(lines[last + 1 :])
 
 
 def digits_of(value: str) -> str:

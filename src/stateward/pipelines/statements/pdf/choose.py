@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import interpret
+from stateward.pipelines.statements.booking import annulled_phrase
 from stateward.pipelines.statements.direction import count_votes, evidence_of
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
 from stateward.pipelines.statements.pdf import vocabulary as vocab
@@ -32,6 +33,7 @@ from stateward.pipelines.statements.period_order import fits_period, order_by_pe
 from stateward.pipelines.statements.reconcile import Reconciliation, RowAmounts, reconcile
 
 PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
+SUMMANDS_MIN = 2
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
 MILLS = 3  # decimals of a currency whose unit has a thousand parts
 VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
@@ -58,6 +60,7 @@ class TriedReading(msgspec.Struct):
 def choose_reading(draft: SectionDraft) -> TriedReading:
     """The reading that makes a section add up, else the most likely one."""
     tried: list[TriedReading] = []
+    _doubt_rows(draft)
     for rows in _row_choices(draft):
         choice = replace(draft, rows=rows)
         terms = _terms(choice)
@@ -156,6 +159,52 @@ def _row_choices(draft: SectionDraft) -> Iterator[list[DraftRow]]:
     if 1 < len(doubtful) <= DOUBTS_MAX:
         for bits in range(1, (1 << len(doubtful)) - 1):
             yield without({at for bit, at in enumerate(doubtful) if not bits >> bit & 1})
+
+
+def _doubt_rows(draft: SectionDraft) -> None:
+    """Doubt rows that say that they do not count, and those without a date that are the sum of the rows above them.
+
+    A sum may be of all amounts, of the debits or of the credits; of all rows, or of those since the last such line.
+    """
+    decimal = decimal_of(draft).decimal
+    whole, part = _Summed(), _Summed()
+    for entry in draft.rows:
+        printed = [entry.money[role] for role in vocab.AMOUNT_ROLES if role in entry.money]
+        value = money.amount(printed[0], decimal) if len(printed) == 1 else None
+        if phrase := annulled_phrase(" ".join(entry.texts)):
+            entry.doubt = entry.doubt or f"its text says {phrase!r}"
+        if value is None:
+            continue
+        is_bare = not entry.is_dated and vocab.BALANCE not in entry.money
+        if is_bare and (whole.is_sum(value) or part.is_sum(value)):
+            entry.doubt = entry.doubt or "it is the sum of the rows above it"
+            part = _Summed()
+        else:
+            whole.add(value)
+            part.add(value)
+
+
+class _Summed:
+    """Amounts of rows, added up by their signs."""
+
+    def __init__(self) -> None:
+        self._sides = [Decimal(0), Decimal(0)]
+        self._counts = [0, 0]
+
+    def add(self, value: Decimal) -> None:
+        self._sides[value < 0] += value
+        self._counts[value < 0] += 1
+
+    def is_sum(self, value: Decimal) -> bool:
+        """Whether an amount is the sum of at least two others: of one side, or of both."""
+        sums = [
+            abs(side)
+            for side, count in zip(self._sides, self._counts, strict=True)
+            if count >= SUMMANDS_MIN
+        ]
+        if sum(self._counts) >= SUMMANDS_MIN:
+            sums.append(abs(sum(self._sides, Decimal(0))))
+        return bool(value) and abs(value) in sums
 
 
 def decimal_of(draft: SectionDraft) -> money.DecimalVote:

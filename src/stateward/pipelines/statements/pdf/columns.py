@@ -90,24 +90,41 @@ class TableHeading(msgspec.Struct):
         return not set(roles).isdisjoint(self.roles)
 
 
-def heading_at(lines: Sequence[StatementLine], at: int) -> TableHeading | None:
-    """The heading that starts on a line; of one to three lines, the one that says most."""
+def heading_at(
+    lines: Sequence[StatementLine], names: Sequence[list[PdfCell]], at: int
+) -> TableHeading | None:
+    """The heading that starts on a line; of one to three lines, the one that says most.
+
+    `names` are what `possible_names` gives for each line.
+    """
     best: TableHeading | None = None
     cells: list[PdfCell] = []
     for end in range(at + 1, min(at + HEADING_LINES_MAX, len(lines)) + 1):
         line = lines[end - 1]
         if end > at + 1 and line.base - lines[end - 2].base > HEADING_GAP_MAX * line.height:
             break
-        added = _split_cells(cells_of(line), line)
-        if any(_is_data(cell.text) or cell.text.startswith(FOOTNOTES) for cell in added):
+        if not names[end - 1]:
             break
-        cells = _stack(cells, added)
+        cells = _stack(cells, names[end - 1])
         columns = _columns(cells)
-        if _is_heading(columns) and (
+        below = lines[end] if end < len(lines) else None
+        if (_is_heading(columns) or _is_over_dates(columns, below)) and (
             best is None or heading_worth(columns) > heading_worth(best.columns)
         ):
             best = TableHeading(lines[at].page, at, end, columns)
     return best
+
+
+def possible_names(line: StatementLine) -> list[PdfCell]:
+    """The cells of a line that may be a part of a heading; none if it holds a date, an amount or a footnote."""
+    cells = cells_of(line)
+    if any(_is_data(cell.text) or cell.text.startswith(FOOTNOTES) for cell in cells):
+        return []
+    # An amount that stands beside a label stands in no name of a column.
+    if any(has_decimals(token.text) for token in line.money):
+        return []
+    names = _split_cells(cells, line)
+    return [] if any(_is_data(cell.text) for cell in names) else names
 
 
 def parts_of(heading: TableHeading) -> list[TableHeading]:
@@ -231,6 +248,10 @@ def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLin
             dated.append(column)
             is_value = column.role == vocab.VALUE_DATE or heading.has({vocab.DATE})
             column.role = vocab.VALUE_DATE if is_value else vocab.DATE
+    # Of two columns of dates without a known name, either may be that of the bookings.
+    heading.has_open_dates |= len(dated) > 1 and {vocab.DATE, vocab.VALUE_DATE} == {
+        c.role for c in dated
+    }
     if not heading.has(vocab.AMOUNT_ROLES) and not unknown:
         maybe = [column for column in heading.columns if vocab.is_maybe_amount(column.text)]
         unknown = [column for column in maybe if column not in dated][:1]
@@ -596,6 +617,19 @@ def _is_heading(columns: Sequence[TableColumn]) -> bool:
     )
     # A table of balances alone is recognised too, so that it can be skipped.
     return has_text and (has_amount or {vocab.DATE, vocab.BALANCE} <= roles) and len(roles) > 1
+
+
+def _is_over_dates(columns: Sequence[TableColumn], below: StatementLine | None) -> bool:
+    """Whether texts and amounts are named, and dates stand right below all names that are not known."""
+    known, unknown = (
+        [c for c in columns if bool(c.role) == is_known] for is_known in (True, False)
+    )
+    roles = {column.role for column in known}
+    has_rest = bool(roles & {vocab.TEXT, vocab.PARTY}) and bool(roles & vocab.AMOUNT_ROLES)
+    if below is None or not unknown or not has_rest or len(columns) > COLUMNS_MAX:
+        return False
+    days = [cell for cell in cells_of(below) if is_date(cell.text)]
+    return all(any(_is_under(day, column) for day in days) for column in unknown)
 
 
 def heading_worth(columns: Sequence[TableColumn]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from stateward.pipelines.kit import dates
-from stateward.pipelines.kit.money import CURRENCY_CODES, SYMBOLS
+from stateward.pipelines.kit.money import CURRENCY_CODES, SYMBOLS, read_amount
 from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.rows import DATED, PrintedFact, as_debt
@@ -51,6 +51,7 @@ _NAMED_PARTS = re.compile(
     r" (?:annee|year|ano|jahr|anno|jaar) (?P<year>20[0-9]{2})\b"
 )
 _FIGURES = re.compile(r"[0-9]+(?:[.,'’ ][0-9]+)*")
+_GROUPED = re.compile(r"[-+]?[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+\b")
 _THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+|-?[0-9]{1,3}(?:\.[0-9]{3})+")
 _BESIDE_AMOUNT = re.compile(r"[A-Z]{1,2}\$|[A-Z]{3}|[^\w\s.,'()+-]")
 # An amount with its rate: `USD 45.52 @ 1.2713`, `45,00 USD Kurs 1,0845`.
@@ -134,6 +135,7 @@ def _is_value(token: WordSpan) -> bool:
         or "," in token.text
         or "." in token.text
         or "'" in token.text
+        or bool(_GROUPED.match(token.text))
     )
 
 
@@ -189,8 +191,19 @@ def _value_behind(money: Iterable[WordSpan], cell: PdfCell, end: float, kind: st
         if has_decimals(token.text):
             return token.text
     return next(
-        (token.text for token in found if token.x0 > cell.x1 and not _is_year(token.text)), ""
+        (
+            token.text
+            for token in found
+            if (token.x0 > cell.x1 or _has_currency(token.text)) and not _is_year(token.text)
+        ),
+        "",
     )
+
+
+def _has_currency(text: str) -> bool:
+    """Whether a currency stands beside a number: then it is an amount, wherever it is printed."""
+    read = read_amount(text) or read_amount(text, ",")
+    return read is not None and bool(read.currency)
 
 
 _COUNTS = (vocab.COUNT, vocab.DEBIT_COUNT, vocab.CREDIT_COUNT)
@@ -266,6 +279,7 @@ def _period_in(line: StatementLine) -> PrintedPeriod | None:
     if len(line.words) > PERIOD_WORDS_MAX and _is_sentence(line):
         return None
     is_labelled = bool(vocab.PERIODS.find(text))
+    found = _joined_pair(line, found) if len(found) > 2 else found
     if (
         len(found) == 2
         and found[1].start - found[0].end <= 3
@@ -281,6 +295,16 @@ def _period_in(line: StatementLine) -> PrintedPeriod | None:
     if len(found) == 1:
         return _half_year(line, found[0], is_labelled=is_labelled)
     return None
+
+
+def _joined_pair(line: StatementLine, found: list[WordSpan]) -> list[WordSpan]:
+    """Of several dates the first two with "to" or a dash between them; all where no two are joined."""
+    for first, last in pairwise(found):
+        between = vocab.simplify(" ".join(w.text for w in line.words[first.end : last.start]))
+        is_joined = first.end < last.start and (not between or between in vocab.TO_WORDS)
+        if is_joined:
+            return [first, last]
+    return found
 
 
 def _is_sentence(line: StatementLine) -> bool:

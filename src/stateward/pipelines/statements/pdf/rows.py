@@ -129,6 +129,14 @@ class RowBuilder:
         self._open = self._last = None
         self._date = self._direction = ""
 
+    def join_sections(self) -> None:
+        """Make one section of all: their tables are of one account."""
+        self.sections = [[row for rows in self.sections for row in rows]]
+        self.group_totals = {(0, group): found for (_, group), found in self.group_totals.items()}
+        self.unfilled = {0: [each for found in self.unfilled.values() for each in found]}
+        for fact in self.facts:
+            fact.section = min(fact.section, 0)
+
     def begin_table(self, direction: str) -> None:
         """Start a table; `direction` is what its title says about its amounts."""
         self.context = []

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from stateward.pipelines.kit.pdf.lines import PdfCell
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import (
@@ -15,6 +16,7 @@ from stateward.pipelines.statements.pdf.columns import (
     heading_worth,
     measure_columns,
     parts_of,
+    possible_names,
 )
 from stateward.pipelines.statements.pdf.fields import ParsedLine, labelled_day, parse_line
 from stateward.pipelines.statements.pdf.inferred_heading import (
@@ -63,8 +65,9 @@ def _tables(pages: list[list[StatementLine]]) -> list[PdfTable]:
     above: list[StatementLine] = []
     for lines in pages:
         at = 0
+        names = list(map(possible_names, lines))
         while at < len(lines):
-            heading = _heading(lines, at)
+            heading = _heading(lines, names, at)
             if heading is None:
                 (tables[-1].lines if tables else above).append(lines[at])
                 at += 1
@@ -107,22 +110,28 @@ def _is_bare_row(line: StatementLine) -> bool:
     )
 
 
-def _heading(lines: list[StatementLine], at: int) -> TableHeading | None:
+def _heading(
+    lines: list[StatementLine], names: Sequence[list[PdfCell]], at: int
+) -> TableHeading | None:
     """The heading at a line, with the lines that repeat it in another language."""
-    heading = heading_at(lines, at)
+    heading = heading_at(lines, names, at)
     if heading is None:
         return None
     if heading.end > at + 1:
-        later = heading_at(lines, at + 1)
+        later = heading_at(lines, names, at + 1)
         if later is not None and _is_as_good(later, heading):
             return None  # the first line does not belong to it
-    while (again := heading_at(lines, heading.end)) is not None and again.roles == heading.roles:
+    while (
+        again := heading_at(lines, names, heading.end)
+    ) is not None and again.roles == heading.roles:
         heading.end = again.end
     return heading
 
 
 def _is_as_good(later: TableHeading, heading: TableHeading) -> bool:
-    """Whether a heading says as much without its first line."""
+    """Whether a heading says as much without its first line, or that is of titles above tables side by side."""
+    if len(parts_of(later)) > len(parts_of(heading)):
+        return True
     if heading_worth(later.columns) < heading_worth(heading.columns):
         return False
     names = {column.text for column in later.columns}
@@ -192,7 +201,8 @@ def _join_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
         (line, at)
         for line in lines
         for at in range(len(line.words) - 1)
-        if TWO_DIGITS.fullmatch(line.words[at].text)
+        if len(line.words[at].text) == 2
+        and TWO_DIGITS.fullmatch(line.words[at].text)
         and TWO_DIGITS.fullmatch(line.words[at + 1].text)
         and any(abs(line.words[at].x0 - column.x0) < SAME_PLACE for column in places)
     ]
@@ -212,7 +222,9 @@ def _spell_out_days(heading: TableHeading, lines: Sequence[StatementLine]) -> No
         (line, at)
         for line in lines
         for at, word in enumerate(line.words)
-        if FOUR_DIGITS.fullmatch(word.text) and any(_is_below(word, column) for column in places)
+        if len(word.text) == 4
+        and FOUR_DIGITS.fullmatch(word.text)
+        and any(_is_below(word, column) for column in places)
     ]
     texts = [line.words[at].text for line, at in found]
     is_day = bool(texts) and all(is_date(f"{text[:2]}/{text[2:]}") for text in texts)
