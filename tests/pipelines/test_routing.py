@@ -158,6 +158,36 @@ def test_no_statement_is_taken_for_something_else_because_its_letters_cannot_be_
             assert (name, route(app, path)) == (name, "upload")
 
 
+def lettered(rows: list[str]) -> bytes:
+    """A PDF that sets its letters one by one, without blanks."""
+    shown = "".join(f"({sign}) Tj\n" for sign in "".join(rows) if sign != " ")
+    return (
+        b"%PDF-1.4\n6 0 obj << /Length 1 >> stream\n"
+        + shown.encode("latin-1")
+        + b"endstream\n"
+        + END
+    )
+
+
+LAB = [
+    "Example Laboratory, collected 05/10/2026", "Sodium 140 mmol/L 136-145", "Potassium 6.1 mmol/L 3.5-5.1",
+    "Hemoglobin 14.2 g/dL 13.0-17.0", "Creatinine 0.9 mg/dL 0.7-1.3", "Albumin 4.1 g/dL 3.5-5.1", "AST 32 U/L 10-35",
+]  # fmt: skip
+ACCOUNT = ["Example Bank, account 12345678"]
+ACCOUNT += [f"{day:02}/10/2026 Sodium lamps Ltd 1{day}.25 2,7{day}.05" for day in range(1, 25)]
+
+
+@pytest.mark.parametrize(("rows", "source_type"), [(LAB, "lab_report"), (ACCOUNT, "bank_pdf")])
+def test_letters_that_are_set_one_by_one_still_tell_a_lab_report(
+    app: App, tmp_path: Path, rows: list[str], source_type: str
+) -> None:
+    path = tmp_path / "lettered.pdf"
+    path.write_bytes(lettered(rows))
+
+    with app:
+        assert app.plugins.candidates(path)[0].source_type == source_type
+
+
 KOMERCNI = (
     "MojeBanka, export transakcni historie\nDatum vytvoreni;01.11.2026\nPocatecni zustatek;100316,20\n"
     "Datum splatnosti;Protiucet;Nazev protiuctu;Castka;VS\n19.08.2026;1/0100;Albert;-6467,00;123\n"

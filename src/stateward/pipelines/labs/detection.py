@@ -10,7 +10,7 @@ from itertools import groupby
 
 from stateward.core.errors import FatalFailure
 from stateward.definition.plugin import Content, Detected
-from stateward.pipelines.kit.pdf.peek import peeked_texts
+from stateward.pipelines.kit.pdf.peek import is_glued, peeked_texts
 from stateward.pipelines.kit.sheet_texts import first_texts
 from stateward.pipelines.labs.readers import CCDA, CSV, FHIR, HL7, PDF, XLSX, format_of
 
@@ -63,6 +63,13 @@ _UNITS = re.compile(
     r"|\b(?:м?м?к?моль|м?к?г|м?Ед|тыс|млн)/(?:д|м|мк)?л\b",
     re.IGNORECASE,
 )
+# Where blanks are lost, no cell stands by itself: results with their units, of which a paper has few.
+_GLUED = re.compile(
+    r"[0-9)][HLN*+-]?(?:high|low|normal)?(?:[mµu]?mol/l|(?:mc|[mµunp])?g/(?:dl|ml|l)|[mµk]?(?:I?U|UI)/(?:l|ml)|fl|pg|%"
+    r"|[x*]?10[\^*][0-9]+/[uµ]?l|[GT](?:iga|era)?/l|[^\W\d]{3,8}/mm)",
+    re.IGNORECASE,
+)
+GLUED_MIN = 5
 _RANGES = re.compile(
     r"\b(?:reference|ref\.?|referenz|normal|norm|biological ref\w*)[-\s.]*(?:range|interval|bereich|values?|werte?)\w*"
     r"|valeurs? (?:de r[eé]f|usuelles|normales)|(?:valores|rango|intervalo) de ref|valori di rif|referentie|referens"
@@ -112,6 +119,8 @@ def _is_report(text: str) -> bool:
     cells = [cell for cell in re.split(r"\n| {2,}", text) if len(cell) <= CELL_CHARS_MAX]
     tests = {found[0].casefold() for found in _TESTS.finditer(text)}
     is_named = len(tests) >= TESTS_MIN or (tests and _RANGES.search(text))
+    if is_glued(text):
+        return bool(tests) and len(_GLUED.findall(text)) >= GLUED_MIN
     units = sum(map(bool, map(_UNITS.search, cells)))
     return (
         (bool(is_named) and units >= CELLS_MIN)

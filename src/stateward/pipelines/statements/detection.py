@@ -10,7 +10,7 @@ from itertools import zip_longest
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.kit.delimited import first_rows
-from stateward.pipelines.kit.pdf.peek import Peek, peek
+from stateward.pipelines.kit.pdf.peek import Peek, is_glued, peek
 from stateward.pipelines.statements.day_parts import named_parts
 from stateward.pipelines.statements.heading_parts import role_by_parts
 from stateward.pipelines.statements.headings import HEADING_CHARS_MAX, simplify, without_unit, words
@@ -56,8 +56,9 @@ _PDF_WORD = re.compile(r"[^\W\d_]{3,}")
 _PDF_AMOUNT = re.compile(
     r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
 )
-# Tokens are longer where blanks are lost, and mixed with digits where letters are.
-PDF_TOKEN_CHARS, PDF_MIXED = 14, 0.1
+PDF_MIXED = (
+    0.1  # of the words, with digits in them: where letters are taken for those of another font
+)
 PDF_BILL_WORDS_MIN = 12
 _PDF_BILL = re.compile(
     r"\b(?:invoice|rechnung\w*|facture|factura|fattura|factuur|faktura|quote|quotation|angebot|offerte|devis|"
@@ -174,9 +175,7 @@ def _is_legible(text: str) -> bool:
     """Whether words are whole: not glued together, and not of a font whose letters were taken for those of another."""
     tokens = [token for token in text.split() if any(map(str.isalpha, token))]
     mixed = sum(any(map(str.isdigit, token)) for token in tokens)
-    return sum(map(len, tokens)) <= PDF_TOKEN_CHARS * len(tokens) and mixed <= PDF_MIXED * len(
-        tokens
-    )
+    return not is_glued(text) and mixed <= PDF_MIXED * len(tokens)
 
 
 def _is_bill(text: str) -> bool:

@@ -17,6 +17,7 @@ STREAMS_MAX = 120
 STREAM_BYTES_MAX = 64 * 1024  # of a stream, inflated
 TEXT_BYTES_MAX = 96 * 1024
 MAPS_MAX = 4  # a file with more fonts is read with the first ones
+TOKEN_CHARS = 14  # on average
 SPACE_KERN = -160  # thousandths: a gap that is wider is a blank
 
 _STREAM = re.compile(rb"(?<!end)stream\r?\n")
@@ -51,6 +52,12 @@ class Peek(NamedTuple):
 
     texts: list[str]
     is_whole: bool
+
+
+def is_glued(text: str) -> bool:
+    """Whether blanks are lost, as where letters are set one by one: its words are longer than those of a language."""
+    tokens = [token for token in text.split() if any(map(str.isalpha, token))]
+    return sum(map(len, tokens)) > TOKEN_CHARS * len(tokens)
 
 
 def peeked_texts(path: Path) -> list[str]:
