@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from stateward import __version__
 from stateward.cli.exit_codes import Exit, problem
 from stateward.core import errors
 from tests.cli.shell import Shell, arguments, run
@@ -326,7 +327,7 @@ def test_nothing_at_all_shows_the_help_and_is_a_mistake() -> None:
 def test_the_version_is_said() -> None:
     done = run("--version")
 
-    assert (done.returncode, done.stdout) == (0, "stateward 0.1.0\n")
+    assert (done.returncode, done.stdout) == (0, f"stateward {__version__}\n")
 
 
 def test_a_stream_that_knows_no_arrows_is_written_all_the_same(demo: Shell) -> None:
