@@ -70,6 +70,13 @@ def test_documents_without_records_are_told_of(demo: Shell, tmp_path: Path) -> N
     assert "NOT WELL  history: it is empty, and documents are stored" in advice.stdout
 
 
+def test_a_folder_that_is_not_there_is_not_called_sound(tmp_path: Path) -> None:
+    told = Shell(tmp_path / "mistyped")("verify")
+
+    assert (told.exit_code, "there is no store at" in told.stderr) == (Exit.REFUSED, True)
+    assert not (tmp_path / "mistyped").exists()
+
+
 def test_a_checkpoint_is_read_from_the_bucket_that_it_was_handed_to(
     demo: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -229,6 +229,7 @@ def _verify(
     def progress(what: str, count: int) -> None:
         context.progress(f"{what}: {count:,}")
 
+    _refuse_nothing(context)
     is_read_only = is_read_only or _is_unwritable(context)
     if folder is None and not with_documents and not is_read_only:
         from stateward.ledger.checkpoints import kept_text
@@ -285,6 +286,17 @@ def _consistency(
             f"{plural(new.count, 'transition')} of the newer checkpoint have grown from {old.count:,} of the older one"
         )
     return Exit.FOUND_PROBLEMS if found else Exit.OK
+
+
+def _refuse_nothing(context: CliContext) -> None:
+    """Who mistypes the folder must not be told that all is sound. Documents without a store are a finding, not this."""
+    from stateward.core.errors import InvalidRequest
+
+    settings = context.settings()
+    path = settings.store_path
+    is_elsewhere = settings.server.url is not None or path is None or path.exists()
+    if not is_elsewhere and not settings.data_path.exists():
+        raise InvalidRequest(f"there is no store at {path}: name its data folder with --data")
 
 
 def _is_unwritable(context: CliContext) -> bool:
