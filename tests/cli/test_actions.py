@@ -53,6 +53,21 @@ def test_a_dry_run_counts_and_changes_nothing(demo: Shell) -> None:
     assert len(demo.ids("status:error")) == 1
 
 
+def test_what_a_person_cancelled_is_not_counted_as_failed(demo: Shell, tmp_path: Path) -> None:
+    submit(demo, tmp_path, 2)
+    demo("cancel", "--query", "is:waiting", "--yes", "--reason", "sent twice")
+
+    rows = {row["status"]: (row["count"], row["cancelled"]) for row in demo.json("counts")}
+    lines = [line.split() for line in demo("counts").stdout.splitlines()[1:]]
+
+    assert rows == {"normalized": (2, 0), "error": (3, 2)}
+    assert lines == [
+        ["upload", "normalized", "2"],
+        ["upload", "error", "1"],
+        ["upload", "cancelled", "2"],
+    ]
+
+
 def test_a_query_is_acted_on_as_a_whole(shell: Shell, tmp_path: Path) -> None:
     ids = submit(shell, tmp_path, 4)
 

@@ -21,7 +21,7 @@ from stateward.core.model import (
     clean_text,
     plain_actor,
 )
-from stateward.core.query import Query, check_names, parse_query
+from stateward.core.query import Query, Term, check_names, parse_query
 from stateward.core.view import Explanation, WaitContext, explain, flag_codes, is_at_rest
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import is_alive
@@ -229,6 +229,11 @@ class Records:
             return machine, order.get(status, len(order)), status  # of an older version: last
 
         return {pair: found[pair] for pair in sorted(found, key=place)}
+
+    def count_cancelled(self, query: Query) -> dict[tuple[str, str], int]:
+        """How many of these a person stopped, by machine and status: they did not fail."""
+        stopped = Term(key="is", values=("cancelled",))
+        return self.count(replace(query, terms=(*query.terms, stopped)))
 
     # Why a record waits
 

@@ -6,7 +6,7 @@ record's fields those that its machine exposes at its status.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -197,10 +197,17 @@ def error_group_views(causes: Iterable[ErrorCause]) -> list[schemas.ErrorGroup]:
     ]
 
 
-def status_counts(found: dict[tuple[str, str], int]) -> list[schemas.StatusCount]:
-    """Counts by machine and status."""
+def status_counts(
+    found: Mapping[tuple[str, str], int], cancelled: Mapping[tuple[str, str], int]
+) -> list[schemas.StatusCount]:
+    """Counts by machine and status, and how many of each a person stopped."""
     return [
-        schemas.StatusCount(machine=machine, status=status, count=count)
+        schemas.StatusCount(
+            machine=machine,
+            status=status,
+            count=count,
+            cancelled=min(count, cancelled.get((machine, status), 0)),
+        )
         for (machine, status), count in found.items()
     ]
 

@@ -239,7 +239,8 @@ class LocalApp(AppProtocol):
 
     def counts(self, query: str) -> list[schemas.StatusCount]:
         """How many records match."""
-        return status_counts(self._app.records.count(self._query(query)))
+        records, asked = self._app.records, self._query(query)
+        return status_counts(records.count(asked), records.count_cancelled(asked))
 
     # Actions
 

@@ -605,7 +605,8 @@ def errors(context: CliContext) -> None:
 def counts(context: CliContext, words: tuple[str, ...]) -> None:
     """Count records by machine and status.
 
-    All of them, or those that match a query. It is written as for `stateward list`.
+    All of them, or those that match a query. It is written as for `stateward list`. Records that a person cancelled
+    have a line of their own, whatever status they were stopped in: they did not fail.
     """
     with context.app() as app:
         rows = app.counts(" ".join(words))
@@ -616,5 +617,13 @@ def counts(context: CliContext, words: tuple[str, ...]) -> None:
     else:
         write_table(
             ("machine", "status", "count"),
-            [(each.machine, each.status, each.count) for each in rows],
+            [
+                (each.machine, status, count)
+                for each in rows
+                for status, count in (
+                    (each.status, each.count - each.cancelled),
+                    ("cancelled", each.cancelled),
+                )
+                if count
+            ],
         )

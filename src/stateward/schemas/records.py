@@ -289,11 +289,12 @@ class Why(Document, frozen=True, kw_only=True):
 
 
 class StatusCount(Document, frozen=True, kw_only=True):
-    """How many records of a machine are in a status."""
+    """How many records of a machine are in a status; `cancelled` of them were stopped by a person and did not fail."""
 
     machine: str
     status: str
     count: Count
+    cancelled: Count = 0
 
 
 class Counts(Document, frozen=True, kw_only=True):

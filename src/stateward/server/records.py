@@ -238,8 +238,9 @@ async def counts(request: Asked, q: QueryText = None) -> Response[schemas.Counts
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        found = app.records.count(within(app.records.query(q or ""), caller.machines))
-        return views.json_answer(schemas.Counts(items=status_counts(found)))
+        query = within(app.records.query(q or ""), caller.machines)
+        found, cancelled = app.records.count(query), app.records.count_cancelled(query)
+        return views.json_answer(schemas.Counts(items=status_counts(found, cancelled)))
 
     return reply(await service_of(request).broad.ask(look))
 
