@@ -188,6 +188,21 @@ def test_a_wrong_form_of_who_is_not_let_in_any_more_is_told_nothing_of_the_servi
     assert "bank_csv" not in refused.text
 
 
+@pytest.mark.parametrize("name", ["x" * 256, "two words"])
+def test_a_revoked_key_is_told_nothing_of_a_request_that_is_wrong(
+    api: ApiClient, name: str
+) -> None:
+    client = api.with_key(name="hands", role="operator")
+    client.sent(statement(1))
+    named = {"Idempotency-Key": name}
+    wrong = client.send(statement(2), headers=named)
+    api.app.keys.revoke(api.app.keys.all()[0].id, now=api.app.clock())
+
+    refused = client.send(statement(2), headers=named)
+
+    assert [problem(wrong), problem(refused)] == ["invalid-request", "unauthenticated"]
+
+
 def test_a_revoked_key_without_the_right_to_send_is_told_nothing_of_its_role(
     api: ApiClient,
 ) -> None:

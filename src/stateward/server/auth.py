@@ -261,12 +261,16 @@ def _no_read(app: App, caller: Caller) -> None:
 
 
 def _is_assumed(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> bool:
-    """Whether who was let in before may begin: a route that asks again where it writes, and a small request."""
+    """Whether who was let in before may begin: a route that asks again where it writes, and a small request.
+
+    Not with a header that is refused before the route has its say: the refusal would come before the question.
+    """
     announced = connection.headers.get("content-length", "")
     return (
         bool(handler.opt.get("rechecks"))
         and announced.isdecimal()
         and int(announced) <= ASSUMED_BYTES_MAX
+        and bool(KEY_CHARS.fullmatch(connection.headers.get("idempotency-key", "none")))
     )
 
 

@@ -118,7 +118,11 @@ async def submit_document(
         write = Write(intent=Open(submission), answer=answer_one, once=once, condition=condition)
         return Handover(service.writer, write)
 
-    service.writer.begin(claim)
+    try:
+        service.writer.begin(claim)
+    except Refusal:
+        await confirm_caller(request)
+        raise
     try:
         async with UploadReceiver(
             service, caller, request, machine=machine, required=required
