@@ -8,9 +8,13 @@ from tests.server.api_client import ApiClient
 from tests.waiting import WAIT_S_MAX
 
 
-def connection(api: ApiClient) -> socket.socket:
+def connection(api: ApiClient, *, unread_bytes_max: int | None = None) -> socket.socket:
     host, port = api.url.removeprefix("http://").split(":")
-    made = socket.create_connection((host, int(port)), timeout=WAIT_S_MAX)
+    made = socket.socket()
+    made.settimeout(WAIT_S_MAX)
+    if unread_bytes_max is not None:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, unread_bytes_max)
+    made.connect((host, int(port)))
     # Closed with a reset: no port waits for a lost packet.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return made

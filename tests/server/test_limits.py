@@ -60,7 +60,7 @@ class Transport(SimpleNamespace):
     """A connection that notes what becomes of it."""
 
     def __init__(self) -> None:
-        super().__init__(written=b"", is_aborted=False)
+        super().__init__(written=b"", is_aborted=False, unsent=0)
 
     def write(self, data: bytes) -> None:
         self.written += data
@@ -76,6 +76,9 @@ class Transport(SimpleNamespace):
 
     def get_extra_info(self, name: str) -> object:
         return None
+
+    def get_write_buffer_size(self) -> int:
+        return int(self.unsent)
 
     def pause_reading(self) -> None: ...
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from copy import copy
 from functools import cache, lru_cache
 from importlib import import_module
@@ -46,7 +47,9 @@ from stateward.server import (
 from stateward.server.auth import (
     OPTIONS,
     RIGHTS,
+    Caller,
     OptionsAsked,
+    confirm_caller,
     guard,
     reply,
 )
@@ -57,7 +60,7 @@ from stateward.server.problems import Refusal, refusal_of
 from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
 from stateward.server.short_ids import find_records
-from stateward.server.strict import ApiRequest, note_queries
+from stateward.server.strict import CALLER, ApiRequest, note_queries
 from stateward.settings import Settings
 
 # Modules whose routes are loaded with them.
@@ -140,13 +143,30 @@ def _let_in(app: ASGIApp) -> ASGIApp:
         if service.requests >= service.settings.api.requests_max:
             raise overload_refusal()
         service.requests += 1
+        connection = ASGIConnection[Any, Any, Any, Any](scope, receive, send)
         try:
-            await guard(ASGIConnection(scope, receive, send), scope["route_handler"])
-            await app(scope, receive, send)
+            await guard(connection, scope["route_handler"])
+            with ExitStack() as places:
+                try:
+                    _take_places(service, scope, places)
+                except Refusal:
+                    await confirm_caller(connection)
+                    raise
+                await app(scope, receive, send)
         finally:
             service.requests -= 1
 
     return bounded
+
+
+def _take_places(service: Service, scope: Scope, places: ExitStack) -> None:
+    """Of what may be under way at once, the share of who was let in."""
+    caller: Caller | None = scope["state"].get(CALLER)
+    if caller is None:
+        return
+    is_stream = scope["route_handler"].opt.get("is_stream", False)
+    for each in (service.let_in, service.streams) if is_stream else (service.let_in,):
+        places.enter_context(each.taken_by(caller.id, is_key=caller.key is not None))
 
 
 @cache

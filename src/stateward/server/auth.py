@@ -31,7 +31,7 @@ from stateward.server.listening import LOOPBACK, is_loopback
 from stateward.server.problems import Refusal
 from stateward.server.service import Service, shown_hash
 from stateward.server.short_ids import SHORT_ID, complete_ids
-from stateward.server.strict import check_address_text, check_query
+from stateward.server.strict import CALLER, check_address_text, check_query
 from stateward.server.throttle import account_of, address_of
 from stateward.settings.server import ApiSettings
 from stateward.storage.audit import KEY_REFUSED, AuditEntry
@@ -121,7 +121,7 @@ def service_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Service:
 
 def caller_of(request: Asked) -> Caller:
     """Who asks; `guard` found it out."""
-    caller: Caller = request.scope["state"]["caller"]
+    caller: Caller = request.scope["state"][CALLER]
     return caller
 
 
@@ -150,7 +150,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         ahead=_ahead(service, connection, handler, right),
         is_assumed=_is_assumed(connection, handler),
     )
-    connection.scope["state"]["caller"] = caller
+    connection.scope["state"][CALLER] = caller
     try:
         _check_rate(service, caller)
         if caller.record_id is not None:
@@ -279,7 +279,7 @@ async def confirm_caller(connection: ASGIConnection[Any, Any, Any, Any]) -> None
 
     Before any other refusal: who is not let in any more is told nothing else, and has not used the key.
     """
-    assumed: Caller = connection.scope["state"]["caller"]
+    assumed: Caller = connection.scope["state"][CALLER]
     if not assumed.is_assumed:
         return
     service = service_of(connection)

@@ -2,9 +2,11 @@
 
 A connection costs a descriptor and some memory before it has said a word, so that a few thousand silent ones could take
 all of them away from the coordinator and the worker in the same process. There is a most. A new connection beyond it
-takes the place of the one that has been idle longest; only where all are busy is it refused with 503. What is too slow
-is closed: a request whose head is not whole in time, a body that comes in slower than any line, a connection that asks
-nothing more. The parser (llhttp, by httptools) is fast and sets no limits: those of a head are set here as well.
+takes the place of the one that has been idle longest, or else of one whose request no key or session stands for and
+that is not done; only where all are busy for who was let in is it refused with 503. What is too slow is closed: a
+request whose head is not whole in time, a body that comes in slower than any line, an answer that is read slower than
+that, a connection that asks nothing more. The parser (llhttp, by httptools) is fast and sets no limits: those of a head
+are set here as well.
 """
 
 import asyncio
@@ -23,11 +25,14 @@ from uvicorn.server import ServerState
 
 from stateward import telemetry
 from stateward.server.problems import Refusal
+from stateward.server.strict import CALLER
 from stateward.settings.server import ApiSettings
 
 SWEEP_S = 1.0
-# Slower than any line that a person would call one. A body has `idle_seconds` besides.
+# Slower than any line that a person would call one. A body has `idle_seconds` besides, and so has an answer.
 BODY_BYTES_PER_S = 1024
+# A look at a key and a page for everybody take less than this.
+STRANGER_S = 2.0
 # Descriptors that connections leave to the database, documents, children and the log. Where there are few of them, a
 # process that does nothing has used half of these already.
 OPEN_FILES_RESERVED = 256
@@ -87,7 +92,7 @@ class Connections:
         self._unsaid: dict[str, int] = {}
         self._said_at: dict[str, float] = {}
         self._idle: OrderedDict[BoundedProtocol, None] = OrderedDict()
-        self._busy: set[BoundedProtocol] = set()
+        self._busy: dict[BoundedProtocol, None] = {}
 
     def __len__(self) -> int:
         return len(self._idle) + len(self._busy)
@@ -99,29 +104,34 @@ class Connections:
     def admit(self, protocol: "BoundedProtocol") -> bool:
         """Take a connection in; False where all others are busy."""
         if len(self) >= self.most:
-            if not self._idle:
+            longest = self._least_needed(protocol.loop.time())
+            if longest is None:
                 self.refused += 1
                 return False
-            longest = next(iter(self._idle))
             self.displaced += 1
             longest.drop()
         self._idle[protocol] = None
         return True
 
+    def _least_needed(self, now: float) -> "BoundedProtocol | None":
+        """Which one gives way to a new one: the longest idle, or a stranger's that has been busy for a while."""
+        strangers = (each for each in self._busy if each.is_strangers(now))
+        return next(iter(self._idle), None) or next(strangers, None)
+
     def note(self, protocol: "BoundedProtocol", *, is_busy: bool) -> None:
         """A connection has begun a request, or ended its last one."""
         if is_busy:
             self._idle.pop(protocol, None)
-            self._busy.add(protocol)
+            self._busy[protocol] = None
         else:
-            self._busy.discard(protocol)
+            self._busy.pop(protocol, None)
             self._idle[protocol] = None
             self._idle.move_to_end(protocol)
 
     def forget(self, protocol: "BoundedProtocol") -> None:
         """A connection is gone."""
         self._idle.pop(protocol, None)
-        self._busy.discard(protocol)
+        self._busy.pop(protocol, None)
 
     def note_invalid(self, protocol: "BoundedProtocol", now: float) -> None:
         """A connection has sent what is no HTTP."""
@@ -188,6 +198,9 @@ class BoundedProtocol(HttpToolsProtocol):
         """Requests that are not answered yet: the one under way and those sent ahead."""
         self._last_words = b""
         """What ends it once these are answered: the refusal of what came after them."""
+        self._stalled_at: float | None = None
+        """When more was sent than its client has read; None while it keeps up."""
+        self._unread = 0
 
     @property
     def is_busy(self) -> bool:
@@ -200,9 +213,29 @@ class BoundedProtocol(HttpToolsProtocol):
         elapsed = now - self._since
         if not self.is_busy:
             return elapsed > (self._own.header_s if self._is_begun else self._own.idle_s)
+        if self._stalled_at is not None:
+            read = self._unread - self.transport.get_write_buffer_size()
+            return now - self._stalled_at > self._own.idle_s + read / BODY_BYTES_PER_S
         # While reading is paused it is we who are slow.
         is_sending = self.cycle.more_body and not self.flow.read_paused
         return is_sending and elapsed > self._own.idle_s + self._received / BODY_BYTES_PER_S
+
+    def is_strangers(self, now: float) -> bool:
+        """Whether it is busy for longer than a look at a key takes, and no caller was found in its request."""
+        asked = next((each for each in self._cycles if not each.response_complete), None)
+        is_new = now - self._since <= STRANGER_S
+        return not is_new and asked is not None and CALLER not in asked.scope["state"]
+
+    def pause_writing(self) -> None:
+        """Its client reads slower than we answer."""
+        super().pause_writing()
+        self._stalled_at = self.loop.time()
+        self._unread = self.transport.get_write_buffer_size()
+
+    def resume_writing(self) -> None:
+        """Its client has read nearly all of it."""
+        super().resume_writing()
+        self._stalled_at = None
 
     def drop(self) -> None:
         """Close it at once, whatever still waits to be sent."""

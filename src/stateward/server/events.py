@@ -22,7 +22,6 @@ from stateward.server.auth import (
     own_machine,
     service_of,
 )
-from stateward.server.executors import overload_refusal
 from stateward.server.service import Service
 
 EVENT_STREAM = "text/event-stream"
@@ -60,7 +59,7 @@ OfMachine = Annotated[
 
 @get(
     "/events/stream",
-    opt={"right": "read"},
+    opt={"right": "read", "is_stream": True},
     media_type=EVENT_STREAM,
     operation_id="streamEvents",
     summary="Follow what happens",
@@ -74,8 +73,6 @@ async def stream(
 ) -> Stream:
     """Each event is a transition as `/records/{id}/history` shows it; its id is its `seq`."""
     service, caller = service_of(request), caller_of(request)
-    if service.streams >= service.settings.api.streams_max:
-        raise overload_refusal()
     if machine is not None:
         app = service.quick.app
         assert app is not None  # noqa: S101 - the service is open
@@ -90,30 +87,26 @@ async def stream(
 async def _lines(
     service: Service, caller: Caller, seq: int, machine: str | None
 ) -> AsyncIterator[bytes]:
-    service.streams += 1
-    try:
-        yield b"retry: 2000\n\n"
-        quiet_s = 0.0
-        while not service.hub.is_ending:
-            turn = service.hub.turn()
-            found = await service.broad.ask(partial(_after, caller, seq, machine))
-            if found is None:
-                return
-            events, last = found
-            for event in events:
-                yield event
-            if events:
-                quiet_s = 0.0
-            if last > seq:
-                seq = last
-                continue
-            await service.hub.wait(turn, timeout_s=ALIVE_EVERY_S)
-            quiet_s += 5.0
-            if quiet_s >= ALIVE_EVERY_S:
-                quiet_s = 0.0
-                yield b": still here\n\n"
-    finally:
-        service.streams -= 1
+    yield b"retry: 2000\n\n"
+    quiet_s = 0.0
+    while not service.hub.is_ending:
+        turn = service.hub.turn()
+        found = await service.broad.ask(partial(_after, caller, seq, machine))
+        if found is None:
+            return
+        events, last = found
+        for event in events:
+            yield event
+        if events:
+            quiet_s = 0.0
+        if last > seq:
+            seq = last
+            continue
+        await service.hub.wait(turn, timeout_s=ALIVE_EVERY_S)
+        quiet_s += 5.0
+        if quiet_s >= ALIVE_EVERY_S:
+            quiet_s = 0.0
+            yield b": still here\n\n"
 
 
 def _after(

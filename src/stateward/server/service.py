@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from hashlib import sha256
 from typing import TypeVar
 
@@ -12,8 +13,9 @@ from stateward.app import App
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import PERSON, SECOND, Micros
 from stateward.server import bulk
-from stateward.server.executors import DbThread, Writer
+from stateward.server.executors import DbThread, Writer, overload_refusal
 from stateward.server.hub import Hub
+from stateward.server.problems import Refusal
 from stateward.server.throttle import Failures
 from stateward.settings import Settings
 from stateward.storage.audit import KEY_USED, AuditEntry
@@ -55,7 +57,8 @@ class Service:
         """Who was let in before, by the hash of what was shown; None under "": there is no key, and none is needed."""
         self.rates = Rates(settings.api.rate_per_minute, burst=settings.api.burst)
         self.requests = 0
-        self.streams = 0
+        self.let_in = Places(settings.api.requests_max)
+        self.streams = Places(settings.api.streams_max)
         self.is_open = False
         self._open_app = open_app
         self._used: set[str] = set()
@@ -229,6 +232,40 @@ def _forget(app: App, kept: Micros) -> None:
     """Delete answers that are not asked for again, and bulk actions that were not confirmed in time."""
     app.idempotency.forget(before=app.clock() - kept)
     app.idempotency.forget_checked(before=app.clock() - bulk.CONFIRM_WITHIN)
+
+
+class Places:
+    """What may be under way at once: so much for all callers together, and half of it for one key.
+
+    Requests that wait and streams cost little and last long: with all of them, one key would keep out all others.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._most_of_one = (most + 1) // 2
+        self._count = 0
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def taken_by(self, caller: str, *, is_key: bool) -> Iterator[None]:
+        """One place, as long as this lasts; `Refusal` where there is none."""
+        if self._count >= self._most:
+            raise overload_refusal()
+        if is_key and self._taken[caller] >= self._most_of_one:
+            raise Refusal(
+                "too-many-requests",
+                f"this key has {self._taken[caller]} requests under way; let some of them end first",
+                headers={"Retry-After": "1"},
+            )
+        self._count += 1
+        self._taken[caller] += 1
+        try:
+            yield
+        finally:
+            self._count -= 1
+            self._taken[caller] -= 1
+            if not self._taken[caller]:
+                del self._taken[caller]
 
 
 class Rates:

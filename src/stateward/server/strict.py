@@ -31,6 +31,10 @@ DEPTH_MAX = 64
 INTEGER_END = 2.0**63
 SHOWN_CHARS_MAX = 80
 YEAR_S = 31_536_000
+# An answer is handed over in pieces: who does not read keeps no more than some of them in memory.
+PIECE_BYTES = 64 << 10
+CALLER = "caller"
+"""In the state of a request that was let in: who asks."""
 HEAD_ONLY = "stateward.head"
 """In the scope of a request: its client asked for the head alone, and gets nothing of what it describes."""
 
@@ -250,6 +254,11 @@ def around(app: ASGIApp, settings: ApiSettings) -> ASGIApp:
                 message["headers"] = [*headers, *(each for each in fixed if each[0] not in said)]
             elif message["type"] == "http.response.body":
                 is_ended = not message.get("more_body", False)
+                rest = memoryview(message.get("body", b""))
+                while len(rest) > PIECE_BYTES:
+                    piece, rest = bytes(rest[:PIECE_BYTES]), rest[PIECE_BYTES:]
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                message["body"] = bytes(rest)
             await send(message)
 
         async def heard() -> Any:  # noqa: ANN401 - a message of ASGI

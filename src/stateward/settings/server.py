@@ -73,7 +73,10 @@ class ApiSettings(Section, frozen=True, kw_only=True):
     ] = 500
     requests_max: Annotated[
         Count,
-        Meta(description="Requests handled at once; more are answered with 503 and `Retry-After`."),
+        Meta(
+            description="Requests handled at once; more are answered with 503 and `Retry-After`, and more than half of "
+            "them by one key with 429."
+        ),
     ] = 1000
     trusted_proxies: Annotated[
         tuple[str, ...],
@@ -93,7 +96,10 @@ class ApiSettings(Section, frozen=True, kw_only=True):
         Seconds, Meta(description="Time within which the head of a request must be whole.")
     ] = 10.0
     streams_max: Annotated[
-        Count, Meta(description="Event streams open at once, of all keys together.")
+        Count,
+        Meta(
+            description="Event streams open at once, of all keys together; one key has half of them."
+        ),
     ] = 200
     wait_seconds_max: Annotated[Seconds, Meta(description="The longest that `?wait=` waits.")] = (
         60.0

@@ -1,0 +1,99 @@
+"""Neither strangers who do not read nor one key that waits for much keeps others out."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from stateward.console import console
+from stateward.console.static_files import static_base
+from stateward.server.connections import FULL, PIPELINED_MAX, STRANGER_S, Connections
+from stateward.server.strict import CALLER
+from stateward.settings.server import ApiSettings
+from tests.server.api_client import problem, serving, settings_at
+from tests.server.raw_http import ask, connection
+from tests.server.test_limits import made
+from tests.waiting import WAIT_S_MAX, wait_until
+
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+def test_strangers_who_do_not_read_keep_no_client_out(tmp_path: Path) -> None:
+    asked = f"GET {static_base()}/console.css HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    settings = settings_at(tmp_path / "data", connections_max=10)
+    with serving(settings, extra_routes=console()) as api, ExitStack() as held:
+        for _ in range(10):
+            reader = held.enter_context(connection(api, unread_bytes_max=2048))
+            reader.sendall(asked * PIPELINED_MAX)
+
+        wait_until(lambda: b" 200 OK" in ask(api, HEALTH))
+
+
+def test_an_answer_that_is_not_read_is_given_up() -> None:
+    async def play() -> list[bool]:
+        own = Connections(ApiSettings())
+        stuck, slow, ended = opened = [made(own) for _ in range(3)]
+        for protocol, transport in opened:
+            protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            transport.unsent = 100_000
+            protocol.pause_writing()
+        slow[1].unsent -= 60_000
+        ended[0].resume_writing()
+        now = asyncio.get_running_loop().time()
+        own.sweep(now + 29)
+        kept = len(own)
+        own.sweep(now + 60)
+        for protocol, _ in (stuck, slow):
+            protocol.resume_writing()  # or it would wait for ever to say that it was cancelled
+        await asyncio.sleep(0)
+        return [kept == 3, *(transport.is_aborted for _, transport in opened)]
+
+    assert asyncio.run(play()) == [True, True, False, False]
+
+
+@pytest.mark.parametrize("is_let_in", [False, True])
+def test_a_request_of_a_stranger_gives_way_and_that_of_a_caller_does_not(
+    *, is_let_in: bool
+) -> None:
+    async def play() -> None:
+        own = Connections(ApiSettings(connections_max=4))
+        busy = [made(own) for _ in range(4)]
+        for protocol, _ in busy:
+            protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            protocol._since -= STRANGER_S + 1
+            if is_let_in:
+                protocol.scope["state"][CALLER] = "ann"
+
+        _, newest = made(own)
+
+        assert [each.is_aborted for _, each in busy] == [not is_let_in, False, False, False]
+        assert newest.written == (FULL if is_let_in else b"")
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+def test_one_key_leaves_half_of_what_may_be_under_way_to_others(tmp_path: Path) -> None:
+    with serving(settings_at(tmp_path / "data", requests_max=4, streams_max=2)) as api:
+        upload_id = api.sent()
+        greedy, other = (api.with_key(name=name, role="viewer") for name in ("ann", "bo"))
+        with greedy.http.stream("GET", "/events/stream") as first:
+            lines = first.iter_lines()
+            next(lines)
+            second = greedy.get("/events/stream")
+            with other.http.stream("GET", "/events/stream") as others:
+                assert others.status_code == 200
+        api.until_quiet()
+        with ThreadPoolExecutor(2) as pool:
+            waits = [pool.submit(greedy.get, f"/uploads/{upload_id}?wait=60s") for _ in range(2)]
+            wait_until(lambda: api.service.requests == 2)
+            answers = [greedy.get("/uploads"), other.get("/uploads")]
+            api.work()
+            for each in waits:
+                each.result(WAIT_S_MAX)
+
+    assert (second.status_code, problem(second)) == (429, "too-many-requests")
+    assert [each.status_code for each in answers] == [429, 200]
+    assert "requests under way" in answers[0].text
