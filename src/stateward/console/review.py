@@ -5,7 +5,7 @@ seconds their author can undo them. So two people never decide the same thing, w
 that the page calls made is durable.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -44,6 +44,7 @@ from stateward.server.reviews import statistics_for
 CLAIM_RENEWALS = 3
 RENEW_S_MAX = 60.0
 QUEUE_MAX = 100
+FACT_CHARS_MAX = 200
 ROWS_MAX = 500
 STATISTICS_DAYS = ("7", "30", "90", "365")
 LOW, MIDDLE = 60, 85
@@ -140,9 +141,8 @@ async def work(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
 async def queue_live(request: Asked) -> Response[bytes]:
     """The queue as it is now."""
     tasks = await _queue(request)
-    return fragment(
-        request, "review_queue.html", {"tasks": tasks, "total": await _total(request, tasks)}
-    )
+    facts = {"tasks": tasks, "total": await _total(request, tasks), "fact": _fact(request)}
+    return fragment(request, "review_queue.html", facts)
 
 
 async def _page(
@@ -154,6 +154,7 @@ async def _page(
     facts = {
         "tasks": tasks,
         "total": await _total(request, tasks),
+        "fact": _fact(request),
         "work": found,
         "present": record_id,
         "groups": sorted(own.groups),
@@ -166,13 +167,20 @@ async def _page(
 
 async def _queue(request: Asked) -> list[schemas.ReviewTask]:
     caller = caller_of(request)
-    return await service_of(request).broad.ask(lambda app: tasks_of(app, caller))
+    name, _, value = _fact(request).partition(":")
+    facts = {name: value} if value else {}
+    return await service_of(request).broad.ask(lambda app: tasks_of(app, caller, facts))
+
+
+def _fact(request: Asked) -> str:
+    """The one fact that the queue is limited to, as `provider:Vattenfall`; "" for all of it."""
+    return request.query_params.get("fact", "")[:FACT_CHARS_MAX]
 
 
 async def _total(request: Asked, tasks: Sequence[schemas.ReviewTask]) -> int:
     """How many wait: more than are listed, where the list is full."""
     caller = caller_of(request)
-    if len(tasks) < QUEUE_MAX:
+    if len(tasks) < QUEUE_MAX or _fact(request):
         return len(tasks)
     counted = await service_of(request).broad.ask(lambda app: open_reviews(app, caller))
     return max(counted, len(tasks))
@@ -183,9 +191,11 @@ async def _work(request: Asked, record_id: str) -> Work:
     return await service_of(request).broad.ask(lambda app: look(app, caller, record_id))
 
 
-def tasks_of(app: App, caller: Caller) -> list[schemas.ReviewTask]:
+def tasks_of(
+    app: App, caller: Caller, facts: Mapping[str, str] | None = None
+) -> list[schemas.ReviewTask]:
     """What waits, the most uncertain first, and of those the oldest; of the hundred with the nearest deadlines."""
-    found = app.reviews.pending(machines=caller.machines, limit=QUEUE_MAX)
+    found = app.reviews.pending(machines=caller.machines, facts=facts, limit=QUEUE_MAX)
     tasks = [task_view(each, actor=caller.actor) for each in found]
     return sorted(tasks, key=lambda task: (_sureness(task), task.waiting_since))
 

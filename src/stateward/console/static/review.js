@@ -342,7 +342,7 @@ function edit() {
   first?.querySelector("input").select();
 }
 document.addEventListener("click", (event) => {
-  const link = event.target instanceof Element && event.target.closest("[data-task] a");
+  const link = event.target instanceof Element && event.target.closest("[data-task] a.doc");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   go(link.closest("[data-task]").dataset.task);
