@@ -90,3 +90,18 @@ def test_a_column_is_picked_by_a_click_into_it(scene: Scene, page: Page) -> None
     page.locator("#raw tbody tr").nth(2).locator("td").nth(1).click()
 
     expect(page.get_by_label("Column 2", exact=True)).to_be_focused()
+
+
+@pytest.mark.long
+def test_a_move_that_a_machine_declares_is_made_on_the_page(scene: Scene, page: Page) -> None:
+    scene.app.actions.pause("literature", "fetch", actor="person:op@local", reason=None)
+    paper = scene.submit(b"<article/>", name="paper.xml", machine="literature")
+    page.goto(scene.page(f"/records/{paper}"))
+
+    page.get_by_role("button", name="Move to skipped…").click()
+    page.get_by_label("Why").fill("in another language")
+    page.get_by_role("button", name="Move it").click()
+
+    expect(page.locator("#status")).to_have_attribute("data-status", "skipped")
+    expect(page.locator("#timeline")).to_contain_text("in another language")
+    expect(page.locator("#actions .move")).to_have_count(0)

@@ -24,13 +24,14 @@ document.addEventListener("DOMContentLoaded", () => {
     const [times, first, second] = plot.data;
     tip.hidden = at === null || at === undefined;
     if (tip.hidden) return;
-    const said = name === "ended" ? `${first[at] - second[at]} finished, ${second[at]} failed` : first[at] === null ? "nothing finished" : `p95 ${seconds(first[at])}`;
+    const said = name === "ended" ? `${first[at] - second[at]} finished, ${second[at] ?? 0} failed` : first[at] === null ? "nothing finished" : `p95 ${seconds(first[at])}`;
     tip.textContent = `${minute().format(new Date(times[at] * 1000))}: ${said}`;
   }
+  const orNone = (count) => count || null; // a bar of no height would be drawn as a dash
   function draw(element) {
     const points = JSON.parse(element.dataset.points);
     const name = element.dataset.chart;
-    const data = name === "ended" ? [points.at, points.all, points.failed] : [points.at, points.p95];
+    const data = name === "ended" ? [points.at, points.all.map(orNone), points.failed.map(orNone)] : [points.at, points.p95];
     const kept = charts.get(element);
     const drawn = `${document.documentElement.dataset.theme} ${shownZone()}`;
     if (kept && kept.drawn === drawn) {
