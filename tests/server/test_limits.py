@@ -277,6 +277,10 @@ def test_a_stream_hears_that_its_reader_left_whatever_was_asked_after_it(ahead: 
     [
         b"GET /healthz HTTP/1.1\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+        *(
+            b"GET /healthz HTTP/1.1\r\nHost: " + host + b"\r\n\r\n"
+            for host in (b"a:1:2", b"a:65536", b"[::1", b"[::1]a", b"[zz]", b"a b", b"a/b", b"a@b")
+        ),
         b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"POST /uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n",

@@ -11,6 +11,7 @@ are set here as well.
 
 import asyncio
 import errno
+import ipaddress
 import re
 import resource
 from collections import OrderedDict, deque
@@ -44,6 +45,9 @@ HEAD_BYTES_MAX = 64 << 10
 PIPELINED_MAX = 32
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SCHEMES = frozenset({b"http", b"https"})
+# A name or an address, and a port (RFC 9112, 3.2 with RFC 3986, 3.2.2). Empty is for who has none to name.
+HOST = re.compile(rb"(?:\[([0-9A-Fa-f:.]+)\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::([0-9]{0,5}))?")
+PORT_MAX = 65_535
 VERSIONS = frozenset({"1.0", "1.1"})
 # Of what strangers can cause thousands of times a second there is a line in the log no more often than this.
 LOGGED_S = 60.0
@@ -365,6 +369,8 @@ class BoundedProtocol(HttpToolsProtocol):
             raise ValueError("not for this server")  # of which the parser makes an error of its own
         if not self._hosts and version != "1.0":
             raise ValueError("it names no host")
+        if not is_host(self._host):
+            raise ValueError("what it names is no host")
         if not self._is_own_target():
             raise ValueError("its target is none of this host")
         if self.parser.should_upgrade():
@@ -417,3 +423,14 @@ class BoundedProtocol(HttpToolsProtocol):
     def _begin(self) -> None:
         self._since, self._is_begun, self._received = self.loop.time(), False, 0
         self._own.note(self, is_busy=True)
+
+
+def is_host(value: bytes) -> bool:
+    """Whether a request may name this as its host; others are refused, since what reads it later may fail over it."""
+    found = HOST.fullmatch(value)
+    if found is None or int(found[2] or 0) > PORT_MAX:
+        return False
+    try:
+        return found[1] is None or bool(ipaddress.IPv6Address(found[1].decode("ascii")))
+    except ValueError:
+        return False
