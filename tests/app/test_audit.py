@@ -123,6 +123,7 @@ def test_no_file_of_the_data_folder_is_for_others(make_app: Maker, tmp_path: Pat
     app.submit(document)
     app.run_until_idle()
 
-    files = [each for each in app.settings.data_path.rglob("*") if each.is_file()]
-    assert {each.parent.parent.name for each in files} >= {"artifacts"}
-    assert [each for each in files if each.stat().st_mode & 0o077] == []
+    found = list(app.settings.data_path.rglob("*"))
+    assert {each.parent.parent.name for each in found} >= {"artifacts"}
+    assert "scratch" in {each.name for each in found}
+    assert [each for each in found if each.stat().st_mode & 0o077] == []

@@ -125,7 +125,8 @@ def _short(text: str) -> str:
 def _hold(path: Path) -> None:
     """Lock a file until this process ends, however it ends, or its folder is removed."""
     while path not in _HELD or not _is_at(path, _HELD[path]):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (path.parent.parent, path.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if (former := _HELD.pop(path, None)) is not None:
             os.close(former)
         opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -121,7 +121,8 @@ class TopicPipes:
             self._follow()
         except FileNotFoundError:  # nothing has listened yet
             with suppress(OSError):  # found the next time, which costs less than not to find it
-                os.makedirs(self._folder, mode=0o700)  # noqa: PTH103
+                for folder in (Path(self._folder).parent, Path(self._folder)):
+                    folder.mkdir(mode=0o700, exist_ok=True)
             return
         for name, pipe in list(self._pipes.items()):
             try:
