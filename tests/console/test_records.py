@@ -122,7 +122,7 @@ def test_a_record_leads_on_to_those_around_it_in_its_list(scene: Scene, page: Pa
     page.keyboard.press("j")  # the newest stands first
 
     expect(page.locator("h1")).to_have_text("around-0.csv")
-    expect(page.locator("#in-list a")).to_have_count(2)
+    expect(page.locator("#in-list a")).to_have_count(2)  # and none after it
     page.keyboard.press("k")
     expect(page.locator("h1")).to_have_text("around-1.csv")
     page.get_by_role("link", name="Records: around-").click()
