@@ -1,9 +1,6 @@
 """A backup and a restore that are killed at every step: what is there counts, and the next try brings all back."""
 
-import os
 import shutil
-import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -14,10 +11,7 @@ from stateward.app.backup import Backup
 from stateward.app.backup_places import FolderPlace
 from stateward.app.restore import check_set, restore
 from stateward.settings import Settings
-
-KILLED = 9
-# What changes a folder; opening a file counts where it may be written.
-CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.chmod"})
+from tests.app.killing import is_killed
 
 
 def settings_at(folder: Path) -> Settings:
@@ -25,37 +19,6 @@ def settings_at(folder: Path) -> Settings:
     config = folder / "settings.yaml"
     config.write_text(f"data: {folder}/data\nledger: {{mirror: {folder}/ledger}}\n")
     return Settings.load(config, environ={})
-
-
-def is_killed(act: Callable[[], object], *, step: int) -> bool:
-    """Do it in a child that dies before its so many-th change of the disk; whether it came to that."""
-    child = os.fork()
-    if not child:
-        _die_at(step)
-        try:
-            act()
-        except BaseException:  # noqa: BLE001 - a child must never go on with the tests of its parent
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    assert code in (0, KILLED)
-    return code == KILLED
-
-
-def _die_at(step: int) -> None:
-    left = [step]
-
-    def hook(event: str, args: tuple[object, ...]) -> None:
-        is_change = event in CHANGES
-        if event == "open" and isinstance(args[2], int):
-            is_change = bool(args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
-        if is_change:
-            left[0] -= 1
-            if not left[0]:
-                os._exit(KILLED)
-
-    sys.addaudithook(hook)
 
 
 def make_set(settings: Settings, folder: Path) -> None:
