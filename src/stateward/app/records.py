@@ -34,7 +34,10 @@ from stateward.transport import Bus
 if TYPE_CHECKING:
     from stateward.engine.flags import FlagDecision
 
-FLAG_ADVICE = "look at it and decide: stateward flag confirm {id}, or reject it with a reason"
+FLAG_ADVICE = (
+    "look at it and decide: stateward flag confirm {id}, or reject it with a reason; what it does not say itself, "
+    "tell it by stateward reparse {id} (--help lists the hints)"
+)
 WAIT_STEP_S = 5.0  # a lost wake-up delays a waiting caller by no more than this
 ID_CHARS_SHOWN = 80
 

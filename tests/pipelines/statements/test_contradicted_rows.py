@@ -210,3 +210,29 @@ def test_a_period_shows_that_short_years_come_first(tmp_path: Path) -> None:
     found = read_bytes(tmp_path, f"Period: May 2026\nDate,Description,Amount\n{rows}")
 
     assert found.dates == ["2026-05-03", "2026-05-14", "2026-05-15"]
+
+
+@pytest.mark.parametrize("is_above", [True, False])
+def test_payments_in_and_out_have_names_and_their_year_stands_below_the_day(
+    tmp_path: Path, is_above: bool
+) -> None:
+    """As Trade Republic prints it: the day is on the line of the row, or on the one above it."""
+    lines: list[Line] = [
+        [(40, "DATUM 01 März 2026 - 31 März 2026")],
+        [(40, "DATUM"), (85, "TYP"), (160, "BESCHREIBUNG")],
+    ]
+    lines[1] += [(-400, "ZAHLUNGSEINGANG"), (-505, "ZAHLUNGSAUSGANG"), (-555, "SALDO")]
+    for day, text, at, amount, balance in (
+        ("01 März", "REWE", -505, "10,00 €", "990,00 €"),
+        ("02 März", "Max Muster", -400, "500,00 €", "1.490,00 €"),
+        ("05 März", "Sparplan", -505, "100,00 €", "1.390,00 €"),
+    ):
+        row: Line = [(85, "Umsatz"), (160, text), (at, amount), (-555, balance)]
+        lines += [[(40, day)], row] if is_above else [[(40, day), *row]]
+        lines.append([(40, "2026")])
+
+    found = read(tmp_path, *lines)
+
+    assert found.amounts == ["-10.00", "500.00", "-100.00"]
+    assert found.dates == ["2026-03-01", "2026-03-02", "2026-03-05"]
+    assert found.flags == []
