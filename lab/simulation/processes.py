@@ -34,7 +34,8 @@ from stateward.core.model import (
 )
 from stateward.core.redelivery import RedeliveryLimits
 from stateward.engine.batch import Locked
-from stateward.engine.coordinator import Coordinator, CoordinatorConfig
+from stateward.engine.coordinator import Coordinator
+from stateward.engine.coordinator_config import CoordinatorConfig
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.reviews import Judged, Reviews, SelfApproval
 from stateward.engine.scheduler import Scheduler
@@ -654,7 +655,7 @@ class Process:
         locked: Locked | None = None
         with self.database.transaction():
             if worker is not None and self.is_coordinator:
-                self.coordinator.local_worker = worker
+                self.coordinator.dispatcher.local_worker = worker
                 locked = self.coordinator.lock(worker.finishing, is_alone=not topics)
                 is_busy |= worker.settle(tell=told.extend)
                 self.bus.overhear(told)

@@ -26,7 +26,8 @@ from lab.simulation.shapes import plain
 from stateward.core.errors import TransportUnreachable
 from stateward.core.model import SECOND, Event, Record, to_iso
 from stateward.definition.declare import declare
-from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submission
+from stateward.engine.coordinator import Coordinator, Submission
+from stateward.engine.coordinator_config import CoordinatorConfig
 from stateward.engine.registry import register
 from stateward.engine.relay import Relay, RelayConfig
 from stateward.engine.remote_results import ResultChecker
@@ -302,7 +303,7 @@ class World:
             new_id=lambda prefix: f"{prefix}_{self._name('r')}", sleep=lambda _: None,
             config=CoordinatorConfig(lease_s=LEASE_S), ticks=self.ticks,
         )  # fmt: skip
-        coordinator.local_worker = relay
+        coordinator.dispatcher.local_worker = relay
         return coordinator, relay
 
     def turn(self) -> None:

@@ -111,7 +111,7 @@ def test_a_long_line_of_papers_is_not_read_to_its_end_in_every_turn(
             return waiting(machine, stage, limit=limit, without=without)
 
         monkeypatch.setattr(app.store, "waiting", wait)
-        monkeypatch.setattr(app.coordinator, "_ticks", lambda: now)
+        monkeypatch.setattr(app.coordinator.dispatcher, "_ticks", lambda: now)
         for number in range(9):
             paper = request_document("pmid", str(900 + number))
             app.submissions.submit(paper, machine="literature", labels={"source_type": "pubmed"})

@@ -4,7 +4,6 @@ from contextlib import suppress
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from stateward.core.errors import UnknownName
 from stateward.core.model import Applied, Event, Ignored, Record
@@ -349,12 +348,12 @@ def parsed_here(rig: Rig) -> Record:
     """A record whose first stage has just ended at the worker of the coordinator's own process."""
     rig.worker()
     (info,) = rig.bus.workers()
-    rig.coordinator.local_worker = WorkerHere(info)
+    rig.coordinator.dispatcher.local_worker = WorkerHere(info)
     record = rig.open()
     rig.settle()
     (work,) = rig.work()
     rig.complete(work)
-    assert not rig.coordinator.has_waiting
+    assert not rig.coordinator.dispatcher.has_waiting
     return record
 
 
@@ -373,7 +372,7 @@ def test_a_record_alone_goes_on_at_the_worker_here_without_a_look_at_the_queue(
 def test_work_says_who_submitted_its_record_by_whichever_way_it_is_sent(
     rig: Rig, parsed_here: Record
 ) -> None:
-    rig.coordinator._config = replace(rig.coordinator._config, tells_owners=True)
+    rig.coordinator.owners.are_wanted = True
     other = rig.coordinator.submit([Submission(machine="upload", actor="person:other")])[0].record
 
     rig.coordinator.turn(has_waiting=False)
@@ -386,7 +385,7 @@ def test_work_says_who_submitted_its_record_by_whichever_way_it_is_sent(
 def test_where_the_worker_here_is_full_another_one_is_given_the_record(
     rig: Rig, parsed_here: Record
 ) -> None:
-    here = rig.coordinator.local_worker
+    here = rig.coordinator.dispatcher.local_worker
     assert isinstance(here, WorkerHere)
     here.taken = here.info.slots
     rig.worker("other", slots=5000)
@@ -412,7 +411,7 @@ def test_a_record_that_ends_its_stage_does_not_overtake_what_waits(open_database
     first, urgent = rig.open(), rig.open(priority=100)
     rig.worker(slots=1)
     (info,) = rig.bus.workers()
-    rig.coordinator.local_worker = WorkerHere(info)
+    rig.coordinator.dispatcher.local_worker = WorkerHere(info)
     rig.coordinator.turn()
     (work,) = rig.work()
     rig.complete(work)

@@ -630,7 +630,8 @@ class App:
     def coordinator(self) -> Coordinator:
         """The only writer of status."""
         from stateward.app.transition_log import TransitionLog
-        from stateward.engine.coordinator import Coordinator, CoordinatorConfig
+        from stateward.engine.coordinator import Coordinator
+        from stateward.engine.coordinator_config import CoordinatorConfig
 
         settings = self.settings
         ageing_s = settings.coordinator.ageing_seconds

@@ -1,7 +1,7 @@
 """What one transaction of a coordinator works on: the records that it holds, and what it will write."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
 import msgspec
@@ -9,6 +9,7 @@ import msgspec
 from stateward.core.model import Change, Disposition, Micros, Record, Work
 from stateward.storage.database import Asked
 from stateward.storage.record_rows import records_of
+from stateward.storage.store import Store
 
 
 class Batch:
@@ -35,6 +36,15 @@ class Batch:
         self.epoch: Asked | None = None  # where it was asked for before the batch was decided
         self.paused: Asked | None = None
         self.is_turn = False
+
+    def load(self, store: Store, ids: Iterable[str]) -> None:
+        """Load records that are not here yet, locked.
+
+        Those of this batch are not read again: the store still has them as they were before it. The lock makes a second
+        coordinator wait here, where it has decided nothing yet, and not fail at the version check.
+        """
+        missing = [record_id for record_id in ids if record_id not in self.records]
+        self.records |= store.load(missing, lock=True)
 
     def change(self, change: Change) -> None:
         """Add a change; decisions after it see the record as it leaves it."""

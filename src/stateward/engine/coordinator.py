@@ -5,30 +5,17 @@ work that follows in one transaction, hundreds of records at a time. Any number 
 side and any of them may die at any instruction. It never runs domain code and never writes a domain row.
 """
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.decide import (
-    begin,
-    decide,
-    rank_of,
-    start,
-    take_on,
-    upgrade,
-)
-from stateward.core.errors import (
-    ConcurrentModification,
-)
+from stateward.core.decide import begin, decide, rank_of, take_on, upgrade
+from stateward.core.errors import ConcurrentModification
 from stateward.core.failpoints import Point, point
-from stateward.core.machine import Machine, Stage
+from stateward.core.machine import Machine
 from stateward.core.model import (
-    COORDINATOR,
     PRIORITY_NORMAL,
     RUNNER,
     SECOND,
@@ -40,7 +27,6 @@ from stateward.core.model import (
     Event,
     Fields,
     Ignored,
-    Loss,
     Micros,
     Record,
     Transition,
@@ -48,35 +34,22 @@ from stateward.core.model import (
     event_id,
     plain_actor,
 )
-from stateward.core.redelivery import RedeliveryLimits, stop_reason, workers_to_avoid
 from stateward.definition.plugin import AutomaticMove
-from stateward.engine.batch import Batch, Locked, not_paused
-from stateward.engine.capacity import Capacity, LeaseTracker, LocalWorker
-from stateward.engine.earlier_items import EarlierIndex, Found
+from stateward.engine.batch import Batch, Locked
+from stateward.engine.capacity import LeaseTracker
+from stateward.engine.coordinator_config import CoordinatorConfig
+from stateward.engine.dispatcher import Dispatcher
+from stateward.engine.earlier_items import EarlierIndex
 from stateward.engine.foresight import Foresight
+from stateward.engine.owners import RecordOwners
 from stateward.engine.registry import MachineRegistry
-from stateward.storage.database import Asked
 from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.store import Store
-from stateward.transport import (
-    NO_WORKER,
-    Bus,
-    InboxEvent,
-    Orphan,
-    WorkerInfo,
-    workers_and_load,
-)
-from stateward.workers.routes import Routes, is_of_one_machine, source_types_of_one_machine
+from stateward.transport import Bus, InboxEvent, WorkerInfo
 
 # After a conflict another writer was first, and reading again mostly suffices. The waits grow in case writers keep
 # meeting, and end after 0.7 s because a caller waits. They are documented in docs/reference/errors.md.
 CONFLICT_WAITS_S = (0.1, 0.2, 0.4)
-WORKER_LOST = "WORKER_LOST"
-OWNERS_MAX = 10_000  # records whose submitter is remembered
-# After a submission that could not be handed over: while workers are busy, the next ones are not worth the look.
-HAND_OVER_PAUSE_S = 0.05
-# After a whole line was read for what other machines could do: for how many times as long it is not read again.
-PASS_PAUSE = 9
 
 T = TypeVar("T")
 
@@ -109,32 +82,6 @@ class Submitted(msgspec.Struct, frozen=True):
     is_duplicate: bool
     edition: int | None = None
     note: str = ""
-
-
-class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of a coordinator.
-
-    `batch_max` bounds one transaction. Commits on the same lanes take turns, so throughput comes from
-    many records per commit (docs/decisions/0024); the bound keeps that turn, and the memory of a batch, small.
-    `lease_s` is three heartbeats: one that is lost must not cost a job. `redelivery` ends work that takes its
-    worker down each time, which would otherwise go from worker to worker for ever. `ageing_s`, by machine: the wait
-    that counts as one point of priority; 0 for first come, first served. `automatic_moves`, by machine and status:
-    moves that records make in the transaction that brings them there. `tells_owners`: work says who submitted its
-    record, for workers that give each owner a process; it costs a query for each batch. `hands_over`: a submission
-    dispatches its records itself where nothing waits before them (docs/decisions/0035). `engine_stages`, (machine,
-    stage): no worker is given them, because the engine does them itself (docs/decisions/0041). `routes` say which work
-    the workers of one machine at a time are given (docs/decisions/0049).
-    """
-
-    batch_max: int = 512
-    lease_s: float = 15.0
-    redelivery: RedeliveryLimits = RedeliveryLimits()
-    ageing_s: Mapping[str, float] = {}
-    automatic_moves: Mapping[tuple[str, str], AutomaticMove] = {}
-    tells_owners: bool = False
-    hands_over: bool = True
-    engine_stages: frozenset[tuple[str, str]] = frozenset()
-    routes: Routes = {}
 
 
 class Coordinator:
@@ -174,22 +121,23 @@ class Coordinator:
         self._ticks = ticks or (lambda: clock() / SECOND)
         self._leases = LeaseTracker(lease_s=config.lease_s, ticks=self._ticks)
         self.foresight = Foresight(store.database, ticks=self._ticks)
-        self._hand_over_at = self._ticks()
-        self.in_flight = 0
-        """How many jobs workers had at the last dispatch. Above 1, the loop collects more results per commit."""
-        self.local_worker: LocalWorker | None = None
-        """The worker of the same loop, which tells it of its new work itself, from `sent`."""
+        self.owners = RecordOwners(store, are_wanted=config.tells_owners)
+        self.dispatcher = Dispatcher(
+            store=store,
+            bus=bus,
+            registry=registry,
+            earlier=self._earlier,
+            leases=self._leases,
+            config=config,
+            ticks=self._ticks,
+            give_up=self._decide,
+        )
         self.tells_later = False
         self._untold: Sequence[Change | None] = ()
         self.sent: Sequence[Work] = ()
         """The work of the last turn, for the loop to tell once it is durable."""
         self.changed: frozenset[str] = frozenset()
         """The machines whose records the last turn changed."""
-        self.has_waiting = True
-        """Whether records may wait for a stage although the last turn dispatched what it could."""
-        self._waited_for: set[tuple[str, str]] = set()
-        self._pass_at: dict[tuple[str, str], float] = {}
-        self._owners: dict[str, str] = {}
         self.soonest_due: Micros | None = None
         """The earliest `due_at` that the last turn gave a record."""
         self.has_more = False
@@ -207,7 +155,7 @@ class Coordinator:
         with self._store.transaction():
             for submission in submissions:
                 batch.change(self._begin(submission, batch.now).change)
-            self._hand_over(batch)
+            self.dispatcher.dispatch_new(batch)
             written = self._store.commit(batch.changes, epoch=batch.epoch)
             self._tell(written)
             self._send_new(batch, written)
@@ -218,30 +166,6 @@ class Coordinator:
                 for each, submission in zip(written, submissions, strict=False)
             ]
 
-    def _hand_over(self, batch: Batch) -> None:
-        """Dispatch new records where nothing waits before them: the turn and the commit of a dispatch are saved.
-
-        Whatever has a reason to go first, a record of any stage or lost work, leaves it to the next turn of a
-        coordinator to choose by rank.
-        """
-        if not self._config.hands_over or self._ticks() < self._hand_over_at:
-            return
-        asked = self._bus.ask_workers_and_load()
-        batch.epoch, paused, waiting = self._store.ask_epoch_and_queue()
-        capacity, load = self._capacity(asked)
-        is_free = capacity.is_available and not _has_orphans(load)
-        if not is_free or (waiting.rows() and self._is_waited_for()):
-            self._hand_over_at = self._ticks() + HAND_OVER_PAUSE_S
-            return
-        arrived = not_paused(batch.arrived(), paused)
-        self._assign(
-            [arrived[place] for place in self._stages if place in arrived], capacity, batch
-        )
-
-    def _is_waited_for(self) -> bool:
-        """Whether a record waits for a stage that workers do and that is not paused."""
-        return any(self._store.pauses.open_stages(tuple(self._stages)).values())
-
     def _send_new(self, batch: Batch, written: Sequence[Change | None]) -> None:
         """Send the work of new records, but for those that existed already."""
         actors = {
@@ -249,10 +173,10 @@ class Coordinator:
             for each in written
             if each is not None and each.transition is not None and each.expected is None
         }
-        if self._config.tells_owners:
-            self.learn_owners(actors)
+        if self.owners.are_wanted:
+            self.owners.learn(actors)
         sent = [
-            replace(work, owner=actors[work.record_id]) if self._needs_owner(work) else work
+            replace(work, owner=actors[work.record_id]) if self.owners.is_needed(work) else work
             for work in batch.sent
             if work.record_id in actors
         ]
@@ -353,7 +277,7 @@ class Coordinator:
 
     def _take(self, events: Sequence[Event], batch: Batch) -> list[Decision]:
         """Decide these events in order, each on the record as the ones before it left it."""
-        self._load((event.record_id for event in events), batch)
+        batch.load(self._store, (event.record_id for event in events))
         # A derived id needs no look-up: its version is stale once it was applied (docs/decisions/0007). That is nearly
         # every event, so a batch mostly costs one query, the load.
         batch.seen |= self._store.applied_event_ids(
@@ -362,12 +286,6 @@ class Coordinator:
         decisions = [self._decide(event, batch) for event in events]
         point(Point.EVENTS_DECIDED)
         return decisions
-
-    def _load(self, ids: Iterable[str], batch: Batch) -> None:
-        # Records of this batch are not read again: the store still has them as they were before the batch. The lock
-        # makes a second coordinator wait here, where it has decided nothing yet, and not fail at the version check.
-        missing = [record_id for record_id in ids if record_id not in batch.records]
-        batch.records |= self._store.load(missing, lock=True)
 
     def _decide(self, event: Event, batch: Batch) -> Decision:
         decision = self._decision(batch.records.get(event.record_id), event, batch)
@@ -462,7 +380,7 @@ class Coordinator:
             point(Point.RESTARTS_COMMITTED)
             self._bus.reassign(batch.resent)
         if batch.sent:
-            local = self.local_worker
+            local = self.dispatcher.local_worker
             self._send(batch.sent, told="" if local is None else local.info.id)
 
     def _send(self, work: Sequence[Work], *, told: str = "") -> None:
@@ -505,7 +423,7 @@ class Coordinator:
                 locked=locked,
                 is_taking=has_events,
                 is_handing_out=True,
-                has_waiting=has_waiting or self.has_waiting,
+                has_waiting=has_waiting or self.dispatcher.has_waiting,
             )
         )
 
@@ -560,11 +478,12 @@ class Coordinator:
                 batch.own = frozenset(map(id, told))
                 self._take(events, batch)
             if is_handing_out and not has_waiting:
-                self._hand_on(batch)
+                self.dispatcher.dispatch_here(batch)
             if is_handing_out and (has_waiting or batch.arrived()):
-                self._hand_out(batch)
-                self.has_waiting = self.has_waiting or bool(batch.arrived())
-            self._tell_owners(batch)  # of all that is sent, by whichever way
+                self.dispatcher.dispatch_all(batch)
+                if batch.arrived():
+                    self.dispatcher.has_waiting = True
+            self.owners.name_in(batch.sent)  # of all that is sent, by whichever way
             self._write(batch)
             # In the transaction that handled them: an event leaves the inbox if, and only if, its decision is durable.
             if reported:
@@ -586,204 +505,6 @@ class Coordinator:
                 ]
             )
             point(Point.DEAD_LETTERS_WRITTEN)
-
-    def _hand_on(self, batch: Batch) -> None:
-        """Dispatch what arrived in this batch to the worker of this process, as far as that has free slots.
-
-        Only while nothing else waits: then no record of a higher rank is passed over. Neither the other workers nor the
-        queue are asked for, which is most of what one record alone costs.
-        """
-        arrived = batch.arrived() if self.local_worker is not None else {}
-        if not arrived or self.local_worker is None:
-            return
-        capacity = Capacity([self.local_worker.info], self.local_worker.load())
-        is_open = not_paused(arrived, batch.paused or self._store.pauses.ask())
-        # Which machine does work of one machine is known by looking at all of them.
-        anyones = (
-            [each for each in queue if not self._is_of_one_machine(each, stage)]
-            for (_, stage), queue in is_open.items()
-        )
-        self._assign(anyones, capacity, batch)
-
-    def _hand_out(self, batch: Batch) -> None:
-        self.has_waiting = True  # until the stages were asked
-        capacity, load = self._capacity(self._bus.ask_workers_and_load())
-        self.in_flight = sum(load.values())
-        if not capacity.is_available:
-            return
-        # Lost work goes first: it was dispatched before, so its turn in the queue is over.
-        if _has_orphans(load):
-            self._hand_out_again(capacity, batch)
-        self._assign(self._queues(capacity, batch), capacity, batch)
-        self.has_waiting = bool(self._waited_for)
-
-    def _capacity(self, asked: Asked) -> "tuple[Capacity, Mapping[tuple[str, bool], int]]":
-        """The free slots of all workers, and how much work each has."""
-        workers, load = workers_and_load(asked)
-        silent = self._leases.expired(workers)
-        return Capacity(workers, load, silent=silent, has_alone=self._has_alone), load
-
-    def _assign(
-        self, queues: Iterable[Iterable[Record]], capacity: "Capacity", batch: Batch
-    ) -> None:
-        """Dispatch the records of these queues by rank, while there are free slots."""
-        for record in heapq.merge(*queues, key=attrgetter("rank")):
-            machine = self._registry.of(record)
-            stage = machine.stage[record.waiting or ""]
-            is_alone = self._is_of_one_machine(record, stage.name)
-            worker = capacity.take(stage, is_of_one_machine=is_alone)
-            if worker is None:  # full for this stage, but maybe not for the next record's
-                continue
-            found = self._look_up(machine, stage, record, batch) if stage.earlier else None
-            given = None if found is None else found.metadata()
-            change = start(machine, record, worker=worker, now=batch.now, given=given).change
-            batch.change(change)
-            work = _work(change.record, stage, worker)
-            batch.sent.append(work if found is None else replace(work, earlier=found.given))
-            if len(batch.sent) == self._config.batch_max or not capacity.is_available:
-                return
-
-    def _is_of_one_machine(self, record: Record, stage: str) -> bool:
-        return is_of_one_machine(self._config.routes, record.machine, stage, record.labels)
-
-    def _has_alone(self, relay: str) -> bool:
-        return any(
-            is_of_one_machine(self._config.routes, each.machine, each.stage, each.labels)
-            for each in self._bus.assigned_work(relay, limit=self._config.batch_max)
-        )
-
-    def _look_up(
-        self, machine: Machine, stage: Stage, record: Record, batch: Batch
-    ) -> Found | None:
-        """What a stage reads of other records."""
-
-        def load(ids: Sequence[str]) -> dict[str, Record]:
-            # As this batch leaves them: two that are dispatched together see each other.
-            own = {id_: batch.records[id_] for id_ in ids if id_ in batch.records}
-            return own | self._store.load(id_ for id_ in ids if id_ not in own)
-
-        return self._earlier.find(machine, stage, record, load)
-
-    def _tell_owners(self, batch: Batch) -> None:
-        """Say in the work who submitted its record."""
-        apart = [work.record_id for work in batch.sent if self._needs_owner(work)]
-        if not apart:
-            return
-        # Who submitted a record never changes, and mostly its stages follow each other here.
-        known = self._owners
-        owners = {each: known[each] for each in apart if each in known}
-        if len(owners) < len(apart):
-            found = self._store.submitters([each for each in apart if each not in owners])
-            self.learn_owners(found)
-            owners |= found
-        batch.sent[:] = [replace(work, owner=owners.get(work.record_id, "")) for work in batch.sent]
-
-    def learn_owners(self, owners: Mapping[str, str]) -> None:
-        """Remember who submitted records, so that it is not asked when they go on to their next stage."""
-        if len(self._owners) > OWNERS_MAX:
-            self._owners = {}  # another one: a thread that submits may come between the questions of a turn
-        self._owners.update(owners)
-
-    def _needs_owner(self, work: Work) -> bool:
-        """Inline work runs in no process of its own, so that its owner does not matter."""
-        return self._config.tells_owners and not work.is_inline
-
-    @cached_property
-    def _stages(self) -> dict[tuple[str, str], Stage]:
-        """The stages of all machines that workers do, by machine and stage; later ones first."""
-        return {
-            (machine.name, stage.name): stage
-            for machine in self._registry.newest.values()
-            for stage in reversed(machine.stages)
-            if (machine.name, stage.name) not in self._config.engine_stages
-        }
-
-    def _queues(self, capacity: "Capacity", batch: Batch) -> list[Iterable[Record]]:
-        """The waiting records of each stage that is not paused and has free slots.
-
-        Later stages come first: `heapq.merge` keeps that order among equal ranks, so that of two equal records the one
-        nearer to its end is dispatched. Of each stage there are two queues: what arrived in this batch, which the
-        database does not show yet, and what it shows.
-        """
-        arrived = batch.arrived()
-        count = sum(map(len, arrived.values()))
-        stages = self._stages
-        is_waited_for = self._store.pauses.open_stages(tuple(stages))
-        # Until its line is read to the end.
-        self._waited_for = {place for place, is_waiting in is_waited_for.items() if is_waiting}
-        queues: list[Iterable[Record]] = []
-        for place, stage in stages.items():
-            if place not in is_waited_for or not capacity.free_slots(stage):
-                continue
-            if place in arrived:
-                queues.append(arrived[place])
-            if is_waited_for[place]:
-                queues.append(self._line(place, stage, capacity, batch, count))
-        return queues
-
-    def _line(
-        self,
-        place: tuple[str, str],
-        stage: Stage,
-        capacity: "Capacity",
-        batch: Batch,
-        arrived: int,
-    ) -> Iterator[Record]:
-        """Records that wait for a stage, by rank, while it has free slots.
-
-        Records that arrived in this batch will mostly take as many slots, so a first query reads only enough for the
-        rest, and a second one all if that was too few: each row read is also locked. Records that this batch has moved
-        on still wait as far as the database knows; the limit is raised by their number, so that they displace no other.
-        """
-        taken = batch.taken[place]
-        seen = set(batch.changed)
-        most = min(capacity.free_slots(stage), self._config.batch_max)
-        for enough in sorted({max(1, most - arrived), most}):
-            if not capacity.free_slots(stage):
-                return
-            found = self._store.waiting(*place, limit=enough + taken)
-            fresh = [record for record in found if record.id not in seen]
-            seen.update(record.id for record in fresh)
-            yield from fresh
-            if len(found) < enough + taken:
-                self._waited_for.discard(place)
-                return
-        # Slots are left although more waits than there are slots: what came first is for one machine, which is full.
-        alone = source_types_of_one_machine(self._config.routes, *place)
-        begun = self._ticks()
-        if alone and capacity.free_slots(stage) and begun >= self._pass_at.get(place, begun):
-            found = self._store.waiting(*place, limit=most + taken, without=alone)
-            if len(found) < most + taken:  # the whole line was read, however long it is
-                now = self._ticks()
-                self._pass_at[place] = now + (now - begun) * PASS_PAUSE
-            yield from (record for record in found if record.id not in seen)
-
-    def _hand_out_again(self, capacity: "Capacity", batch: Batch) -> None:
-        """Give work without a worker to another one; work that has killed what ran it is a failed attempt.
-
-        The version stays: it is the same attempt (docs/decisions/0003). Work that its worker returned without having
-        begun it counts as no loss.
-        """
-        orphans = self._bus.orphaned_work(limit=self._config.batch_max)
-        self._load((orphan.work.record_id for orphan in orphans), batch)
-        for orphan in orphans:
-            work = _with_loss(orphan)
-            record = batch.records.get(work.record_id)
-            if record is None or record.version != work.version:  # the record moved on without it
-                batch.withdrawn.append((work.record_id, work.version))
-            elif (reason := stop_reason(work.losses, self._config.redelivery)) is not None:
-                self._decide(_lost_event(work, reason, batch.now), batch)
-            else:
-                machine = self._registry.of(record)
-                stage = machine.stage[work.stage]
-                worker = capacity.take(
-                    stage,
-                    avoided=workers_to_avoid(work.losses),
-                    is_of_one_machine=self._is_of_one_machine(record, stage.name),
-                )
-                if worker is not None:
-                    batch.change(start(machine, record, worker=worker, now=batch.now).change)
-                    batch.resent.append(replace(work, worker=worker))
 
     # Recovery
 
@@ -841,59 +562,6 @@ class Coordinator:
             # A result of work under way would be stale at the new version, so its worker need not go on.
             self._bus.withdraw([(record.id, record.version) for record in records])
             return len(changes)
-
-
-def _has_orphans(load: Mapping[tuple[str, bool], int]) -> bool:
-    """Whether there is work without a worker: the counts by worker spare a query that nearly always finds nothing."""
-    return any(worker in NO_WORKER for worker, _ in load)
-
-
-def _work(record: Record, stage: Stage, worker: str) -> Work:
-    return Work(
-        record_id=record.id,
-        version=record.version,
-        machine=record.machine,
-        stage=stage.name,
-        running=stage.running,
-        runner=stage.runner,
-        worker=worker,
-        created_at=record.created_at,
-        rank=record.rank,
-        timeout_s=stage.timeout_s,
-        artifact=record.artifact,
-        labels=record.labels,
-        inputs=record.outputs,
-        retry_count=record.retry_count,
-        is_inline=stage.isolation == "inline",
-        network=stage.network,
-        programs=stage.programs,
-        produces=stage.produces,
-    )
-
-
-def _with_loss(orphan: Orphan) -> Work:
-    """The work with the loss that left it without a worker, if it was one."""
-    work, loss = orphan.work, orphan.loss
-    if loss is None and not orphan.is_returned:
-        loss = Loss(worker=work.worker, has_begun=False, cause="the worker was lost")
-    if loss is None:
-        return work
-    return replace(work, losses=(*work.losses, loss), delivery=work.delivery + 1)
-
-
-def _lost_event(work: Work, reason: str, now: Micros) -> Event:
-    # As if the attempt had reported it, so the machine's own retry rules apply; all coordinators derive the same id.
-    type_ = f"{work.stage}.failed"
-    return Event(
-        id=event_id(work.record_id, makes=work.version + 1, type_=type_),
-        type=type_,
-        record_id=work.record_id,
-        version=work.version,
-        at=now,
-        actor=COORDINATOR,
-        error_code=WORKER_LOST,
-        error_message=f"its worker was lost while it ran {work.stage}: {reason}",
-    )
 
 
 def _automatic_event(move: AutomaticMove, record: Record, now: Micros) -> Event:

@@ -151,7 +151,7 @@ class Node:
         self._wakeup: Wakeup | None = database.wakeup(*topics) if topics else None
         self._notifier = None if notifier is None else notifier(self._wake)
         if self._coordinator is not None:
-            self._coordinator.local_worker = self._worker or self._relay
+            self._coordinator.dispatcher.local_worker = self._worker or self._relay
             self._coordinator.tells_later = True
         self._bide()
 
@@ -264,7 +264,7 @@ class Node:
             return self._worker.in_flight
         if self._relay is not None:
             return self._relay.in_flight
-        return 0 if self._coordinator is None else self._coordinator.in_flight
+        return 0 if self._coordinator is None else self._coordinator.dispatcher.in_flight
 
     @property
     def _is_idle(self) -> bool:
@@ -445,7 +445,7 @@ class Node:
             # Without news the turn handles these results alone.
             locked = coordinator.lock(finishing, is_alone=not any(news))
             for each in settling:
-                coordinator.learn_owners(each.owners)
+                coordinator.owners.learn(each.owners)
                 is_busy |= each.settle(tell=told.extend, is_expected=locked.known is not None)
             if news.is_round:
                 self._look_around(coordinator)

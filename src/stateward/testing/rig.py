@@ -21,7 +21,8 @@ from stateward.core.model import (
 )
 from stateward.core.query import Query, parse_query
 from stateward.core.redelivery import RedeliveryLimits
-from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submission
+from stateward.engine.coordinator import Coordinator, Submission
+from stateward.engine.coordinator_config import CoordinatorConfig
 from stateward.engine.history import Verdict, verify
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.scheduler import Scheduler

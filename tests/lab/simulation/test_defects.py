@@ -17,7 +17,7 @@ from stateward.core.model import (
 from stateward.core.output_seal import OutputSeal
 from stateward.core.retry import Retry
 from stateward.core.timers import due_event
-from stateward.engine import coordinator
+from stateward.engine import coordinator, dispatcher
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.pending_decisions import PendingDecisions
 from stateward.engine.reviews import Reviews
@@ -166,12 +166,12 @@ def work_is_never_sent(patch: pytest.MonkeyPatch) -> None:
 
 
 def work_is_redelivered_without_end(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(coordinator, "stop_reason", lambda *_: None)
+    patch.setattr(dispatcher, "stop_reason", lambda *_: None)
     patch.setattr(worker, "stop_reason", lambda *_: None)
 
 
 def one_death_is_a_failure(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(coordinator, "stop_reason", lambda losses, _: "it died" if losses else None)
+    patch.setattr(dispatcher, "stop_reason", lambda losses, _: "it died" if losses else None)
 
 
 def outside_ids_are_forgotten(patch: pytest.MonkeyPatch) -> None:
