@@ -54,7 +54,8 @@ from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.results import Died
 from stateward.workers.sdk import Completed, Limits, Result
-from stateward.workers.worker import Key, Worker, WorkerConfig, WorkerIdentity
+from stateward.workers.worker import Key, Worker
+from stateward.workers.worker_config import WorkerConfig, WorkerIdentity
 
 START: Micros = 1_800_000_000 * SECOND
 LEASE_S = 15.0
@@ -376,7 +377,7 @@ class SimulatedWorker(Worker):
         if not isinstance(result, Completed):
             return result
         data = work.stage.encode()
-        digest, files = sha256(data).hexdigest(), self._files(work)
+        digest, files = sha256(data).hexdigest(), self._attempts.files(work)
         files.announce([digest])
         files.put(digest, [data], bytes_max=len(data))
         file = DerivedFile(name="made", media_type="text/plain", size=len(data), sha256=digest)
@@ -459,7 +460,7 @@ class SplitWorker(SimulatedWorker):
         finished = list(self._finished.values())
         if not finished:
             return self._is_written
-        self._outputs.write([self._output(each) for each in finished])
+        self._outputs.write([self._attempts.output(each.work, each.result) for each in finished])
         self._marked = {key: each.work for key, each in self._finished.items()}
         self._is_written = True
         return True

@@ -61,7 +61,7 @@ from stateward.workers.results import Completed, Failed, Limits, Result
 from stateward.workers.routes import RunnerRoute, route_of
 from stateward.workers.sdk import Job, run_runner
 from stateward.workers.single_jobs import SingleJobs
-from stateward.workers.worker import options_of
+from stateward.workers.worker_config import options_of
 
 # A file without its lock is a little larger or smaller than with it; what limits uploads has let that one in.
 UNLOCKED_BYTES_MAX = 1 << 30

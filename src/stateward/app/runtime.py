@@ -37,7 +37,8 @@ from stateward.workers.layers import missing_protection
 from stateward.workers.pipeline import MAIN
 from stateward.workers.results import Limits
 from stateward.workers.single_jobs import SingleJobConfig, SingleJobs
-from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
+from stateward.workers.worker import Worker
+from stateward.workers.worker_config import WorkerConfig, WorkerIdentity
 
 SERVER_CLOCK = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
 

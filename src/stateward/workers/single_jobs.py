@@ -18,7 +18,7 @@ from stateward.workers.child_attempt import AttemptFiles, JobOrder
 from stateward.workers.confinement import Grants
 from stateward.workers.sandbox import Child
 from stateward.workers.sdk import Completed, Failed, Limits, Result, SavedValues
-from stateward.workers.worker import paths_in
+from stateward.workers.worker_config import paths_in
 
 LOOK = "stateward.look"
 LOOK_MODULE = "stateward.workers.look"

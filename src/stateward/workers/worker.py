@@ -12,13 +12,10 @@ transaction of the coordinator: until that has committed, the results must be ke
 
 import selectors
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from pathlib import Path
 from shutil import rmtree
-from typing import Literal
 
 import msgspec
 
@@ -30,16 +27,13 @@ from stateward.core.errors import (
 from stateward.core.failpoints import Point, point
 from stateward.core.model import (
     Event,
-    Fields,
     Loss,
     Micros,
     Work,
-    timeout_message,
 )
-from stateward.core.redelivery import RedeliveryLimits, loss_line, stop_reason
+from stateward.core.redelivery import loss_line, stop_reason
 from stateward.storage.database import Database
 from stateward.storage.outputs import (
-    AttemptResult,
     Output,
     Outputs,
     result_event,
@@ -48,32 +42,22 @@ from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo, work_keys
 from stateward.workers.attempt_data import (
     Artifacts,
-    Inputs,
-    Pairs,
-    RecentItems,
-    StageFiles,
-    StageSavedValues,
 )
-from stateward.workers.attempt_log import AttemptLog
-from stateward.workers.child_attempt import JobOrder
-from stateward.workers.confinement import Grants
-from stateward.workers.failures import missing_runner, unusable_document
+from stateward.workers.attempts import Attempts
+from stateward.workers.child_pool import ChildPool
+from stateward.workers.failures import unusable_document
 from stateward.workers.fetching import LOOK_S, Fetcher, Reach
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch, is_to_announce
-from stateward.workers.results import Completed, Died, Limits, NotStored, Result
-from stateward.workers.routes import Routes, route_of
+from stateward.workers.results import Died, NotStored, Result
+from stateward.workers.routes import route_of
 from stateward.workers.sandbox import Child, ChildJob
-from stateward.workers.sdk import Job, Runner, run_runner
+from stateward.workers.sdk import Runner
 from stateward.workers.work_calls import WorkCalls
+from stateward.workers.worker_config import WorkerConfig, WorkerIdentity
 
 IDLE_S = 3600.0  # the longest sleep, however long the heartbeat interval is
-# How long `close` waits for each supervisor to kill its processes and remove its scratch folder; what is left of
-# the folder is then removed here.
-CLOSE_S = 2.0
 # How often the worker looks for its work although no notification came: one may have been lost.
 LOOK_EVERY_S = 1.0
-# How long a worker waits before it tries again to start a child process where the machine has refused one.
-SPAWN_PAUSE_S = 1.0
 
 # (record, version, delivery). Without the delivery, work that was taken from this worker and assigned to it again
 # would look like the attempt that still runs, whose result the bus no longer accepts.
@@ -93,53 +77,6 @@ class Lost(msgspec.Struct, frozen=True):
 
     work: Work
     loss: Loss
-
-
-def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
-    """The options that the settings have for a runner: under its full name, else under that of its pipeline."""
-    found = options.get(runner)
-    return options.get(runner.partition(".")[0], {}) if found is None else found
-
-
-def paths_in(options: Fields) -> list[str]:
-    """The files and folders that the options of a runner name."""
-    texts = [value for value in options.values() if isinstance(value, str)]
-    return [text for text in texts if text.startswith("/") and Path(text).exists()]
-
-
-class WorkerIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """Which process a worker is. `life` tells two processes with the same pid apart."""
-
-    name: str
-    host: str
-    pid: int
-    life: str
-
-
-class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How a worker works.
-
-    `imports` are loaded by its child processes. `offline` are runners that get no network even if their stage asks
-    for it. `recycle` says when a child is replaced by a fresh one: before every job, before a job of another owner,
-    or only after its number of jobs. `readable` and `hidden` are those of `Grants`.
-    `owns_database`: the connection is not shared with a coordinator, so `close` closes it.
-    """
-
-    limits: Limits
-    processes: int
-    prefetch: int
-    inline_window: int
-    heartbeat_s: float
-    scratch_root: Path
-    imports: tuple[str, ...] = ()
-    options: Mapping[str, Fields] = {}
-    routes: Routes = {}
-    offline: frozenset[str] = frozenset()
-    owns_database: bool = False
-    recycle: Literal["always", "owner", "jobs"] = "owner"
-    readable: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    redelivery: RedeliveryLimits = RedeliveryLimits()
 
 
 class Worker:
@@ -175,8 +112,6 @@ class Worker:
         self._settling_outputs = self._outputs if settling is None else Outputs(settling)
         self.returned = 0
         """How often work was given back."""
-        self._artifacts = artifacts
-        self._runners = runners
         self._ahead = Prefetch(config.prefetch)
         # The most that can ever be assigned: the slots that are announced grow with prefetch up to AHEAD_MAX.
         # A smaller limit would cut off assigned work, and `_stop_withdrawn` would take it for withdrawn. Twice, because
@@ -184,7 +119,6 @@ class Worker:
         slots_max = config.processes * (1 + max(config.prefetch, AHEAD_MAX))
         self._window = 2 * (slots_max + config.inline_window)
         self._clock = clock
-        self._sleep = sleep
         self._log = log
         self._info = WorkerInfo(
             id=identity.name,
@@ -198,13 +132,19 @@ class Worker:
             seen_at=clock(),
         )
         self.calls = WorkCalls(database)
-        # What each child was given and has not answered, in that order: the first one runs.
-        self._children: dict[Child, deque[Work]] = {}
-        self._began: dict[Child, float] = {}
-        self._spawn_at = 0.0
+        self._children = ChildPool(config, runners=runners, clock=clock, log=log)
         self._fetcher = Fetcher(artifacts)
         self._reach = Reach(self._fetcher, log)
-        self._known_grants: dict[tuple[bool, tuple[str, ...]], Grants] = {}
+        self._attempts = Attempts(
+            identity.name,
+            config,
+            runners=runners,
+            outputs=self._outputs,
+            artifacts=artifacts,
+            fetcher=self._fetcher,
+            clock=clock,
+            sleep=sleep,
+        )
         self._queue: dict[Key, Work] = {}
         self._inline_queue: dict[Key, Work] = {}
         self._finished: dict[Key, Finished] = {}
@@ -214,7 +154,6 @@ class Worker:
         )  # work whose beginning is recorded, because it was lost before
         self._is_written = False  # by a transaction that may still be rolled back
         self._written: list[Output] = []
-        self._recent = RecentItems()
         self._look_at = 0.0
         # The next one becomes the current one when it is durable; a heartbeat that was rolled back is repeated.
         self._beat_at = self._next_beat_at = 0.0
@@ -250,7 +189,7 @@ class Worker:
 
         A coordinator in the same process tells it here, which saves a query.
         """
-        known = {_key(each) for given in self._children.values() for each in given}
+        known = {_key(each) for given in self._children.given.values() for each in given}
         for each in work:
             key = _key(each)
             queue = self._inline_queue if each.is_inline else self._queue
@@ -269,7 +208,7 @@ class Worker:
         self._reach.look()
         self._poll()  # before `_start`: a child whose job has just ended takes the next one at once
         self._start()
-        for child, given in self._children.items():
+        for child, given in self._children.given.items():
             if given and given[0].losses and child.has_begun:
                 self._record_begun(given[0])
 
@@ -309,7 +248,7 @@ class Worker:
         with self._settling.transaction():
             # Deleting the work is the check that it is still ours, and on PostgreSQL it locks the row, so that no
             # coordinator can reassign it before the output is committed. Without it nothing is written.
-            outputs = [self._output(each) for each in finished]
+            outputs = [self._attempts.output(each.work, each.result) for each in finished]
             work = work_keys([each.work for each in finished])
             # An attempt that already has a result keeps it, and is not reported a second time.
             is_ours, seals = self._settling_outputs.write_finished(
@@ -344,7 +283,7 @@ class Worker:
             self._lost.clear()
             self._is_written = False
             for output in self._written:
-                self._recent.add(output)
+                self._attempts.recent.add(output)
             self._written = []
 
     # For the loop that drives it
@@ -364,7 +303,7 @@ class Worker:
 
     def load(self) -> dict[tuple[str, bool], int]:
         """How much work it has, by (its name, whether inline); what it is about to settle is not counted."""
-        in_children = sum(map(len, self._children.values())) + len(self._queue)
+        in_children = self._children.count() + len(self._queue)
         return {(self.name, False): in_children, (self.name, True): len(self._inline_queue)}
 
     @property
@@ -375,7 +314,7 @@ class Worker:
     @property
     def is_running(self) -> bool:
         """Whether there is nothing to do but to wait for children."""
-        return any(self._children.values()) and not self._inline_queue
+        return self._children.is_busy and not self._inline_queue
 
     @property
     def is_at_hand(self) -> bool:
@@ -404,34 +343,25 @@ class Worker:
     @property
     def under_way(self) -> list[str]:
         """The records whose attempts its children run."""
-        return [work.record_id for given in self._children.values() for work in given]
+        return [work.record_id for given in self._children.given.values() for work in given]
 
     @property
     def in_flight(self) -> int:
         """How many jobs it has: running, queued, or not written yet."""
-        ended = (self._finished, self._lost)
-        queues = (*self._children.values(), self._queue, self._inline_queue, *ended)
-        return sum(map(len, queues))
+        unwritten = len(self._finished) + len(self._lost)
+        return self._children.count() + len(self._queue) + len(self._inline_queue) + unwritten
 
     def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
         """The descriptors to sleep on: those of busy children and, with `is_called`, the wakeup for new work."""
         if is_called:
             yield from ((each, selectors.EVENT_READ) for each in self.calls.filenos())
-        for child, given in self._children.items():
-            if given:
-                yield from child.watched()
+        yield from self._children.watched()
 
     def wake_in(self) -> float:
         """Seconds until something is due without a notification: a heartbeat, a timeout, unstarted work."""
         now = time.monotonic()
-        due_at = min(self._beat_at, now + IDLE_S)
-        for child, given in self._children.items():
-            if given and (deadline := child.deadline) is not None:
-                due_at = min(due_at, deadline)
-        if self._queue and self._began:
-            due_at = min(due_at, min(self._began.values()) + WAIT_S_MAX)
-        if self._queue and now < self._spawn_at:
-            due_at = min(due_at, self._spawn_at)
+        own = self._children.due_at(now, has_queue=bool(self._queue))
+        due_at = min(self._beat_at, now + IDLE_S, own)
         if self._reach.is_lost:
             due_at = min(due_at, now + self._reach.wake_in())
         elif self._fetcher.is_busy:
@@ -450,12 +380,7 @@ class Worker:
 
     def close(self) -> None:
         """Stop everything and sign off; unfinished work goes to another worker."""
-        # Two passes: all get the signal to end before the first one is waited for, so that they end side by side.
-        for child in list(self._children):
-            child.close()
-        for child in list(self._children):
-            child.close(wait_s=CLOSE_S)
-        self._children.clear()
+        self._children.close()
         self._fetcher.close()
         rmtree(self._config.scratch_root, ignore_errors=True)
         self.calls.close()
@@ -478,7 +403,7 @@ class Worker:
 
     def _stop_withdrawn(self, assigned: AbstractSet[Key]) -> None:
         """Drop and kill what is no longer assigned; nothing is reported, because nothing would be accepted."""
-        for child, given in list(self._children.items()):
+        for child, given in list(self._children.given.items()):
             if any(_key(work) not in assigned for work in given):
                 child.recall()  # only the job that runs costs the child its life
                 self._collect(child)
@@ -501,35 +426,11 @@ class Worker:
             if work.losses:
                 self._record_begun(work)
             try:
-                self._finished[key] = Finished(work, self._inline(work))
+                self._finished[key] = Finished(work, self._attempts.run_here(work))
             except ArtifactsUnreachable as error:
                 self._inline_queue[key] = work
                 self._reach.lose(work.artifact, error)
                 return
-
-    def _inline(self, work: Work) -> Result:
-        runner = self._runners.get(work.runner)
-        if runner is None:
-            return missing_runner(work)
-        try:
-            job = Job(
-                record_id=work.record_id,
-                stage=work.stage,
-                attempt=work.version,
-                retry_count=work.retry_count,
-                labels=work.labels,
-                path=self._artifact(work),
-                items=Inputs(self._outputs, work, self._recent),
-                options=self._options_of(work),
-                saved_values=self._saved_values(work),
-                files=self._files(work),
-                earlier=work.earlier,
-            )
-        except ArtifactError as error:
-            return unusable_document(error)
-        return run_runner(
-            runner, job, limits=self._config.limits, sleep=self._sleep, now=self._clock
-        )
 
     def _start(self) -> None:
         """Give the idle children work, in the order of the queue; several quick jobs at a time."""
@@ -541,7 +442,7 @@ class Worker:
                 if not self._queue:
                     self._fetcher.forget_done()
                 return
-            child = self._idle_child(self._grants(work), work.owner)
+            child = self._children.idle_child(work)
             if child is None:
                 return
             # Shared evenly: a job that waits for another one here could run in the next child.
@@ -549,44 +450,20 @@ class Worker:
             most = 1 if self._config.recycle == "always" else min(child.capacity, share)
             self._give(child, jobs_max=most)
 
-    def _grants(self, work: Work) -> Grants:
-        """What the child of this work may do; remembered, because it is compared for every job."""
-        may_connect = work.network and work.runner not in self._config.offline
-        key = (may_connect, work.programs)
-        if key not in self._known_grants:
-            self._known_grants[key] = Grants(
-                may_connect=may_connect,
-                programs=work.programs,
-                readable=(*self._config.readable, *self._named_in_options()),
-                hidden=self._config.hidden,
-            )
-        return self._known_grants[key]
-
-    def _named_in_options(self) -> list[str]:
-        """The files and folders that the settings name to runners, such as a folder of templates."""
-        found = [path for each in self._runners for path in paths_in(self._config_options(each))]
-        return list(dict.fromkeys(found))
-
-    def _is_for(self, child: Child, work: Work) -> bool:
-        """Whether a child may run a job: it has the same grants, and has seen no document of another owner."""
-        if child.grants is not self._grants(work):
-            return False
-        return self._config.recycle != "owner" or child.owner in (None, work.owner)
-
     def _give(self, child: Child, *, jobs_max: int) -> None:
         """Give a child the first jobs of the queue that it may run; one with large inputs goes alone.
 
         Jobs of other owners are passed over: one child for several jobs of an owner costs less than one for each.
         """
         jobs: list[ChildJob] = []
-        given = self._children[child]
+        given = self._children.given[child]
         for key, work in list(self._queue.items()):
             if len(jobs) == jobs_max:
                 break
-            if not self._is_for(child, work) or not self._fetcher.is_here(work.artifact):
+            if not self._children.is_for(child, work) or not self._fetcher.is_here(work.artifact):
                 continue
             try:
-                order = self._order(work)
+                order = self._attempts.order(work)
                 # What was lost before goes alone: should the child die, it is known which document it had begun.
                 if jobs and (work.losses or not order.is_small):
                     break
@@ -602,13 +479,13 @@ class Worker:
                 continue
             del self._queue[key]
             child.owner = work.owner
-            jobs.append(ChildJob(order, self._saved_values(work), self._files(work)))
+            jobs.append(self._attempts.child_job(work, order))
             given.append(work)
             if work.losses or not order.is_small:
                 break
         if jobs:
             child.start_all(jobs)
-            self._began[child] = time.monotonic()
+            self._children.began[child] = time.monotonic()
 
     def _give_back(self) -> None:
         """Return work that has waited too long behind long jobs, so that a worker with free slots can take it.
@@ -624,10 +501,10 @@ class Worker:
             self._inline_queue.clear()
             return
         waiting = list(self._queue.values())
-        if not waiting or len(self._began) < self._config.processes:
+        if not waiting or len(self._children.began) < self._config.processes:
             return
         # Since the latest start: as long as any child still gets to a next job, the queue is moving.
-        elapsed_s = time.monotonic() - max(self._began.values())
+        elapsed_s = time.monotonic() - max(self._children.began.values())
         if elapsed_s < WAIT_S_MAX:
             return
         self._ahead.fall_behind(elapsed_s)
@@ -638,73 +515,24 @@ class Worker:
         # Announces the smaller number of slots now, or the same work would come back.
         self._beat_at = 0.0
 
-    def _idle_child(self, grants: Grants, owner: str) -> Child | None:
-        """An idle child for a job, spawned if there may be another; None when all are busy.
-
-        What it may do is a property of the process (what it gave up cannot be taken back), so stages with and without
-        the network never share a child. Nor do documents of two owners: what the first one plants there would see the
-        second.
-        """
-        idle = [child for child, given in self._children.items() if not given]
-        is_always = self._config.recycle == "always"
-        for child in [
-            each for each in idle if each.is_dead or (is_always and each.owner is not None)
-        ]:
-            idle.remove(child)
-            self._dismiss(child)
-        is_any = self._config.recycle != "owner"
-        for child in idle:
-            if child.grants is grants and (is_any or child.owner in (None, owner)):
-                return child
-        if len(self._children) >= self._config.processes:
-            if not idle:
-                return None
-            self._dismiss(idle[0])  # of the other kind; `processes` bounds both kinds together
-        if time.monotonic() < self._spawn_at:
-            return None
-        try:
-            child = self._spawn(grants)
-        except (
-            OSError
-        ) as error:  # no descriptors, memory or processes: what runs goes on, and this may pass
-            self._spawn_at = time.monotonic() + SPAWN_PAUSE_S
-            self._log.warning(f"no child process can be started: {error}")
-            return None
-        self._children[child] = deque()
-        return child
-
-    def _spawn(self, grants: Grants) -> Child:
-        return Child.spawn(
-            self._config.imports,
-            limits=self._config.limits,
-            scratch_root=self._config.scratch_root,
-            now=self._clock,
-            grants=grants,
-        )
-
-    def _dismiss(self, child: Child) -> None:
-        child.close()
-        del self._children[child]
-        self._began.pop(child, None)
-
     def _poll(self) -> None:
-        for child, given in list(self._children.items()):
+        for child, given in list(self._children.given.items()):
             if given:
                 self._collect(child)
 
     def _collect(self, child: Child) -> None:
         """Take the results that a child has; what it was given and will not run goes back to the head of the queue."""
-        given = self._children[child]
+        given = self._children.given[child]
         now = time.monotonic()
         while given and (result := child.on_ready() or child.expire(now)) is not None:
             self._end(given.popleft(), result)
             self._ahead.note(child.ran_s)
-            self._began[child] = now
+            self._children.began[child] = now
         back = [given.pop() for _ in range(len(given) - child.pending)]
         if back:
             self._queue = {**{_key(work): work for work in reversed(back)}, **self._queue}
         if not given:
-            self._began.pop(child, None)
+            self._children.began.pop(child, None)
 
     def _end(self, work: Work, result: Result) -> None:
         """Keep a result to be settled. A child that died is one only if this document has killed several."""
@@ -730,79 +558,6 @@ class Worker:
             self._begun.add(_key(work))
             loss = Loss(worker=self.name, has_begun=True, cause="the worker was lost")
             self._bus.record_begun(work, loss)
-
-    def _log_of(self, work: Work, log: str) -> str:
-        """The log of an attempt, after what is known of its lost deliveries."""
-        if not work.losses:
-            return log
-        lines = AttemptLog(bytes_max=self._config.limits.log_bytes_max, now=self._clock)
-        for number, loss in enumerate(work.losses, 1):
-            lines.write("warning", loss_line(loss, number), {})
-        return lines.text() + log
-
-    def _order(self, work: Work) -> JobOrder:
-        return JobOrder(
-            runner=work.runner,
-            record_id=work.record_id,
-            stage=work.stage,
-            attempt=work.version,
-            retry_count=work.retry_count,
-            labels=work.labels,
-            artifact_path=None if work.artifact is None else str(self._artifact(work)),
-            items=Inputs(self._outputs, work, self._recent).read(),
-            timeout_s=work.timeout_s,
-            timeout_message=timeout_message(work.running, work.timeout_s),
-            options=self._options_of(work),
-            earlier=work.earlier,
-        )
-
-    def _saved_values(self, work: Work) -> StageSavedValues:
-        return StageSavedValues(self._outputs, work.record_id, work.stage, self._clock)
-
-    def _files(self, work: Work) -> StageFiles:
-        return StageFiles(self._outputs, self._artifacts, work.record_id, work.inputs, self._clock)
-
-    def _options_of(self, work: Work) -> Fields:
-        return self._config_options(work.runner)
-
-    def _config_options(self, runner: str) -> Fields:
-        return options_of(self._config.options, runner)
-
-    def _artifact(self, work: Work) -> Path | None:
-        """The document of this work, whose bytes are those that the record was made of."""
-        if work.artifact is None:
-            return None
-        return self._fetcher.take(work.artifact)
-
-    def _output(self, finished: Finished) -> Output:
-        work, result = finished.work, finished.result
-        at = self._clock()
-        if isinstance(result, Completed):
-            mark = AttemptResult(
-                record_id=work.record_id,
-                version=work.version,
-                stage=work.stage,
-                worker=self.name,
-                at=at,
-                outcome=result.outcome,
-                count=result.count,
-                facts=result.facts,
-                log=self._log_of(work, result.log),
-            )
-            return Output(mark, Pairs(result.chunks), result.files)
-        mark = AttemptResult(
-            record_id=work.record_id,
-            version=work.version,
-            stage=work.stage,
-            worker=self.name,
-            at=at,
-            error_code=result.code,
-            error_message=result.message,
-            is_retryable=result.is_retryable,
-            facts=result.facts,
-            log=self._log_of(work, result.log),
-        )
-        return Output(mark)
 
     def _beat(self) -> None:
         now = time.monotonic()
