@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
+from stateward.app.process import remote_end
 from stateward.core.failpoints import Point
 from stateward.engine.erasure import SETTLED_WITHIN
 from stateward.testing.s3 import ENVIRONMENT, S3Server
@@ -79,7 +80,7 @@ def test_what_a_worker_stores_after_the_erasure_is_deleted_by_the_next_sweeps(
     erase(scene, record.id)
     assert objects_naming(s3) == 0
     (late,) = scene.worker_apps
-    end = late._remote_end()
+    end = remote_end(late)
     StageFiles(end.outputs, late.artifacts, record.id, {}, late.clock).store(NAME + b", late")
     end._channel.close()
 

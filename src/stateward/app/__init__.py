@@ -20,20 +20,19 @@ Command line, HTTP API and console call an `App` and nothing below it. What it c
 from __future__ import annotations
 
 import os
-import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from stateward import __version__
-from stateward.app.artifacts import SWEEP_AGE_S, open_artifacts
+from stateward.app.artifacts import open_artifacts
 from stateward.app.databases import RUNNER_ROLE, open_database, open_memory
 from stateward.app.identity import new_record_id
 from stateward.app.machines import tune
 from stateward.app.plugins import Plugins
 from stateward.core.model import PRIORITY_NORMAL
 from stateward.engine.registry import MachineRegistry, register
-from stateward.engine.system import is_alive, make_private, steady_clock
+from stateward.engine.system import make_private, steady_clock
 from stateward.settings import Settings
 from stateward.storage.audit import AuditLog
 from stateward.storage.database import TOPIC_RESTS
@@ -51,11 +50,10 @@ if TYPE_CHECKING:
     from stateward.app.admin import Admin
     from stateward.app.approver_links import ApproverLinks
     from stateward.app.editions import Editions
-    from stateward.app.ranked_search import RankedSearch
     from stateward.app.records import Records
-    from stateward.app.remote import RemoteEnd
     from stateward.app.retention import Retention
     from stateward.app.search import Search
+    from stateward.app.search_parts import SearchParts
     from stateward.app.submissions import Submissions
     from stateward.core.machine import Machine
     from stateward.core.model import Fields, Micros, Record
@@ -72,8 +70,7 @@ if TYPE_CHECKING:
     from stateward.engine.search_confirmation import SearchConfirmation
     from stateward.monitoring.dashboard import Dashboard
     from stateward.monitoring.gauges import Monitor
-    from stateward.notifications import NotificationService, Notifier
-    from stateward.notifications.messages import MessageNames
+    from stateward.notifications import NotificationService
     from stateward.storage.acknowledgements import Acknowledgements
     from stateward.storage.database import Database
     from stateward.storage.idempotency import IdempotencyKeys
@@ -131,7 +128,7 @@ class App:
         self.settings = settings
         self.clock = clock
         self.new_id = new_id
-        self._is_runner = is_runner
+        self.is_runner = is_runner
         self.plugins = Plugins(settings, [*pipelines, *machines], clock=clock)
         self._machines = tune(settings, self.plugins)
         is_remote = is_runner and not settings.transport.is_database
@@ -145,9 +142,7 @@ class App:
         self.outputs = Outputs(self.database)
         self.bus = Bus(self.database)
         self.audit = AuditLog(self.database)
-        self._shares_blobs = (
-            settings.transport.blobs is not None or not settings.artifacts.is_folder
-        )
+        self.shares_blobs = settings.transport.blobs is not None or not settings.artifacts.is_folder
         self.artifacts = open_artifacts(settings, is_remote=is_remote)
         if not is_runner:  # a wrong machine is refused now, before anything is done
             try:
@@ -408,83 +403,35 @@ class App:
         )
 
     @cached_property
-    def search(self) -> Search:
-        """What documents say."""
-        from stateward.app.search import Search
-        from stateward.storage.full_text import FullTextIndex
+    def _search_parts(self) -> SearchParts:
+        from stateward.app.search_parts import SearchParts
 
-        return Search(
-            index=FullTextIndex(self.database),
+        return SearchParts(
+            self.settings,
+            database=self.database,
             store=self.store,
+            outputs=self.outputs,
+            bus=self.bus,
+            plugins=self.plugins,
             registry=self.registry,
             query=lambda text, now: self.records.query(text, now=now),
-            ranked=self._ranked_search,
+            clock=self.clock,
         )
 
-    @cached_property
-    def _ranked_search(self) -> RankedSearch:
-        from stateward.app.ranked_search import RankedSearch
-        from stateward.app.vectors import VectorSearch
-        from stateward.storage.ranked import RankedIndex
-        from stateward.storage.vectors import Vectors
+    @property
+    def search(self) -> Search:
+        """What documents say."""
+        return self._search_parts.search
 
-        return RankedSearch(
-            (each for plugin in self.plugins for each in plugin.ranked),
-            index=RankedIndex(self.database),
-            outputs=self.outputs,
-            store=self.store,
-            vectors=VectorSearch(
-                self.settings.data_path.absolute() / "search",
-                Vectors(self.database),
-                embed=self.plugins.embed_query,
-                database=self.database,
-            ),
-        )
-
-    @cached_property
+    @property
     def indexer(self) -> Indexer:
         """What puts the text of completed stages into the full-text index."""
-        from stateward.engine.indexer import Indexer, Searchable
-        from stateward.engine.ranked_indexer import RankedIndexer
-        from stateward.storage.full_text import FullTextIndex
-        from stateward.storage.ranked import RankedIndex
-        from stateward.storage.vectors import Vectors
+        return self._search_parts.indexer
 
-        ranked = RankedIndexer(
-            (each for plugin in self.plugins for each in plugin.ranked),
-            index=RankedIndex(self.database),
-            vectors=Vectors(self.database),
-            outputs=self.outputs,
-        )
-        searchable = (each for plugin in self.plugins for each in plugin.searchable)
-        return Indexer(
-            Searchable(searchable, ranked=ranked.declared),
-            index=FullTextIndex(self.database),
-            outputs=self.outputs,
-            ticks=time.monotonic,
-            ranked=ranked,
-        )
-
-    @cached_property
+    @property
     def search_confirmation(self) -> SearchConfirmation:
         """What completes the stages that ask whether a search finds the document."""
-        from stateward.app.search_probe import SearchProbe
-        from stateward.engine.search_confirmation import SearchConfirmation
-        from stateward.storage.full_text import FullTextIndex
-
-        return SearchConfirmation(
-            self.plugins.engine_stages,
-            store=self.store,
-            index=FullTextIndex(self.database),
-            bus=self.bus,
-            probe=SearchProbe(
-                (each for plugin in self.plugins for each in plugin.ranked),
-                search=self._ranked_search,
-                outputs=self.outputs,
-            ),
-            clock=self.clock,
-            ticks=time.monotonic,
-        )
+        return self._search_parts.confirmation
 
     @cached_property
     def admin(self) -> Admin:
@@ -509,6 +456,7 @@ class App:
         """Webhooks and their deliveries."""
         from secrets import token_bytes
 
+        from stateward.app.webhook_views import message_names
         from stateward.core.webhook_signing import KEY_BYTES, secret_of
         from stateward.notifications import NotificationService
 
@@ -520,25 +468,8 @@ class App:
             new_secret=lambda: secret_of(token_bytes(KEY_BYTES)),
             secrets=self.secrets,
             statuses={name: tuple(own.kind) for name, own in self.registry.newest.items()},
-            names=self._message_names(),
+            names=message_names(self.plugins.resources(), self.registry),
         )
-
-    def _message_names(self) -> dict[str, MessageNames]:
-        """What records are called in webhooks, by machine: as at their own path of the API."""
-        from stateward.notifications.messages import MessageNames
-
-        return {
-            each.machine: MessageNames(
-                id_field=each.id_field,
-                counts={
-                    f"{stage.name}.completed": f"{stage.produces}_count"
-                    for stage in self.registry.newest[each.machine].stages
-                    if f"{stage.produces}_count" in each.fields
-                },
-            )
-            for each in self.plugins.resources()
-            if each.machine in self.registry.newest
-        }
 
     @cached_property
     def dashboard(self) -> Dashboard:
@@ -629,36 +560,9 @@ class App:
     @cached_property
     def coordinator(self) -> Coordinator:
         """The only writer of status."""
-        from stateward.app.transition_log import TransitionLog
-        from stateward.engine.coordinator import Coordinator
-        from stateward.engine.coordinator_config import CoordinatorConfig
+        from stateward.app.coordinator import build_coordinator
 
-        settings = self.settings
-        ageing_s = settings.coordinator.ageing_seconds
-        return Coordinator(
-            store=self.store,
-            bus=self.bus,
-            registry=self.registry,
-            clock=self.clock,
-            new_id=self.new_id,
-            sleep=time.sleep,
-            is_alive=is_alive,
-            on_transitions=TransitionLog(settings, self.registry),
-            config=CoordinatorConfig(
-                batch_max=settings.coordinator.batch_max,
-                lease_s=settings.worker.lease_seconds,
-                redelivery=settings.worker.redelivery,
-                ageing_s={
-                    each.name: 0.0 if settings.machine(each.name).is_fifo else ageing_s
-                    for each in self._machines
-                },
-                automatic_moves=self.plugins.automatic_moves,
-                engine_stages=self.plugins.engine_stages,
-                tells_owners=settings.worker.recycle == "owner",
-                routes=self.plugins.routes,
-            ),
-            ticks=time.monotonic,
-        )
+        return build_coordinator(self, [each.name for each in self._machines])
 
     @cached_property
     def scheduler(self) -> Scheduler:
@@ -686,87 +590,8 @@ class App:
         self, *, is_coordinator: bool = True, is_worker: bool = True, is_notifier: bool = False
     ) -> Node:
         """The loop of this process, in these roles."""
-        from stateward.app.runtime import build_mirror, build_worker
-        from stateward.engine.node import Node, Roles
+        from stateward.app.process import build_node
 
-        settings = self.settings
-        self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
-        worker = mirror = relay = remote = None
-        if is_coordinator:
-            self.store.lanes.begin_epoch(now=self.clock())
-            if settings.ledger.mirror is not None:
-                mirror = build_mirror(settings.ledger, self.store, self.clock)
-            if not settings.transport.is_database:
-                from stateward.app.remote import build_relay
-
-                relay = build_relay(
-                    settings,
-                    database=self.database,
-                    artifacts=self.artifacts,
-                    plugins=self.plugins,
-                    worker_keys=self.worker_keys,
-                    clock=self.clock,
-                )
-        elif is_worker and not settings.transport.is_database:
-            remote = self._remote_end()
-        if is_worker:
-            worker = build_worker(
-                settings,
-                database=self.database,
-                is_runner=self._is_runner,
-                artifacts=self.artifacts,
-                plugins=self.plugins,
-                clock=self.clock,
-                outputs=None if remote is None else remote.outputs,
-            )
-        courier = None
-        if remote is not None and worker is not None:
-            courier = remote.courier(worker, self.plugins)
-        roles = Roles(
-            worker=worker,
-            relay=relay,
-            courier=courier,
-            coordinator=self.coordinator if is_coordinator else None,
-            scheduler=self.scheduler if is_coordinator else None,
-            mirror=mirror,
-            indexer=self.indexer if is_coordinator else None,
-            confirmation=self.search_confirmation if is_coordinator else None,
-            notifier=self._notifier if is_notifier else None,
-            decisions=self.reviews.apply_due if is_coordinator else None,
-        )
-        return Node(
-            roles,
-            database=self.database,
-            bus=self.bus,
-            clock=self.clock,
-            idle_s=settings.coordinator.idle_seconds,
-        )
-
-    def _remote_end(self) -> RemoteEnd:
-        """The connection of a worker that has no store: its database is in memory, and holds what is under way."""
-        from stateward.app.remote import RemoteEnd
-        from stateward.app.runtime import worker_name
-
-        return RemoteEnd(
-            self.settings,
-            name=worker_name(),
-            database=self.database,
-            artifacts=self.artifacts,
-            shares_blobs=self._shares_blobs,
-            clock=self.clock,
-        )
-
-    def _notifier(self, wake: Callable[[], None]) -> Notifier:
-        """What delivers webhooks and email; `wake` ends the sleep of the loop that drives it."""
-        from stateward import telemetry
-        from stateward.app.secrets import seal_stored
-        from stateward.telemetry.tracing import Spans
-
-        seal_stored(self)
-        own = self.settings.telemetry
-        spans = None
-        if own.otlp_endpoint is not None:
-            spans = Spans(own.otlp_endpoint, service_name=own.service_name, version=__version__)
-        return self.notifications.notifier(
-            ticks=time.monotonic, wake=wake, log=telemetry.log("notifier"), spans=spans
+        return build_node(
+            self, is_coordinator=is_coordinator, is_worker=is_worker, is_notifier=is_notifier
         )

@@ -1,11 +1,16 @@
 """Webhooks and deliveries as the documents of the HTTP API, which commands print too."""
 
+from collections.abc import Iterable
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from stateward import schemas
 from stateward.core.model import Fields, to_iso
+from stateward.definition.plugin import Resource
+from stateward.engine.registry import MachineRegistry
 from stateward.notifications import Delivery, DeliveryAttempt, Webhook
+from stateward.notifications.messages import MessageNames
 
 
 def webhook_view(each: Webhook, *, secret: str | UnsetType = UNSET) -> schemas.WebhookDocument:
@@ -58,3 +63,21 @@ def _attempt_view(each: DeliveryAttempt) -> schemas.AttemptDocument:
         response_headers=each.response_headers,
         response_body=each.response_body,
     )
+
+
+def message_names(
+    resources: Iterable[Resource], registry: MachineRegistry
+) -> dict[str, MessageNames]:
+    """What records are called in webhooks, by machine: as at their own path of the API."""
+    return {
+        each.machine: MessageNames(
+            id_field=each.id_field,
+            counts={
+                f"{stage.name}.completed": f"{stage.produces}_count"
+                for stage in registry.newest[each.machine].stages
+                if f"{stage.produces}_count" in each.fields
+            },
+        )
+        for each in resources
+        if each.machine in registry.newest
+    }
