@@ -9,6 +9,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from stateward.app import App
 from stateward.settings import Settings
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -40,11 +41,13 @@ def test_a_worker_needs_no_more_than_the_runners_role(
             app.node(is_worker=False) as coordinator,
             runner.node(is_coordinator=False) as worker,
         ):
-            for _ in range(2000):
+
+            def is_at_rest() -> bool:
                 coordinator.turn()
                 worker.turn()
-                if app.records.is_at_rest(app.record(record.id)):
-                    break
+                return app.records.is_at_rest(app.record(record.id))
+
+            wait_until(is_at_rest)
 
         assert app.record(record.id).status == "normalized"
 
