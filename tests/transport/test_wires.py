@@ -178,6 +178,21 @@ def test_two_threads_on_a_wire_of_redis_each_get_their_own_answers() -> None:
         client.close()
 
 
+def test_what_a_wire_of_redis_does_not_wait_for_is_no_answer_to_what_is_asked_next() -> None:
+    with server_of("redis") as url:
+        client = redis.Redis.from_url(url)
+        wire = _Wire(client)
+
+        wire.send((b"ECHO", b"first"), (b"XACK",))  # the second one is refused
+        wire.send((b"SET", b"name", b"value"))
+
+        assert wire.ask((b"GET", b"name"), (b"ECHO", b"last")) == [b"value", b"last"]
+        wire.send((b"SET", b"name", b"other"))
+        wire.close()
+        assert client.get("name") == b"other"
+        client.close()
+
+
 def test_who_has_asked_for_nothing_gives_nothing_back_to_a_server_that_is_away() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

@@ -60,6 +60,17 @@ class _Wire:
         self._lock = Lock()
         self._packed: dict[tuple[Command, ...], list[bytes]] = {}
         self._was_used = False
+        self._unread = 0  # answers that none waits for
+
+    def send(self, *commands: Command) -> None:
+        """Send commands whose answers do not matter: they are passed over with the next ones."""
+        with self._lock:
+            try:
+                self._connection.send_packed_command(self._connection.pack_commands(commands))
+            except BaseException:
+                self._disconnect()
+                raise
+            self._unread += len(commands)
 
     def ask(self, *commands: Command, is_repeated: bool = False) -> list[Any]:
         """Send commands at once; their answers. `is_repeated`: the same will be sent often."""
@@ -85,9 +96,12 @@ class _Wire:
     def _answers(self, packed: list[bytes], count: int) -> list[Any]:
         try:
             self._connection.send_packed_command(packed)
+            while self._unread:
+                self._answer()
+                self._unread -= 1
             found = [self._answer() for _ in range(count)]
         except BaseException:
-            self._connection.disconnect()  # what is still to come is no answer to what is asked next
+            self._disconnect()
             raise
         self._was_used = True
         inner = (each for answer in found if isinstance(answer, list) for each in answer)
@@ -102,8 +116,16 @@ class _Wire:
         except ResponseError as error:  # the answers after it have to be read, too
             return error
 
+    def _disconnect(self) -> None:
+        """Without a connection: what is still to come is no answer to what is asked next."""
+        self._unread = 0
+        self._connection.disconnect()
+
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, once the server has read what was sent."""
+        with suppress(RedisError):
+            if self._unread:
+                self.ask((b"PING",))
         self._connection.disconnect()
 
 
@@ -212,12 +234,15 @@ class RedisEngine:
                 )
 
     def ack(self, deliveries: Sequence[Delivery]) -> None:
-        """Acknowledge and delete, in one step."""
+        """Acknowledge and delete, in one step.
+
+        It is not waited for: what is not heard comes again, and its result is dropped.
+        """
         commands: list[Command] = [MULTI]
         for stream, tokens in _by_stream(deliveries).items():
             commands += [(b"XACK", stream, GROUP, *tokens), (b"XDEL", stream, *tokens)]
         if deliveries:
-            self._answer(lambda: self._writing.ask(*commands, EXEC))
+            self._answer(lambda: self._writing.send(*commands, EXEC))
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
         """Append the messages again and delete them where they were: a stream has no other way back."""
@@ -274,8 +299,9 @@ class RedisEngine:
         return found
 
     def depth(self, stream: str) -> int:
-        """The length of the stream."""
-        return int(self._answer(lambda: self._redis.xlen(stream)))
+        """The length of the stream, after what was acknowledged here."""
+        (length,) = self._answer(lambda: self._writing.ask((b"XLEN", stream)))
+        return int(length)
 
     def close(self) -> None:
         """Close the connections."""
