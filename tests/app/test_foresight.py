@@ -108,7 +108,7 @@ def test_a_stage_that_was_paused_meanwhile_is_not_begun(app: App, node: Node, ot
     assert app.bus.load_by_worker() == {}
 
     other.actions.resume("three_steps", "step3", actor=ACTOR)
-    assert finish(node, app, record).status == "ready4"
+    node.work_while(lambda: app.record(record.id).status != "ready4")
 
 
 def test_what_was_given_to_another_worker_meanwhile_is_dropped(

@@ -447,6 +447,8 @@ class Node:
             for each in settling:
                 coordinator.owners.learn(each.owners)
                 is_busy |= each.settle(tell=told.extend, is_expected=locked.known is not None)
+            if locked.known is not None:
+                self._database.push()
             if news.is_round:
                 self._look_around(coordinator)
             # Before the inbox is read, so that what is due now is decided in this very transaction.

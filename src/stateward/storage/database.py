@@ -200,6 +200,9 @@ class Database(Protocol):
         It may be done as late as with the commit. What reads the history in the same transaction calls `flush`.
         """
 
+    def push(self) -> None:
+        """Inside a transaction: let the server begin with what is not waited for, while we go on."""
+
     def flush(self) -> None:
         """Do what `append` was asked for so far."""
 

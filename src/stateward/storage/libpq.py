@@ -73,6 +73,7 @@ class Session:
         self._loader = Transformer(self._connection)
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._queue: list[Queued] = []
+        self._ahead: tuple[Queued, ...] = ()  # sent, and not answered
         self._readable = select.poll()
         self._readable.register(self.socket, select.POLLIN)
 
@@ -99,7 +100,8 @@ class Session:
     @property
     def has_failed(self) -> bool:
         """Whether a statement of the transaction failed, so that it cannot be committed."""
-        return self._pgconn.transaction_status != pq.TransactionStatus.INTRANS
+        status = self._pgconn.transaction_status
+        return not self._ahead and status != pq.TransactionStatus.INTRANS
 
     def is_idle(self) -> bool:
         """Whether a statement may be sent: no transaction is open, and the server is still there."""
@@ -164,9 +166,20 @@ class Session:
         """Drop what is queued."""
         self._queue.clear()
 
+    def push(self) -> None:
+        """Send what is queued and go on: the server begins with it. It is answered with the next statement."""
+        if self._queue and not self._ahead:
+            sent = tuple(self._queue)
+            names = self._names_of(sent)
+            self._pgconn.enter_pipeline_mode()
+            self._send(sent, names)
+            self._push()
+            self._ahead = sent
+            self._queue.clear()
+
     def flush(self) -> None:
         """Send what is queued, and wait until it is done."""
-        if self._queue:
+        if self._queue or self._ahead:
             self._pipeline(self._queue)
 
     def command(self, sql: str) -> None:
@@ -179,7 +192,7 @@ class Session:
         self, sql: str, params: Sequence[Param] = (), types: tuple[int, ...] = ()
     ) -> PGresult:
         """Execute one statement, prepared once."""
-        if self._queue:
+        if self._queue or self._ahead:
             return self._pipeline([*self._queue, Queued(sql, params, types)])
         self._pgconn.send_query_prepared(self._name(sql, types), params)
         return self._result()
@@ -187,20 +200,38 @@ class Session:
     def _pipeline(self, queued: "Sequence[Queued]") -> PGresult:
         """Send several statements at once; the result of the last one, or the first failure."""
         sent = tuple(queued)  # the queue itself is emptied below
+        if self._ahead and not all(
+            each.params is None or (each.sql, each.types) in self._names for each in sent
+        ):
+            self._answers(())  # nothing is prepared in a pipeline
+        names = self._names_of(sent)
+        if not self._ahead:
+            self._pgconn.enter_pipeline_mode()
+        return self._answers(sent, names)
+
+    def _names_of(self, sent: "Sequence[Queued]") -> list[bytes | None]:
+        """The names of prepared statements."""
         # Not in the pipeline: if it is aborted, what was to be prepared in it is not.
-        names = [None if each.params is None else self._name(each.sql, each.types) for each in sent]
-        self._pgconn.enter_pipeline_mode()
+        return [None if each.params is None else self._name(each.sql, each.types) for each in sent]
+
+    def _send(self, sent: "Sequence[Queued]", names: Sequence[bytes | None]) -> None:
+        for each, name in zip(sent, names, strict=True):
+            if name is None or each.params is None:
+                self._pgconn.send_query_params(each.sql.encode(), None)
+            else:
+                self._pgconn.send_query_prepared(name, each.params)
+
+    def _answers(self, more: "tuple[Queued, ...]", names: Sequence[bytes | None] = ()) -> PGresult:
+        """Send the last statements of a pipeline and end it; the result of the last one, or the first failure."""
+        sent, self._ahead = (*self._ahead, *more), ()
         try:
-            for each, name in zip(sent, names, strict=True):
-                if name is None or each.params is None:
-                    self._pgconn.send_query_params(each.sql.encode(), None)
-                else:
-                    self._pgconn.send_query_prepared(name, each.params)
+            self._send(more, names)
             self._pgconn.pipeline_sync()
             self._push()
             results = self._piped_results(len(sent))
         finally:
-            self._queue.clear()
+            if more:
+                self._queue.clear()
             with suppress(psycopg.Error):  # of a connection that was lost
                 self._pgconn.exit_pipeline_mode()
         for result in results:
@@ -298,6 +329,8 @@ class Session:
         """Roll back; False if the connection cannot be used after that."""
         status = pq.TransactionStatus
         self.forget()
+        with suppress(psycopg.Error):
+            self.flush()  # what was sent ahead
         with suppress(psycopg.Error):
             if self._pgconn.transaction_status in (status.INTRANS, status.INERROR):
                 self.command("ROLLBACK")

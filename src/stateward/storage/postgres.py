@@ -506,6 +506,10 @@ class PostgresDatabase:
         point(Point.TRANSITIONS_APPENDED)
         point(Point.LANES_ADVANCED)
 
+    def push(self) -> None:
+        """Let the server begin with what is queued, while we go on."""
+        self._run(lambda session: session.push())
+
     def flush(self) -> None:
         """Do what was put off until the commit."""
         if self._appended:

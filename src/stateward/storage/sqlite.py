@@ -370,8 +370,10 @@ class SqliteDatabase:
             raise StoreMismatch(LANES_GONE)
         point(Point.LANES_ADVANCED)
 
-    def flush(self) -> None:
+    def push(self) -> None:
         """Nothing: nothing is put off."""
+
+    flush = push
 
     # Wake-ups
 

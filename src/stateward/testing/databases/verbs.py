@@ -160,6 +160,51 @@ class Verbs:
 
         assert [row[0] for row in all_work(database)] == ["a"]
 
+    def test_a_transaction_goes_on_while_its_beginning_is_done(self, open_database: Opener) -> None:
+        database = open_database()
+        for number in range(3):  # the first time the statements after it are not prepared
+            with database.transaction():
+                asked = database.ask("SELECT count(*) FROM work")
+                database.insert(WORK, [some_work(f"a{number}")])
+                database.push()
+                database.insert(WORK, [some_work(f"b{number}")])
+                database.push()
+                assert database.rows("SELECT count(*) FROM work") == [(2 * number + 2,)]
+                assert len(asked.rows()) == 1
+                database.insert(WORK, [some_work(f"c{number}")])
+                database.push()
+                database.delete(WORK, [(f"c{number}", 1)])
+
+        names = [row[0] for row in all_work(database)]
+        assert names == ["a0", "a1", "a2", "b0", "b1", "b2"]
+
+    def test_what_fails_after_the_transaction_went_on_undoes_all_of_it(
+        self, open_database: Opener
+    ) -> None:
+        database = open_database()
+
+        def fail() -> None:
+            with database.transaction():
+                database.insert(WORK, [some_work("a")])
+                database.require("1 = :one", one=2)
+                database.push()
+                database.insert(WORK, [some_work("b")])
+
+        def stop() -> None:
+            with database.transaction():
+                database.insert(WORK, [some_work("c")])
+                database.push()
+                raise KeyError
+
+        with pytest.raises(StoreError, match="try again"):
+            fail()
+        with pytest.raises(KeyError):
+            stop()
+
+        assert all_work(database) == []
+        database.insert(WORK, [some_work("d")])
+        assert [row[0] for row in all_work(database)] == ["d"]
+
     def test_an_update_needs_the_old_value(self, open_database: Opener) -> None:
         database = open_database()
         database.insert(WORK, [some_work("a", rank=1), some_work("b", rank=1), some_work("c")])
