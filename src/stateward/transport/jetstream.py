@@ -35,6 +35,7 @@ from stateward.transport.nats_wire import (
     publication,
 )
 
+MORE_S = 0.01  # what a server is about to send is waited for so long
 LATE_S = 1.0  # after its end the answer to a request is not waited for any more: it was lost
 ACK, IN_PROGRESS = b"+ACK", b"+WPI"
 ALIVE = "100"  # the status that says only that the server is there
@@ -74,6 +75,10 @@ class _Pull:
     def is_overdue(self, now: float) -> bool:
         """Whether the server should have answered by now, if only that nothing came."""
         return self._open > 0 and now >= self._until
+
+    def is_coming(self, limit: int) -> bool:
+        """Whether the server has said that there is more than what came, and an open request asks for it."""
+        return self._open > 0 and not self.is_empty and 0 < len(self.messages) < limit
 
     def begin(self, count: int, *, wait_s: float) -> None:
         """A request for so many messages was sent."""
@@ -221,12 +226,10 @@ class JetStreamEngine:
         self._take_in(0.0)  # which connects
         self._check_connection(pulls.values())
         now = time.monotonic()
-        # Of one stream alone there is nothing to compare, and what is there comes at once for a request that waits.
-        is_one = wait_s and len(pulls) == 1
         asked = {
             stream: pull
             for stream, pull in pulls.items()
-            if not (is_one or pull.messages or pull.is_open(now) or (wait_s and pull.is_empty))
+            if not (pull.messages or pull.is_open(now) or (wait_s and pull.is_empty))
         }
         self._ask(asked, limit)
         if asked:
@@ -245,6 +248,7 @@ class JetStreamEngine:
             self._ask(again, limit, self._answer_s)
 
         self._wait(wait_s, lambda: any(each.messages for each in pulls.values()), ask_again)
+        self._wait(MORE_S, lambda: not any(each.is_coming(limit) for each in pulls.values()))
         return [
             Delivery(stream, each, each.data, _count(each))
             for stream, pull in pulls.items()
