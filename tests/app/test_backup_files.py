@@ -9,8 +9,10 @@ from stateward.app import App
 from stateward.app.backup_places import FolderPlace
 from stateward.app.known_elsewhere import compare_elsewhere, way_on
 from stateward.app.restore import check_set, restore
+from stateward.cli.exit_codes import Exit
 from stateward.settings import Settings
 from tests.app.backups import backed_up, settings_at, submitted
+from tests.cli.shell import Shell
 
 
 @pytest.fixture
@@ -88,3 +90,24 @@ def test_a_set_of_a_former_version_has_no_hashes_of_these_files(own: Settings, p
     (place / "settings.yaml").write_text("data: elsewhere\n")
 
     assert check_set(place, own) == []
+
+
+def test_a_set_that_was_rewritten_as_a_whole_does_not_fit_the_checkpoint_that_is_elsewhere(
+    own: Settings, place: Path, tmp_path: Path
+) -> None:
+    """A set of another installation, with as many transitions, stands for one whose hashes were all made anew."""
+    with App(own) as app:
+        (tmp_path / "kept.txt").write_text(app.admin.verify().checkpoint, "utf-8")
+    other = settings_at(tmp_path / "other")
+    with App(other) as app:
+        record = submitted(app, 2)
+        app.run_until_idle()
+        app.eraser.erase([record], actor="person:eve", reason="request 17")
+        forged = backed_up(app, tmp_path / "forged")
+
+    def restored(source: Path, to: str) -> int:
+        named = ("--checkpoint", str(tmp_path / "kept.txt"))
+        return int(Shell(tmp_path / to)("restore", str(source), *named).exit_code)
+
+    assert restored(place, "good") == Exit.OK
+    assert restored(tmp_path / "forged/sets" / forged.name, "bad") == Exit.FOUND_PROBLEMS

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,6 +23,9 @@ from stateward.ledger.checkpoints import kept_text
 from stateward.settings import Settings
 from stateward.settings.storage import BUCKETS
 from stateward.storage.erasure import Erasures
+
+if TYPE_CHECKING:
+    from stateward.ledger.history_checkpoint import HistoryCheckpoint
 
 SHOWN_MAX = 50
 AT_ONCE = 1000
@@ -45,6 +49,8 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     """Where the checkpoint is that was handed over and that covers more than the history has."""
     checkpoint_ahead: int = 0
     """How many transitions it covers beyond it."""
+    checkpoint_here: str | None = None
+    """The file with the checkpoint that covers most, of those that cover no more than the history: it must fit."""
     newer_sets: tuple[str, ...] = ()
     """Backup sets of the same place that hold more transitions."""
     erased_since: tuple[str, ...] = ()
@@ -97,6 +103,7 @@ def compare_elsewhere(
         ledger_records=tuple(records),
         checkpoint=found.newest if beyond else None,
         checkpoint_ahead=beyond,
+        checkpoint_here=found.newest_within(int(str(count))),
         newer_sets=tuple(each.name for each in sets if each.transitions > int(str(count))),
         erased_since=tuple(erased),
         unread=tuple(unread),
@@ -109,12 +116,18 @@ class Checkpoints:
     def __init__(self, unread: list[str]) -> None:
         self.newest: str | None = None
         self.covered = 0
+        self._files: dict[str, int] = {}
         self._unread = unread
+
+    def newest_within(self, count: int) -> str | None:
+        """The file with the checkpoint that covers most, and no more than so many transitions."""
+        own = {where: covered for where, covered in self._files.items() if covered <= count}
+        return max(own, key=lambda each: own[each], default=None)
 
     def look_at(self, files: Iterable[Path]) -> None:
         """Files that a person names: they must be checkpoints."""
         for file in files:
-            self._take(str(file), read_checkpoint_file(file))
+            self._take_file(file)
 
     def look_through(self, settings: Settings, places: Iterable[str]) -> None:
         """All destinations of the settings that can be read, and places of backups."""
@@ -129,7 +142,7 @@ class Checkpoints:
     def _look_into_folder(self, folder: Path) -> None:
         for file in folder.rglob("*.txt") if folder.is_dir() else ():
             try:
-                self._take(str(file), read_checkpoint_file(file))
+                self._take_file(file)
             except (InvalidRequest, OSError):
                 continue  # another file, or a damaged one: `verify --checkpoint` says what is wrong with it
 
@@ -148,9 +161,22 @@ class Checkpoints:
         except StatewardError as error:
             self._unread.append(f"{url}: {error}")
 
+    def _take_file(self, file: Path) -> None:
+        self._files[str(file)] = read_checkpoint_file(file)
+        self._take(str(file), self._files[str(file)])
+
     def _take(self, where: str, count: int) -> None:
         if count > self.covered:
             self.newest, self.covered = where, count
+
+
+def kept_here(found: Elsewhere) -> "HistoryCheckpoint | None":
+    """The checkpoint that the history must fit: its set may have been rewritten as a whole."""
+    from stateward.ledger.history_checkpoint import read_checkpoint
+
+    if found.checkpoint_here is None:
+        return None
+    return read_checkpoint(kept_text(Path(found.checkpoint_here).read_bytes()))
 
 
 def read_checkpoint_file(path: Path) -> int:

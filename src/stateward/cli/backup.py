@@ -112,7 +112,8 @@ def restore(
 ) -> Exit:
     """Bring a backup set back into an empty data folder.
 
-    Checks every file against its hash, refuses to overwrite a store, and then says what is known elsewhere beyond the
+    Checks every file against its hash, refuses to overwrite a store, verifies what came back, also with the newest
+    checkpoint in a file that covers no more than that, and then says what is known elsewhere beyond the
     set, and what to do about it: newer sets, documents that came later, records that the mirrored ledger knows, and
     checkpoints that were handed over (to folders, buckets and mailboxes) and cover more. With 1 something is missing.
     """
@@ -122,7 +123,7 @@ def restore(
     if place is None:
         return _compare(context, checkpoints)
     from stateward.app import App
-    from stateward.app.known_elsewhere import way_on
+    from stateward.app.known_elsewhere import kept_here, way_on
     from stateward.app.restore import restore as bring_back
 
     settings = context.settings()
@@ -134,7 +135,8 @@ def restore(
     )
     with App(settings) as app:
         verdict = app.admin.verify(
-            progress=lambda what, count: context.progress(f"{what}: {count:,}")
+            kept=kept_here(found),
+            progress=lambda what, count: context.progress(f"{what}: {count:,}"),
         )
     steps = way_on(found, settings, place=place.rstrip("/").rpartition("/sets/")[0] or None)
     if context.json:
