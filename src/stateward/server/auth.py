@@ -139,6 +139,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     check_address_text(connection)
     check_query(connection, handler)
     if handler.opt["right"] == ANYBODY:
+        _check_exact_path(connection.scope["raw_path"])
         return
     right: Right = handler.opt["right"]
     check_host(service, connection.headers.get("host", ""))
@@ -163,6 +164,12 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
         raise
     if caller.record_id is None and connection.path_params:
         await complete_ids(service, connection, connection.app.state.short_ids, caller)
+
+
+def _check_exact_path(path: bytes) -> None:
+    """What is for everybody has one address: the router finds `//healthz` and `/healthz/` too, and a proxy may not."""
+    if b"//" in path or (path.endswith(b"/") and path != b"/"):
+        raise Refusal("not-found", "there is nothing at this address; see /openapi.json")
 
 
 def _check_rate(service: Service, caller: Caller) -> None:
