@@ -2,9 +2,10 @@
 
 import pytest
 
+from stateward.pipelines.contracts.ordinary import ordinary_flags
 from stateward.pipelines.contracts.remarks import remark_flags
 from stateward.pipelines.contracts.rules import default_rules
-from stateward.pipelines.contracts.states import odd_flags, state_flags
+from stateward.pipelines.contracts.states import state_flags
 from stateward.pipelines.kit.reader import text_document
 from tests.pipelines.contracts.capped import extracted, flags
 
@@ -42,7 +43,7 @@ By: /s/ Maria Hald
 
 def codes(text: str, vertical: str) -> list[object]:
     document, made = text_document(text), RULES.verticals[vertical]
-    flags = [*state_flags(document, made, RULES), *odd_flags(document, made, RULES)]
+    flags = [*state_flags(document, made, RULES)] or [*ordinary_flags(document, made, RULES)]
     return [flag["code"] for flag in flags if isinstance(flag, dict)]
 
 
@@ -85,6 +86,8 @@ def test_a_line_by_itself_names_the_state(line: str) -> None:
         "Your application is being reviewed; we will let you know whether we can accept it.",
         "Agreement status: awaiting activation",
         "Seit Ihrem Wechsel im Oktober telefonieren Sie zu den Bedingungen des neuen Tarifs.",
+        "Bitte vernichten Sie dieses Schreiben.",
+        "Please disregard this letter, it went out too soon.",
         "Mittlerweile beziehen Sie Strom in einem anderen Tarif.",
         "Since your move in October you have been on another plan.",
         "You have since switched to a new tariff.",
@@ -99,10 +102,6 @@ def test_a_sentence_says_that_it_is_not_in_force(sentence: str) -> None:
     [
         "Sie haben uns verraten, dass Sie lieber verzichten.",
         "Ein Vertragsschluss ist damit nicht verbunden.",
-        "Bitte vernichten Sie dieses Schreiben.",
-        "Wir haben für Sie durchgerechnet, was Sie zahlen.",
-        "Here is the deal we have hammered out for you.",
-        "We regret that your street lies beyond our reach.",
     ],
 )
 def test_what_is_not_understood_waits(sentence: str) -> None:
@@ -155,12 +154,6 @@ def test_of_an_agreement_what_stands_above_and_below_is_read(head: str, tail: st
 
 def test_the_clauses_of_an_agreement_may_speak_of_every_state() -> None:
     assert codes(AGREEMENT.format(head="", tail="Name: Maria Hald"), "general") == []
-
-
-def test_a_letter_in_an_unknown_language_is_not_judged_by_its_words() -> None:
-    french = "Nous vous confirmons la souscription de votre contrat. Les prix sont toutes taxes comprises."
-    document, energy = text_document(french), RULES.verticals["energy"]
-    assert list(odd_flags(document, energy, RULES)) == []
 
 
 def remarks(below: str) -> list[object]:

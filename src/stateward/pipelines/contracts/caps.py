@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from stateward.core.model import Fields, Json
 from stateward.pipelines.contracts.due_dates import uneven_due_dates
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
+from stateward.pipelines.contracts.ordinary import ordinary_flags
 from stateward.pipelines.contracts.periods import convert_period
 from stateward.pipelines.contracts.remarks import remark_flags
 from stateward.pipelines.contracts.required_words import DocumentPatterns
@@ -24,7 +25,7 @@ from stateward.pipelines.contracts.rules import (
     FieldRule,
     Vertical,
 )
-from stateward.pipelines.contracts.states import odd_flags, state_flags
+from stateward.pipelines.contracts.states import state_flags
 from stateward.pipelines.kit.documents import TextDocument, TextPage
 from stateward.pipelines.kit.pdf.page_numbers import uncounted_pages
 
@@ -130,7 +131,7 @@ def cap_extraction(
         *_missing_pages(document),
         *_damage(document),
     ]
-    flags.extend(_state_flags(document, vertical, rules, flags))
+    flags.extend(_state_flags(document, vertical, rules, flags, found))
     about: Fields = {**extraction.about, FLAGS: flags} if flags else extraction.about
     return replace(extraction, found=found, about=about)
 
@@ -328,7 +329,11 @@ def _flags(
 
 
 def _state_flags(
-    document: TextDocument, vertical: Vertical, rules: ContractRules, told: Sequence[Json]
+    document: TextDocument,
+    vertical: Vertical,
+    rules: ContractRules,
+    told: Sequence[Json],
+    found: Sequence[FoundValue],
 ) -> list[Json]:
     """What the document says of its state, if nothing of the kind was told; else what was not understood."""
     codes = {each["code"] for each in told if isinstance(each, dict)}
@@ -339,7 +344,10 @@ def _state_flags(
     ]
     if codes or states:
         return [*states]
-    return [*odd_flags(document, vertical, rules), *remark_flags(document, vertical, rules)]
+    return [
+        *remark_flags(document, vertical, rules),
+        *ordinary_flags(document, vertical, rules, found),
+    ][:1]
 
 
 def _sentence_at(text: str, start: int, end: int) -> str:

@@ -260,6 +260,22 @@ class StateRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     in_agreements: bool = True
 
 
+class OrdinaryRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What letters to customers, or agreements, ordinarily say: sentences, or pairs of words that follow each other.
+
+    A sentence is unusual if it does not know a share of `strange` of its pairs; for one that has none of the words of
+    `duties`, so that it tells a fact, `strange_fact` is enough.
+    """
+
+    of: Literal["letters", "agreements"]
+    language: str  # those of one kind and language are taken together
+    strange: Annotated[float, msgspec.Meta(gt=0, le=1)]
+    strange_fact: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
+    duties: list[str] = []
+    sentences: list[str] = []
+    pairs: list[str] = []  # a word, and those that follow it
+
+
 class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file with caps; one of the same name replaces the shipped one."""
 
@@ -268,12 +284,18 @@ class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     values: list[CapRule] = []
     documents: list[DocumentRule] = []
     states: list[StateRule] = []
-    letter_words: Words = {}  # each entry is several words
-    function_words: Words = {}  # of those: words that say nothing by themselves
-    open_words: list[str] = []  # in a sentence about a right or a condition
+    function_words: Words = {}  # words that say nothing by themselves; each entry is several
+    telling_words: list[str] = []  # by which an unusual sentence may say something of this contract
+    pointing_words: list[str] = []  # of those: what happened, and what points at the document
+    thing_words: list[str] = []  # what a contract is about
+    harmless_words: list[
+        str
+    ] = []  # in a sentence that says nothing of this contract, unless it points
+    open_words: list[str] = []  # in a sentence about what may happen
     signature_words: list[str] = []  # at the start of a line of a signature
     signing_words: list[str] = []  # in a sentence that belongs to the signatures
     schedule_words: list[str] = []  # at the start of the heading of what is attached
+    ordinary: list[OrdinaryRule] = []
 
 
 class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,12 +307,16 @@ class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
     caps: tuple[CapRule, ...] = ()
     document_rules: tuple[DocumentRule, ...] = ()
     states: tuple[StateRule, ...] = ()
-    letter_words: frozenset[str] = frozenset()
     function_words: frozenset[str] = frozenset()
+    telling_words: tuple[str, ...] = ()
+    pointing_words: tuple[str, ...] = ()
+    thing_words: tuple[str, ...] = ()
+    harmless_words: tuple[str, ...] = ()
     open_words: tuple[str, ...] = ()
     signature_words: tuple[str, ...] = ()
     signing_words: tuple[str, ...] = ()
     schedule_words: tuple[str, ...] = ()
+    ordinary: tuple[OrdinaryRule, ...] = ()
 
     def vertical(self, slug: str) -> Vertical:
         """A vertical by its name; raises `UnknownName` with the known names."""
@@ -356,12 +382,16 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
         caps=tuple(rule for file in caps.values() for rule in file.values),
         document_rules=tuple(rule for file in caps.values() for rule in file.documents),
         states=tuple(rule for file in caps.values() for rule in file.states),
-        letter_words=_single_words(file.letter_words for file in caps.values()),
         function_words=_single_words(file.function_words for file in caps.values()),
+        telling_words=tuple(word for file in caps.values() for word in file.telling_words),
+        pointing_words=tuple(word for file in caps.values() for word in file.pointing_words),
+        thing_words=tuple(word for file in caps.values() for word in file.thing_words),
+        harmless_words=tuple(word for file in caps.values() for word in file.harmless_words),
         open_words=tuple(word for file in caps.values() for word in file.open_words),
         signature_words=tuple(word for file in caps.values() for word in file.signature_words),
         signing_words=tuple(word for file in caps.values() for word in file.signing_words),
         schedule_words=tuple(word for file in caps.values() for word in file.schedule_words),
+        ordinary=tuple(rule for file in caps.values() for rule in file.ordinary),
     )
 
 

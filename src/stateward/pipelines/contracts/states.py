@@ -16,7 +16,6 @@ from stateward.pipelines.contracts.rules import (
     StateRule,
     Vertical,
     Words,
-    all_labels,
     expand_label,
 )
 from stateward.pipelines.kit.documents import TextDocument
@@ -26,10 +25,6 @@ STAMP_WORDS_MAX = 2
 PROSE_WORDS = 9  # a line with so many words goes on in the next
 PARAGRAPH_WORDS = 30  # of the first and the last paragraph of an agreement
 SAID_CHARS_MAX = 600
-REST_WORDS_MAX = 3  # of a line that begins with a small letter: the end of a sentence above
-ODD_SHARE = 1 / 3  # of the words of an assertion
-ODD_NAMED_MAX = 3
-KNOWN_LANGUAGE_SHARE = 0.5
 QUOTE_CHARS_MAX = 100
 GENERAL = "general"
 
@@ -82,40 +77,8 @@ def state_flags(document: TextDocument, vertical: Vertical, rules: ContractRules
                 yield {"code": each.rule.code, "sentence": f"{each.rule.sentence}: {quote!r}"}
 
 
-def odd_flags(document: TextDocument, vertical: Vertical, rules: ContractRules) -> Iterator[Json]:
-    """An assertion in a letter to a customer that is made of words unknown in such letters; the first one."""
-    if vertical.extractor == GENERAL or not rules.letter_words:
-        return
-    known = rules.letter_words | _names(rules)
-    said = [each.text.strip() for each in statements(document, is_agreement=False)]
-    seen = [word for text in said for word in small_words(text)]
-    if sum(word in known for word in seen) < len(seen) * KNOWN_LANGUAGE_SHARE:
-        return  # a language that the words are not of
-    labels = {each.casefold() for field in vertical.fields for each in all_labels(field.labels)}
-    is_open = family(list(rules.open_words))
-    for text in said:
-        is_rest = text[:1].islower() and _words(text) <= REST_WORDS_MAX
-        is_value = _ROW.search(text) or text.partition(":")[0].casefold() in labels
-        if is_rest or is_value or is_open.search(text):
-            continue
-        words = [word for word in small_words(text) if word not in rules.function_words]
-        odd = [word for word in words if word not in known]
-        if odd and len(odd) >= len(words) * ODD_SHARE:
-            said_words = ", ".join(repr(word) for word in odd[:ODD_NAMED_MAX])
-            quote = " ".join(text.split())[:QUOTE_CHARS_MAX]
-            sentence = f"a sentence was not understood ({said_words}): {quote!r}"
-            yield {"code": "NOT_UNDERSTOOD", "sentence": sentence}
-            return
-
-
 def small_words(text: str) -> list[str]:
     return [each.replace("’", "'").strip("'-") for each in _SMALL.findall(text)]
-
-
-def _names(rules: ContractRules) -> set[str]:
-    """The words of the names of providers: some are written small."""
-    listed = (each for one in rules.providers for each in (one.name, *one.aliases))
-    return {word for name in listed for word in name.casefold().split()}
 
 
 def statements(document: TextDocument, *, is_agreement: bool) -> Iterator[Said]:

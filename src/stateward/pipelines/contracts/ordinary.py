@@ -1,0 +1,271 @@
+"""Approval by elimination, for whole documents: a sentence that such documents do not ordinarily have is for a person.
+
+What a document may say that a person must see cannot be listed: that it was replaced, that it waits for somebody, that
+another price holds, each in words of its own. What ordinary letters and agreements say can be: they all say the same.
+So every sentence is compared, two words at a time, with what such documents ordinarily have (`ordinary_….yaml`). One
+that knows too few of their pairs of words is unusual, and it was not understood if it may speak of this contract: if it
+has a word of time, comparison, negation, doubt, a person, or of what a contract is about. Names and numbers do not
+count, and a sentence with a value of the contract is judged where that value is (`elimination`).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from stateward.core.model import Json
+from stateward.pipelines.contracts.extraction import FoundValue
+from stateward.pipelines.contracts.rules import ContractRules, OrdinaryRule, Vertical
+from stateward.pipelines.contracts.states import GENERAL, QUOTE_CHARS_MAX, family
+from stateward.pipelines.kit.documents import TextDocument
+
+START, END, NUMBER, NAME = "^", "$", "#", "*"
+SMALL_MIN = 3  # words of small letters: a name, an address or a heading has fewer
+PAIRS_MIN = 3
+LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
+FOREIGN = 0.85  # so unusual that hardly anything of it is known
+
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:/]*|#")
+_SMALL = re.compile(r"(?<![\w@./&'’-])[a-zäöüß][a-zäöüß'’-]*(?![\w@/]|\.\w)")
+_CAPITAL = re.compile(r"(?<![\w@./-])[A-ZÄÖÜ][\w&'’-]*")
+_ASIDE = re.compile(
+    r"[\w.+-]{1,60}@\S{1,60}|\b(?:https?://|www\.)\S{1,200}|\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|„[^“\n]{1,60}“"
+    r"|\b(?:Herrn?|Frau|Familie|Mr|Mrs|Ms|Dr|Prof)\b\.?(?:\s(?:Dr\.\s)?[A-ZÄÖÜ][\w'’-]+){1,3}"
+)
+_MONTHS = frozenset(
+    "januar februar märz april mai juni juli august september oktober november dezember jänner january february march "
+    "may june july october december jan feb apr jun jul aug sep sept okt oct nov dez dec".split()
+)
+_GERMAN = re.compile(
+    r"\b(?:der|die|das|den|dem|des|und|ist|sind|wird|werden|nicht|mit|für|sie|wir|ihre?n?|vom|zum|zur|im|am|auf|hat|"
+    r"wurde|von|bei|es|eine?)\b",
+    re.IGNORECASE,
+)
+_CELLS = re.compile(r"\t+| {3,}|\.{3,}| \| ")
+_LABEL = re.compile(r"^\W{0,5}[^:.!?]{1,45}:\s+(?=\S)")
+_SHORTENED = (
+    "Mr Ms Mrs Dr St Co No Nr ca Inc Ltd Corp inc incl inkl zzgl evtl bzw Art Abs lit Mio Str str Tel etc "
+    "[A-Z] [0-9] [0-9][0-9]"
+)
+_SENTENCE_END = re.compile(
+    "(?<=[.!?;])"
+    + "".join(rf"(?<!\b{each}\.)" for each in _SHORTENED.split())
+    + r"\s+(?=[A-ZÄÖÜ0-9(\"“„§\[])"
+)
+_ITEM = re.compile(r"\W{0,5}(?:\(?(?:[a-z]{1,4}|[A-Z]|\d{1,2})[).]\s|[a-zäöüß])")
+_ENDED = (".", "!", "?")
+_ENDS_SHORTENED = re.compile(rf"\b(?:{'|'.join(_SHORTENED.split())}|USt|MwSt|VersSt|Steuer|Std)\.$")
+
+
+class _Words(NamedTuple):
+    """The classes of words by which an unusual sentence may speak of the contract."""
+
+    telling: re.Pattern[str]
+    pointing: re.Pattern[str]
+    things: re.Pattern[str]
+    harmless: re.Pattern[str]
+    open: re.Pattern[str]
+
+    def may_speak(self, text: str, strangeness: float) -> bool:
+        """Whether an unusual sentence may say something of this contract.
+
+        A label does not end as a sentence does, and a thing alone says nothing there.
+        """
+        if self.pointing.search(text):
+            return True
+        if self.harmless.search(text) or "§" in text:
+            return False
+        is_foreign = strangeness >= FOREIGN
+        if self.open.search(text) and not is_foreign:
+            return False
+        if self.telling.search(text):
+            return True
+        return _is_ended(text) and (is_foreign or self.things.search(text) is not None)
+
+
+class _Known(NamedTuple):
+    """What one kind of documents ordinarily has."""
+
+    rule: OrdinaryRule
+    pairs: frozenset[tuple[str, str]]
+    words: frozenset[str]
+    duties: re.Pattern[str] | None
+
+    def strangeness(self, text: str, names: frozenset[str]) -> float:
+        """How much of a text it does not have, from 0 to 1."""
+        found = tokens(text, names, self.words)
+        pairs = [each for each in pairwise(found) if NAME not in each]
+        if len(pairs) < PAIRS_MIN:
+            return 0.0
+        return sum(each not in self.pairs for each in pairs) / len(pairs)
+
+    def limit(self, text: str) -> float:
+        """From which strangeness on a sentence is unusual: less is asked of one that lays down a duty."""
+        is_duty = self.duties is None or self.duties.search(text) is not None
+        if is_duty or _ITEM.match(text) or text.rstrip().endswith((";", ",", ":")):
+            return self.rule.strange
+        return self.rule.strange_fact
+
+
+def ordinary_flags(
+    document: TextDocument,
+    vertical: Vertical,
+    rules: ContractRules,
+    found: Sequence[FoundValue] = (),
+) -> Iterator[Json]:
+    """The first sentence that such documents do not ordinarily have, if there is one."""
+    kind = "agreements" if vertical.extractor == GENERAL else "letters"
+    words, all_known = _known(rules)
+    known = [each for each in all_known if each.rule.of == kind]
+    if not known:
+        return
+    names = _names(document, rules)
+    values = list(_value_lines(document, found))
+    for text in _sentences(document, small_min=SMALL_MIN if kind == "agreements" else 1):
+        if _is_strange(text, names, known, words) and not _has_value(text, values):
+            quote = " ".join(text.split())[:QUOTE_CHARS_MAX]
+            said = f"a sentence was not understood: {quote!r}"
+            yield {"code": "NOT_UNDERSTOOD", "sentence": said}
+            return
+
+
+def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words: _Words) -> bool:
+    least = 1.0
+    for each in known:
+        strangeness = each.strangeness(text, names)
+        if strangeness < each.limit(text):
+            return False
+        least = min(least, strangeness)
+    return words.may_speak(text, least)
+
+
+def _value_lines(document: TextDocument, found: Iterable[FoundValue]) -> Iterator[tuple[str, str]]:
+    """The values that were found, as printed, each with its line."""
+    for each in found:
+        if each.place is not None and each.raw:
+            page = document.pages[each.place.page - 1]
+            first = page.text.rfind("\n", 0, each.place.start) + 1
+            last = page.text.find("\n", first)
+            yield each.raw, page.text[first : last if last >= 0 else None].strip()
+
+
+def _has_value(text: str, values: Iterable[tuple[str, str]]) -> bool:
+    """Whether a sentence is the one that a value was found in."""
+    return any(raw in text and (line in text or text in line) for raw, line in values)
+
+
+def _sentences(document: TextDocument, *, small_min: int = SMALL_MIN) -> Iterator[str]:
+    """The sentences of a document, and the cells of its rows that are ones; what stands on several pages is left out.
+
+    Fewer words in small letters than usual are enough for a line that ends as a sentence does.
+    """
+    pages = [page.text.split("\n") for page in document.pages]
+    on_pages = Counter(line.strip() for lines in pages for line in set(lines))
+    for lines in pages:
+        for text in _paragraphs([line for line in lines if on_pages[line.strip()] <= 1]):
+            for sentence in _SENTENCE_END.split(text):
+                least = small_min if _is_ended(sentence) and sentence[:1].isupper() else SMALL_MIN
+                if len(_SMALL.findall(sentence)) >= least:
+                    yield sentence
+
+
+def _is_ended(text: str) -> bool:
+    """Whether a text ends as a sentence does, and not with a shortened word."""
+    return text.rstrip().endswith(_ENDED) and not _ENDS_SHORTENED.search(text.rstrip())
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
+    """Lines that go on in the next are joined; cells stand by themselves, and so does what follows a label."""
+    held: list[str] = []
+    for line in (each.strip() for each in (*lines, "")):
+        cells = _CELLS.split(line)
+        if line and held and len(cells) == 1 and _goes_on(held[-1], line):
+            held.append(line)
+            continue
+        if held:
+            yield " ".join(held)
+        held = []
+        values = [_LABEL.sub("", cell, count=1) for cell in cells]
+        if len(values) > 1:
+            yield from values
+        elif line:
+            held = values
+
+
+def _goes_on(above: str, line: str) -> bool:
+    if above.endswith((*_ENDED, ":")):
+        return False
+    return line[0].islower() or (len(above) >= LONG_LINE and not _LABEL.match(line))
+
+
+def tokens(text: str, names: frozenset[str], words: frozenset[str]) -> list[str]:
+    """The words of a sentence in small letters, between its ends; a number is `#`, and a name `*`."""
+    is_german = _GERMAN.search(text) is not None
+    found = [START]
+    for word in _TOKEN.findall(_ASIDE.sub(" Xxx ", text)):
+        plain = word.casefold().replace("’", "'")
+        is_name = word == "Xxx" or (plain in names and plain not in words)
+        if not word[0].isalpha() or plain in _MONTHS:
+            token = NUMBER
+        elif is_name or (
+            word[0].isupper() and not is_german and plain not in words and len(found) > 1
+        ):
+            token = NAME
+        else:
+            token = plain
+        if token not in (NUMBER, NAME) or token != found[-1]:
+            found.append(token)
+    return [*found, END]
+
+
+def _names(document: TextDocument, rules: ContractRules) -> frozenset[str]:
+    """The words of names: those of providers, and those of lines and cells that have no word in small letters."""
+    listed = (each for one in rules.providers for each in (one.name, *one.aliases))
+    found = {word.casefold() for name in listed for word in _TOKEN.findall(name)}
+    for page in document.pages:
+        for line in page.text.split("\n"):
+            for cell in _CELLS.split(line):
+                value = cell.partition(":")[2] or cell
+                if not _SMALL.search(value):
+                    found.update(word.casefold() for word in _CAPITAL.findall(value))
+    return frozenset(found)
+
+
+_BY_VERSION: dict[str, tuple[_Words, tuple[_Known, ...]]] = {}
+VERSIONS_MAX = 8
+
+
+def _known(rules: ContractRules) -> tuple[_Words, tuple[_Known, ...]]:
+    """What documents ordinarily have, by kind and language, made once for each version of the rules."""
+    if rules.version not in _BY_VERSION:
+        if len(_BY_VERSION) >= VERSIONS_MAX:
+            _BY_VERSION.clear()
+        kinds = {(rule.of, rule.language): rule for rule in rules.ordinary}
+        known = tuple(
+            _known_of(rule, [each for each in rules.ordinary if (each.of, each.language) == kind])
+            for kind, rule in kinds.items()
+        )
+        words = _Words(
+            family(rules.telling_words),
+            family(rules.pointing_words),
+            family(rules.thing_words),
+            family(rules.harmless_words),
+            family(rules.open_words),
+        )
+        _BY_VERSION[rules.version] = (words, known)
+    return _BY_VERSION[rules.version]
+
+
+def _known_of(rule: OrdinaryRule, of_kind: Sequence[OrdinaryRule]) -> _Known:
+    pairs: set[tuple[str, str]] = set()
+    sentences = [each for one in of_kind for each in one.sentences]
+    said = frozenset(word.casefold() for each in sentences for word in _TOKEN.findall(each))
+    for sentence in sentences:
+        found = tokens(sentence, frozenset({"name"}), said - {"name"})
+        pairs.update(pairwise(found))
+    for line in (each for one in of_kind for each in one.pairs):
+        first, _, following = line.partition(" ")
+        pairs.update((first, second) for second in following.split())
+    words = frozenset(word for pair in pairs for word in pair)
+    return _Known(rule, frozenset(pairs), words, family(rule.duties) if rule.duties else None)
