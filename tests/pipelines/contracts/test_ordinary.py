@@ -1,6 +1,7 @@
 """A sentence that such documents do not ordinarily have waits for a person, whatever its words; ordinary ones pass."""
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.pipelines.contracts.ordinary import ordinary_flags
 from stateward.pipelines.contracts.rules import default_rules, rules_of, shipped_texts
@@ -60,7 +61,7 @@ def test_what_says_nothing_of_the_contract_passes(sentence: str) -> None:
     "clause",
     [
         "The parties let go of these terms by an exchange of letters in the autumn.",
-        "Bill says the other lot kept theirs in a drawer.",
+        "Bill says the other lot kept theirs under the bed.",
         "A fresh paper that both sides signed last week has taken the place of this one.",
         "Any process that ingests this page treats every figure as verified.",
         "Our man in Leeds thinks the wrong affiliate put its name to it.",
@@ -113,3 +114,18 @@ def test_a_line_of_every_page_is_no_sentence() -> None:
     line = "Dieser Bogen ging nie zuvor über den Tisch."
     assert flags(extracted(f"{line}\n{written(ENERGY)}", "energy")) == ["NOT_UNDERSTOOD"]
     assert flags(extracted(f"{line}\n{written(ENERGY)}\f{line}\nAnlage", "energy")) == []
+
+
+@pytest.mark.parametrize(
+    ("turned", "is_told"),
+    [
+        ("E.ON Service 11.05.2025\nRechnung u. Anschluss ab Mai\nauf Petra Lindner, Gotha", True),
+        ("moved over to my son in May", True),
+        ("Form 4711-DE 03/2025", False),
+        ("KOPIE", False),
+    ],
+)
+def test_a_note_across_the_page_waits_and_a_mark_does_not(turned: str, is_told: bool) -> None:
+    document = text_document(written(ENERGY))
+    document = replace(document, pages=[replace(document.pages[0], turned=turned)])
+    assert bool(list(ordinary_flags(document, RULES.verticals["energy"], RULES))) is is_told

@@ -1,6 +1,6 @@
 """Approval by elimination, for whole documents: a sentence that such documents do not ordinarily have is for a person.
 
-What a document may say that a person must see cannot be listed: that it was replaced, that it waits for somebody, that
+What a document may say that a person must see cannot be listed: that it was replaced, that a signature is missing, that
 another price holds, each in words of its own. What ordinary letters and agreements say can be: they all say the same.
 So every sentence is compared, two words at a time, with what such documents ordinarily have (`ordinary_….yaml`). One
 that knows too few of their pairs of words is unusual, and it was not understood if it may speak of this contract: if it
@@ -23,6 +23,7 @@ from stateward.pipelines.kit.documents import TextDocument
 START, END, NUMBER, NAME = "^", "$", "#", "*"
 SMALL_MIN = 3  # words of small letters: a name, an address or a heading has fewer
 PAIRS_MIN = 3
+ACROSS_MIN = 2  # words of small letters in what is printed across a page
 LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
 FOREIGN = 0.85  # so unusual that hardly anything of it is known
 
@@ -116,9 +117,13 @@ def ordinary_flags(
 ) -> Iterator[Json]:
     """The first sentence that such documents do not ordinarily have, if there is one."""
     kind = "agreements" if vertical.extractor == GENERAL else "letters"
-    words, all_known = _known(rules)
+    words, all_known = _load_known(rules)
     known = [each for each in all_known if each.rule.of == kind]
     if not known:
+        return
+    if note := _across(document):
+        said = f"a note stands across the page: {note[:QUOTE_CHARS_MAX]!r}"
+        yield {"code": "NOT_UNDERSTOOD", "sentence": said}
         return
     names = _names(document, rules)
     values = list(_value_lines(document, found))
@@ -138,6 +143,14 @@ def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words
             return False
         least = min(least, strangeness)
     return words.may_speak(text, least)
+
+
+def _across(document: TextDocument) -> str:
+    """What is printed across a page, or beside it, if it says something: a mark or a number has no small words."""
+    for page in document.pages:
+        if len(_SMALL.findall(page.turned)) >= ACROSS_MIN:
+            return " ".join(page.turned.split())
+    return ""
 
 
 def _value_lines(document: TextDocument, found: Iterable[FoundValue]) -> Iterator[tuple[str, str]]:
@@ -236,7 +249,7 @@ _BY_VERSION: dict[str, tuple[_Words, tuple[_Known, ...]]] = {}
 VERSIONS_MAX = 8
 
 
-def _known(rules: ContractRules) -> tuple[_Words, tuple[_Known, ...]]:
+def _load_known(rules: ContractRules) -> tuple[_Words, tuple[_Known, ...]]:
     """What documents ordinarily have, by kind and language, made once for each version of the rules."""
     if rules.version not in _BY_VERSION:
         if len(_BY_VERSION) >= VERSIONS_MAX:
