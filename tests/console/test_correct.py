@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from stateward.pipelines.statements.settings import LEARNED
 from tests.console.scene import Scene
@@ -22,6 +22,12 @@ def submitted(scene: Scene, text: str, name: str) -> str:
 @pytest.mark.long
 def test_a_flagged_result_is_corrected_from_its_queue(scene: Scene, page: Page) -> None:
     record_id = submitted(scene, AMBIGUOUS, "unclear.csv")
+    seen: list[tuple[bool, bool]] = []
+
+    def look_and_continue(route: Route) -> None:
+        seen.append((page.locator("#reading").is_visible(), page.locator("#look").is_disabled()))
+        route.continue_()
+
     page.goto(scene.page(f"/flags/{record_id}"))
     expect(page.locator("#checked tbody tr")).to_have_count(2)
     expect(page.locator("article .pill")).to_have_text("AMBIGUOUS_DATES")
@@ -31,8 +37,12 @@ def test_a_flagged_result_is_corrected_from_its_queue(scene: Scene, page: Page) 
 
     page.locator("#correct-it").click()
     page.get_by_label("date order").select_option("mdy")
+    expect(page.locator("#reading")).to_be_hidden()
+    page.route("**/correct", look_and_continue)
     page.locator("#look").click()
     expect(page.locator("#outcome")).to_contain_text("no longer be flagged")
+    assert seen == [(True, True)]  # while the document was read, the page said so
+    page.unroute("**/correct")
     expect(page.locator("#changes tr.added").first).to_contain_text("2026-01-02")
     assert page.locator("#changes th").all_inner_texts()[1] == "date"
     assert [row["date"] for row in scene.app.items(record_id)] == [None, None]
