@@ -1,7 +1,9 @@
 """The shared suite's core against a server that others wrote: moto's, or the one that TEST_S3_ENDPOINT names."""
 
+import json
 import logging
 import os
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +17,7 @@ from stateward.core.errors import ArtifactChanged, ArtifactError, ArtifactsUnrea
 from stateward.testing.s3 import ENVIRONMENT
 
 SMALL = b"a document"
+PAGE = Path(__file__).parents[2] / "docs/how-to/scale-out.md"
 LARGE = os.urandom(1 << 20) * 12  # two parts of the size that S3 asks for
 
 
@@ -70,3 +73,20 @@ def test_a_foreign_server_gives_what_the_suite_asks(endpoint: str, tmp_path: Pat
         here.path(sha256(b"absent").hexdigest())
     with pytest.raises(ArtifactsUnreachable, match="no such bucket"):
         ObjectStorage(ObjectOptions(url="s3://none-such", endpoint=endpoint), tmp_path).check(b"1")
+
+
+@pytest.mark.long
+def test_a_server_takes_the_rule_against_unfinished_uploads_and_it_expires_no_object(
+    endpoint: str,
+) -> None:
+    import boto3
+
+    (text,) = re.findall(r'```json\n(\{"Rules".*?)```', PAGE.read_text(), re.DOTALL)
+    name, client = made_bucket(endpoint), boto3.client("s3", endpoint_url=endpoint)
+
+    client.put_bucket_lifecycle_configuration(Bucket=name, LifecycleConfiguration=json.loads(text))
+
+    (rule,) = client.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
+    assert rule["Status"] == "Enabled"
+    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 2}
+    assert "Expiration" not in rule
