@@ -5,6 +5,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -163,3 +164,27 @@ def test_what_a_format_has_no_place_for_is_counted(form: str, is_left_out: bool)
 
     assert len(fitting) == (1 if is_left_out else 3)
     assert left_out.total() == (2 if is_left_out else 0)
+
+
+@pytest.mark.parametrize("is_newest_first", [True, False])
+def test_ofx_has_what_its_standard_wants(is_newest_first: bool) -> None:
+    rows = [
+        a_row(id="tx_1", date="2026-01-05", amount="-1.50", balance="8.50"),
+        a_row(id="tx_2", date="2026-01-06", amount="2.00", balance="10.50"),
+        a_row(id="tx_3", date="2026-01-06", amount="-0.50", balance="10.00", description="x" * 400),
+    ]
+
+    text = "".join(ofx_lines(rows[::-1] if is_newest_first else rows))
+
+    tree = ET.fromstring(text.partition("?>\n<?OFX")[2].partition("?>")[2])  # noqa: S314 - our own
+    assert [part.tag for part in tree] == ["SIGNONMSGSRSV1", "BANKMSGSRSV1"]
+    assert tree.findtext(".//DTSERVER") == "20260106"
+    assert [part.tag for part in tree.iter("STMTRS").__next__()] == [
+        "CURDEF", "BANKACCTFROM", "BANKTRANLIST", "LEDGERBAL",
+    ]  # fmt: skip
+    assert tree.findtext(".//LEDGERBAL/BALAMT") == "10.00"
+    assert max(len(memo.text or "") for memo in tree.iter("MEMO")) == 255
+
+
+def test_ofx_makes_up_no_balance() -> None:
+    assert "LEDGERBAL" not in "".join(ofx_lines([a_row(), a_row(id="tx_2", amount="2.00")]))

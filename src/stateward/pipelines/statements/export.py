@@ -10,6 +10,7 @@ import io
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from xml.sax.saxutils import escape
 
 from stateward.core.model import Fields, Json
@@ -19,7 +20,8 @@ _ACCOUNT = re.compile(r"[^A-Za-z0-9]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 NO_CURRENCY = "without a currency (stateward reparse ID --currency EUR says it)"
-NAME_CHARS_MAX = 32  # of the element NAME in OFX
+NAME_CHARS_MAX, MEMO_CHARS_MAX = 32, 255  # of the elements NAME and MEMO in OFX
+NO_DAY = "19700101"  # of a file without rows, which must have one
 NO_CATEGORY = "Unknown"
 
 
@@ -31,7 +33,13 @@ def ofx_lines(rows: Iterable[Fields]) -> Iterator[str]:
             accounts[_text(row, "account"), _text(row, "currency")].append(row)
     yield '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n'
     yield '<?OFX OFXHEADER="200" VERSION="220" SECURITY="NONE" OLDFILEUID="NONE" NEWFILEUID="NONE"?>\n'
-    yield "<OFX><BANKMSGSRSV1>\n"
+    # No clock: the same rows give the same file, so the server's time is the last day.
+    last = max((_day(row) for found in accounts.values() for row in found), default=NO_DAY)
+    yield (
+        "<OFX><SIGNONMSGSRSV1><SONRS><STATUS><CODE>0</CODE><SEVERITY>INFO</SEVERITY></STATUS>"
+        f"<DTSERVER>{last}</DTSERVER><LANGUAGE>ENG</LANGUAGE></SONRS></SIGNONMSGSRSV1>\n"
+    )
+    yield "<BANKMSGSRSV1>\n"
     for (account, currency), found in sorted(accounts.items()):
         yield from _ofx_statement(account, currency, found)
     yield "</BANKMSGSRSV1></OFX>\n"
@@ -52,9 +60,20 @@ def _ofx_statement(account: str, currency: str, rows: list[Fields]) -> Iterator[
         yield (
             f"<STMTTRN><TRNTYPE>{kind}</TRNTYPE><DTPOSTED>{_day(row)}</DTPOSTED><TRNAMT>{amount}</TRNAMT>"
             f"<FITID>{escape(_text(row, 'id'))}</FITID><NAME>{escape(name[:NAME_CHARS_MAX])}</NAME>"
-            f"<MEMO>{escape(_with_flags(row, _text(row, 'description')))}</MEMO></STMTTRN>\n"
+            f"<MEMO>{escape(_with_flags(row, _text(row, 'description'))[:MEMO_CHARS_MAX])}</MEMO></STMTTRN>\n"
         )
-    yield "</BANKTRANLIST></STMTRS></STMTTRNRS>\n"
+    yield "</BANKTRANLIST>"
+    if balance := _last_balance([row for row in rows if _day(row) == days[-1]]):
+        yield f"<LEDGERBAL><BALAMT>{balance}</BALAMT><DTASOF>{days[-1]}</DTASOF></LEDGERBAL>"
+    yield "</STMTRS></STMTTRNRS>\n"
+
+
+def _last_balance(rows: Sequence[Fields]) -> str:
+    """The balance after all rows of a day, whichever way they are sorted: the one that no other of them begins with."""
+    known = [row for row in rows if _text(row, "balance")]
+    begins = [Decimal(_text(row, "balance")) - Decimal(_text(row, "amount")) for row in known]
+    ends = {_text(row, "balance") for row in known if Decimal(_text(row, "balance")) not in begins}
+    return ends.pop() if len(ends) == 1 else ""
 
 
 def _day(row: Mapping[str, Json]) -> str:
