@@ -67,14 +67,14 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
                 "review:reprocess",
                 "Process the document of a record that has ended again.",
             ),
-            "advance": ("review:advance", "Let records go on."),
+            "advance": ("review:advance", "Let records continue with their next stage."),
             "review": ("review:review", "Decide reviews: approve, correct, reject."),
             "flag": ("flags:flag", "Decide about results that are wrong or incomplete."),
             "pause": (
                 "actions:pause",
-                "Stop handing out work of a machine, or of one of its stages.",
+                "Stop dispatching a machine, or one of its stages.",
             ),
-            "resume": ("actions:resume", "Hand out work again that was paused."),
+            "resume": ("actions:resume", "Dispatch a paused machine or stage again."),
             "rebuild": (
                 "rebuild:rebuild",
                 "Make the rows of finished records anew, by today's rules.",
@@ -94,7 +94,7 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     (
         "Notifications",
         {
-            "webhook": ("webhooks:webhook", "Tell other programs when records change."),
+            "webhook": ("webhooks:webhook", "Notify other programs when records change."),
         },
     ),
     (
@@ -139,7 +139,7 @@ COMMANDS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
             ),
             "restore": ("backup:restore", "Bring a backup set back into an empty data folder."),
             "erase": ("erasure:erase", "Delete what records held, and keep the proof."),
-            "hold": ("erasure:hold", "Forbid to delete anything of a record."),
+            "hold": ("erasure:hold", "Forbid the deletion of anything of a record."),
             "retention": ("erasure:retention", "Delete what is old, by the rules of the settings."),
             "demo": ("demo:demo", "Process the sample documents of every pipeline."),
             "settings": ("config:settings", "Show the settings that hold, and all that there are."),

@@ -240,7 +240,7 @@ def _by_status(bulk: "Bulk") -> str:
 @click.option("--reason", metavar="TEXT", help="Why; `explain` shows it.")
 @pass_context
 def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) -> None:
-    """Stop handing out work of a machine, or of one of its stages.
+    """Stop dispatching a machine, or one of its stages.
 
     What a runner has already is finished; everything else waits until `stateward resume`.
     """
@@ -265,7 +265,7 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
 )
 @pass_context
 def resume(context: CliContext, *, machine: str, stage: str) -> None:
-    """Hand out work again that was paused.
+    """Dispatch a paused machine or stage again.
 
     What was paused as a stage is resumed as a stage, and what was paused as a whole as a whole.
     """

@@ -311,7 +311,7 @@ class AppProtocol(Protocol):
         ...
 
     def hold(self, record_id: str, *, reason: str, is_held: bool) -> "schemas.HeldRecord":
-        """Forbid to delete anything of a record, or allow it again."""
+        """Forbid the deletion of anything of a record, or allow it again."""
         ...
 
     def holds(self) -> "list[schemas.HeldRecord]":

@@ -119,7 +119,7 @@ def _tell(context: CliContext, done: "schemas.ErasureAnswer") -> None:
 def hold(
     context: CliContext, *, record_id: str | None, reason: str | None, release: bool, is_list: bool
 ) -> None:
-    """Forbid to delete anything of a record.
+    """Forbid the deletion of anything of a record.
 
     Neither a rule of retention nor a request deletes it then. Who held or released it, when and why is in the audit
     log.
@@ -161,7 +161,8 @@ def retention(context: CliContext, *, yes: bool) -> Exit:
     """Delete what is old, by the rules of the settings.
 
     The rules are in `retention.rules`. `stateward up` and `stateward coordinator` apply them by themselves, as often as
-    `retention.every_hours` says. A file that cannot be deleted keeps no other one; with 1 there are some.
+    `retention.every_hours` says. A file that cannot be deleted does not keep others from being deleted; then the exit
+    code is 1.
     """
     with context.app() as app:
         done = app.apply_retention(

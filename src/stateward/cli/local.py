@@ -499,7 +499,7 @@ class LocalApp(AppProtocol):
         return erasure_view(done, copies=copies, is_dry_run=is_dry_run)
 
     def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
-        """Forbid to delete anything of a record, or allow it again."""
+        """Forbid the deletion of anything of a record, or allow it again."""
         from stateward.app.views import held_view
 
         change = self._app.eraser.hold if is_held else self._app.eraser.release

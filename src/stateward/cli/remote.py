@@ -459,7 +459,7 @@ class RemoteApp(AppProtocol):
             return self._client.erase(named, subject=subject, reason=reason, is_dry_run=is_dry_run)
 
     def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
-        """Forbid to delete anything of a record, or allow it again."""
+        """Forbid the deletion of anything of a record, or allow it again."""
         record_id = self.whole(record_id)
         with translate_errors(record_id):
             return self._client.hold(record_id, reason=reason, is_held=is_held)

@@ -435,7 +435,7 @@ def advance(
     reason: str | None,
     yes: bool,
 ) -> Exit:
-    """Let records go on.
+    """Let records continue with their next stage.
 
     A record with an external driver is held before its next stage until that asks for it; with an
     ID this asks in its place. With --to-new-stages, records that rest in a status that was the last one go on with

@@ -33,7 +33,7 @@ STATES = ("pending", "delivered", "dead")
     ],
 )
 def webhook() -> None:
-    """Tell other programs when records change."""
+    """Notify other programs when records change."""
 
 
 @webhook.command(
@@ -61,7 +61,7 @@ def webhook() -> None:
 )
 @pass_context
 def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str) -> None:
-    """Add an address that is told from now on.
+    """Add an endpoint that receives events from now on.
 
     Its secret is made and shown: the receiver checks signatures with it, as Standard Webhooks has it.
     """
@@ -118,7 +118,7 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def enable(context: CliContext, *, webhook_id: str) -> None:
-    """Tell an endpoint again that was disabled."""
+    """Deliver to an endpoint again that was disabled."""
     with webhooks(context) as own:
         _show(context, own.enable(own.whole(webhook_id)))
 
@@ -130,7 +130,7 @@ def enable(context: CliContext, *, webhook_id: str) -> None:
 @click.option("--reason", metavar="TEXT", default="", help="Why; shown with the endpoint.")
 @pass_context
 def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
-    """Tell an endpoint nothing for now.
+    """Deliver nothing to an endpoint for now.
 
     What waits for it goes to the dead; enable it and replay them to deliver them after all.
     """
@@ -142,7 +142,7 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 @click.argument("webhook_id", metavar="ID")
 @pass_context
 def remove(context: CliContext, *, webhook_id: str) -> None:
-    """Forget an endpoint and its delivery log."""
+    """Delete an endpoint and its delivery log."""
     with webhooks(context) as own:
         webhook_id = own.whole(webhook_id)
         own.remove(webhook_id)

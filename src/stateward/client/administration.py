@@ -96,7 +96,7 @@ class AdministrationOperations(Requests):
         is_held: bool = True,
         idempotency_key: str | None = None,
     ) -> schemas.HeldRecord:
-        """Forbid to delete anything of a record, or allow it again."""
+        """Forbid the deletion of anything of a record, or allow it again."""
         asked = schemas.HoldRequest(is_held=is_held, reason=reason)
         return self._post(
             f"/records/{part(record_id)}/hold", asked, schemas.HeldRecord, key=idempotency_key

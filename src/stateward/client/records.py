@@ -389,11 +389,11 @@ class RecordOperations(Requests):
     def pause(
         self, machine: str, *, stage: str | None = None, reason: str | None = None
     ) -> schemas.Paused:
-        """Stop handing out work of a machine or of a stage."""
+        """Stop dispatching a machine or a stage."""
         asked = schemas.PauseRequest(stage=stage, reason=reason)
         return self._post(f"/machines/{part(machine)}/pause", asked, schemas.Paused)
 
     def resume(self, machine: str, *, stage: str | None = None) -> schemas.Paused:
-        """Hand out work again."""
+        """Dispatch a paused machine or stage again."""
         asked = schemas.PauseRequest(stage=stage)
         return self._post(f"/machines/{part(machine)}/resume", asked, schemas.Paused)

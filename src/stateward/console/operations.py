@@ -164,7 +164,7 @@ def _settings(app: App) -> str:
 
 @post("/operations/pause", opt={"right": "act"}, status_code=200)
 async def pause(request: Asked) -> Response[bytes]:
-    """Stop handing out a stage, or hand it out again: exactly as the API does it."""
+    """Pause a stage, or resume it: exactly as the API does it."""
     form = await request.form()
     machine, _, stage = str(form.get("what", "")).partition(".")
     reason = clean_text(str(form.get("reason", "")).strip(), chars_max=2000) or None

@@ -86,7 +86,7 @@ async def graph(request: Asked, name: FromPath[str]) -> Response[str]:
     opt={"right": "act"},
     status_code=200,
     operation_id="pauseMachine",
-    summary="Stop handing out work",
+    summary="Stop dispatching",
 )
 async def pause(
     request: Asked, name: FromPath[str], data: OptionalPause = None, key: IdempotencyKey = None
@@ -100,7 +100,7 @@ async def pause(
     opt={"right": "act"},
     status_code=200,
     operation_id="resumeMachine",
-    summary="Hand out work again",
+    summary="Dispatch again",
 )
 async def resume(
     request: Asked, name: FromPath[str], data: OptionalPause = None, key: IdempotencyKey = None

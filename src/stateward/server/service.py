@@ -152,7 +152,7 @@ class Service:
                 except UnknownName:
                     return
                 except StatewardError as error:
-                    self.log.warning(f"batch {batch_id} waits: {error}")
+                    self.log.warning(f"batch {batch_id} is retried: {error}")
                     await asyncio.sleep(TROUBLE_PAUSE_S)
                     continue
                 if batch.status != "running":
@@ -177,7 +177,7 @@ class Service:
                 )
                 await asyncio.sleep(FOLLOW_PAUSE_S)
         except StatewardError as error:
-            self.log.warning(f"the counts wait: {error}")
+            self.log.warning(f"updating the counters is retried: {error}")
         finally:
             self._is_catching_up = False
 
@@ -190,7 +190,7 @@ class Service:
                 await self._note_use()
                 await self.writer.ask(lambda app: _forget(app, kept))
             except StatewardError as error:
-                self.log.warning(f"the care of keys and answers waits: {error}")
+                self.log.warning(f"deleting expired idempotency keys is retried: {error}")
 
     async def _note_use(self) -> None:
         used, self._used = self._used, set()
