@@ -281,6 +281,27 @@ def test_a_stream_hears_that_its_reader_left_whatever_was_asked_after_it(ahead: 
             b"GET /healthz HTTP/1.1\r\nHost: " + host + b"\r\n\r\n"
             for host in (b"a:1:2", b"a:65536", b"[::1", b"[::1]a", b"[zz]", b"a b", b"a/b", b"a@b")
         ),
+        *(
+            CHUNKED.replace(b"Transfer-Encoding: chunked", field) + b"{}"
+            for field in (
+                b"Content-Length : 2",
+                b"Content-Length: +2",
+                b"Content-Length: 2, 2",
+                b"Content-Length: 2\r\nContent-Length: 40",
+                b"Content-Length: -1",
+                b"Content-Length: 0x2",
+                b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+                b"Transfer-Encoding: chunked\x0b",
+                b"X: a\0b",
+                b"X: a\rb",
+                b"no colon",
+            )
+        ),
+        b"GET http://localhost@elsewhere/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET\t/healthz\tHTTP/1.1\r\nHost: localhost\r\n\r\n",
+        CHUNKED + b"FFFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n",
+        CHUNKED + b"-2\r\n{}\r\n0\r\n\r\n",
+        CHUNKED + b"2;a\n{}\r\n0\r\n\r\n",
         b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"POST /uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n",
