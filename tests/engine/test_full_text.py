@@ -12,7 +12,7 @@ from stateward.core.failpoints import Point, install
 from stateward.core.model import Fields, Record
 from stateward.core.query import parse_query
 from stateward.definition.display import SearchableText
-from stateward.engine.indexer import LOOK_EVERY_S, Indexer, Searchable
+from stateward.engine.indexer import LOOK_EVERY_S, PACE_S, Indexer, Searchable
 from stateward.storage import full_text
 from stateward.storage.database import Row
 from stateward.storage.full_text import FullTextIndex, IndexedTransition
@@ -278,6 +278,21 @@ def test_the_database_is_not_asked_while_no_record_with_searchable_text_moves(
     library.read({"text": "more rent"}, machine="memo")
     assert library.indexer.step(is_busy=False, changed={"memo"})
     assert len(library.texts("rent")) == 2
+
+
+def test_records_without_searchable_text_that_were_passed_over_make_it_look_no_sooner(
+    open_database: Opener,
+) -> None:
+    library = Library(open_database, MEMOS)
+    library.read("rent")
+    assert library.indexer.step(is_busy=False, changed={"note"})
+    library.read("more rent")
+    library.ticks += PACE_S
+
+    assert not library.indexer.step(is_busy=False, changed={"note"})
+    library.ticks += LOOK_EVERY_S
+    assert library.indexer.step(is_busy=False, changed={"note"})
+    assert library.indexer.is_done()
 
 
 def test_what_was_just_indexed_is_not_looked_for_in_another_transaction(

@@ -90,6 +90,7 @@ class Indexer:
         self._look_at = 0.0
         self._is_told = False
         self._is_caught_up = False
+        self._is_at_end = False  # of the log as it was when the last step began
         self._done = -1  # the last transition that is known to be indexed
 
     # For the loop that drives it
@@ -117,8 +118,8 @@ class Indexer:
         if is_patient and begun < self._pace_at:
             return False
         is_new = self._index.last_transition() != self._done and self._index_some()
-        self._is_told = is_new  # there may be more
-        self._is_caught_up = not is_new
+        self._is_told = is_new and not self._is_at_end  # there is more
+        self._is_caught_up = not self._is_told
         self._look_at = begun + LOOK_EVERY_S
         self._pace_at = begun + max(PACE_S, (self._ticks() - begun) / BUSY_SHARE)
         return is_new
@@ -138,6 +139,7 @@ class Indexer:
     # One step
 
     def _index_some(self) -> bool:
+        self._is_at_end = False
         with self._index.transaction():
             cursor = self._index.lock()
             if cursor is None:  # another process indexes
@@ -184,6 +186,7 @@ class Indexer:
         else:
             if len(fresh) < TRANSITIONS_MAX:  # up to the last one there is nothing else to index
                 cursor = replace(cursor, seq=max(cursor.seq, last))
+                self._is_at_end = True
         self._index.add(found)
         self._rank(whole)
         return cursor
