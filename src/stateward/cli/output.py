@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from shutil import copymode
+from stat import S_IMODE
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         if path.exists():  # who may read it stays as it was, from the first byte on
             made.touch(mode=0o600)
-            copymode(path, made)
+            made.chmod(S_IMODE(path.stat().st_mode))
         yield made
     except BaseException:
         made.unlink(missing_ok=True)
