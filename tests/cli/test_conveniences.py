@@ -61,7 +61,7 @@ def test_a_list_is_written_as_csv_for_spreadsheets(demo: Shell) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "list", "counts", "verify", "doctor", "review list", "export items", "audit list", "hold --list", "retention",
+        "list", "counts", "doctor", "review list", "export items", "audit list", "hold --list", "retention",
         "retry --query status:error --dry-run", "reparse --outdated --dry-run",
         "erase --subject customer=1 --reason asked",
     ],
