@@ -410,7 +410,11 @@ def change_of(row: Row) -> StatusChange:
 def _equal(**wanted: str | None) -> tuple[list[str], dict[str, object]]:
     """Conditions and parameters for the columns that are asked for."""
     params: dict[str, object] = {name: each for name, each in wanted.items() if each is not None}
-    return [f"{name} = :{name}" for name in params], params
+    conditions = [f"{name} = :{name}" for name in params]
+    if wanted.get("state") == "dead":
+        # Written out: the index of the dead serves a query that says so whatever its parameters are.
+        conditions.append("state = 'dead'")
+    return conditions, params
 
 
 def _matches(
