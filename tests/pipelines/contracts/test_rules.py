@@ -76,6 +76,7 @@ def test_the_verticals_have_the_fields_they_must_have() -> None:
             "monthly_rate",
             "contract_start",
             "contract_end",
+            "data_volume",
             "cancellation_period",
         ]
     )

@@ -23,7 +23,7 @@ from stateward.pipelines.kit.documents import TextDocument
 START, END, NUMBER, NAME = "^", "$", "#", "*"
 SMALL_MIN = 3  # words of small letters: a name, an address or a heading has fewer
 PAIRS_MIN = 3
-ACROSS_MIN = 2  # words of small letters in what is printed across a page
+ACROSS_MIN = 3  # words of small letters in what is printed across a page
 LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
 FOREIGN = 0.85  # so unusual that hardly anything of it is known
 
@@ -121,7 +121,7 @@ def ordinary_flags(
     known = [each for each in all_known if each.rule.of == kind]
     if not known:
         return
-    if note := _across(document):
+    if note := _across(document, rules):
         said = f"a note stands across the page: {note[:QUOTE_CHARS_MAX]!r}"
         yield {"code": "NOT_UNDERSTOOD", "sentence": said}
         return
@@ -145,10 +145,12 @@ def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words
     return words.may_speak(text, least)
 
 
-def _across(document: TextDocument) -> str:
+def _across(document: TextDocument, rules: ContractRules) -> str:
     """What is printed across a page, or beside it, if it says something: a mark or a number has no small words."""
+    imprint = family(rules.signing_words)
     for page in document.pages:
-        if len(_SMALL.findall(page.turned)) >= ACROSS_MIN:
+        is_said = len(_SMALL.findall(page.turned)) >= ACROSS_MIN
+        if is_said and not imprint.search(page.turned):
             return " ".join(page.turned.split())
     return ""
 
