@@ -136,6 +136,35 @@ def test_a_price_under_the_name_of_a_bonus_waits(old: str, new: str) -> None:
     assert not validate_extraction(extracted(changed.replace(old, new), "telco"), RULES).accepted
 
 
+DSL = (
+    "Vodafone GmbH\n\nIhr Festnetzvertrag\n\nTarif: DSL 100\nVertragsbeginn: 01.03.2026\n"
+    "Vertragsende: 28.02.2028\nKündigungsfrist: 1 Monat\nMonatlicher Preis: 24,99 €\n"
+)
+
+
+def test_a_fixed_line_needs_no_volume() -> None:
+    found = extracted(DSL, "telco")
+
+    assert "data_volume" not in {each.field for each in found.found}
+    assert validate_extraction(found, RULES).accepted
+
+
+@pytest.mark.parametrize(
+    "volumes",
+    [
+        "Datenvolumen: 20 GB\nDatenvolumen: 30 GB",
+        "Datenvolumen: 20 GB, solange der Vorrat reicht",
+        "Datenvolumen:",
+        "Bonus-Datenvolumen: 5 GB",
+    ],
+)
+def test_a_volume_that_is_printed_unclearly_waits(volumes: str) -> None:
+    text = DSL.replace("Festnetzvertrag", "Mobilfunkvertrag").replace("DSL 100", "Red M")
+
+    assert validate_extraction(extracted(f"{text}Datenvolumen: 20 GB\n", "telco"), RULES).accepted
+    assert not validate_extraction(extracted(f"{text}{volumes}\n", "telco"), RULES).accepted
+
+
 DEED = """CONFIDENTIALITY AGREEMENT
 
 THIS AGREEMENT is dated 16 October 2026

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from stateward.core.model import Fields, Json
+from stateward.pipelines.contracts.candidates import quantities
 from stateward.pipelines.contracts.due_dates import uneven_due_dates
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.ordinary import ordinary_flags
@@ -132,6 +133,7 @@ def cap_extraction(
         *_damage(document),
     ]
     flags.extend(_state_flags(document, vertical, rules, flags, found))
+    flags.extend(_unread_volumes(found, vertical, text))
     about: Fields = {**extraction.about, FLAGS: flags} if flags else extraction.about
     return replace(extraction, found=found, about=about)
 
@@ -348,6 +350,17 @@ def _state_flags(
         *remark_flags(document, vertical, rules),
         *ordinary_flags(document, vertical, rules, found),
     ][:1]
+
+
+def _unread_volumes(found: Sequence[FoundValue], vertical: Vertical, text: str) -> Iterator[Json]:
+    """A volume is printed that was taken for none: a field that may be missing is not missing then."""
+    named = {each.field for each in found}
+    for rule in vertical.fields:
+        if rule.may_be_missing and rule.kind == "quantity" and rule.name not in named:
+            printed = next((each.value for each in quantities(text) if each.unit), "")
+            if printed:
+                said = f"{rule.name} was not found, but {printed} is printed"
+                yield {"code": "MISSING", "sentence": said}
 
 
 def _sentence_at(text: str, start: int, end: int) -> str:

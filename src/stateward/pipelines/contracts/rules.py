@@ -82,12 +82,13 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     mean zero, `phrases` state a value (the key) without a number, `words` are values of a text field that need no
     label, `sentences` are patterns with a group `value`, and `told` are patterns of sentences in the small print that
     tell it: another value in one of them is a doubt. A group `{a|b}` in a label stands for each of its parts;
-    an empty part is allowed.
+    an empty part is allowed. A required field that `may_be_missing` holds a contract up only where it is printed.
     """
 
     name: Slug
     kind: Kind
     required: bool = True
+    may_be_missing: bool = False
     labels: Words = {}
     weak: Words = {}
     rivals: Words = {}

@@ -154,7 +154,7 @@ def _problems(
     sound: dict[str, str] = {}
     for rule in vertical.fields:
         if rule.name not in given:
-            if rule.required:
+            if rule.required and not rule.may_be_missing:
                 said = f"{rule.name} was not found"
                 yield _problem(rule, "MISSING", said, vertical.penalties.missing)
         elif not given[rule.name].strip():
