@@ -69,6 +69,15 @@ def test_what_waits_is_listed_and_shown(shell: Shell, app: App) -> None:
     assert (row["reasons"], "DOUBTFUL" in listed) == ([WHY], True)
 
 
+def test_an_explanation_says_what_made_a_record_wait(shell: Shell, app: App) -> None:
+    record = waiting(app)
+
+    text = shell("explain", record.id).stdout
+
+    assert text.splitlines()[1] == f"  {WHY}"
+    assert shell.json("explain", record.id)["reasons"] == [WHY]
+
+
 def test_an_empty_list_says_so(shell: Shell) -> None:
     done = shell("review", "list")
 

@@ -32,7 +32,14 @@ from stateward.core.model import (
     rest_reason,
     to_iso,
 )
-from stateward.core.view import Explanation, flag_codes, is_at_rest, running_times, sentence
+from stateward.core.view import (
+    Explanation,
+    flag_codes,
+    is_at_rest,
+    review_reasons,
+    running_times,
+    sentence,
+)
 from stateward.storage.outputs import AttemptResult
 from stateward.storage.store import Store
 
@@ -181,6 +188,7 @@ def why_view(record: Record, why: Explanation) -> schemas.Why:
         sentence=why.sentence,
         advice=why.advice,
         until=why.until,
+        reasons=list(why.reasons),
     )
 
 
@@ -272,7 +280,7 @@ def _task_parts(task: Task, actor: str) -> dict[str, Any]:
         "filename": text_of(record.labels.get("filename")),
         "facts": task.facts,
         "confidence": task.confidence,
-        "reasons": _reasons(record),
+        "reasons": list(review_reasons(record)),
         "reason_codes": task.reason_codes,
         "approvals": [
             schemas.ReviewApproval(by=str(each.get("by")), answer=str(each.get("answer")))
@@ -305,12 +313,6 @@ def _referral(record: Record) -> schemas.ReviewReferral | None:
         is_blind=found.get("is_blind") is True,
         notes=None if notes is None else str(notes),
     )
-
-
-def _reasons(record: Record) -> list[str]:
-    """Why a record waits for a person: what its last stage said that a person should look at."""
-    notes = record.fields.get(NOTES)
-    return [str(each) for each in notes] if isinstance(notes, list) else []
 
 
 def pending_view(pending: PendingDecision, *, actor: str) -> schemas.ReviewPending:

@@ -343,6 +343,8 @@ def explain(context: CliContext, record_id: str) -> None:
         return
     place = "" if why.code == "ended" else f"is in {why.status}: "
     write(f"{why.id} {place}{why.sentence}")
+    for reason in why.reasons:
+        write(f"  {reason}")
     if why.advice:
         write(f"what to do: {why.advice}")
 

@@ -45,12 +45,16 @@ class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a record is where it is: a code for programs, a sentence for people, and what to do about it."""
+    """Why a record is where it is: a code for programs, a sentence for people, and what to do about it.
+
+    `reasons` are what a stage said that a person should look at, of a record that waits for one.
+    """
 
     code: str
     sentence: str
     advice: str = ""
     until: str | None = None
+    reasons: tuple[str, ...] = ()
 
 
 def is_at_rest(machine: Machine, record: Record) -> bool:
@@ -116,6 +120,12 @@ def flag_codes(record: Record) -> list[str]:
     return [str(code) for code in found] if isinstance(found, list) else []
 
 
+def review_reasons(record: Record) -> tuple[str, ...]:
+    """Why a record waits for a person: what its last stage said that a person should look at."""
+    notes = record.fields.get(NOTES)
+    return tuple(str(each) for each in notes) if isinstance(notes, list) else ()
+
+
 def note_codes(notes: object) -> str:
     """The codes of notes, each once: `MISSING (2), NOT_CHECKED`."""
     codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
@@ -157,6 +167,7 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
                 sentence=f"it is in review and waits for a decision{_at(record, 'until')}",
                 advice=f"decide it: stateward review show {record.id}",
                 until=_iso(record.due_at),
+                reasons=review_reasons(record),
             )
         case "failed":
             return _explain_failure(machine, record, around)

@@ -278,7 +278,7 @@ class StageLog(Document, frozen=True, kw_only=True):
 
 
 class Why(Document, frozen=True, kw_only=True):
-    """Why a record is where it is, and what to do about it."""
+    """Why a record is where it is, and what to do about it; `reasons` of one in review are what made it wait."""
 
     id: str
     status: str
@@ -286,6 +286,7 @@ class Why(Document, frozen=True, kw_only=True):
     sentence: str
     advice: str
     until: Time | None
+    reasons: list[str] = []
 
 
 class StatusCount(Document, frozen=True, kw_only=True):
