@@ -6,9 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.app import App
+from stateward.core.errors import StoreError
 from stateward.core.machine import Machine
-from stateward.core.model import Record
+from stateward.core.model import Change, Record
 from stateward.definition.declare import declare
+from stateward.engine.foresight import PAUSE_S, Foresight
 from stateward.engine.node import Node
 from stateward.workers.sdk import Job, runner
 from tests.apps import Maker
@@ -133,3 +135,57 @@ def test_a_coordinator_that_started_meanwhile_is_sealed_in_what_follows(
 
     assert finish(node, app, record).status == "ready4"
     assert app.store.history(record.id)[-1].epoch > before
+
+
+on_a_server = pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+
+
+def note(foresight: Foresight, app: App, record: Record) -> None:
+    """A turn left a record so, and its work went out."""
+    work = app.bus.assigned(record.id, record.version)
+    last = app.store.history(record.id)[-1]
+    assert work is not None
+    foresight.note([Change(record=record, expected=None, transition=last)], [work])
+    foresight.begin()
+
+
+def is_foreseen(foresight: Foresight, app: App, record: Record) -> bool:
+    """Whether a turn is decided on what is known; raises where the server refuses that."""
+    with app.database.transaction():
+        return foresight.hold([record.id]) is not None
+
+
+@on_a_server
+def test_what_a_turn_left_that_was_rolled_back_is_refused_though_another_came_as_far(
+    app: App, node: Node
+) -> None:
+    record = at(node, app, "running2")
+    foresight = Foresight(app.database, ticks=lambda: 0.0)
+    note(foresight, app, record)
+    assert is_foreseen(foresight, app, record)
+
+    note(foresight, app, replace(record, head="0" * len(record.head)))
+
+    with pytest.raises(StoreError, match="try again"):
+        is_foreseen(foresight, app, record)
+
+
+@on_a_server
+def test_after_a_refusal_nothing_is_foreseen_for_a_while(app: App, node: Node, other: App) -> None:
+    """A pause may last for days: each result would be sent, refused and decided anew."""
+    record = at(node, app, "running2")
+    now = 0.0
+    foresight = Foresight(app.database, ticks=lambda: now)
+    other.actions.pause("three_steps", "step3", actor=ACTOR, reason=None)
+    note(foresight, app, record)
+    with pytest.raises(StoreError, match="try again"):
+        is_foreseen(foresight, app, record)
+    assert foresight.is_wrong()
+
+    note(foresight, app, record)
+    assert not is_foreseen(foresight, app, record)
+
+    other.actions.resume("three_steps", "step3", actor=ACTOR)
+    now = PAUSE_S
+    note(foresight, app, record)
+    assert is_foreseen(foresight, app, record)

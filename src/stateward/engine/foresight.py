@@ -19,10 +19,11 @@ KNOWN_MAX = 64
 LOOK_MAX = 4
 PAUSE_S = 1.0  # after something was otherwise than foreseen, such as a stage that is paused
 
-# The record is locked before the epoch is held, as everywhere.
+# The record is locked before the epoch is held, as everywhere. Its head is compared because what is known may be of a
+# turn that was rolled back, and another one may have come to the same version.
 _IS_AS_KNOWN = (
     "CASE WHEN (SELECT count(*) FROM (SELECT 1 FROM records WHERE id = :id AND version = :version"
-    " AND rank = :rank AND worker = :worker{for_update}) AS held) = 1"
+    " AND rank = :rank AND worker = :worker AND head = :head{for_update}) AS held) = 1"
     " THEN (SELECT epoch FROM current_epoch) = :epoch AND NOT EXISTS (SELECT 1 FROM pauses)"
     " ELSE FALSE END"
 )
@@ -67,6 +68,8 @@ class Foresight:
         record = self._known.pop(record_ids[0], None) if len(record_ids) == 1 else None
         if record is None or record.worker is None or self._epoch is None:
             return None
+        if self._ticks() < self._from:  # what was otherwise than foreseen, such as a pause, lasts
+            return None
         self._is_used = True
         self._database.require(
             self._is_as_known,
@@ -74,6 +77,7 @@ class Foresight:
             version=record.version,
             rank=record.rank,
             worker=record.worker,
+            head=record.head,
             epoch=self._epoch,
         )
         return Locked(known=record, epoch=Known([(self._epoch,)]), paused=Known([]))
