@@ -91,7 +91,45 @@ def test_a_row_that_says_that_it_does_not_count_is_left_out_where_balances_do_no
     )
 
     assert found.amounts == ["-10.00", "-40.00"]
-    assert found.flags == []
+    assert found.flags == ["BOOKING_UNPROVEN"]
+
+
+@pytest.mark.parametrize("ends", [("1,000.00", "990.00"), None])
+def test_a_row_and_its_reversal_that_both_say_so_are_kept_and_flagged(
+    tmp_path: Path, ends: tuple[str, str] | None
+) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Opening balance"), (-520, ends[0])] if ends else [(60, "Statement")],
+        [(60, "Date"), (150, "Description"), (-520, "Amount")],
+        [(60, "01/02/2026"), (150, "Alpha"), (-520, "-10.00")],
+        [(60, "13/02/2026"), (150, "Beta, Buchung storniert"), (-520, "-45.00")],
+        [(60, "14/02/2026"), (150, "Beta, Buchung storniert"), (-520, "+45.00")],
+        [(60, "Closing balance"), (-520, ends[1])] if ends else [(60, "Thank you")],
+    )
+
+    assert found.amounts == ["-10.00", "-45.00", "45.00"]
+    assert "BOOKING_UNPROVEN" in found.flags
+
+
+@pytest.mark.parametrize(
+    ("third", "is_suspected"), [("+95.00", False), ("-95.00", True)], ids=["other", "same"]
+)
+def test_a_row_without_its_own_date_is_no_sum_of_the_other_side_and_left_out_only_with_a_flag(
+    tmp_path: Path, third: str, is_suspected: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Date"), (150, "Description"), (-520, "Amount")],
+        [(60, "12/02/2026"), (150, "Start"), (-520, "+12.00")],
+        [(60, "13/02/2026"), (150, "Alpha"), (-520, "-50.00")],
+        [(150, "Beta"), (-520, "-45.00")],
+        [(150, "Gamma Ltd"), (-520, third)],
+        [(60, "14/02/2026"), (150, "Delta"), (-520, "-7.00")],
+    )
+
+    assert ("TOTAL_SUSPECTED" in found.flags) is is_suspected
+    assert is_suspected or found.amounts == ["12.00", "-50.00", "-45.00", "95.00", "-7.00"]
 
 
 @pytest.mark.parametrize("text", ["RETURNED DIRECT DEBIT FEE", "Cancelled cheque charge"])
@@ -183,6 +221,23 @@ def test_the_cards_of_one_account_are_one_section_with_its_balances(tmp_path: Pa
     assert found.amounts == ["900.00", "-30.00", "-70.00", "-80.00"]
     assert found.dates[-1] == "2026-01-03"
     assert found.flags == []
+
+
+def test_accounts_with_masked_numbers_that_are_no_cards_are_not_joined(tmp_path: Path) -> None:
+    heading: Line = [(40, "DATE"), (140, "DESCRIPTION"), (-560, "AMOUNT ($)")]
+    found = read(
+        tmp_path,
+        [(40, "Opening balance"), (-300, "1,000.00")],
+        [(40, "Closing balance"), (-300, "$920.00")],
+        [(40, "Checking account number XXXX XXXX 4410")],
+        heading,
+        [(40, "12/14/2025"), (140, "LOBLAWS"), (-560, "-30.00")],
+        [(40, "Savings account number XXXX XXXX 4428")],
+        heading,
+        [(40, "12/15/2025"), (140, "TRANSFER"), (-560, "-50.00")],
+    )
+
+    assert len({row["account"] for row in found.canonicals}) == 2
 
 
 def test_a_column_of_labels_without_values_is_no_description(tmp_path: Path) -> None:

@@ -124,7 +124,28 @@ def test_the_shape_of_an_export_of_commbank_decides_its_dates(tmp_path: Path) ->
     assert read.dates == ["2026-01-05", "2026-01-04"]
 
 
-def test_amounts_of_a_card_of_itau_are_charges(tmp_path: Path) -> None:
-    text = "data,lançamento,valor\n2026-01-05,PADARIA,25.00\n2026-01-09,PAGAMENTO,-100.00\n"
+def test_headings_that_any_portuguese_account_has_turn_no_sign(tmp_path: Path) -> None:
+    text = "data,lançamento,valor\n2026-01-05,PADARIA,-25.00\n2026-01-09,SALARIO,100.00\n"
 
     assert read_bytes(tmp_path, text).amounts == ["-25.00", "100.00"]
+
+
+def test_a_status_goes_before_a_text_that_speaks_of_what_is_pending(tmp_path: Path) -> None:
+    read = read_bytes(
+        tmp_path,
+        "Date,Description,Amount,Status\n2026-03-05,Pending transaction cleared,-5.00,Completed\n"
+        "2026-03-04,Shop,-10.00,Completed\n",
+    )
+
+    assert not any(row.get("is_pending") for row in read.canonicals)
+
+
+def test_a_first_row_that_says_what_it_is_may_have_no_name_and_account(tmp_path: Path) -> None:
+    rows = [f"2026-03-0{day};Lastschrift;Shop {day};DE{day}1;-{day},50" for day in range(1, 5)]
+    fee = "2026-03-31;Entgeltabschluss;;;-3,90"
+
+    read = read_bytes(
+        tmp_path, "\n".join(["Buchungstag;Verwendungszweck;Name;IBAN;Betrag", fee, *rows]) + "\n"
+    )
+
+    assert "TOTAL_SUSPECTED" not in read.flags

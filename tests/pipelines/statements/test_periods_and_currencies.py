@@ -51,6 +51,25 @@ def test_a_period_that_does_not_decide_leaves_the_dates_open(tmp_path: Path, per
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "Offer valid from 1 March 2026 to 31 March 2026",
+        "Card valid thru March 2026",
+        "Interest rates as of March 2026",
+        "Prices valid from 1 January 2026",
+        "Statement date 31 March 2026",
+    ],
+)
+@pytest.mark.parametrize("is_above", [True, False])
+def test_days_of_something_else_are_no_period(tmp_path: Path, line: str, is_above: bool) -> None:
+    table = f"Date,Description,Amount\n{MONTH_FIRST}"
+
+    read = read_bytes(tmp_path, f"{line}\n{table}" if is_above else f"{table}{line}\n")
+
+    assert "AMBIGUOUS_DATES" in read.flags
+
+
+@pytest.mark.parametrize(
     "days", [["03/02", "03/05", "03/09"], ["02/03", "05/03", "09/03"]], ids=["mdy", "dmy"]
 )
 def test_days_without_a_year_are_in_the_order_in_which_they_lie_in_the_period_of_a_pdf(

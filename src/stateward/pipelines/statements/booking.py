@@ -60,6 +60,9 @@ _UNBOOKED_PHRASES = (
     "opération en attente", "non comptabilisé", "no contabilizad", "pendiente de contabiliz", "non contabilizzat",
     "nog niet verwerkt", "ej bokförd", "reserverat belopp",
 )  # fmt: skip
+# At the start or the end of a text: within it, they tell of another entry.
+_ANY_PHRASE = "|".join(_UNBOOKED_PHRASES)
+_UNBOOKED_EDGE = re.compile(rf"^\W*({_ANY_PHRASE})|\b({_ANY_PHRASE})\w*\W*$")
 
 
 # What a remark below or beside a row says that was booked in error: a shop, or a fee for something returned, does not.
@@ -86,8 +89,8 @@ def booking_status(text: str) -> str:
 
 def unbooked_phrase(text: str) -> str:
     """The phrase in a description that says that its entry is not booked yet, or ""."""
-    low = text.casefold()
-    return next((phrase for phrase in _UNBOOKED_PHRASES if phrase in low), "")
+    found = _UNBOOKED_EDGE.search(text.casefold())
+    return (found[1] or found[2]) if found else ""
 
 
 @lru_cache(maxsize=4096)
@@ -98,9 +101,10 @@ def annulled_phrase(text: str) -> str:
 
 
 def with_unbooked(rows: Iterator[StatementRow]) -> Iterator[StatementRow]:
-    """The rows, with a note on those whose text says that they are not booked; a balance shows that one is."""
+    """The rows, with a note on those whose text says that they are not booked; a balance or a status goes before it."""
     for row in rows:
-        phrase = "" if row.balance else unbooked_phrase(row.description)
+        is_told = row.balance or row.note or is_known(row.more.get("status", ""))
+        phrase = "" if is_told else unbooked_phrase(row.description)
         yield replace(row, note=f"not booked ({phrase})") if phrase else row
 
 

@@ -44,14 +44,17 @@ def read_printed(source: Source) -> StatementReading | None:
 
 
 def period_above(rows: Sequence[Sequence[str]]) -> PrintedPeriod:
-    """The period that rows around a table tell, which are read as the lines around the table of a page are."""
-    from stateward.pipelines.statements.pdf.facts import period_of
+    """The period that rows above a table tell, which are read as the lines above the table of a page are.
+
+    Offers, rates and cards are valid for a time, too: a line must call its days those of a statement, or name no other.
+    """
+    from stateward.pipelines.statements.pdf.facts import period_of, tells_period
     from stateward.pipelines.statements.pdf.tokens import StatementLine
 
     lines: list[StatementLine] = []
     for number, cells in enumerate(rows, start=1):
         text = CELL_GAP.join(cell.strip() for cell in cells if cell.strip())
-        if words := list(_words(number, text)):
+        if tells_period(text) and (words := list(_words(number, text))):
             lines.append(StatementLine(1, number, words[0].base, LETTER_HEIGHT, words, text))
     return period_of(lines)
 

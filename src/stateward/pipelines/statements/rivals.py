@@ -36,6 +36,7 @@ _MINOR = re.compile(
     r"|minor(?:[ _]units?)?)(?:\b|$)"
 )
 _CODE = re.compile(r"\b[A-Z]{3}\b")
+_LETTERS = re.compile(r"[^\W\d_]{3}")
 
 
 def rival_problems(
@@ -64,7 +65,7 @@ def rival_problems(
         message = f"the dates of {own!r} and {other!r} differ, and neither is called the booking; the first was taken"
         if not days_evidence(layout, booked, terms, is_chained=is_proven):
             yield StatementProblem(code="DATE_UNPROVEN", message=message)
-    if not is_proven and (edge := _odd_edge(booked)):
+    if not is_proven and (edge := _odd_edge(layout, booked, terms)):
         message = f"the {edge} row lacks what every other row has: it may be a balance or a total"
         yield StatementProblem(code="TOTAL_SUSPECTED", message=message)
     if word := _unbooked_word(layout, booked):
@@ -112,8 +113,11 @@ def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells], other: int) -
     return any(left[:DAY_CHARS] != right[:DAY_CHARS] for left, right in pairs if right)
 
 
-def _odd_edge(booked: Sequence[Cells]) -> str:
-    """Which of the first and the last row leaves several columns empty that all others fill; "" for neither."""
+def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms) -> str:
+    """Which of the first and the last row leaves several columns empty that all others fill; "" for neither.
+
+    A row that says in words what it is, as a fee of the bank does, is one unless it is the sum of the others.
+    """
     booked = [cells for cells in booked if not any(map(headings.whole_fact, cells))]
     if len(booked) < EDGE_ROWS_MIN:
         return ""
@@ -122,9 +126,28 @@ def _odd_edge(booked: Sequence[Cells]) -> str:
         ("last", booked[-1], booked[:-1]),
     ):
         bare = [i for i, cell in enumerate(edge) if not cell.strip()]
-        if sum(all(cells[i].strip() for cells in others) for i in bare) >= EDGE_EMPTY_MIN:
+        if sum(all(cells[i].strip() for cells in others) for i in bare) < EDGE_EMPTY_MIN:
+            continue
+        if not _has_words(layout, edge) or _is_sum_of_others(layout, edge, others, terms):
             return name
     return ""
+
+
+def _has_words(layout: ColumnLayout, cells: Cells) -> bool:
+    """Whether the text of a row has a word, and not the number of an account alone."""
+    places = (layout.description, *layout.texts, *layout.kinds)
+    return any(_LETTERS.search(cells[i]) for i in places if i >= 0)
+
+
+def _is_sum_of_others(
+    layout: ColumnLayout, edge: Cells, others: Sequence[Cells], terms: ReadingTerms
+) -> bool:
+    for place in layout.amounts:
+        total = money.amount(edge[place], terms.decimal)
+        values = (money.amount(cells[place], terms.decimal) or ZERO for cells in others)
+        if total and abs(total) == abs(sum(values, ZERO)):
+            return True
+    return False
 
 
 def _unbooked_word(layout: ColumnLayout, booked: Sequence[Cells]) -> str:

@@ -31,7 +31,6 @@ from stateward.pipelines.kit.pdf.pages import (
     read_pages,
     require_text,
 )
-from stateward.pipelines.statements.booking import annulled_phrase
 from stateward.pipelines.statements.model import (
     RowPlace,
     StatementProblem,
@@ -49,16 +48,19 @@ from stateward.pipelines.statements.pdf.choose import (
     whole_totals,
 )
 from stateward.pipelines.statements.pdf.completeness import (
+    RAW_CHARS_MAX,
     column_sums,
     is_accounted,
     is_total_line,
     left_lines,
+    row_problems,
 )
 from stateward.pipelines.statements.pdf.contexts import (
     below_account,
     below_closing,
     below_rows,
     lists_checks,
+    names_card,
     sides_of_parts,
 )
 from stateward.pipelines.statements.pdf.printed_days import (
@@ -89,7 +91,6 @@ __all__ = ["read", "read_pdf"]
 
 CONTEXT_MAX = 8  # lines above a heading that may be its title
 UNREAD_SHOWN_MAX = 20
-RAW_CHARS_MAX = 200
 ROW_WORDS_MAX = 30  # a line with more words is prose
 CARD_SURE = 2  # see `facts.card_strength`
 PAGES_NAMED_MAX = 10
@@ -353,7 +354,8 @@ class _Assembler:
     def _join_cards(self) -> None:
         """Make one section of the cards of one account: their numbers are masked, and its balances are of all."""
         named = [account for account in self._accounts if account]
-        if len(self._accounts) < 2 or not named or not all(map(_MASKED.search, named)):
+        are_cards = all(_MASKED.search(each) and names_card(each, self._lines) for each in named)
+        if len(self._accounts) < 2 or not named or not are_cards:
             return
         head = [line for line in [*self._margin, *self._lines] if self._owner(line) < 0]
         own = [line for line in self._lines if self._owner(line) >= 0]
@@ -525,6 +527,7 @@ class _Assembler:
                 and number == len(self._builder.sections) - 1
                 and vocab.is_passed_on(tried.closing.label)
             )
+        self._problems += row_problems(draft, tried)
         self._report_doubts(tried)
         self._report_edges(number, tried)
         if are_all_outside(draft.period, tried):
@@ -591,12 +594,6 @@ class _Assembler:
             self._problems.append(
                 StatementProblem(code="SIGN_UNPROVEN", message=tried.doubt, place=first)
             )
-        for row in tried.rows:
-            if phrase := annulled_phrase(row.description):
-                message = f"the text of the row says {phrase!r}, and it was counted"
-                self._problems.append(
-                    StatementProblem(code="BOOKING_UNPROVEN", message=message, place=row.place)
-                )
         if not self._hints.sign and (doubt := contradicting_words(tried)):
             problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
             self._problems.append(problem)

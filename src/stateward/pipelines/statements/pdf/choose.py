@@ -34,6 +34,7 @@ from stateward.pipelines.statements.reconcile import Reconciliation, RowAmounts,
 
 PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
 SUMMANDS_MIN = 2
+REMARKED, SUMMED = "its text says", "it is the sum of the rows above it"  # doubts of rows
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
 MILLS = 3  # decimals of a currency whose unit has a thousand parts
 VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
@@ -146,12 +147,18 @@ def _has_plus(text: str) -> bool:
 
 
 def _row_choices(draft: SectionDraft) -> Iterator[list[DraftRow]]:
-    """The rows without the doubtful ones, then all of them, then with some of the doubtful ones."""
+    """The rows without the doubtful ones, then all of them, then with some of the doubtful ones.
+
+    A remark alone leaves no row out: those that have one are first tried with the others.
+    """
     doubtful = [at for at, entry in enumerate(draft.rows) if entry.doubt]
+    remarked = {at for at in doubtful if draft.rows[at].doubt.startswith(REMARKED)}
 
     def without(dropped: Container[int]) -> list[DraftRow]:
         return [entry for at, entry in enumerate(draft.rows) if at not in dropped]
 
+    if remarked:
+        yield without(frozenset(doubtful) - remarked)
     yield without(frozenset(doubtful))
     if not doubtful:
         return
@@ -169,42 +176,41 @@ def _doubt_rows(draft: SectionDraft) -> None:
     decimal = decimal_of(draft).decimal
     whole, part = _Summed(), _Summed()
     for entry in draft.rows:
-        printed = [entry.money[role] for role in vocab.AMOUNT_ROLES if role in entry.money]
-        value = money.amount(printed[0], decimal) if len(printed) == 1 else None
+        roles = [role for role in vocab.AMOUNT_ROLES if role in entry.money]
+        value = money.amount(entry.money[roles[0]], decimal) if len(roles) == 1 else None
         if phrase := annulled_phrase(" ".join(entry.texts)):
-            entry.doubt = entry.doubt or f"its text says {phrase!r}"
+            entry.doubt = entry.doubt or f"{REMARKED} {phrase!r}"
         if value is None:
             continue
         is_bare = not entry.is_dated and vocab.BALANCE not in entry.money
-        if is_bare and (whole.is_sum(value) or part.is_sum(value)):
-            entry.doubt = entry.doubt or "it is the sum of the rows above it"
+        if is_bare and (whole.is_sum(roles[0], value) or part.is_sum(roles[0], value)):
+            entry.doubt = entry.doubt or SUMMED
             part = _Summed()
         else:
-            whole.add(value)
-            part.add(value)
+            whole.add(roles[0], value)
+            part.add(roles[0], value)
 
 
 class _Summed:
-    """Amounts of rows, added up by their signs."""
+    """Amounts of rows, by their column."""
 
     def __init__(self) -> None:
-        self._sides = [Decimal(0), Decimal(0)]
-        self._counts = [0, 0]
+        self._columns: dict[str, list[Decimal]] = {}
 
-    def add(self, value: Decimal) -> None:
-        self._sides[value < 0] += value
-        self._counts[value < 0] += 1
+    def add(self, role: str, value: Decimal) -> None:
+        self._columns.setdefault(role, []).append(value)
 
-    def is_sum(self, value: Decimal) -> bool:
-        """Whether an amount is the sum of at least two others: of one side, or of both."""
-        sums = [
-            abs(side)
-            for side, count in zip(self._sides, self._counts, strict=True)
-            if count >= SUMMANDS_MIN
-        ]
-        if sum(self._counts) >= SUMMANDS_MIN:
-            sums.append(abs(sum(self._sides, Decimal(0))))
-        return bool(value) and abs(value) in sums
+    def is_sum(self, role: str, value: Decimal) -> bool:
+        """Whether an amount is the sum of at least two others of its column, with its sign: of one side, or of both."""
+        values = self._columns.get(role, [])
+        sides = (
+            [each for each in values if each < 0],
+            [each for each in values if each >= 0],
+            values,
+        )
+        return bool(value) and any(
+            len(side) >= SUMMANDS_MIN and sum(side) == value for side in sides
+        )
 
 
 def decimal_of(draft: SectionDraft) -> money.DecimalVote:

@@ -5,13 +5,15 @@ printed, this is the next best: every amount in a column of amounts is that of a
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 
 from stateward.pipelines.kit import money
+from stateward.pipelines.statements.booking import annulled_phrase
 from stateward.pipelines.statements.direction import count_votes, evidence_of
+from stateward.pipelines.statements.model import RowPlace, StatementProblem
 from stateward.pipelines.statements.pdf import vocabulary as vocab
-from stateward.pipelines.statements.pdf.choose import TriedReading
+from stateward.pipelines.statements.pdf.choose import SUMMED, TriedReading
 from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, TableHeading, is_in_text
 from stateward.pipelines.statements.pdf.rows import DraftRow
 from stateward.pipelines.statements.pdf.sign_readings import SectionDraft, by_title
@@ -19,6 +21,7 @@ from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, has_decimals
 
 Place = tuple[int, int]
+RAW_CHARS_MAX = 200
 _RATE = re.compile(r"[0-9]{1,4}[.,][0-9]{4,6}")
 
 
@@ -79,16 +82,43 @@ def _lacks_texts(tried: TriedReading) -> bool:
 
 
 def _is_total(entry: DraftRow, tried: TriedReading) -> bool:
-    """Whether a row that was left out is the total of the others: in each of its columns, theirs add up to it."""
+    """Whether a row that was left out is the total of the others: in each of its columns, theirs add up to it.
+
+    One that is called a total may be printed without their sign.
+    """
     sums = {role: text for role, text in entry.money.items() if role in vocab.AMOUNT_ROLES}
     columns = {
         role: _values(tried, [each.money.get(role, "") for each in tried.drafts]) for role in sums
     }
     if sum(map(len, columns.values())) <= len(sums):
         return False  # a row may be the same as the only other one
+    size = abs if is_called_total(entry) else Decimal
     return all(
-        abs(sum(columns[role])) == abs(sum(_values(tried, [text]))) for role, text in sums.items()
+        size(sum(columns[role], Decimal(0))) == size(sum(_values(tried, [text]), Decimal(0)))
+        for role, text in sums.items()
     )
+
+
+def is_called_total(entry: DraftRow) -> bool:
+    """Whether the text of a row begins with a word for a sum."""
+    return bool(vocab.SUMS.prefix(vocab.simplify(" ".join(entry.texts))))
+
+
+def row_problems(draft: SectionDraft, tried: TriedReading) -> Iterator[StatementProblem]:
+    """Rows of which a remark says that they do not count, and those that may be sums: whether they were counted."""
+    taken = set(map(id, tried.drafts))
+    for entry in draft.rows:
+        text = " ".join(entry.texts)
+        done = "it was counted" if id(entry) in taken else "it was left out"
+        phrase = annulled_phrase(text)
+        if phrase:
+            code, message = "BOOKING_UNPROVEN", f"the text of the row says {phrase!r}, and {done}"
+        elif entry.doubt == SUMMED and not tried.is_summed and not is_called_total(entry):
+            code, message = "TOTAL_SUSPECTED", f"the row is the sum of those above it; {done}"
+        else:
+            continue
+        place = RowPlace(entry.page, entry.line)
+        yield StatementProblem(code=code, message=message, place=place, raw=text[:RAW_CHARS_MAX])
 
 
 def _values(tried: TriedReading, texts: Iterable[str]) -> list[Decimal]:

@@ -10,6 +10,21 @@ from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.tokens import StatementLine
 
 TITLE_REACH = 6.0  # points: how far left of its first column a title may begin
+# The ends of words: Kreditkarte.
+CARD_WORDS = (
+    "card",
+    "carte",
+    "karte",
+    "tarjeta",
+    "carta",
+    "cartao",
+    "kaart",
+    "kort",
+    "karta",
+    "kortti",
+    "kartya",
+    "karti",
+)
 
 
 def below_closing(context: Sequence[StatementLine]) -> Sequence[StatementLine]:
@@ -44,6 +59,15 @@ def sides_of_parts(table: PdfTable, context: Sequence[StatementLine]) -> list[st
         ]
         found.append(direction_of(*titles))
     return found
+
+
+def names_card(account: str, lines: Sequence[StatementLine]) -> bool:
+    """Whether a line that names an account by its masked number calls it a card: other accounts are masked, too."""
+    return any(
+        printed.account_of([line]) == account
+        and any(word.endswith(CARD_WORDS) for word in vocab.simplify(line.text).split())
+        for line in lines
+    )
 
 
 def lists_checks(table: PdfTable) -> bool:

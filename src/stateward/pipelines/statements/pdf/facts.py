@@ -45,6 +45,9 @@ STATEMENT_NAMES = frozenset(
     "account bank kontoauszug auszug abrechnung rekeningafschrift kontoudtog kontoutdrag wyciag vypis conta cuenta "
     "conto compte konto mes periodo".split()
 )
+# Those that say by themselves that the days beside them are those of the rows.
+PERIOD_NAMES = STATEMENT_NAMES - set("account bank conta cuenta conto compte konto".split())
+_PREPOSITIONS = frozenset("from vom von du desde del dal van od de date datum data fecha".split())
 # A date whose parts have names: `Jour 17 Mois 12 Année 2024`.
 _NAMED_PARTS = re.compile(
     r"\b(?:jour|day|dia|tag|giorno|dag) (?P<day>[0-9]{1,2}) (?:mois|month|mes|monat|mese|maand) (?P<month>[0-9]{1,2})"
@@ -248,6 +251,16 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
         return found
     day = _statement_date(lines)
     return (None if day else _month(lines, _MONTH_OF_YEAR)) or PrintedPeriod("", day)
+
+
+def tells_period(text: str) -> bool:
+    """Whether a line calls its days those of a statement, or has no other words than its days."""
+    simple = vocab.simplify(text)
+    words = {word for word in simple.split() if not word.isdigit()}
+    if words & PERIOD_NAMES or vocab.PERIODS.find(simple) not in {"", *_PREPOSITIONS}:
+        return True
+    others = words - vocab.FROM_WORDS - vocab.TO_WORDS - _PREPOSITIONS
+    return all(dates.fold(word) in dates.MONTHS for word in others)
 
 
 # Two days of one month: June 01 - 28, 2026; 1 to 31 March 2025; 01.-31.03.2025.
