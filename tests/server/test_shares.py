@@ -31,6 +31,20 @@ def test_strangers_who_do_not_read_keep_no_client_out(tmp_path: Path) -> None:
         wait_until(lambda: b" 200 OK" in ask(api, HEALTH))
 
 
+def test_strangers_who_do_not_read_take_no_places_of_requests(tmp_path: Path) -> None:
+    large = f"GET {static_base()}/vendor/pdf.worker.min.mjs HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    settings = settings_at(tmp_path / "data", requests_max=2)
+    with serving(settings, extra_routes=console()) as api, ExitStack() as held:
+        for _ in range(10):
+            reader = held.enter_context(connection(api, unread_bytes_max=2048))
+            reader.sendall(large * PIPELINED_MAX)
+            assert reader.recv(1)  # its answer has begun, and does not end
+
+        answers = [(b" 200 OK" in ask(api, HEALTH), api.get("/uploads").status_code)]
+
+    assert answers == [(True, 200)]
+
+
 def test_an_answer_that_is_not_read_is_given_up() -> None:
     async def play() -> list[bool]:
         own = Connections(ApiSettings())

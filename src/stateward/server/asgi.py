@@ -45,6 +45,7 @@ from stateward.server import (
     search,
 )
 from stateward.server.auth import (
+    ANYBODY,
     OPTIONS,
     RIGHTS,
     Caller,
@@ -140,9 +141,10 @@ def _let_in(app: ASGIApp) -> ASGIApp:
 
     async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
         service: Service = scope["litestar_app"].state.service
-        if service.requests >= service.settings.api.requests_max:
+        counted = 0 if _is_for_anybody(scope) else 1
+        if counted and service.requests >= service.settings.api.requests_max:
             raise overload_refusal()
-        service.requests += 1
+        service.requests += counted
         connection = ASGIConnection[Any, Any, Any, Any](scope, receive, send)
         try:
             await guard(connection, scope["route_handler"])
@@ -154,9 +156,19 @@ def _let_in(app: ASGIApp) -> ASGIApp:
                     raise
                 await app(scope, receive, send)
         finally:
-            service.requests -= 1
+            service.requests -= counted
 
     return bounded
+
+
+def _is_for_anybody(scope: Scope) -> bool:
+    """Whether it is read by strangers, too: the health, and files of the console.
+
+    They ask the store for next to nothing, and clients that do not read the answer would otherwise hold the places
+    of those who work: how many there may be is for the limit on connections, where strangers give way.
+    """
+    is_reading = scope.get("method") in ("GET", "HEAD")
+    return is_reading and scope["route_handler"].opt.get("right") == ANYBODY
 
 
 def _take_places(service: Service, scope: Scope, places: ExitStack) -> None:
