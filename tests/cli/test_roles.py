@@ -236,5 +236,7 @@ def test_the_whole_way_works_on_postgresql(
 
     assert submitted.exit_code == 0, submitted.stderr
     assert done.exit_code == 0, done.stderr
-    assert shell.json("counts") == [{"machine": "upload", "status": "normalized", "count": 1}]
+    assert shell.json("counts") == [
+        {"machine": "upload", "status": "normalized", "count": 1, "cancelled": 0}
+    ]
     assert shell("verify").exit_code == 0
