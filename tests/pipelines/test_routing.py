@@ -126,6 +126,31 @@ def test_a_bill_or_a_list_of_prices_is_no_statement(
         assert route(app, path) == "documents"
 
 
+SHORT: dict[str, list[Block]] = {
+    "signs": [
+        Lines(["Girokonto 12345678 bei der Beispielbank, Ihre Bewegungen im Februar"]),
+        Table([["02.02.2026", "Miete", "-800,00"], ["", "Strom, Rechnung 17", "-60,00"], ["", "Lohn", "900,00"]]),
+    ],
+    "days": [
+        Lines(["Datum Verwendungszweck Betrag Stand, Beispielbank, alle Angaben in Euro, ohne Gewähr"]),
+        Table([[f"0{day}.02.2026", "Rechnung Nr. 88, Dachdecker", "120,00", f"{day}50,00"] for day in range(3, 7)]),
+    ],
+    "without a title": [
+        Lines(["Sorties et entrées du mois de mars, Banque Exemple, agence de Lyon, votre conseiller"]),
+        Table([["02/03/2026", "Facture EDF", "45,20", ""], ["", "Loyer", "700,00", ""], ["", "Paie", "", "900,00"]]),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*SHORT])
+def test_a_short_statement_is_no_bill(app: App, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "short.pdf"
+    path.write_bytes(pdf(SHORT[name]))
+
+    with app:
+        assert route(app, path) == "upload"
+
+
 # Letters set one by one, fonts of which only one is seen, amounts without decimals: little of these can be read here.
 HARD = frozenset(
     {
@@ -199,7 +224,13 @@ RUPEES = (
 )
 
 
-@pytest.mark.parametrize("text", [KOMERCNI, RUPEES])
+COMMAS = (
+    "Datum;Text;Betrag\n02.02.2026;Rewe, Hamburg, DE;-10,00\n03.02.2026;Lohn, Februar, DE;900,00\n"
+    "04.02.2026;Aldi, Ulm, DE;-5,20\n"
+)
+
+
+@pytest.mark.parametrize("text", [KOMERCNI, RUPEES, COMMAS])
 def test_an_export_is_a_statement_whatever_stands_above_its_table(
     app: App, tmp_path: Path, text: str
 ) -> None:

@@ -24,7 +24,7 @@ def flags(folder: Path, data: str | bytes) -> list[Json]:
     ("row", "found"),
     [
         ("Potassium;4.2;mmol/L;3.5-5.1;H", ["FLAG_DISAGREES"]),
-        ("Potassium;6.2;mmol/L;3.5-5.1;N", ["FLAG_DISAGREES"]),
+        ("Potassium;6.2;mmol/L;3.5-5.1;N", []),  # it may mean "not judged", and is noted
         ("Potassium;6.2;mmol/L;3.5-5.1;L", ["FLAG_DISAGREES"]),
         ("Potassium;6.2;mmol/L;3.5-5.1;H", []),
         ("Potassium;6.2;mmol/L;3.5-5.1;HH", []),
@@ -39,7 +39,7 @@ def test_a_printed_flag_that_value_and_range_deny_is_flagged(
     assert flags(tmp_path, csv("Sodium;150;mmol/L;136-145;H", row)) == found
 
 
-@pytest.mark.parametrize(("value", "flag"), [("4.2", "H"), ("2.9", "N")])
+@pytest.mark.parametrize(("value", "flag"), [("4.2", "H"), ("2.9", "H")])
 def test_a_printed_flag_is_checked_in_messages_too(tmp_path: Path, value: str, flag: str) -> None:
     assert flags(tmp_path, hl7("OBR|1", SODIUM, POTASSIUM.format(value, flag))) == [
         "FLAG_DISAGREES"
@@ -66,6 +66,7 @@ def test_a_unit_that_contradicts_its_range_is_flagged(
     [
         ("Glucose;;mg/dL;70-99;", ["NO_VALUE"]),
         ("Glucose;pending;mg/dL;70-99;", []),
+        ("Basophils;-;10^3/uL;0-0.2;", []),  # not measured
         ("Chemistry;;;;", []),  # a title
     ],
 )
@@ -82,6 +83,11 @@ def test_a_message_that_ends_inside_a_result_is_flagged(tmp_path: Path, kept: st
     whole = hl7("OBR|1", SODIUM, SODIUM.replace("OBX|1", "OBX|9")).rstrip("\r\n")
 
     assert flags(tmp_path, f"{whole}\r{kept}") == ["FILE_CUT"]
+
+
+@pytest.mark.parametrize("kept", ["OBX|1|NM|718-7^Hemoglobin^LN||14", f"{SODIUM}\rOB"])
+def test_a_message_that_ends_inside_its_only_result_is_flagged(tmp_path: Path, kept: str) -> None:
+    assert flags(tmp_path, hl7("OBR|1") + kept) == ["FILE_CUT"]
 
 
 def test_a_message_whose_last_line_is_whole_needs_no_line_end(tmp_path: Path) -> None:

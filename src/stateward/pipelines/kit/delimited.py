@@ -6,6 +6,7 @@ it, so a record over several lines that does not fit is split again, line by lin
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -18,6 +19,7 @@ SAMPLE_LINES = 200
 FIELD_CHARS_MAX = 1 << 20
 LINES_PER_RECORD_MAX = 30
 CRLF = "\r\n"
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 csv.field_size_limit(FIELD_CHARS_MAX)
 
 Rows = Sequence[Sequence[str]]
@@ -112,20 +114,29 @@ def read_records(
 def first_rows(lines: Sequence[str]) -> list[list[str]]:
     """The first lines of a text as rows of a table; none if they are none.
 
-    They are parted by the sign that makes the most cells in rows of one width: lines above a table have other signs,
-    and texts and amounts within it any number of them.
+    They are parted by the sign that stands in most of them equally often: lines above a table have other signs, and
+    texts within it any number of them.
     """
     if not lines:
         return []
     try:
-        return [*csv.reader(lines, delimiter=max(DELIMITERS, key=partial(_even_cells, lines)))]
+        return [*csv.reader(lines, delimiter=max(DELIMITERS, key=partial(_even_rows, lines)))]
     except csv.Error:
         return []
 
 
-def _even_cells(lines: Sequence[str], delimiter: str) -> int:
-    counts = Counter(line.count(delimiter) for line in lines)
-    return max(count * rows for count, rows in counts.items())
+def _even_rows(lines: Sequence[str], delimiter: str) -> tuple[int, int]:
+    counts = Counter(_count(line, delimiter) for line in lines)
+    del counts[0]
+    return max(((rows, count) for count, rows in counts.items()), default=(0, 0))
+
+
+def _count(line: str, delimiter: str) -> int:
+    """How often a sign parts cells; a comma within a number does not where another sign may."""
+    found = line.count(delimiter)
+    if delimiter == "," and found and any(sign in line for sign in ";\t|"):
+        return found - len(_DECIMAL_COMMA.findall(line))
+    return found
 
 
 def _is_cut(taken: Sequence[str], delimiter: str) -> bool:

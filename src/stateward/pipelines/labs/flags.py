@@ -21,7 +21,8 @@ from stateward.pipelines.labs.persons import SEVERAL_PATIENTS
 OF_DOCUMENTS = (SEVERAL_PATIENTS, PAGE_MISSING, FILE_CUT, DAMAGED)
 OF_RESULTS = (ROW_UNREAD, NO_VALUE, UNIT_CONTRADICTED, FLAG_DISAGREES)
 SIDES = {"HH": "H", "LL": "L", "AA": "A"}
-_TOLD = frozenset({"H", "L", "N"})
+# What is printed, and what value and range say. An N outside of the range is only noted: it also means "not judged".
+_CONTRADICTIONS = frozenset({("H", "L"), ("L", "H"), ("H", "N"), ("L", "N")})
 
 
 def flags_of(notes: Sequence[str], results: Iterable[LabResult]) -> list[str]:
@@ -38,7 +39,8 @@ def _is_wrong(code: str, result: LabResult) -> bool:
     if code == FLAG_DISAGREES:
         return _is_contradicted(result)
     if code == NO_VALUE:  # laboratories print titles and remarks as tests, but give them no unit
-        return bool(result.printed.get("unit") or result.printed.get("range"))
+        printed = result.printed  # a dash is a value that was not measured
+        return not printed.get("value") and bool(printed.get("unit") or printed.get("range"))
     return code in OF_RESULTS
 
 
@@ -49,4 +51,4 @@ def _is_contradicted(result: LabResult) -> bool:
     """
     printed = SIDES.get(result.printed_flag, result.printed_flag)
     is_at_limit = result.value in (result.low, result.high)
-    return {printed, result.flag} <= _TOLD and printed != result.flag and not is_at_limit
+    return (printed, result.flag) in _CONTRADICTIONS and not is_at_limit

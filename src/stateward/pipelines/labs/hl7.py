@@ -190,11 +190,17 @@ def _messages(text: str) -> Iterator[list[Segment]]:
 
 
 def _is_cut(text: str, last: list[Segment]) -> bool:
-    """Whether the file ends inside a result: its last line is not ended, and shorter than every result before it."""
-    if not last or last[-1].name != "OBX" or text.endswith(("\r", "\n", "\x1c")):
+    """Whether the file ends inside a result: its last line is not ended, and shorter than every result before it.
+
+    Or inside the name of a segment.
+    """
+    if not last or text.endswith(("\r", "\n", "\x1c")):
         return False
-    before = [len(each) for each in last[:-1] if each.name == "OBX"]
-    return bool(before) and len(last[-1]) < min(before) and len(last[-1]) <= STATUS_FIELD
+    if re.fullmatch(r"[A-Z][A-Z0-9]?", _lines(text)[-1]):
+        return True
+    if last[-1].name != "OBX" or len(last[-1]) > STATUS_FIELD:
+        return False
+    return all(len(last[-1]) < len(each) for each in last[:-1] if each.name == "OBX")
 
 
 def _lines(text: str) -> list[str]:

@@ -56,10 +56,12 @@ _PDF_WORD = re.compile(r"[^\W\d_]{3,}")
 _PDF_AMOUNT = re.compile(
     r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
 )
-PDF_MIXED = (
-    0.1  # of the words, with digits in them: where letters are taken for those of another font
-)
+PDF_MIXED = 0.1  # of the words with digits in them, where letters are those of another font
 PDF_BILL_WORDS_MIN = 12
+PDF_TITLE_CHARS = 400  # in which a bill calls itself one; further on it may be what was paid
+_PDF_SIGNED = re.compile(
+    r"[-−–]\s?(?:[A-Z€$£¥]{1,3}\s?)?\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|\d[.,]\d\d\s?[-−–](?![\d\w])"
+)
 _PDF_BILL = re.compile(
     r"\b(?:invoice|rechnung\w*|facture|factura|fattura|factuur|faktura|quote|quotation|angebot|offerte|devis|"
     r"pro[- ]?forma|receipt|quittung|price list|preisliste|tarifs?)\b",
@@ -67,7 +69,8 @@ _PDF_BILL = re.compile(
 )
 _PDF_BALANCE = re.compile(
     r"balance|saldo|solde|kontostand|bakiye|zostatek|zůstatek|egyenleg|υπόλοιπο|\bsold\b|transac|transak|umsätze|"
-    r"buchung|mouvem|movim|operac|withdraw|deposit|\bdebits?\b|\bcredits?\b|payment received|statement",
+    r"buchung|mouvem|movim|operac|sorties|entr[ée]es|uscite|entrate|ausgang|eingang|\bstand\b|soll\b|haben\b|"
+    r"withdraw|deposit|\bdebits?\b|\bcredits?\b|payment received|statement",
     re.IGNORECASE,
 )
 _PDF_ANY_DAY = re.compile(
@@ -179,12 +182,18 @@ def _is_legible(text: str) -> bool:
 
 
 def _is_bill(text: str) -> bool:
-    """Whether amounts are those of a bill or a list of prices: fewer days than amounts, and no balance."""
+    """Whether amounts are those of a bill or a list of prices: few days, no sign of money that goes out, no balance.
+
+    Rows of a statement begin with a day, or their amounts have signs; what a bill lists has neither.
+    """
+    if len(_PDF_DAY.findall(text)) >= PDF_DAYS_MIN or len(_PDF_SIGNED.findall(text)) >= 2:
+        return False
     worded = sum(
         fold(before or behind) in MONTHS for before, behind in _PDF_WORDED_DAY.findall(text)
     )
     days, amounts = worded + len(_PDF_ANY_DAY.findall(text)), len(_PDF_AMOUNT.findall(text))
-    is_few = days * 2 < amounts or (days < amounts and _PDF_BILL.search(text) is not None)
+    is_titled = _PDF_BILL.search(text[:PDF_TITLE_CHARS]) is not None
+    is_few = days < amounts if is_titled else days < 2
     has_words = len(_PDF_WORD.findall(text)) >= PDF_BILL_WORDS_MIN
     return is_few and has_words and _is_legible(text) and not _PDF_BALANCE.search(text)
 
