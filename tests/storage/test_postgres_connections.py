@@ -14,6 +14,7 @@ from lab.postgres import Cluster
 from stateward.core.errors import StoreError, StoreUnreachable
 from stateward.storage import libpq
 from stateward.storage.database import TOPIC_EVENTS, TOPIC_WORK
+from stateward.storage.libpq import Queued
 from stateward.storage.postgres import PostgresDatabase
 from stateward.testing.databases.helpers import (
     PAUSES,
@@ -159,6 +160,34 @@ def test_a_transaction_that_does_nothing_for_too_long_is_undone(
         database.insert(PAUSES, [a_pause("b")])
 
     assert stages(database) == []
+
+
+def test_what_was_sent_ahead_does_not_hold_its_locks_for_ever(
+    database: PostgresDatabase, other: PostgresDatabase
+) -> None:
+    database.run("SET idle_in_transaction_session_timeout = '100ms'")
+    ((pid,),) = database.rows("SELECT pg_backend_pid()")
+
+    with ends_with(StoreUnreachable), database.transaction():
+        database.insert(PAUSES, [a_pause("a")])
+        database.push()
+        wait_until(lambda: not activity(other, pid))
+        database.insert(PAUSES, [a_pause("b")])
+
+    assert stages(database) == []
+
+
+def test_what_follows_on_what_was_sent_ahead_is_not_done_if_the_transaction_did_not_begin(
+    database: PostgresDatabase, postgres_dsn: str
+) -> None:
+    with closing(libpq.Session(postgres_dsn)) as session:
+        session.later(Queued("SELECT 1 / 0", ()), Queued("BEGIN", ()))
+        session.push()
+
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            session.now(Queued("CREATE TABLE left_over ()"), Queued("COMMIT"))
+
+        assert session.query("SELECT to_regclass('left_over') IS NULL") == [(True,)]
 
 
 def test_an_interrupt_is_noticed_while_the_server_works(

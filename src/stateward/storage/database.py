@@ -201,7 +201,7 @@ class Database(Protocol):
         """
 
     def push(self) -> None:
-        """Inside a transaction: let the server begin with what is not waited for, while we go on."""
+        """Inside a transaction that has locked or written: let the server begin with what is not waited for."""
 
     def flush(self) -> None:
         """Do what `append` was asked for so far."""

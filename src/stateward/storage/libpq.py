@@ -55,6 +55,11 @@ class Joining(NamedTuple):
     is_checked: bool = False
 
 
+# Goes before what follows on what was sent ahead: had that failed before its BEGIN, the rest would be a transaction by
+# itself. What is sent ahead locks or writes, so that the transaction has a number.
+GOES_ON = Queued("SELECT 1 / (pg_current_xact_id_if_assigned() IS NOT NULL)::int", ())
+
+
 class Session:
     """Sends statements and receives results; used by one thread at a time.
 
@@ -167,12 +172,17 @@ class Session:
         self._queue.clear()
 
     def push(self) -> None:
-        """Send what is queued and go on: the server begins with it. It is answered with the next statement."""
+        """Send what is queued and go on: the server begins with it. It is answered with the next statement.
+
+        Something of it must lock or write a row, inside a transaction.
+        """
         if self._queue and not self._ahead:
             sent = tuple(self._queue)
-            names = self._names_of(sent)
+            _, *names = self._names_of((GOES_ON, *sent))
             self._pgconn.enter_pipeline_mode()
             self._send(sent, names)
+            # The server counts as idle only after it: a process that is stopped now must not hold its locks for ever.
+            self._pgconn.pipeline_sync()
             self._push()
             self._ahead = sent
             self._queue.clear()
@@ -200,6 +210,8 @@ class Session:
     def _pipeline(self, queued: "Sequence[Queued]") -> PGresult:
         """Send several statements at once; the result of the last one, or the first failure."""
         sent = tuple(queued)  # the queue itself is emptied below
+        if self._ahead and sent:
+            sent = (GOES_ON, *sent)
         if self._ahead and not all(
             each.params is None or (each.sql, each.types) in self._names for each in sent
         ):
@@ -223,12 +235,16 @@ class Session:
 
     def _answers(self, more: "tuple[Queued, ...]", names: Sequence[bytes | None] = ()) -> PGresult:
         """Send the last statements of a pipeline and end it; the result of the last one, or the first failure."""
-        sent, self._ahead = (*self._ahead, *more), ()
+        ahead, self._ahead = self._ahead, ()
+        results: list[PGresult] = []
         try:
             self._send(more, names)
-            self._pgconn.pipeline_sync()
+            if more:
+                self._pgconn.pipeline_sync()
             self._push()
-            results = self._piped_results(len(sent))
+            for part in (ahead, more):
+                if part:
+                    results += self._piped_results(len(part))
         finally:
             if more:
                 self._queue.clear()
@@ -237,7 +253,7 @@ class Session:
         for result in results:
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 raise errors.error_from_result(result)
-        for each, result in zip(sent, results, strict=True):
+        for each, result in zip((*ahead, *more), results, strict=True):
             if each.take is not None:
                 each.take(self.load(result))
         return results[-1]
