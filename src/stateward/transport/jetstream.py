@@ -373,11 +373,13 @@ class JetStreamEngine:
 
     def _end_requests(self) -> None:
         """The server answers none of them any more; what is on its way arrives before this returns."""
-        self._reading.change_inbox()
-        self._take_in(0.0)
-        self._by_inbox = {self._inbox_of(pull): pull for pull in self._pulls.values()}
-        for pull in self._pulls.values():
-            pull.end()
+        try:
+            self._reading.change_inbox()
+            self._take_in(0.0)
+        finally:  # the inbox has its new name even if the server was not reached
+            self._by_inbox = {self._inbox_of(pull): pull for pull in self._pulls.values()}
+            for pull in self._pulls.values():
+                pull.end()
 
     def bury(self, stream: str, parcel: Parcel) -> None:
         """Append a dead letter."""
