@@ -10,15 +10,16 @@ from threading import Thread
 import pytest
 import redis
 
-from lab.brokers import Broker, nats_program
+from lab.brokers import Broker, nats_broker, nats_program
 from stateward.core.errors import TransportUnreachable
 from stateward.transport.connect import connect
-from stateward.transport.engine import Parcel
+from stateward.transport.engine import Delivery, Parcel
 from stateward.transport.nats_login import parse_nats_url
 from stateward.transport.nats_wire import NatsMessage, NatsWire, NatsWireError, publication
-from stateward.transport.redis_streams import _Wire
+from stateward.transport.redis_streams import UNREAD_MAX, _Wire
 from tests.notifications.certificates import Authority
 from tests.transport.brokers import server_of
+from tests.waiting import wait_until
 
 INFO = b'INFO {"max_payload":1000,"headers":true}\r\n'
 Turn = Callable[[socket.socket], None]
@@ -187,9 +188,50 @@ def test_what_a_wire_of_redis_does_not_wait_for_is_no_answer_to_what_is_asked_ne
         wire.send((b"SET", b"name", b"value"))
 
         assert wire.ask((b"GET", b"name"), (b"ECHO", b"last")) == [b"value", b"last"]
+        with pytest.raises(redis.ResponseError, match=r"(?i)xack"):
+            wire.send((b"ECHO", b"that the server refused something is said once"))
         wire.send((b"SET", b"name", b"other"))
         wire.close()
         assert client.get("name") == b"other"
+        client.close()
+
+
+def test_who_could_not_give_back_is_given_what_comes_to_a_server_that_lost_its_disk() -> None:
+    if nats_program() is None:
+        pytest.skip("there is no nats-server here")
+    found: list[Delivery] = []
+    with nats_broker() as broker:
+        engine, other = (connect(broker.url, consumer=each, lease_s=6.0) for each in ("one", "two"))
+        assert engine.receive(["p.test.s"], limit=1, wait_s=0.1) == []  # its request is still open
+        broker.kill()
+        with pytest.raises(TransportUnreachable):
+            engine.give_back()
+        broker.lose()
+        broker.start()
+        other.publish("p.test.s", [Parcel("", b"hello")])
+
+        def is_found() -> bool:
+            found.extend(engine.receive(["p.test.s"], limit=1, wait_s=0.1))
+            return bool(found)
+
+        wait_until(is_found)
+        engine.close()
+        other.close()
+
+    assert [each.body for each in found] == [b"hello"]
+
+
+def test_a_wire_of_redis_that_is_only_sent_to_reads_its_answers_now_and_then() -> None:
+    with server_of("redis") as url:
+        client = redis.Redis.from_url(url)
+        wire = _Wire(client)
+
+        for _ in range(3 * UNREAD_MAX):
+            wire.send((b"INCR", b"sent"))
+            assert wire._unread <= UNREAD_MAX
+
+        assert wire.ask((b"GET", b"sent")) == [b"%d" % (3 * UNREAD_MAX)]
+        wire.close()
         client.close()
 
 

@@ -39,6 +39,7 @@ from stateward.transport.engine import (
 BYTES_MAX = 1024 * 1024
 BROADCASTS_MAX = 1000  # that are read in one step
 CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step
+UNREAD_MAX = 256  # answers that lie on a connection before they are read
 BODY, BEFORE = b"body", DELIVERED.encode()
 MULTI, EXEC = (b"MULTI",), (b"EXEC",)
 _ALREADY_THERE = "BUSYGROUP"
@@ -61,10 +62,19 @@ class _Wire:
         self._packed: dict[tuple[Command, ...], list[bytes]] = {}
         self._was_used = False
         self._unread = 0  # answers that none waits for
+        self._refusal: ResponseError | None = None  # the first one among them
 
     def send(self, *commands: Command) -> None:
-        """Send commands whose answers do not matter: they are passed over with the next ones."""
+        """Send commands whose answers are not waited for: they are passed over with the next ones.
+
+        What the server refused of earlier ones is raised here, once.
+        """
         with self._lock:
+            if self._unread >= UNREAD_MAX:
+                self._ask(((b"PING",),), is_repeated=False)
+            refusal, self._refusal = self._refusal, None
+            if refusal is not None:
+                raise refusal
             try:
                 self._connection.send_packed_command(self._connection.pack_commands(commands))
             except BaseException:
@@ -97,17 +107,17 @@ class _Wire:
         try:
             self._connection.send_packed_command(packed)
             while self._unread:
-                self._answer()
+                passed_over = _refusal_in([self._answer()])
+                self._refusal = self._refusal or passed_over
                 self._unread -= 1
             found = [self._answer() for _ in range(count)]
         except BaseException:
             self._disconnect()
             raise
         self._was_used = True
-        inner = (each for answer in found if isinstance(answer, list) for each in answer)
-        for each in (*found, *inner):
-            if isinstance(each, ResponseError):
-                raise each
+        refusal = _refusal_in(found)
+        if refusal is not None:
+            raise refusal
         return found
 
     def _answer(self) -> object:
@@ -127,6 +137,12 @@ class _Wire:
             if self._unread:
                 self.ask((b"PING",))
         self._connection.disconnect()
+
+
+def _refusal_in(answers: Sequence[object]) -> ResponseError | None:
+    """The first refusal among answers, and then among those that a transaction gave."""
+    inner = (each for answer in answers if isinstance(answer, list) for each in answer)
+    return next((each for each in (*answers, *inner) if isinstance(each, ResponseError)), None)
 
 
 class RedisEngine:
