@@ -46,7 +46,6 @@ def test_a_letter_with_an_unusual_sentence_waits(sentence: str) -> None:
         "Ihre Bestandsdaten verarbeiten wir nach Art. 6 DSGVO und dem TDDDG.",
         "Bei einem Ausfall von mehr als zwei Tagen steht Ihnen eine Entschädigung nach § 58 TKG zu.",
         "Einbruch und Raub melden Sie bitte auch der Polizei.",
-        "Lose Kabel und nasse Keller mögen wir nicht, Störungen beheben wir trotzdem zügig.",
         "Wear and tear, gradual deterioration, vermin, war and nuclear risks are not insured.",
         "Please keep pets away from the meter when our colleague comes round.",
         "Our wind farms in the North Sea turn all year round for everyone.",
@@ -110,10 +109,104 @@ def test_a_sentence_with_a_value_of_the_contract_is_judged_where_the_value_is() 
     assert flags(extracted(text, "energy")) == []
 
 
-def test_a_line_of_every_page_is_no_sentence() -> None:
-    line = "Dieser Bogen ging nie zuvor über den Tisch."
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Oma hat da schon im letzten Winter einen Schlussstrich gezogen.",
+        "Dieser Bogen ging nie zuvor über den Tisch.",
+        "He is with the other lot these days.",
+    ],
+)
+def test_a_sentence_on_every_page_is_judged_as_one_on_a_single_page_is(line: str) -> None:
     assert flags(extracted(f"{line}\n{written(ENERGY)}", "energy")) == ["NOT_UNDERSTOOD"]
-    assert flags(extracted(f"{line}\n{written(ENERGY)}\f{line}\nAnlage", "energy")) == []
+    text = f"{line}\n{written(ENERGY)}\f{line}\nAnlage"
+    assert flags(extracted(text, "energy")) == ["NOT_UNDERSTOOD"]
+
+
+def test_the_head_and_foot_of_every_page_are_no_sentences() -> None:
+    head, foot = (
+        "Ihre Kundennummer 4711 auf einen Blick",
+        "Sitz der Gesellschaft: München, Seite 1 von 2",
+    )
+    text = f"{head}\n{written(ENERGY)}\n{foot}\f{head}\nAnlage\n{foot}"
+    assert flags(extracted(text, "energy")) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Vertrag muss noch unterschrieben werden.",
+        "Die Kundin muss noch zustimmen.",
+        "Der Strompreis muss noch festgelegt werden.",
+        "Die Lieferung muss erst freigegeben werden.",
+        "Die Unterschrift des Kunden muss nachgereicht werden.",
+        "Die Preise müssen noch bestätigt werden.",
+        "The price must still be agreed.",
+        "The customer must still sign this policy.",
+        "Siehe § 4 für die neuen Preise.",
+        "Anders als in § 2 gilt der halbe Preis.",
+    ],
+)
+def test_what_must_still_happen_waits(sentence: str) -> None:
+    for base, vertical in ((ENERGY, "energy"), (INSURANCE, "insurance")):
+        assert flags(extracted(f"{written(base)}\n\n{sentence}", vertical))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Kunde widerruft.",
+        "The insured cancels.",
+        "Der Zähler gehört einem anderen Abnehmer.",
+        "Die Daten gehören zu einem anderen Kunden.",
+        "The insured is another person.",
+        "This data is fake.",
+        "Mandat erloschen.",
+        "Zähler ausgebaut.",
+        "Die Daten sind erfunden.",
+    ],
+)
+def test_a_usual_subject_excuses_no_short_or_telling_sentence(sentence: str) -> None:
+    for base, vertical in ((ENERGY, "energy"), (INSURANCE, "insurance")):
+        assert flags(extracted(f"{written(base)}\n\n{sentence}", vertical))
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "Vermerk: hat abgesagt",
+        "Zusatz: Abschlag halbiert",
+        "Info: alles auf Eis gelegt",
+        "Note: wrong customer",
+        "Remark: price is a typo",
+        "Notiz: storniert",
+        "Interner Vermerk:     zieht aus",
+        "Bemerkung:\nhat abgesagt",
+        "N.B. wrong tariff",
+        "P.S. bitte wegwerfen",
+        'Der Kunde sagte "den Vertrag will ich gar nicht"',
+        'Unser Mieter meint: "das zahle ich so bestimmt nie"',
+        'The tenant wrote "we never wanted any of it"',
+    ],
+)
+def test_a_remark_of_few_words_and_what_is_quoted_are_judged(remark: str) -> None:
+    for text in (f"{remark}\n\n{written(ENERGY)}", f"{written(ENERGY)}\n\n{remark}"):
+        assert flags(extracted(text, "energy"))
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "The parties must still sign this Agreement.",
+        "Neither party signed.",
+        "Both parties must first approve this Agreement.",
+        "Neither company has signed.",
+        "Note: wrong customer",
+        "This data is fake.",
+    ],
+)
+def test_an_agreement_that_nobody_signed_waits(clause: str) -> None:
+    assert flags(extracted(with_clause(clause), "general"))
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,12 @@ from stateward.pipelines.kit.documents import TextDocument
 
 START, END, NUMBER, NAME = "^", "$", "#", "*"
 SMALL_MIN = 3  # words of small letters: a name, an address or a heading has fewer
-PAIRS_MIN = 3
+PAIRS_MIN = 2
+SHORT_WORDS = 5  # a sentence of so few words says one thing, and no subject excuses it
 ACROSS_MIN = 3  # words of small letters in what is printed across a page
 LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
+QUOTES = '"“„'
+QUOTE_WORDS = 4  # a quoted name has fewer, or capitals
 FOREIGN = 0.85  # so unusual that hardly anything of it is known
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:/]*|#")
@@ -45,6 +48,13 @@ _GERMAN = re.compile(
 )
 _CELLS = re.compile(r"\t+| {3,}|\.{3,}| \| ")
 _LABEL = re.compile(r"^\W{0,5}[^:.!?]{1,45}:\s+(?=\S)")
+_REMARK = re.compile(
+    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}[\w-]{0,30}"
+    r"(?:bemerkung|anmerkung|vermerk|notiz|hinweis|note|remark|info|zusatz)(?:en|e|s)?\s?:"
+    r"|N\.\s?B\.:?|P\.\s?S\.:?|NB:|PS:)\s*",
+    re.IGNORECASE,
+)
+_OF_LAW = re.compile(r"§.{1,60}(?:\b[A-ZÄÖÜ]\w{0,20}[A-Z]\b|[Gg]esetz)")
 _SHORTENED = (
     "Mr Ms Mrs Dr St Co No Nr ca Inc Ltd Corp inc incl inkl zzgl evtl bzw Art Abs lit Mio Str str Tel etc "
     "[A-Z] [0-9] [0-9][0-9]"
@@ -75,13 +85,15 @@ class _Words(NamedTuple):
         """
         if self.pointing.search(text):
             return True
-        if self.harmless.search(text) or "§" in text:
+        if _OF_LAW.search(text):
             return False
         is_foreign = strangeness >= FOREIGN
         if self.open.search(text) and not is_foreign:
             return False
         if self.telling.search(text):
             return True
+        if self.harmless.search(text) and not is_foreign:
+            return _is_ended(text) and len(text.split()) <= SHORT_WORDS
         return _is_ended(text) and (is_foreign or self.things.search(text) is not None)
 
 
@@ -100,6 +112,11 @@ class _Known(NamedTuple):
         if len(pairs) < PAIRS_MIN:
             return 0.0
         return sum(each not in self.pairs for each in pairs) / len(pairs)
+
+    @property
+    def fact_limit(self) -> float:
+        """From which strangeness on a remark is unusual."""
+        return min(self.rule.strange, self.rule.strange_fact)
 
     def limit(self, text: str) -> float:
         """From which strangeness on a sentence is unusual: less is asked of one that lays down a duty."""
@@ -136,6 +153,9 @@ def ordinary_flags(
 
 
 def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words: _Words) -> bool:
+    if _REMARK.match(text):
+        said = f"{_REMARK.sub('', text).rstrip(' .')}."
+        return all(each.strangeness(said, frozenset()) >= each.fact_limit for each in known)
     least = 1.0
     for each in known:
         strangeness = each.strangeness(text, names)
@@ -171,18 +191,26 @@ def _has_value(text: str, values: Iterable[tuple[str, str]]) -> bool:
 
 
 def _sentences(document: TextDocument, *, small_min: int = SMALL_MIN) -> Iterator[str]:
-    """The sentences of a document, and the cells of its rows that are ones; what stands on several pages is left out.
+    """The sentences of a document, and the cells of its rows that are ones; what stands on several pages counts once.
 
-    Fewer words in small letters than usual are enough for a line that ends as a sentence does.
+    Fewer words in small letters than usual are enough for a line that ends as a sentence does, and one for a remark.
     """
     pages = [page.text.split("\n") for page in document.pages]
-    on_pages = Counter(line.strip() for lines in pages for line in set(lines))
-    for lines in pages:
-        for text in _paragraphs([line for line in lines if on_pages[line.strip()] <= 1]):
+    on_pages = Counter(line.strip() for lines in pages for line in dict.fromkeys(lines))
+    repeated = [line for line, count in on_pages.items() if count > 1]
+    once = ([line for line in lines if on_pages[line.strip()] <= 1] for lines in pages)
+    for lines in (*once, repeated):
+        for text in _paragraphs(lines):
             for sentence in _SENTENCE_END.split(text):
-                least = small_min if _is_ended(sentence) and sentence[:1].isupper() else SMALL_MIN
-                if len(_SMALL.findall(sentence)) >= least:
+                said = _REMARK.sub("", sentence)
+                if len(_SMALL.findall(said)) >= _small_min(sentence, small_min):
                     yield sentence
+
+
+def _small_min(sentence: str, ended_min: int) -> int:
+    if _REMARK.match(sentence):
+        return 1
+    return ended_min if _is_ended(sentence) and sentence[:1].isupper() else SMALL_MIN
 
 
 def _is_ended(text: str) -> bool:
@@ -194,14 +222,14 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
     """Lines that go on in the next are joined; cells stand by themselves, and so does what follows a label."""
     held: list[str] = []
     for line in (each.strip() for each in (*lines, "")):
-        cells = _CELLS.split(line)
+        cells = [line] if _REMARK.match(line) else _CELLS.split(line)
         if line and held and len(cells) == 1 and _goes_on(held[-1], line):
             held.append(line)
             continue
         if held:
             yield " ".join(held)
         held = []
-        values = [_LABEL.sub("", cell, count=1) for cell in cells]
+        values = [cell if _REMARK.match(cell) else _LABEL.sub("", cell, count=1) for cell in cells]
         if len(values) > 1:
             yield from values
         elif line:
@@ -209,6 +237,8 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _goes_on(above: str, line: str) -> bool:
+    if _REMARK.fullmatch(above):
+        return True
     if above.endswith((*_ENDED, ":")):
         return False
     return line[0].islower() or (len(above) >= LONG_LINE and not _LABEL.match(line))
@@ -218,7 +248,7 @@ def tokens(text: str, names: frozenset[str], words: frozenset[str]) -> list[str]
     """The words of a sentence in small letters, between its ends; a number is `#`, and a name `*`."""
     is_german = _GERMAN.search(text) is not None
     found = [START]
-    for word in _TOKEN.findall(_ASIDE.sub(" Xxx ", text)):
+    for word in _TOKEN.findall(_ASIDE.sub(_aside, text)):
         plain = word.casefold().replace("’", "'")
         is_name = word == "Xxx" or (plain in names and plain not in words)
         if not word[0].isalpha() or plain in _MONTHS:
@@ -232,6 +262,13 @@ def tokens(text: str, names: frozenset[str], words: frozenset[str]) -> list[str]
         if token not in (NUMBER, NAME) or token != found[-1]:
             found.append(token)
     return [*found, END]
+
+
+def _aside(found: re.Match[str]) -> str:
+    """A name in place of an address or of what is quoted, unless that says something in words of small letters."""
+    quoted = found[0]
+    is_said = quoted[0] in QUOTES and len(quoted.split()) >= QUOTE_WORDS and _SMALL.search(quoted)
+    return quoted if is_said else " Xxx "
 
 
 def _names(document: TextDocument, rules: ContractRules) -> frozenset[str]:
