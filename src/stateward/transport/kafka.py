@@ -40,6 +40,7 @@ REPLICAS = -1  # what the cluster has as its default
 RETENTION_MS = 24 * 3600 * 1000
 DEAD_RETENTION_MS = 30 * RETENTION_MS
 SESSION_MIN_MS = 6000  # the least that brokers accept (`group.min.session.timeout.ms`)
+HEARTBEAT_MAX_MS = 3000  # with the next one a member hears that another joins, which waits for that
 DEPTH_FOR_S = 1.0  # how long a depth that was asked for counts, besides what was published since
 BROADCASTS_MAX = 1000  # that are read in one step
 BURIED_S = 10.0  # for reading dead letters
@@ -353,7 +354,7 @@ def _consumer(client: Mapping[str, str | int | float | bool], group: str, lease_
         **client,
     }
     session_ms = int(str(config["session.timeout.ms"]))
-    config.setdefault("heartbeat.interval.ms", max(50, session_ms // 10))
+    config.setdefault("heartbeat.interval.ms", max(50, min(HEARTBEAT_MAX_MS, session_ms // 10)))
     config.setdefault("max.poll.interval.ms", max(300_000, session_ms))
     return config
 
