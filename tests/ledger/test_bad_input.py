@@ -199,7 +199,7 @@ def test_a_full_disk_stops_the_writer_and_costs_nothing_that_was_acknowledged(fo
 
     with a_ledger(folder) as ledger:
         assert [each.doc_id for each in ledger.documents()] == ["doc:1", "doc:2"]
-        assert "never acknowledged were cut off" in ledger.notes[0]
+        assert "of a torn line were cut off" in ledger.notes[0]
     assert verify(folder).is_sound
 
 

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.ledger import Ledger, LedgerState, compaction, repair, verify, verify_proof
+from stateward.ledger.chain import seal
 from stateward.ledger.disk import Disk
 from stateward.ledger.manifest import read_manifest, write_manifest
 from stateward.ledger.snapshot import Snapshot, SnapshotWriter
@@ -165,6 +166,25 @@ def test_without_all_lines_an_older_snapshot_shows_that_a_newer_one_is_right(
         ledger.rollback(11)
 
     assert verify(tmp_path / "l", checkpoint=checkpoint).is_sound
+
+
+def test_moves_are_checked_after_lines_that_were_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    removed_before_the_snapshot(folder)
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:2", FETCHING)
+        last, head, delta = ledger.last_seq, ledger.head, ledger.files()[-1][0]
+        assert list(ledger.replay()) == []
+    moved = '{"doc_id":"doc:3","old_state":"pending","new_state":"completed","timestamp":1.0,"adapter":""'
+    body = f'{moved},"seq":{last + 1},"n":1'.encode()
+    delta.write_bytes(delta.read_bytes() + seal(body, head.encode())[0])
+
+    found = verify(folder)
+    with a_ledger(folder) as ledger:
+        (finding,) = ledger.replay()
+
+    assert [note.sentence[:32] for note in found.notes] == ["9 lines up to here were removed;"]
+    assert "pending → completed is no move" in finding.sentence
 
 
 def test_a_forged_snapshot_is_found_where_the_lines_before_it_are_gone(tmp_path: Path) -> None:

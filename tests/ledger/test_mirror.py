@@ -262,6 +262,25 @@ def test_a_mirror_is_bound_by_the_seals_of_its_store_without_the_store(
     assert words is None or words in " ".join(found)
 
 
+def test_seals_are_checked_after_lines_that_were_removed(app: App, tmp_path: Path) -> None:
+    submit(app, 3)
+    mirror, _, _ = a_mirror(app, tmp_path / "ledger")
+    mirror.step()
+    mirror.close()
+    how = {"machine": None, "disk": QuickDisk(), "snapshots_kept": 1}
+    with Ledger.open(tmp_path / "ledger", **how) as ledger:  # type: ignore[arg-type]
+        ledger.compact()
+        assert ledger.remove_archived(up_to=3, reason="old", execute=True)
+        records = [each.doc_id for each in ledger.documents()]
+    for record_id in records:
+        app.actions.act("cancel", record_id, actor="person:ann", reason="not needed")
+    mirror, _, _ = a_mirror(app, tmp_path / "ledger")
+    mirror.step()
+    mirror.close()
+
+    assert replayed(tmp_path / "ledger") == []
+
+
 def replayed(folder: Path) -> list[str]:
     with Ledger.open(folder, read_only=True, machine=None) as ledger:
         return [each.sentence for each in ledger.replay()]

@@ -305,3 +305,25 @@ def test_a_file_that_is_gone_does_not_keep_others_from_being_packed(
     )  # an old snapshot is not needed any more
     assert {finding.file for finding in verify(folder).findings} == left
     assert len(list(folder.glob("delta-*.gz"))) == 3 - len(left)
+
+
+def test_without_head_nobody_says_that_a_torn_line_was_never_acknowledged(tmp_path: Path) -> None:
+    """A power cut may take HEAD and the last line; so may damage, and then the line had been acknowledged."""
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        ledger.record_many([("doc:1", PENDING), ("doc:2", PENDING)])
+        delta = ledger.files()[-1][0]
+    flip(delta, delta.stat().st_size - 50)
+    (folder / "HEAD").unlink()
+
+    (finding,) = verify(folder).findings
+    (step,) = repair(folder)
+    with Ledger.open(folder, read_only=True) as reader:
+        (note,) = reader.notes
+
+    assert "HEAD is missing or damaged" in finding.sentence
+    assert (step.lost, step.needs_accept_loss) == (1, True)
+    assert "HEAD is missing or damaged" in note
+    with a_ledger(folder) as ledger:
+        assert list(states_of(ledger)) == ["doc:1"]
+    assert verify(folder).is_sound

@@ -290,3 +290,30 @@ def test_what_a_repair_kept_is_not_replaced_by_the_next_one(tmp_path: Path) -> N
     assert sealed.read_bytes() == whole
     assert {each.read_bytes() for each in folder.glob("*.torn-*")} == {b"first", b"second"}
     assert len([*folder.glob("*.torn-*")]) == 2
+
+
+def test_the_active_delta_is_not_lost_for_nothing_where_head_is_lost_too(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    archived(folder)
+    with a_ledger(folder) as ledger:
+        ledger.files()[-1][0].unlink()
+    (folder / "HEAD").unlink()
+
+    (step,) = repair(folder)
+
+    assert step.needs_accept_loss
+    assert "it is not there" in step.finding.sentence
+
+
+def test_an_archived_file_that_is_lost_is_named_where_its_lines_are_asked_for(
+    tmp_path: Path,
+) -> None:
+    archived(tmp_path / "l")
+    lost = archived_file(tmp_path / "l")
+    lost.unlink()
+
+    with Ledger.open(tmp_path / "l", read_only=True) as reader:
+        with pytest.raises(LedgerDamaged, match=lost.name):
+            list(reader.records())
+        with pytest.raises(LedgerDamaged, match=lost.name):
+            reader.prove(1)

@@ -38,7 +38,7 @@ from stateward.ledger.delta_index import (
     key_hash_bytes,
 )
 from stateward.ledger.disk import Disk
-from stateward.ledger.manifest import GZIP_SUFFIX, DeltaInfo
+from stateward.ledger.manifest import GZIP_SUFFIX, MISSING, DeltaInfo
 from stateward.ledger.record import KEY_START, LedgerLine, decode_line, decode_lines, quoted_id
 from stateward.ledger.summary import Summary
 
@@ -71,7 +71,7 @@ class Delta:
         try:
             self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
-            raise self._damage_error("the manifest names it, but it is not there") from error
+            raise self._damage_error(MISSING) from error
         self._reset()
         indexed_seq = self._load_index()
         self.refresh()

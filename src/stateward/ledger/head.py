@@ -17,6 +17,10 @@ _SLOT_FIELDS, _SLOT_CRC = struct.Struct("<QQQ"), struct.Struct("<I4x")
 HEAD_BYTES_MAX = 2 * _SLOT.size
 
 
+UNKNOWN = (0, 0)
+"""What `read_slots` says of a `HEAD` that is missing or damaged: then nothing says which lines were acknowledged."""
+
+
 def read_head(folder: Path) -> int:
     """The last seq that the writer is known to have made durable; it may lag behind, it never runs ahead."""
     return read_slots(folder)[0]
@@ -27,7 +31,7 @@ def read_slots(folder: Path) -> tuple[int, int]:
     try:
         return newest_slot((folder / HEAD).read_bytes())
     except FileNotFoundError:
-        return 0, 0
+        return UNKNOWN
 
 
 def newest_slot(text: bytes) -> tuple[int, int]:

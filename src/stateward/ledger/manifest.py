@@ -48,6 +48,7 @@ LABELS_MAX = 1_000_000
 # Earlier versions wrote `.2` where `_000002` is written now, which sorted before the first of the day.
 SNAPSHOT_NAME = re.compile(r"snapshot-\d{4}-\d\d-\d\d([._]\d+)?\.json(\.gz)?")
 DELTA_NAME = re.compile(r"delta-\d{4}-\d\d-\d\d([._]\d+)?\.jsonl(\.gz)?")
+MISSING = "the manifest names it, but it is not there"
 _CRC_START = b',\n  "crc": "'
 
 

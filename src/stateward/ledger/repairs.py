@@ -18,7 +18,7 @@ from stateward.ledger import chain
 from stateward.ledger.delta import read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex
 from stateward.ledger.disk import Disk, unlink_if_exists, write_atomically
-from stateward.ledger.head import head_slot, read_head
+from stateward.ledger.head import UNKNOWN, head_slot, read_head, read_slots
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
@@ -138,7 +138,11 @@ class _Repair:
         )  # fmt: skip
         verifier = LedgerVerifier(self._folder, progress)
         verifier.check_log(rebuilt)
-        is_whole = verifier.last_seq >= max(info.end_seq for info in listed.deltas)
+        # Of an active delta that is gone only HEAD says whether it had lines.
+        is_known = (
+            read_slots(self._folder) != UNKNOWN or (self._folder / listed.active.file).exists()
+        )
+        is_whole = is_known and verifier.last_seq >= max(info.end_seq for info in listed.deltas)
         return (rebuilt, verifier) if is_whole and not verifier.findings else None
 
     def _rebuild(self, manifest: Manifest, findings: list[Damage]) -> None:

@@ -32,13 +32,14 @@ from stateward.ledger.delta import (
     without_padding,
 )
 from stateward.ledger.disk import Disk, write_atomically
-from stateward.ledger.head import read_head, read_slots
+from stateward.ledger.head import UNKNOWN, read_slots
 from stateward.ledger.history_file import MIRRORED, mirrored_transition
 from stateward.ledger.manifest import (
     ARCHIVE,
     GZIP_SUFFIX,
     HEAD,
     MANIFEST,
+    MISSING,
     DeltaInfo,
     Manifest,
     SnapshotInfo,
@@ -61,6 +62,7 @@ from stateward.ledger.record import (
 from stateward.ledger.snapshot import Snapshot
 from stateward.ledger.states import TransitionTable
 from stateward.ledger.view import (
+    NO_HEAD,
     STALE,
     LedgerView,
     Progress,
@@ -132,7 +134,8 @@ class LedgerVerifier:
         self._folder = folder
         self._progress = progress
         # Read first: a writer may go on, and then the log can only be longer than this.
-        self._head_seq = read_head(folder) if folder.is_dir() else 0
+        self._slots = read_slots(folder) if folder.is_dir() else UNKNOWN
+        self._head_seq = self._slots[0]
         self.findings: list[Damage] = []
         self.notes: list[Damage] = []
         self.listed: Manifest | None = None
@@ -142,7 +145,8 @@ class LedgerVerifier:
         """The roots of snapshots that the log names: by their last seq, each with the seq of the line."""
         self._rollbacks: set[tuple[int, int]] = set()
         """Those that the log names, as the manifest lists them."""
-        self._unnamed: list[Damage] = []
+        self._remarks: list[Damage] = []
+        """What no file is to be blamed for, but limits what could be checked."""
         self._roots: set[str | None] = set()
         """Those of the snapshots that the manifest names, and None, on which most stand."""
         self._heads: dict[int, str] = {0: chain.GENESIS.decode()}
@@ -174,7 +178,7 @@ class LedgerVerifier:
             return None
         self.listed = read_manifest(self._folder)
         if self.listed is not None:
-            if self.listed.generation < read_slots(self._folder)[1]:
+            if self.listed.generation < self._slots[1]:
                 self._report(MANIFEST, STALE)
             return self.listed
         self._report(MANIFEST, "it is missing or damaged; it can be rebuilt from the files")
@@ -212,8 +216,14 @@ class LedgerVerifier:
         if self._head_seq >= expected:
             acknowledged = f"seq {self._head_seq} was acknowledged"
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
+        removed = [info for info in infos if info.is_removed]
+        if removed:
+            lines = sum(info.end_seq - info.first_seq + 1 for info in removed)
+            sentence = f"{lines} lines up to here were removed; moves are checked from the next snapshot on"
+            last = removed[-1]
+            self._remarks.append(Damage(file=last.file, seq=last.last_seq, sentence=sentence))
         if not self.findings:
-            self._check_rollbacks(manifest, [info for info in infos if info.is_removed])
+            self._check_rollbacks(manifest, removed)
 
     def _check_rollbacks(self, manifest: Manifest, removed: list[DeltaInfo]) -> None:
         """The manifest says which lines are in effect, and the log must say the same.
@@ -238,8 +248,7 @@ class LedgerVerifier:
             return info.head or "", info.last_seq or 0
         path = self._folder / info.file
         if not path.exists():
-            sentence = "the manifest names it, but it is not there"
-            self._report_bad_line(info, sentence, byte=0, seq=info.first_seq)
+            self._report_bad_line(info, MISSING, byte=0, seq=info.first_seq)
             return info.head or "", info.end_seq
         head, seq, size, tail = self._check_lines(info, path)
         if info.last_seq is None:
@@ -247,6 +256,8 @@ class LedgerVerifier:
             why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head_seq)
             if why is None and tail:
                 why = proof_of_another_writer(tail, path.read_bytes()[:size], info.chain)
+            if why is None and tail and self._slots == UNKNOWN:
+                why = f"{len(tail)} bytes of a torn line: {NO_HEAD}"
             if why is not None:
                 self._report_bad_line(info, why, byte=size, seq=seq + 1)
             elif tail:
@@ -348,7 +359,7 @@ class LedgerVerifier:
             sentence = (
                 "no line of the log names its root; compact, so that checkpoints cover the states"
             )
-            self._unnamed.append(Damage(file=info.file, seq=info.last_seq, sentence=sentence))
+            self._remarks.append(Damage(file=info.file, seq=info.last_seq, sentence=sentence))
         elif info.root not in named:
             sentence = (
                 f"seq {max(named.values())} names another root for it: its states were changed"
@@ -396,7 +407,7 @@ class LedgerVerifier:
             sentence = (
                 f"its root is named at seq {names[0]}, after the {size} lines of the checkpoint"
             )
-            self._unnamed.append(Damage(file=snapshots[0].file, seq=names[0], sentence=sentence))
+            self._remarks.append(Damage(file=snapshots[0].file, seq=names[0], sentence=sentence))
         pairs = zip(snapshots, names, strict=True)
         covered = [info for info, seq in pairs if seq is not None and seq <= size]
         try:
@@ -419,7 +430,7 @@ class LedgerVerifier:
             head=self._heads[max(self._heads)],
             root=self._span.root().hex() if self._span.start == 0 else "",
             findings=tuple(self.findings),
-            notes=(*self.notes, *self._unnamed),
+            notes=(*self.notes, *self._remarks),
         )
 
 
@@ -443,12 +454,13 @@ def _replay(
     """Each transition against its state machine, and the outcome against the stored documents.
 
     Imported lines may make any move. A mirrored line is checked against the machine that it names, if `tables` has
-    that version of it; a name that `tables` does not have is reported once. After a gap (segments that were removed)
-    old states are unknown, so nothing is compared any more. The seal of a mirrored transition is computed anew: a
-    mirror is bound by the hash rule of its store and by its own. Memory grows with the number of documents.
+    that version of it; a name that `tables` does not have is reported once. Where segments were removed the replay
+    begins at the snapshot after them. The seal of a mirrored transition is computed anew: a mirror is bound by the
+    hash rule of its store and by its own. Memory grows with the number of documents.
     """
     unknown: set[str] = set()
-    walk = _LogWalk(view, None, progress)
+    base = _replay_base(view)
+    walk = _LogWalk(view, base, progress)
     is_importing = False
     for line in walk.lines():
         if not line.doc_id:
@@ -465,10 +477,21 @@ def _replay(
         state = walk.states.get(line.doc_id, (None,))[0]
         for sentence in _wrong_moves(line, state, own, is_checked=is_checked):
             yield Damage(file="log", seq=line.seq, sentence=sentence)
-        for sentence in _wrong_seals(line, walk.sealed) if walk.is_whole else ():
+        is_first_seen = base is not None and line.doc_id not in walk.sealed
+        for sentence in _wrong_seals(line, walk.sealed, is_first_seen) if walk.is_whole else ():
             yield Damage(file="log", seq=line.seq, sentence=sentence)
     if walk.is_whole:
         yield from _compare_stored(view, walk.states)
+
+
+def _replay_base(view: LedgerView) -> SnapshotInfo | None:
+    """The oldest snapshot after lines that were removed, if no rollback went further back; None if all are there."""
+    removed = max((info.end_seq for info in view.segments() if info.is_removed), default=0)
+    for info in reversed(view.manifest.snapshots) if removed else ():
+        is_gone_back = any(to < info.last_seq < at for at, to in view.manifest.rollbacks)
+        if info.last_seq >= removed and not is_gone_back:
+            return info
+    return None
 
 
 def _states_after(
@@ -523,8 +546,13 @@ class _LogWalk:
                 self._progress("replay", line.seq)
 
 
-def _wrong_seals(line: LedgerLine, sealed: dict[str, Transition]) -> Iterator[str]:
-    """What is wrong with the transition of a store that a line holds; `sealed` are the last ones, and gets this one."""
+def _wrong_seals(
+    line: LedgerLine, sealed: dict[str, Transition], is_first_seen: bool
+) -> Iterator[str]:
+    """What is wrong with the transition of a store that a line holds; `sealed` are the last ones, and gets this one.
+
+    `is_first_seen`: the one before it was removed, so what it says of that is believed.
+    """
     if line.source != MIRRORED:
         return
     try:
@@ -533,6 +561,10 @@ def _wrong_seals(line: LedgerLine, sealed: dict[str, Transition]) -> Iterator[st
         yield f"{line.doc_id}: it does not hold a whole transition: {error}"
         return
     before = sealed.get(line.doc_id)
+    if is_first_seen and found.version:
+        before = structs.replace(
+            found, version=found.version - 1, hash=found.prev_hash, target=found.source or ""
+        )
     version = before.version + 1 if before else 0
     for each in check_link(found, before, version=version):
         yield f"{each.where}: {each.sentence}"

@@ -25,12 +25,13 @@ from stateward.core.errors import LedgerDamaged, LedgerError, LedgerMismatch
 from stateward.ledger.delta import Delta, read_chunks, sealed_lines
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex, IndexDamaged, key_hash
 from stateward.ledger.disk import Disk, create_empty, write_atomically
-from stateward.ledger.head import read_head, read_slots
+from stateward.ledger.head import UNKNOWN, read_head, read_slots
 from stateward.ledger.layers import Layers
 from stateward.ledger.manifest import (
     DELTA_NAME,
     GZIP_SUFFIX,
     MANIFEST,
+    MISSING,
     TREE_SUFFIX,
     DeltaInfo,
     Manifest,
@@ -61,6 +62,7 @@ ATTEMPTS_MAX = 20
 """A writer replaces the manifest a few times a day; a reader that loses this race so often has another problem."""
 SEQ_MAX = 1 << 62
 STALE = "it is older than the other files, as after restoring it alone; it can be rebuilt from them"
+NO_HEAD = "HEAD is missing or damaged, so nothing says whether it had been acknowledged"
 OFFSET_BITS = 48
 """The position of a line in one of several deltas is one int: number of the delta, then offset of up to 256 TiB."""
 Progress = Callable[[str, int], None]
@@ -135,6 +137,8 @@ class LedgerView:
             self.note("the manifest was missing or damaged and was rebuilt from the files")
         # The active delta first: its tail may hold a rollback that the manifest does not know yet.
         active = self._open_delta(listed.active, listed, head_seq)
+        if (head_seq, generation) == UNKNOWN and active.has_more:
+            self.note(f"{active.path.name}: its last line is torn and not used; {NO_HEAD}")
         last = active.last
         manifest = _with_rollback(listed, last) if last and last.is_rollback else listed
         ranges = effective_ranges(manifest.rollbacks, last_seq=SEQ_MAX)
@@ -463,9 +467,8 @@ class LedgerView:
     def _block_lines(self, info: DeltaInfo, block: MerkleSpan) -> list[bytes]:
         """The lines of one tile, checked against it. Raises `LedgerDamaged`."""
         first = block.start - (info.first_seq - 1)
-        lines = _lines_between(
-            read_chunks(self._existing(info.file)), first, first + block.end - block.start
-        )
+        chunks = self._stored_chunks(info)
+        lines = _lines_between(chunks, first, first + block.end - block.start)
         found = MerkleSpan(block.start)
         found.add_leaves([leaf_hash(text) for text in lines])
         if list(found.subtrees()) != list(block.subtrees()):
@@ -481,7 +484,14 @@ class LedgerView:
 
     def _stored_lines(self, info: DeltaInfo) -> Iterator[bytes]:
         """The lines of a segment that is not open, checked to its end."""
-        return sealed_lines(read_chunks(self._existing(info.file)), info)
+        return sealed_lines(self._stored_chunks(info), info)
+
+    def _stored_chunks(self, info: DeltaInfo) -> Iterator[bytes]:
+        """The text of a segment that is not open. Raises `LedgerDamaged` where it is lost."""
+        path = self._existing(info.file)
+        if not path.exists():
+            raise LedgerDamaged.at(info.file, MISSING, seq=info.first_seq)
+        return read_chunks(path)
 
     def _existing(self, file: str) -> Path:
         """The file, or its other form if it was compressed or decompressed since the manifest was read."""

@@ -150,8 +150,8 @@ class LedgerWriter:
                 self.disk.close(fd)
             self._cut_at(active.end)
             view.notes.append(
-                f"{active.path.name}: {len(torn)} bytes of a line that was never acknowledged were cut off at "
-                f"byte {active.end}"
+                f"{active.path.name}: the {len(torn)} bytes of a torn line were cut off at byte {active.end}, and are "
+                f"kept as {path.name}"
             )
         if torn or active.seq > head_seq:
             # The lines after HEAD were read, but perhaps never synced. The next group says that everything before it
