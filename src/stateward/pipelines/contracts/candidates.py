@@ -137,7 +137,8 @@ _PER_AFTER = re.compile(
     r"(?P<unit>Monat|mtl|month|mo\b|M\.|Mon\b|Jahr|year|yr|annum|a\.|kWh|Kilowattstunde|kilowatt[- ]hour|Quartal|"
     r"quarter|Vierteljahr|Halbjahr|Woche|week|Tag|day)"
     r"|(?P<word>monatlich|mtl|monthly|pcm|p\.?\s?M|jährlich|jaehrlich|annually|yearly|p\.?\s?a|vierteljährlich|"
-    r"quarterly|halbjährlich|einmalig|one-off|one-time|once|wöchentlich|weekly)(?![^\W\d_]))",
+    r"quarterly|quartalsweise|halbjährlich|half-yearly|semi-annually|einmalig|one-off|one-time|once|wöchentlich|weekly)"
+    r"(?![^\W\d_]))",
     re.IGNORECASE,
 )
 _PER_BEFORE = re.compile(
@@ -151,8 +152,8 @@ _PERS = {
     "year": "jahr year yr annum a jährlich jaehrlich annually yearly pa",
     "kWh": "kwh kilowattstunde kilowatt-hour",
     "once": "einmalig one-off one-time once",
-    "quarter": "quartal quarter vierteljahr vierteljährlich quarterly",
-    "half": "halbjahr halbjährlich",
+    "quarter": "quartal quarter vierteljahr vierteljährlich quarterly quartalsweise",
+    "half": "halbjahr halbjährlich half-yearly semi-annually",
     "day": "tag day",
     "week": "woche week wöchentlich weekly",
 }

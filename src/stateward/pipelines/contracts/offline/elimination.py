@@ -9,14 +9,13 @@ those that do not is possible. Nothing here changes a value: what is left over c
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
-from functools import partial
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
 from stateward.pipelines.contracts.offline.choice import RECKONED, FieldChoice
 from stateward.pipelines.contracts.offline.grid import GridCell
-from stateward.pipelines.contracts.offline.labels import stands_in
-from stateward.pipelines.contracts.offline.linking import LONG_LINE_CHARS, LabelLink
+from stateward.pipelines.contracts.offline.labels import LabelMention, stands_in
+from stateward.pipelines.contracts.offline.linking import LabelLink
 from stateward.pipelines.contracts.offline.number_fields import (
     NEW_WORDS,
     OLD_WORDS,
@@ -26,6 +25,7 @@ from stateward.pipelines.contracts.offline.number_fields import (
 )
 from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
 from stateward.pipelines.contracts.offline.reckoned import said_otherwise, words_beside
+from stateward.pipelines.contracts.offline.statements import is_all_label, statement
 from stateward.pipelines.contracts.rules import FieldRule, Vertical, all_labels
 from stateward.pipelines.contracts.words import skeleton
 
@@ -34,36 +34,20 @@ NUMBER_KINDS = frozenset({"date", "money", "duration", "quantity"})
 LINK_MIN = 0.55  # a label with a weaker link does not account for a value
 ADJACENT_MIN = 0.9  # of the link of a date to a label right before it
 NUMBER_DIGITS_MIN = 5  # a word with so many digits is the number of a customer or a meter
+SURE_START = 80  # before a start with so much confidence nothing else began
 YEAR_SLACK = 0.07  # of twelve rounded months
 WHOLE_MIN = 1.0  # what a kWh costs leads to no other amount
 YEAR_ROUNDING = 12.0  # of the cost of a year whose instalments were rounded to whole euros
 TAX_SLACK = 0.011
-SENTENCE_LINES_MAX = 12
 QUOTED_WORDS_MAX = 4
-ADDRESS_CHARS_MAX = 80
 REFERENCE_CHARS = 60  # before a date
 ARREARS_CHARS = 80  # before an amount
-PAIRS_MIN = 4  # cells of a row of two pairs of a label and a value
-COLUMNS_MIN = 3  # of a table whose first row is its head, whatever it says
 PREFIXES = ("brutto", "monats", "strom", "gas", "energie", "versicherungs", "tarif", "vertrags")
 
 _WORD = re.compile(r"[^\W_]+")
 # A mark of a footnote; not the bullet of a list, a masked number or a square metre.
 _MARK = re.compile(r"(?<![*\dXx])[*†‡](?![*\d])|(?<=[^\W\dm])[¹²³⁴⁵⁶⁷⁸⁹]")
-_NAME_OR_NUMBER = re.compile(
-    r"[A-ZÄÖÜ0-9][\w.'’&/-]*(?:,?\s+(?:[A-ZÄÖÜ0-9][\w.'’&/-]*|von|van|de|der|und|and|&))*"
-)
-_CONDITION = re.compile(  # in the column of a name: when, or for whom, the row holds
-    r"\b(?:ab|bis|vor|nach|seit|ohne|mit|nur|außer|netto|bisher\w*|alte?r?|neue?r?|(?:neu|alt|bestands)kund\w*|umzug|beispiel|"
-    r"from|until|till|before|after|since|without|with|only|except|net|old|new|example|sample)\b",
-    re.IGNORECASE,
-)
-_OWN_LABEL = re.compile(r"\s*(?P<name>[^\W\d_][^:.\n]{1,40}):\s*\S")
 _BULLET = re.compile(r"[ \t]*\*[ \t]")
-_SENTENCE_END = re.compile(
-    r"(?<!\b\d)(?<!\b\d\d)(?<!\b[A-Z])(?<!\bMio)(?<!\bmtl)(?<!\binkl)(?<!\bincl)(?<!MwSt)(?<!USt)(?<!\bca)(?<!\bNr)(?<!\bSt)"
-    r"[.!?]\s+(?=[A-ZÄÖÜ\"„(§]|\d{1,2}\.\s)|\n\s*\n"
-)
 _NUMBERED = re.compile(r"\A\W*(?:§\s*)?\d{1,2}(?:\.\d{1,2})*[.)]?\s")
 _YEAR = re.compile(r"\b(?:jahr\w*|jährlich\w*|annual\w*|year\w*|p\.\s?a\b)", re.IGNORECASE)
 # From how much on a connection may be cut off is no price. What is paid `in arrears` is one.
@@ -103,11 +87,11 @@ _EACH_TIME = re.compile(
 _DEDUCTION = re.compile(
     r"(?<![\w.,)€£] )(?<![\w.,])[-−–] ?(?:(?:EUR|€|£) ?\d[\d.,]*|\d[\d.,]*\s?(?:EUR\b|Euro\b|€|£))"
 )
-_PLACE = re.compile(r"\s*(?:[A-ZÄÖÜ][\w.-]*+[ \t]?){1,4},\s*(?:den|on|the)?\s*")
+_PLACE = re.compile(r"\s*(?:[A-ZÄÖÜ][\w.-]*+[ \t]?){1,4},\s*(?:den|am|on|the)?\s*")
 _REMARKS = re.compile(
     r"\b(?:inkl|incl|inc|einschl|including|inclusive|einschließlich|inklusive|enthält|enthalten)\b\.?\s+(?:(?:of|der|die|ges|gesetzl|"
-    r"gesetzlicher|all|aller|insurance|premium|value|added|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s*){0,4}"
-    r"(?:USt|MwSt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|VersSt|Steuern?(?:\s+und\s+Abgaben)?|VAT|GST|IPT|tax(?:es)?)\b\.?"
+    r"gesetzlicher|all|aller|the|government|statutory|insurance|premium|value|added|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s*){0,4}"
+    r"(?:USt|MwSt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|VersSt|Steuern?(?:\s+und\s+Abgaben)?|VAT|GST|IPT|tax(?:es)?|lev(?:y|ies))\b\.?"
     r"(?:\s+at\s+\d{1,2}(?:\.\d{1,2})?\s?%)?"
     r"|\b(?:VAT|GST|IPT|MwSt|USt|tax(?:es)?)\.?\s+(?:and\s+(?:fees|levies|surcharges)\s+)?(?:included|inkl\w*|inbegriffen)"
     r"|,?\s*(?:at\s+)?12:01\s?a\.?m\.?(?:,?\s+(?:local\s+)?(?:standard\s+)?time)?"
@@ -124,19 +108,6 @@ _REMARKS = re.compile(
 )
 
 
-# The parts of an address: a house in a street that is called so, one in a street that its first word tells, a town.
-_HOUSE = r"[ ]\d{1,3}[ ]?[a-z]?"
-_NAMED_STREET = (
-    r"[A-ZÄÖÜ](?:[\w.'’-]++[ ]){0,3}?[\w.'’-]*?"
-    r"(?i:straße|strasse|str\.|weg|(?<!stell)(?<!park)(?<!arbeits)platz|allee|(?<!sp)ring|gasse|damm|ufer|chaussee|stieg|pfad)"
-)
-_LED_STREET = r"(?:Am|An[ ]de[rmn]|Auf[ ]de[rmn]|Im|In[ ]de[rmn]|Unter[ ]den|Zu[mr])(?:[ ][A-ZÄÖÜ][\w.'’-]++){1,2}"
-_ANY_STREET = r"[A-ZÄÖÜ][\w.'’-]*+(?:[ ][\w.'’-]*[^\W\d_]){0,4}"
-_TOWN = r"\d{5}[ ][A-ZÄÖÜ][\w.-]++(?:[ ][\w.-]++){0,3}"
-_ADDRESS = re.compile(
-    rf"{_NAMED_STREET}{_HOUSE}(?:,[ ]*{_TOWN})?|{_ANY_STREET}{_HOUSE},[ ]*{_TOWN}"
-)
-_STREET_OR_TOWN = re.compile(rf"(?P<street>{_LED_STREET}{_HOUSE})|(?P<town>{_TOWN})")
 # `Bestellnummer 4711 vom 20.04.2025`: the day of an order or a letter. That of an amendment is a day of the contract.
 _REFERENCE = re.compile(
     r"\b(?:(?:Bestell|Auftrags|Kunden|Angebots|Rechnungs|Vorgangs|Referenz)-?(?:nummer|Nr\b\.?)|(?:Akten|Geschäfts)zeichen|"
@@ -145,9 +116,6 @@ _REFERENCE = re.compile(
     r"|\b(?:Auftrags|Bestell|Vertrags)bestätigung\s{1,4}vom\s{1,4}$",
     re.IGNORECASE,
 )
-
-
-_ENDS_IN_TOWN = re.compile(rf",[ ]*{_TOWN}\s*$")
 
 
 class Doubt(NamedTuple):
@@ -249,6 +217,8 @@ def _is_explained(
         or reader.is_letter_date(each)
         or reader.is_of_reference(each)
         or reader.is_of_others(each)
+        or reader.is_of_payment(each)
+        or reader.is_before(each, rule, choices)
     ):
         return True
     if rule.per == "month" and candidate.per != "once" and reader.is_each_time(each):
@@ -328,6 +298,7 @@ class _Reader:
         choices: Mapping[str, FieldChoice],
     ) -> None:
         self.reading = reading
+        self._orders = vertical.orders
         words = [*all_labels(vertical.plain), *all_labels(vertical.signs)]
         self._plain = {skeleton(word) for word in words}
         self._known = [_REMARKS, _phrases(words)]
@@ -363,7 +334,7 @@ class _Reader:
         page = self.reading.pages[at]
         return [
             word
-            for first, last in _statement(page, start, end)
+            for first, last in statement(page, start, end)
             for word in self._unread(at, first, last, (start, end), is_aside=is_aside)
         ]
 
@@ -404,7 +375,7 @@ class _Reader:
         for start, end in blank:
             letters[start:end] = " " * (end - start)
         beside = [
-            "".join(letters[start:end]) for start, end in _statement(page, term.start, term.end)
+            "".join(letters[start:end]) for start, end in statement(page, term.start, term.end)
         ]
         words = words_beside(" ".join(beside), page.text[term.start : term.end])
         for at, each in enumerate(self.reading.pages):
@@ -414,12 +385,7 @@ class _Reader:
 
     def is_about(self, each: LinkedValue, name: str) -> bool:
         """Whether the statement of a value has a label of that field."""
-        page = self.reading.pages[each.page]
-        return any(
-            first <= mention.start < last and any(one.what == name for one in mention.meanings)
-            for first, last in _statement(page, each.candidate.start, each.candidate.end)
-            for mention in page.mentions
-        )
+        return any(one.what == name for label in self._labels(each) for one in label.meanings)
 
     def is_stand_in(self, each: LinkedValue, rule: FieldRule) -> bool:
         """Whether the label of a value counts for a field only where there is no other."""
@@ -448,7 +414,7 @@ class _Reader:
         labels += [
             each
             for each in page.grid.above(cell, rows_max=1)
-            if _is_all_label(page, each) and not _is_all_label(page, each, is_decoy=True)
+            if is_all_label(page, each) and not is_all_label(page, each, is_decoy=True)
         ]
         over = [other for each in (cell, *labels) for other in page.grid.above(each, rows_max=1)]
         return next((page.grid.words(each) for each in over if _is_bare_bonus(page, each)), "")
@@ -466,7 +432,7 @@ class _Reader:
     def says(self, each: LinkedValue, pattern: re.Pattern[str]) -> bool:
         """Whether the statement of a value has such words."""
         page = self.reading.pages[each.page]
-        places = _statement(page, each.candidate.start, each.candidate.end)
+        places = statement(page, each.candidate.start, each.candidate.end)
         return any(pattern.search(page.text, first, last) for first, last in places)
 
     def is_special_case(self, each: LinkedValue) -> bool:
@@ -486,14 +452,38 @@ class _Reader:
 
     def is_of_others(self, each: LinkedValue) -> bool:
         """Whether every label in the statement of a value that takes its kind is one of something else."""
-        page = self.reading.pages[each.page]
-        labels = [
-            mention
-            for first, last in _statement(page, each.candidate.start, each.candidate.end)
-            for mention in page.mentions
-            if first <= mention.start < last and mention.of_kind(each.candidate.kind)
-        ]
+        labels = [one for one in self._labels(each) if one.of_kind(each.candidate.kind)]
         return bool(labels) and all(mention.is_decoy for mention in labels)
+
+    def is_of_payment(self, each: LinkedValue) -> bool:
+        """Whether the statement of a date has labels of amounts, and none of dates: then something is paid on it."""
+        kinds = {
+            kind for mention in self._labels(each) for one in mention.meanings for kind in one.kinds
+        }
+        return "money" in kinds and not kinds & {"date", "duration"}
+
+    def is_before(
+        self, each: LinkedValue, rule: FieldRule, choices: Mapping[str, FieldChoice]
+    ) -> bool:
+        """Whether a date without a label is before the first one of the contract, which has a label of its own."""
+        first = choices.get(next((one.first for one in self._orders), rule.name))
+        if (
+            first is None
+            or first.confidence < SURE_START
+            or each.candidate.value >= first.best.value
+        ):
+            return False
+        return not any(mention.of_kind("date") for mention in self._labels(each))
+
+    def _labels(self, each: LinkedValue) -> list[LabelMention]:
+        """The labels in the statement of a value."""
+        page = self.reading.pages[each.page]
+        return [
+            mention
+            for first, last in statement(page, each.candidate.start, each.candidate.end)
+            for mention in page.mentions
+            if first <= mention.start < last
+        ]
 
     def is_of_reference(self, each: LinkedValue) -> bool:
         """Whether a date belongs to the number before it: that of an order, of a letter."""
@@ -549,94 +539,10 @@ def _spans(page: AnalyzedPage) -> Iterator[tuple[int, int]]:
             yield hit.start, hit.end
 
 
-def _statement(page: AnalyzedPage, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The stretches of text that speak of a value: its sentence, or its cell with those that belong to it."""
-    cell = page.cell(start)
-    if cell is None:
-        yield start, end
-        return
-    row = page.grid.rows[cell.row]
-    if len(row) == 1:
-        yield _sentence(page, cell, start, end)
-        return
-    yield from _cell_sentences(page, cell, start)
-    yield from _next_lines(page, cell)
-    is_labelled = ":" in page.text[cell.start : start]
-    for other in row:
-        is_before = other.column < cell.column and not (is_labelled and _is_pair(page, other))
-        is_before = is_before and not _is_of_pair(page, other, cell)
-        if (is_before or _is_remark(page, other)) and not (
-            _is_address(page, other) or _is_under_other(page, other)
-        ):
-            yield other.start, other.end
-    yield from _head(page, cell)
-
-
-def _cell_sentences(page: AnalyzedPage, cell: GridCell, start: int) -> Iterator[tuple[int, int]]:
-    """The sentences of a cell but those that are nothing but another known label and its own value."""
-    first = cell.start
-    ends = [each.end() for each in _SENTENCE_END.finditer(page.text, cell.start, cell.end)]
-    for last in (*ends, cell.end):
-        text = page.text[first:last]
-        label = _OWN_LABEL.match(text)
-        is_own = label is not None and _has_own_value(page, first, first + label.end("name"), last)
-        if first <= start < last or not is_own:
-            yield first, last
-        first = last
-
-
-def _has_own_value(page: AnalyzedPage, first: int, end: int, last: int) -> bool:
-    """Whether a sentence begins with a known label, to its colon, and a value of its kind follows.
-
-    `Abschlag ab Mai: siehe Anlage` and `Rabatt: entfällt nach drei Monaten` speak of the price before them.
-    """
-    begin = end - len(page.text[first:end].lstrip())
-    return any(
-        mention.start <= begin and mention.end >= end and mention.of_kind(value.kind)
-        for mention in page.mentions
-        for value in page.candidates
-        if end <= value.start < last
-    )
-
-
-def _next_lines(page: AnalyzedPage, cell: GridCell) -> Iterator[tuple[int, int]]:
-    """The next line of a cell that goes on: it begins in small letters, and its row has fewer cells."""
-    rows = page.grid.rows
-    if cell.row + 1 >= len(rows) or page.grid.words(cell).endswith((".", "!", "?")):
-        return
-    below = rows[cell.row + 1]
-    if len(below) < len(rows[cell.row]):
-        for other in below:
-            if other.overlaps(cell) and page.text[other.start : other.start + 1].islower():
-                yield other.start, other.end
-
-
-def _is_of_pair(page: AnalyzedPage, other: GridCell, cell: GridCell) -> bool:
-    """Whether a row is pairs of labels and values, and a cell belongs to another pair than that of the value."""
-    row = page.grid.rows[cell.row]
-    if len(row) < PAIRS_MIN or len(row) % 2 or cell.row - 1 in page.labelled.header_rows:
-        return False
-    labels = row[::2]
-    return other.column // 2 != cell.column // 2 and all(
-        _is_all_label(page, each) for each in labels
-    )
-
-
-def _is_under_other(page: AnalyzedPage, cell: GridCell) -> bool:
-    """Whether the head of the column of a cell is the label of something else: a name, a number."""
-    if cell.row - 1 not in page.labelled.header_rows:
-        return False
-    words = page.grid.words(cell)
-    if not _NAME_OR_NUMBER.fullmatch(words) or _CONDITION.search(words):
-        return False
-    heads = [each for each in page.grid.rows[cell.row - 1] if each.overlaps(cell)]
-    return len(heads) == 1 and _is_all_label(page, heads[0], is_decoy=True)
-
-
 def _is_bare_bonus(page: AnalyzedPage, cell: GridCell) -> bool:
     """Whether a cell only names a bonus or a discount, and no amount stands to its right."""
     words = page.grid.words(cell)
-    if not _is_all_label(page, cell, is_decoy=True) or not _BONUS.search(words):
+    if not is_all_label(page, cell, is_decoy=True) or not _BONUS.search(words):
         return False
     right = page.grid.rows[cell.row][cell.column + 1 :]
     return not any(
@@ -645,105 +551,3 @@ def _is_bare_bonus(page: AnalyzedPage, cell: GridCell) -> bool:
         for one in page.candidates
         if one.kind == "money"
     )
-
-
-def _is_all_label(page: AnalyzedPage, cell: GridCell, *, is_decoy: bool = False) -> bool:
-    """Whether a cell is nothing but a known label."""
-    words = page.grid.words(cell).rstrip(" :")
-    return any(
-        cell.start <= each.start < cell.end
-        and each.end - each.start >= len(words)
-        and (each.is_decoy or not is_decoy)
-        for each in page.mentions
-    )
-
-
-def _is_pair(page: AnalyzedPage, cell: GridCell) -> bool:
-    """Whether a cell has a label and its value, so that it speaks of no other cell."""
-    label, colon, value = page.grid.words(cell).partition(":")
-    return bool(label.strip() and colon and value.strip())
-
-
-def _is_address(page: AnalyzedPage, cell: GridCell) -> bool:
-    """Whether a cell is an address, or a line of one: in the next column it changes no value.
-
-    A number of five digits with a word is a town only next to a street, and else a quantity.
-    """
-    text = _address_text(page, cell)
-    if _ADDRESS.fullmatch(text):
-        return True
-    part = _STREET_OR_TOWN.fullmatch(text)
-    if part is None:
-        return False
-    grid = page.grid
-    beside = [other for other in grid.rows[cell.row] if abs(other.column - cell.column) == 1]
-    around = [*grid.above(cell, rows_max=1), *grid.below(cell, rows_max=1), *beside]
-    for other in map(partial(_address_text, page), around):
-        met = _STREET_OR_TOWN.fullmatch(other)
-        is_other_part = met is not None and met.lastgroup != part.lastgroup
-        if is_other_part or (part["town"] and _ADDRESS.fullmatch(other)):
-            return True
-    return False
-
-
-def _address_text(page: AnalyzedPage, cell: GridCell) -> str:
-    is_short = cell.end - cell.start <= ADDRESS_CHARS_MAX
-    return page.grid.words(cell).strip(" ,;.") if is_short else ""
-
-
-def _is_remark(page: AnalyzedPage, cell: GridCell) -> bool:
-    """Whether a cell behind a value has neither a label nor a value of its own."""
-    text = page.grid.words(cell)
-    starts = [each.start for each in page.mentions] + [each.start for each in page.candidates]
-    return ":" not in text and not any(cell.start <= start < cell.end for start in starts)
-
-
-def _head(page: AnalyzedPage, cell: GridCell) -> Iterator[tuple[int, int]]:
-    """The header of the column of a cell: a known head of a table, or the first row of three columns or more."""
-    first = cell.row
-    columns = len(page.grid.rows[cell.row])
-    while first and len(page.grid.rows[first - 1]) == columns:
-        first -= 1
-        if first in page.labelled.header_rows:
-            break
-    if first == cell.row or (columns < COLUMNS_MIN and first not in page.labelled.header_rows):
-        return
-    for head in page.grid.rows[first]:
-        if head.overlaps(cell):
-            yield head.start, head.end
-
-
-def _sentence(page: AnalyzedPage, cell: GridCell, start: int, end: int) -> tuple[int, int]:
-    """The sentence around a value, over the lines of its paragraph."""
-    rows = page.grid.rows
-    first, last = cell.start, cell.end
-    has_label = ":" in page.text[cell.start : start]
-    for row in range(cell.row - 1, max(-1, cell.row - SENTENCE_LINES_MAX), -1):
-        above = page.grid.words(rows[row][0])
-        if has_label or ":" in above or not page.grid.is_single(row) or not _is_long(above):
-            break
-        if _ENDS_IN_TOWN.search(above):
-            break
-        first = rows[row][0].start
-    for row in range(cell.row + 1, min(len(rows), cell.row + SENTENCE_LINES_MAX)):
-        above, below = (page.grid.words(rows[each][0]) for each in (row - 1, row))
-        if not page.grid.is_single(row) or not _goes_on(above, below):
-            break
-        last = rows[row][0].end
-    text = page.text
-    before = [each.end() for each in _SENTENCE_END.finditer(text, first, start)]
-    behind = _SENTENCE_END.search(text, end, last)
-    return before[-1] if before else first, behind.start() if behind else last
-
-
-def _is_long(line: str) -> bool:
-    return len(line) >= LONG_LINE_CHARS
-
-
-def _goes_on(above: str, below: str) -> bool:
-    """Whether a line is the continuation of the one above: in brackets, in small letters, or of a long line."""
-    if below[:1] in "(*":
-        return True
-    if above.endswith((".", "!", "?", ":")):
-        return False
-    return below[:1].islower() or (_is_long(above) and ":" not in above and ":" not in below)

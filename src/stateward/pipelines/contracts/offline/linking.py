@@ -54,7 +54,7 @@ _SENTENCE_END = re.compile(
 )
 _REMARK = re.compile(
     r"(?:inkl|incl|einschl|zzgl|exkl|excl|including|inclusive|excluding|einschließlich|inklusive|zuzüglich|ohne)\.?\s+"
-    r"(?:(?:of|der|die|ges|gesetzlicher|all|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s+){0,3}$",
+    r"(?:(?:of|der|die|ges|gesetzlicher|all|the|government|statutory|insurance|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s+){0,3}$",
     re.IGNORECASE,
 )
 _INCLUDED = re.compile(
