@@ -31,11 +31,12 @@ _FUNCTIONS: dict[str, tuple[object, list[object]]] = {
 class KafkaMock:
     """A cluster of one broker. `url` has settings that make groups as quick as tests want them.
 
-    A session of less than a second ends between two heartbeats, whatever their interval is; and a fetch that found
-    nothing is answered after its whole wait.
+    A session is longer than a second: the mock waits for a second less until it answers those who join, and looks for
+    sessions that ended meanwhile. At a second or below it drops members that wait for that answer, who never get one
+    (a broker drops none of them). A fetch that found nothing is answered after its whole wait.
     """
 
-    def __init__(self, *, settings: str = "session.timeout.ms=1000&fetch.wait.max.ms=20") -> None:
+    def __init__(self, *, settings: str = "session.timeout.ms=1500&fetch.wait.max.ms=20") -> None:
         self._library = _library()
         error = ctypes.create_string_buffer(512)
         config = self._library.rd_kafka_conf_new()
