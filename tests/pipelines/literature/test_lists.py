@@ -108,6 +108,48 @@ def test_an_entry_of_ris_that_has_no_end_is_an_entry() -> None:
     assert [(each.line, each.ids["doi"]) for each in papers] == [(1, "10.5555/a"), (3, "10.5555/b")]
 
 
+def test_an_entry_of_ris_without_its_type_is_an_entry() -> None:
+    papers = list(entries_of("TI  - Lids\nDO  - 10.5555/a\nER  - \n\nDO  - 10.5555/b\nER  - \n"))
+
+    assert [(each.line, each.ids["doi"]) for each in papers] == [(1, "10.5555/a"), (5, "10.5555/b")]
+
+
+def test_the_year_is_that_of_the_first_field_that_has_one() -> None:
+    (paper,) = entries_of("TY  - JOUR\nDO  - 10.5555/a\nDA  - JAN\nPY  - 2017\nER  - \n")
+
+    assert paper.year == 2017
+    assert "before 2018" in PaperFilters(year_from=2018).refusal(paper)
+
+
+MEDLINE = """
+PMID- 99000020
+TI  - Pots of the north and what was
+      cooked in them.
+LID - S0000-0000(20)30001-1 [pii]
+LID - 10.5555/pots [doi]
+LA  - eng
+SI  - ClinicalTrials.gov/NCT01234567
+PT  - Journal Article
+DP  - 2011 Jul
+PMC - PMC7654321
+
+PMID- 99000021
+TI  - Lids.
+"""
+
+
+def test_citations_that_pubmed_saved_name_papers() -> None:
+    first, second = entries_of(MEDLINE)
+
+    assert first.ids == {
+        "pmid": "99000020", "doi": "10.5555/pots", "nct": "NCT01234567", "pmcid": "PMC7654321",
+    }  # fmt: skip
+    assert first.title == "Pots of the north and what was cooked in them."
+    assert (first.year, first.language, first.type) == (2011, "eng", "Journal Article")
+    assert (second.line, second.name) == (13, ("pmid", "99000021"))
+    assert is_list(MEDLINE.encode(), "citations.txt")
+
+
 def test_an_address_that_shows_a_paper_names_it() -> None:
     papers = entries_of(
         "https://www.ncbi.nlm.nih.gov/pubmed/31452104\nhttps://europepmc.org/article/MED/31452104\n"

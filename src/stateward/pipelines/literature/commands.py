@@ -67,7 +67,7 @@ def literature() -> None:
 def add(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> Exit:
     """Make a record for every paper that is named.
 
-    FILE is a paper (JATS, PubMed XML, PDF, HTML, text), a folder of papers, or a list of them: RIS, BibTeX, CSV, or
+    FILE is a paper (JATS, PubMed XML, PDF, HTML, text), a folder of papers, or a list: RIS, .nbib, BibTeX, CSV, or
     one identifier a line. ID is a PMID, PMCID, DOI, arXiv or NCT number, or an address. Papers that are known by any of
     their identifiers, and those that the settings do not want (literature.lists), are skipped with the reason. It ends
     with 1 if an entry names no paper; all others are added.

@@ -1,6 +1,7 @@
-"""Lists of papers: identifiers on lines, RIS, BibTeX, CSV, and sets of PubMed XML. Each entry says what is known of it.
+"""Lists of papers: identifiers on lines, RIS, PubMed's `.nbib`, BibTeX, CSV, and sets of PubMed XML.
 
-Nothing is dropped: a line that names no paper is an entry without one, with its number and what is wrong with it.
+Each entry says what is known of it. Nothing is dropped: a line that names no paper is an entry without one, with its
+number and what is wrong with it.
 """
 
 import csv
@@ -36,6 +37,15 @@ _RIS_FIELDS = {
     "DO": "doi", "TI": "title", "T1": "title", "PY": "year", "Y1": "year", "DA": "year", "LA": "language",
     "TY": "type", "UR": "url", "L2": "url", "AN": "accession", "DB": "database", "DP": "database",
     "C2": "id", "ID": "id",
+}  # fmt: skip
+# Some programs leave out the type with which an entry begins.
+_IS_RIS = re.compile(r"^(?:TY|ER)  -", re.MULTILINE)
+# As PubMed saves citations (`.nbib`): a long value goes on in lines that begin with blanks.
+_MEDLINE = re.compile(r"^([A-Z]{2,4}) *- (.*(?:\n {6}.*)*)$", re.MULTILINE)
+_IS_MEDLINE = re.compile(r"^PMID- *[0-9]+\s*$", re.MULTILINE)
+_MEDLINE_FIELDS = {
+    "PMID": "pmid", "PMC": "pmcid", "LID": "doi", "AID": "doi", "SI": "nct", "TI": "title", "DP": "year",
+    "LA": "language", "PT": "type",
 }  # fmt: skip
 _ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*([^,\s]*)\s*,")
 _BIBTEX_ENTRY = re.compile(r"^\s*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
@@ -113,8 +123,10 @@ def read_list(path: Path) -> Iterator[ListedPaper]:
 
 def entries_of(text: str) -> Iterator[ListedPaper]:
     """The entries of the text of a list."""
-    if re.search(r"^TY  - ", text, re.MULTILINE):
+    if _IS_RIS.search(text):
         return _ris(text)
+    if _IS_MEDLINE.search(text):
+        return _medline(text)
     if _BIBTEX_ENTRY.search(text):
         return _bibtex(text)
     table = _table(text)
@@ -177,7 +189,8 @@ def _ris(text: str) -> Iterator[ListedPaper]:
         if found[1] == "TY":
             if pairs:  # the entry before has no end
                 yield _ris_entry(start, pairs)
-            pairs, start = [], number
+            pairs = []
+        start = start if pairs else number
         if found[1] in _RIS_FIELDS:
             pairs.append((_RIS_FIELDS[found[1]], found[2].strip()))
         if found[1] == "ER":
@@ -194,6 +207,19 @@ def _ris_entry(line: int, pairs: Sequence[tuple[str, str]]) -> ListedPaper:
     return _entry(
         line, [(accession if name == "accession" else name, value) for name, value in pairs]
     )
+
+
+def _medline(text: str) -> Iterator[ListedPaper]:
+    starts = [found.start() for found in _IS_MEDLINE.finditer(text)]
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        found = [(name, value.strip()) for name, value in _MEDLINE.findall(text[start:end])]
+        pairs = [
+            (_MEDLINE_FIELDS[name], value.removeprefix("ClinicalTrials.gov/"))
+            for name, value in found
+            # Other numbers of publishers stand under the same names as the DOI.
+            if name in _MEDLINE_FIELDS and (name not in ("LID", "AID") or value.endswith("[doi]"))
+        ]
+        yield _entry(text.count("\n", 0, start) + 1, pairs)
 
 
 def _bibtex(text: str) -> Iterator[ListedPaper]:
@@ -259,7 +285,7 @@ def _entry(
             ids.setdefault(name, found)
         elif name in ("id", "url") and (known := identify(value)) is not None:
             ids.setdefault(*known)
-        elif name and value:
+        elif name and value and (name != "year" or _YEAR.search(value)):  # a date may be a month
             rest.setdefault(name, value)
     year = _YEAR.search(rest.get("year", ""))
     url = rest.get("url", "")
@@ -288,12 +314,12 @@ def _bare(scheme: str, value: str) -> str:
 
 def is_list(head: bytes, name: str) -> bool:
     """Whether a file is a list of papers and not a paper: by its ending, or because its lines are identifiers."""
-    if name.lower().endswith((".ris", ".bib", ".csv", ".tsv", ".ids")):
+    if name.lower().endswith((".ris", ".nbib", ".bib", ".csv", ".tsv", ".ids")):
         return True
     text = head.decode("utf-8", "replace").lstrip("\ufeff")
     if text.lstrip().startswith("<") or b"%PDF-" in head[:1024]:
         return False
-    if re.search(r"^TY  - ", text, re.MULTILINE) or _BIBTEX_ENTRY.search(text):
+    if _IS_RIS.search(text) or _IS_MEDLINE.search(text) or _BIBTEX_ENTRY.search(text):
         return True
     lines = [line.split("#")[0].strip() for line in text.splitlines()[:20]]
     words = [line for line in lines if line]
