@@ -277,6 +277,7 @@ def _resolve(
     sums: Sequence[Cells],
 ) -> dict[str, int]:
     """One source for the amount (two columns or one), and the best filled of several descriptions."""
+    _take_marked_side(roles, claimed, body)
     _choose_amount(names, roles, claimed, body, sums)
     _choose_sides(names, roles, claimed, body)
     _choose_party(roles, claimed, body)
@@ -303,6 +304,19 @@ def _resolve(
     if "description" not in roles and "counterparty" in roles:
         roles["description"] = roles["counterparty"]
     return roles
+
+
+def _take_marked_side(
+    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+) -> None:
+    """Take a lone column of debits or credits for amounts, where marks beside them say that it has both."""
+    sides = [role for role in ("debit", "credit") if role in roles]
+    if len(sides) != 1 or "amount" in roles:
+        return
+    read = (money.read_amount(row[roles[sides[0]]]) for row in body)
+    if {money.mark_sign(each.mark) for each in read if each and each.mark} >= {1, -1}:
+        roles["amount"] = roles.pop(sides[0])
+        claimed["amount"] = claimed.pop(sides[0])
 
 
 def _choose_amount(

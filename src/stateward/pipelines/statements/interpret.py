@@ -105,6 +105,9 @@ def _from_columns(row: StatementRow, terms: ReadingTerms) -> Decimal:
     if debit and credit:
         raise UnreadableText(f"it has both a debit {row.debit!r} and a credit {row.credit!r}")
     left, right = debit or money.ZERO, credit or money.ZERO
+    if terms.sign == "columns":
+        _refuse_opposite(row.debit, terms.decimal, -1)
+        _refuse_opposite(row.credit, terms.decimal, 1)
     if terms.sign.startswith("columns_signed"):
         value = left + right
     elif terms.sign.startswith("columns_absolute"):
@@ -112,6 +115,16 @@ def _from_columns(row: StatementRow, terms: ReadingTerms) -> Decimal:
     else:
         value = right - left
     return -value if terms.sign.endswith("_swapped") else value
+
+
+def _refuse_opposite(text: str, decimal: str, sign: int) -> None:
+    """Refuse an amount whose mark says the opposite of the column that it stands in."""
+    if text.isascii() and not any(map(str.isalpha, text)):
+        return
+    read = money.read_amount(text, decimal)
+    if read is not None and read.mark and money.mark_sign(read.mark) == -sign:
+        side = "credits" if sign > 0 else "debits"
+        raise UnreadableText(f"{text!r} stands among {side}, and its mark says the opposite")
 
 
 def _from_mark(row: StatementRow, read: money.PrintedAmount, terms: ReadingTerms) -> Decimal:

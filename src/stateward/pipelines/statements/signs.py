@@ -317,7 +317,11 @@ def _printed_columns(layout: ColumnLayout, rows: Sequence[Cells], terms: Reading
         if len(cells) == layout.width and (layout.date < 0 or cells[layout.date].strip())
     ]
     out, come = (
-        [v for cells in fitting if at >= 0 and (v := money.amount(cells[at], terms.decimal))]
+        [
+            read.value  # without the mark beside it, which only repeats what the column says
+            for cells in fitting
+            if at >= 0 and (read := money.read_amount(cells[at], terms.decimal)) and read.value
+        ]
         for at in (layout.debit, layout.credit)
     )
     if out and all(value < 0 for value in out) and not (come and all(v < 0 for v in come)):
