@@ -45,13 +45,29 @@ def start_with_whole_days(start: Start, head: Sequence[Cells]) -> Start | None:
 
 
 def named_parts(cells: Cells) -> DayColumns | None:
-    """The columns that a heading calls year, month and day, each once; None if it does not."""
-    names = [headings.simplify(cell) for cell in cells]
-    places = [[i for i, name in enumerate(names) if name in known] for known in _part_names()]
-    if any(len(each) != 1 for each in places):
+    """The columns that a heading calls year, month and day, each once; None if it does not.
+
+    What else the three are called must be the same: 操作日(年), 操作日(月), 操作日(日).
+    """
+    places: dict[str, list[list[int]]] = {}
+    for place, cell in enumerate(cells):
+        for rest, part in _named_part(headings.simplify(cell)):
+            places.setdefault(rest, [[], [], []])[part].append(place)
+    whole = [found for found in places.values() if all(len(each) == 1 for each in found)]
+    if len(whole) != 1:
         return None
-    year, month, day = (each[0] for each in places)
-    return DayColumns(year, month, day, is_japanese=names[year] == "年")
+    year, month, day = (each[0] for each in whole[0])
+    return DayColumns(year, month, day, is_japanese=headings.simplify(cells[year]).endswith("年"))
+
+
+def _named_part(name: str) -> Iterator[tuple[str, int]]:
+    """What a heading says besides the part of a day that it ends with, and which part that is."""
+    for part, known in enumerate(_part_names()):
+        for word in known:
+            rest = name.removesuffix(word)
+            is_apart = not rest or rest.endswith(" ") or word > "\u3000"
+            if rest != name and is_apart:
+                yield rest.strip(), part
 
 
 def _day_columns(head: Sequence[Cells]) -> DayColumns | None:

@@ -47,6 +47,12 @@ STATEMENT_NAMES = frozenset(
 )
 # Those that say by themselves that the days beside them are those of the rows.
 PERIOD_NAMES = STATEMENT_NAMES - set("account bank conta cuenta conto compte konto".split())
+# What else is valid for some time: its days are none of the statement.
+_OFFERS = re.compile(
+    r"\b(?:offers?|promotion\w*|promo|introductory|apr|voucher|warranty|campaign|ofertas?|promoci\w*|angebots?\w*"
+    r"|gutschein\w*|offres?|offert\w*|promozion\w*|promoc\w*|aanbieding\w*|actie|erbjudande\w*|tilbud\w*"
+    r"|kampan\w*|tarjous\w*|ofert\w*|promocj\w*|nabidk\w*|ajanlat\w*|акци[яи]|优惠|優惠|キャンペーン)\b"
+)
 _PREPOSITIONS = frozenset("from vom von du desde del dal van od de date datum data fecha".split())
 # A date whose parts have names: `Jour 17 Mois 12 Année 2024`.
 _NAMED_PARTS = re.compile(
@@ -289,7 +295,7 @@ def _days_of_month(text: str) -> tuple[str, str] | None:
 def _period_in(line: StatementLine) -> PrintedPeriod | None:
     found = [token for token in line.dates if _is_full(token.text)]
     text = vocab.simplify(line.text)
-    if len(line.words) > PERIOD_WORDS_MAX and _is_sentence(line):
+    if (len(line.words) > PERIOD_WORDS_MAX and _is_sentence(line)) or _OFFERS.search(text):
         return None
     is_labelled = bool(vocab.PERIODS.find(text))
     found = _joined_pair(line, found) if len(found) > 2 else found
