@@ -143,10 +143,10 @@ load: setup-dev ## send uploads over HTTP steadily and in a burst, on PostgreSQL
 	  --burst $(or $(BURST),10000) $(if $(RATE)$(SECONDS)$(BURST),,--page docs/explanation/load.md)
 
 .PHONY: load-connections
-load-connections: setup-dev ## upload while many clients are silent or slow, into docs/explanation/load.md; IDLE=2000 SLOW=200 RATE=50 SECONDS=20
-	@$(BIN)/python -m lab.connections --idle $(or $(IDLE),2000) --slow $(or $(SLOW),200) \
+load-connections: setup-dev ## upload while many clients are silent or slow, into docs/explanation/load.md; IDLE=2000 SLOW=200 UNREAD=0 RATE=50 SECONDS=20
+	@$(BIN)/python -m lab.connections --idle $(or $(IDLE),2000) --slow $(or $(SLOW),200) --unread $(or $(UNREAD),0) \
 	  --rate $(or $(RATE),50) --seconds $(or $(SECONDS),20) \
-	  $(if $(IDLE)$(SLOW)$(RATE)$(SECONDS),,--page docs/explanation/load.md)
+	  $(if $(IDLE)$(SLOW)$(UNREAD)$(RATE)$(SECONDS),,--page docs/explanation/load.md)
 
 .PHONY: eval-statements
 eval-statements: setup-dev ## read exports and PDFs of ninety banks, and layouts that never existed; ARGS="--seed 5000 --count 2000 --only pdf"

@@ -1,8 +1,9 @@
 """Silent and slow clients beside honest ones: `make load-connections`.
 
-It starts a service as `stateward up` does, holds many connections that say nothing and some that drip a byte a second,
-uploads small statements at a steady rate meanwhile, and says how many were taken, how long each took, and whether
-all have ended. Exit 1, with a sentence, if one was refused or lost, if the service is gone, or if it was not in time.
+It starts a service as `stateward up` does, holds many connections that say nothing, some that drip a byte a second and
+some that ask for much and read none of it, uploads small statements at a steady rate meanwhile, and says how many were
+taken, how long each took, and whether all have ended. Exit 1, with a sentence, if one was refused or lost, if the
+service is gone, or if it was not in time.
 """
 
 import argparse
@@ -22,6 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from stateward.console.static_files import static_base
+
 BOUNDARY = "stateward-connections"
 HEADING = "## With silent and slow clients"
 # In time, on a machine with nothing else to do: the rate is kept, and who uploads waits no longer than this.
@@ -29,6 +32,7 @@ RATE_SHARE_MIN = 0.95
 P99_MS_MAX = 2000.0
 END_S = 120.0
 SENDERS = 12
+PIPELINED = 8
 CONFIG = "data: {data}\napi: {{port: 0, rate_per_minute: 1000000, burst: 100000}}\n"
 PART = '--{boundary}\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n{value}\r\n'
 
@@ -38,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--idle", type=int, default=2000)
     parser.add_argument("--slow", type=int, default=200)
+    parser.add_argument("--unread", type=int, default=0)
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--page", type=Path, help="The page whose section is written anew.")
@@ -131,7 +136,12 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:
 
 def measure(address: tuple[str, int], asked: argparse.Namespace) -> dict[str, object]:
     """Hold the connections, send the uploads, and wait for their end."""
+    large = f"GET {static_base()}/vendor/pdf.worker.min.mjs HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     held = [_held(address, b"") for _ in range(asked.idle)]
+    held += [
+        _held(address, PIPELINED * large.encode(), unread_bytes_max=2048)
+        for _ in range(asked.unread)
+    ]
     slow = [
         _held(address, b"GET /records HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
         for _ in range(asked.slow)
@@ -159,7 +169,8 @@ def measure(address: tuple[str, int], asked: argparse.Namespace) -> dict[str, ob
     times.sort()
     rate, p99_ms = len(times) / sending_s, times[int(len(times) * 0.99)]
     return {
-        "idle": asked.idle, "slow": asked.slow, "sent": sent, "refused": refused, "ended": ended,
+        "idle": asked.idle, "slow": asked.slow, "unread": asked.unread, "sent": sent,
+        "refused": refused, "ended": ended,
         "uploads_per_s": round(rate, 1), "upload_ms_p50": round(times[len(times) // 2], 1),
         "upload_ms_p99": round(p99_ms, 1), "until_ended_s": round(time.monotonic() - begin, 1),
         "is_in_time": rate >= RATE_SHARE_MIN * asked.rate and p99_ms <= P99_MS_MAX,
@@ -184,8 +195,14 @@ def upload(address: tuple[str, int], number: int) -> int:
         connection.close()
 
 
-def _held(address: tuple[str, int], said: bytes) -> socket.socket:
-    held = socket.create_connection(address, timeout=30)
+def _held(
+    address: tuple[str, int], said: bytes, *, unread_bytes_max: int | None = None
+) -> socket.socket:
+    held = socket.socket()
+    held.settimeout(30)
+    if unread_bytes_max is not None:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, unread_bytes_max)
+    held.connect(address)
     held.sendall(said)
     return held
 

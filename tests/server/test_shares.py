@@ -1,16 +1,20 @@
 """Neither strangers who do not read nor one key that waits for much keeps others out."""
 
 import asyncio
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+from litestar.types import Message, Receive, Scope, Send
 
 from stateward.console import console
 from stateward.console.static_files import static_base
-from stateward.server.connections import FULL, PIPELINED_MAX, STRANGER_S, Connections
-from stateward.server.strict import CALLER
+from stateward.server.connections import FULL, NEW_S, PIPELINED_MAX, Connections
+from stateward.server.listening import UNSENT_BYTES_MAX, listening
+from stateward.server.strict import CALLER, PIECE_BYTES, around
 from stateward.settings.server import ApiSettings
 from tests.server.api_client import problem, serving, settings_at
 from tests.server.raw_http import ask, connection
@@ -76,7 +80,7 @@ def test_a_request_of_a_stranger_gives_way_and_that_of_a_caller_does_not(
         busy = [made(own) for _ in range(4)]
         for protocol, _ in busy:
             protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            protocol._since -= STRANGER_S + 1
+            protocol._since -= NEW_S + 1
             if is_let_in:
                 protocol.scope["state"][CALLER] = "ann"
 
@@ -87,6 +91,61 @@ def test_a_request_of_a_stranger_gives_way_and_that_of_a_caller_does_not(
         await asyncio.sleep(0)
 
     asyncio.run(play())
+
+
+def test_strangers_who_come_back_take_no_place_of_a_client_that_has_just_come() -> None:
+    async def play() -> None:
+        own = Connections(ApiSettings(connections_max=4))
+        strangers = [made(own) for _ in range(3)]
+        for protocol, _ in strangers:
+            protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            protocol._since -= NEW_S + 1
+        _, honest = made(own)
+
+        for _ in range(3):
+            made(own)
+
+        assert [each.is_aborted for _, each in strangers] == [True, True, True]
+        assert not honest.is_aborted
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+def test_of_an_answer_that_is_not_read_the_kernel_takes_little(tmp_path: Path) -> None:
+    with listening(settings_at(tmp_path / "data", port=0)) as own:
+        own.setblocking(True)
+        with socket.create_connection(own.getsockname()), own.accept()[0] as accepted:
+            most = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT)
+
+    assert most == UNSENT_BYTES_MAX
+
+
+def test_others_have_their_turn_while_a_large_answer_is_handed_over() -> None:
+    order: list[str] = []
+
+    async def large(_: Scope, __: Receive, send: Send) -> None:
+        body = bytes(3 * PIECE_BYTES)
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def send(_: Message) -> None:
+        order.append("piece")
+
+    async def receive() -> Any:  # noqa: ANN401 - a message of ASGI
+        return {"type": "http.disconnect"}
+
+    async def other() -> None:
+        order.append("other")
+
+    async def play() -> None:
+        scope: Any = {"type": "http", "method": "GET", "path": "/", "headers": []}
+        asyncio.get_running_loop().call_soon(asyncio.ensure_future, other())
+        await around(large, ApiSettings())(scope, receive, send)
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+    assert order.index("other") < len(order) - 1
 
 
 def test_one_key_leaves_half_of_what_may_be_under_way_to_others(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ from stateward.settings.server import ApiSettings
 SWEEP_S = 1.0
 # Slower than any line that a person would call one. A body has `idle_seconds` besides, and so has an answer.
 BODY_BYTES_PER_S = 1024
-# A look at a key and a page for everybody take less than this.
-STRANGER_S = 2.0
+# A look at a key and a page for everybody take less than this, and so does a request to come.
+NEW_S = 2.0
 # Descriptors that connections leave to the database, documents, children and the log. Where there are few of them, a
 # process that does nothing has used half of these already.
 OPEN_FILES_RESERVED = 256
@@ -42,7 +42,7 @@ CONNECTIONS_MIN = 4
 # What may come without a head being whole or a byte of a body: the parser keeps all of it. One read may go beyond.
 HEAD_BYTES_MAX = 64 << 10
 # Requests that a client sends before it has heard the answers: each is kept until those before it are answered.
-PIPELINED_MAX = 32
+PIPELINED_MAX = 8
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SCHEMES = frozenset({b"http", b"https"})
 # A name or an address, and a port (RFC 9112, 3.2 with RFC 3986, 3.2.2). Empty is for who has none to name.
@@ -118,9 +118,16 @@ class Connections:
         return True
 
     def _least_needed(self, now: float) -> "BoundedProtocol | None":
-        """Which one gives way to a new one: the longest idle, or a stranger's that has been busy for a while."""
+        """Which one gives way to a new one: the longest idle, or a stranger's that has been busy for a while.
+
+        One that is idle since a moment may have sent its request already, and strangers who come back whenever they
+        are closed must not take its place: it gives way last.
+        """
+        longest = next(iter(self._idle), None)
+        if longest is not None and not longest.is_new(now):
+            return longest
         strangers = (each for each in self._busy if each.is_strangers(now))
-        return next(iter(self._idle), None) or next(strangers, None)
+        return next(strangers, longest)
 
     def note(self, protocol: "BoundedProtocol", *, is_busy: bool) -> None:
         """A connection has begun a request, or ended its last one."""
@@ -227,8 +234,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def is_strangers(self, now: float) -> bool:
         """Whether it is busy for longer than a look at a key takes, and no caller was found in its request."""
         asked = next((each for each in self._cycles if not each.response_complete), None)
-        is_new = now - self._since <= STRANGER_S
-        return not is_new and asked is not None and CALLER not in asked.scope["state"]
+        return not self.is_new(now) and asked is not None and CALLER not in asked.scope["state"]
+
+    def is_new(self, now: float) -> bool:
+        """Whether it does what it does since a moment only."""
+        return now - self._since <= NEW_S
 
     def pause_writing(self) -> None:
         """Its client reads slower than we answer."""

@@ -11,6 +11,9 @@ from stateward.settings import Settings
 from stateward.settings.server import ApiSettings
 
 BACKLOG = 2048
+# What the kernel takes of an answer before its client has read what came before. By itself it takes megabytes, for
+# every client that reads none: copying them costs the time in which others would be answered.
+UNSENT_BYTES_MAX = 128 << 10
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 
 
@@ -52,6 +55,8 @@ def listening(settings: Settings) -> socket.socket:
         # With its protocol named, so that asyncio knows it for TCP and lets no answer wait for more (TCP_NODELAY).
         listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections take it over from the socket that accepts them.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES_MAX)
         listening.bind(address)
         listening.listen(BACKLOG)
         listening.setblocking(False)

@@ -7,6 +7,7 @@ does not know are refused, because a mistyped filter would silently be none. HEA
 Answers of the API are not stored by anyone on the way, and no browser guesses their type.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
@@ -258,6 +259,8 @@ def around(app: ASGIApp, settings: ApiSettings) -> ASGIApp:
                 while len(rest) > PIECE_BYTES:
                     piece, rest = bytes(rest[:PIECE_BYTES]), rest[PIECE_BYTES:]
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    # Others have their turn, and so has the news that this client is gone.
+                    await asyncio.sleep(0)
                 message["body"] = bytes(rest)
             await send(message)
 
