@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from litestar.types import Message, Receive, Scope, Send
 
+from stateward.app import App
 from stateward.console import console
 from stateward.console.static_files import static_base
 from stateward.server.connections import FULL, NEW_S, PIPELINED_MAX, Connections
+from stateward.server.health import look_once
 from stateward.server.listening import UNSENT_BYTES_MAX, listening
+from stateward.server.service import Service
 from stateward.server.strict import CALLER, PIECE_BYTES, around
 from stateward.settings.server import ApiSettings
 from tests.server.api_client import problem, serving, settings_at
@@ -47,6 +50,30 @@ def test_strangers_who_do_not_read_take_no_places_of_requests(tmp_path: Path) ->
         answers = [(b" 200 OK" in ask(api, HEALTH), api.get("/uploads").status_code)]
 
     assert answers == [(True, 200)]
+
+
+def test_what_asks_the_store_takes_a_place_also_for_strangers(tmp_path: Path) -> None:
+    light = ["/healthz", f"{static_base()}/console.css"]
+    others = ["/readyz", "/console/approve/none"]
+    settings = settings_at(tmp_path / "data", requests_max=1)
+    with serving(settings, extra_routes=console()) as api:
+        api.service.requests = 1
+        answers = [api.get(path).status_code for path in (*light, *others)]
+        api.service.requests = 0
+
+    assert answers == [200, 200, 503, 503]
+
+
+def test_who_asks_at_once_whether_it_is_ready_waits_for_the_same_look(tmp_path: Path) -> None:
+    async def play() -> tuple[int, int]:
+        settings = settings_at(tmp_path / "data")
+        service = Service(settings, open_app=lambda: App(settings))
+        async with service.running():
+            together = await asyncio.gather(*(look_once(service) for _ in range(8)))
+            later = await look_once(service)
+        return len({id(each) for each in together}), len({id(each) for each in (*together, later)})
+
+    assert asyncio.run(play()) == (1, 2)
 
 
 def test_an_answer_that_is_not_read_is_given_up() -> None:

@@ -24,7 +24,7 @@ MEDIA_TYPES = {
 }
 
 
-@get("/static/{digest:str}/{name:path}", opt={"right": ANYBODY})
+@get("/static/{digest:str}/{name:path}", opt={"right": ANYBODY, "is_light": True})
 async def static(request: Asked, digest: FromPath[str], name: FromPath[str]) -> Response[bytes]:
     """One file; what an older page asks for under another digest is the file of now, not to be kept."""
     path = str(name).lstrip("/")

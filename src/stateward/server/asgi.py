@@ -45,7 +45,6 @@ from stateward.server import (
     search,
 )
 from stateward.server.auth import (
-    ANYBODY,
     OPTIONS,
     RIGHTS,
     Caller,
@@ -141,7 +140,7 @@ def _let_in(app: ASGIApp) -> ASGIApp:
 
     async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
         service: Service = scope["litestar_app"].state.service
-        counted = 0 if _is_for_anybody(scope) else 1
+        counted = 0 if _is_light(scope) else 1
         if counted and service.requests >= service.settings.api.requests_max:
             raise overload_refusal()
         service.requests += counted
@@ -161,14 +160,14 @@ def _let_in(app: ASGIApp) -> ASGIApp:
     return bounded
 
 
-def _is_for_anybody(scope: Scope) -> bool:
-    """Whether it is read by strangers, too: the health, and files of the console.
+def _is_light(scope: Scope) -> bool:
+    """Whether it asks the store for nothing: the health, and files of the console.
 
-    They ask the store for next to nothing, and clients that do not read the answer would otherwise hold the places
-    of those who work: how many there may be is for the limit on connections, where strangers give way.
+    Clients that do not read the answer would otherwise hold the places of those who work: how many there may be is
+    for the limit on connections, where strangers give way.
     """
-    is_reading = scope.get("method") in ("GET", "HEAD")
-    return is_reading and scope["route_handler"].opt.get("right") == ANYBODY
+    is_light: bool = scope["route_handler"].opt.get("is_light", False)
+    return is_light and scope.get("method") in ("GET", "HEAD")
 
 
 def _take_places(service: Service, scope: Scope, places: ExitStack) -> None:

@@ -1,5 +1,6 @@
 """`/healthz` and `/readyz`: for those who watch the process, without a key and without a word too many."""
 
+import asyncio
 from typing import Any
 
 from litestar import Response, get
@@ -11,6 +12,7 @@ from stateward.core.model import SECOND
 from stateward.engine.system import is_alive
 from stateward.server import views
 from stateward.server.auth import Asked, reply, service_of
+from stateward.server.service import Service
 from stateward.storage.idempotency import Answer
 
 PROBE_BYTES = 64 * 1024  # more than what a full file system may still have in its last block
@@ -18,7 +20,7 @@ PROBE_BYTES = 64 * 1024  # more than what a full file system may still have in i
 
 @get(
     "/healthz",
-    opt={"right": "anybody"},
+    opt={"right": "anybody", "is_light": True},
     operation_id="getHealth",
     summary="Whether the process answers",
     tags=["service"],
@@ -39,7 +41,7 @@ async def readyz(request: Asked) -> Response[schemas.Readiness]:
     """200 if it can; 503 if it cannot, with what is missing."""
     service = service_of(request)
     try:
-        checks = await service.quick.ask(_checks)
+        checks = await look_once(service)
     except StatewardError:
         checks = [_check("database", "it cannot be used now", is_well=False)]
     is_ready = all(check.is_well for check in checks)
@@ -47,6 +49,13 @@ async def readyz(request: Asked) -> Response[schemas.Readiness]:
     headers = {} if is_ready else {"Retry-After": "5"}
     answer: Answer = views.json_answer(document, status=200 if is_ready else 503, headers=headers)
     return reply(answer)
+
+
+async def look_once(service: Service) -> list[schemas.ReadyCheck]:
+    """What there is to say now: one look for all who ask at once, because it writes to the disk for strangers, too."""
+    if service.readiness is None or service.readiness.done():
+        service.readiness = asyncio.ensure_future(service.quick.ask(_checks))
+    return await asyncio.shield(service.readiness)
 
 
 def _checks(app: App) -> list[schemas.ReadyCheck]:

@@ -12,6 +12,7 @@ from stateward import telemetry
 from stateward.app import App
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import PERSON, SECOND, Micros
+from stateward.schemas import ReadyCheck
 from stateward.server import bulk
 from stateward.server.executors import DbThread, Writer, overload_refusal
 from stateward.server.hub import Hub
@@ -57,6 +58,8 @@ class Service:
         """Who was let in before, by the hash of what was shown; None under "": there is no key, and none is needed."""
         self.rates = Rates(settings.api.rate_per_minute, burst=settings.api.burst)
         self.requests = 0
+        self.readiness: asyncio.Future[list[ReadyCheck]] | None = None
+        """The last look at whether the service can work; all who ask meanwhile wait for the same."""
         self.let_in = Places(settings.api.requests_max)
         self.streams = Places(settings.api.streams_max)
         self.is_open = False
