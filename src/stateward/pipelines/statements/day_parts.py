@@ -62,6 +62,8 @@ def named_parts(cells: Cells) -> DayColumns | None:
 
 def _named_part(name: str) -> Iterator[tuple[str, int]]:
     """What a heading says besides the part of a day that it ends with, and which part that is."""
+    if not name.endswith(_endings()):  # nearly every cell of a table: asked once, not word by word
+        return
     for part, known in enumerate(_part_names()):
         for word in known:
             rest = name.removesuffix(word)
@@ -121,6 +123,11 @@ def _day_of(cells: Cells, found: DayColumns) -> str:
         return date(year, month, day).isoformat()
     except ValueError:
         return ""
+
+
+@cache
+def _endings() -> tuple[str, ...]:
+    return tuple(frozenset().union(*_part_names()))
 
 
 @cache
