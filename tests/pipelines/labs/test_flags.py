@@ -101,3 +101,17 @@ def test_a_message_of_short_results_is_not_cut(tmp_path: Path) -> None:
     short = "OBX|{}|NM|2951-2^Sodium^LN||140|mmol/L"
 
     assert flags(tmp_path, hl7("OBR|1", short.format(1), short.format(2)).rstrip("\r\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("Hemoglobin;8.9;g/dL;8.5 - 11.0 mmol/L;", ["UNIT_CONTRADICTED"]),
+        ("Hemoglobin;14.3;g/dL;8.5 - 11.0 mmol/L;", []),  # 8.9 mmol/L
+        ("Hemoglobin;5.0;mmol/L;8.5 - 11.0 mmol/L;L", []),
+    ],
+)
+def test_a_value_that_fits_its_range_only_without_its_unit_is_flagged(
+    tmp_path: Path, row: str, found: list[Json]
+) -> None:
+    assert flags(tmp_path, csv(row)) == found

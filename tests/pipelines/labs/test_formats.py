@@ -323,3 +323,10 @@ def test_a_unit_that_fhir_tells_twice_and_differently_is_flagged(
     found = one(tmp_path, observation(f'"valueQuantity": {told}'))
 
     assert ("UNIT_UNSURE" in found.get("problems", [])) is is_doubted
+
+
+@pytest.mark.parametrize("unit", ["x10^9/L", r"x10\S\9/L", "10^9/L^^L"])
+def test_a_power_of_ten_in_a_unit_of_hl7_needs_no_escape(tmp_path: Path, unit: str) -> None:
+    found = one(tmp_path, hl7("OBR|1", f"OBX|1|NM|777-3^Platelets^LN||233|{unit}|150-400|N|||F"))
+
+    assert (found["value"], found["unit"], found.get("problems")) == ("233", "10*3/uL", None)

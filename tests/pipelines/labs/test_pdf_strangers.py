@@ -371,3 +371,14 @@ def test_a_value_in_two_units_in_one_line_is_one_result(tmp_path: Path, cells: L
     assert (found["value"], found["unit"]) == ("95", "mg/dL")
     assert not found.get("problems")
     assert "5,27 mmol/L" in found["comment"]
+
+
+@pytest.mark.parametrize(
+    "last", ["No abnormal results. Page 1 of 1", "Goede uitslag. Pagina 2 van 2"]
+)
+def test_the_number_of_a_page_behind_a_sentence_is_no_result(tmp_path: Path, last: str) -> None:
+    row = ((50, "Lactic Acid"), (250, "1.4"), (330, "0.5 - 2.0 mmol/L"))
+
+    found = read_plain(tmp_path, HEADING, row, ((50, last),))
+
+    assert [each["test"] for each in found] == ["Lactic Acid"]

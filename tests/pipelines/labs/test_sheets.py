@@ -29,6 +29,12 @@ GERMAN: list[Row] = [
     ("Harnsäure", "7,4", "mg/dl", "3,4 - 7,0", "↑"),
     ("Eisen", "88", "µg/dl", "59 - 158", None),
 ]
+SEVERAL_DAYS: list[Row] = [
+    ("Laboratoire Exemple - Tableau cumulatif",),
+    ("Analyse", "Unité", "Valeurs de référence", "14/11/2025", "20/02/2026"),
+    ("Potassium", "mmol/L", "3,5 - 5,1", "4,4", "5,6"),
+    ("Microalbuminurie", "mg/L", "< 20 *", "12", "24"),
+]
 MONEY: list[Row] = [
     ("Description", "Result", "Units", "Range", "Price"),
     ("Bolt", "M8", "pcs", "1-5", 2.5),
@@ -61,6 +67,15 @@ def results(folder: Path, data: bytes) -> list[tuple[str, str, str, str]]:
             [("Sodium", "133", "mmol/L", "L"), ("Magnesium", "2.042", "mg/dL", "N")],
         ),
         (GERMAN, [("Harnsäure", "7.4", "mg/dL", "H"), ("Eisen", "88", "ug/dL", "N")]),
+        (
+            SEVERAL_DAYS,
+            [
+                ("Potassium", "4.4", "mmol/L", "N"),
+                ("Potassium", "5.6", "mmol/L", "H"),
+                ("Microalbuminurie", "12", "mg/L", "N"),
+                ("Microalbuminurie", "24", "mg/L", "H"),
+            ],
+        ),
     ],
 )
 def test_a_spreadsheet_is_recognised_and_read(

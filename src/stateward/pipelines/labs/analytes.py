@@ -30,7 +30,7 @@ _PREFIX = re.compile(
     r"(?:f?[PS]-(?!amyl|100|anca)|(?:S|Se|Sr|Ser|P|B)\. ?|Sg-|B-(?!lym|zell|cell|natri|typ|hcg))(?=\w)",
     re.IGNORECASE,
 )
-_OF_SERUM = re.compile(r"(?<=\w), [SP]$")  # `T4 (Thyroxine), Free, S`
+_OF_SERUM = re.compile(r"(?<=[\w)]), [SP]$")  # `T4 (Thyroxine), Free, S`
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _FILLERS = frozenset(
     (

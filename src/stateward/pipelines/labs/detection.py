@@ -193,7 +193,9 @@ def _is_sheet(texts: list[str]) -> bool:
 
     runs = (
         list(run)
-        for is_heading, run in groupby(texts, lambda text: bool(column_of(text)))
+        for is_heading, run in groupby(
+            texts, lambda text: bool(column_of(text) or _DAY.fullmatch(text))
+        )
         if is_heading
     )
     return any(map(_are_headings, runs)) and not any(map(_MONEY.search, texts))

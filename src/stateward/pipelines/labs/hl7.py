@@ -39,6 +39,9 @@ UNSUPPORTED = frozenset({"ED", "RP", "MA", "NA"})  # embedded documents, pointer
 OTHER_MESSAGES = frozenset(
     {"ACK", "ADT", "BAR", "DFT", "MDM", "MFN", "OMG", "OML", "OMP", "ORM", "PPR", "RDE", "RDS", "SIU", "VXU"}
 )  # fmt: skip
+# `x10^9/L` with its caret not escaped is two components.
+_POWER_BASE = re.compile(r"(?:^|[x*× ])10$", re.IGNORECASE)
+_POWER = re.compile(r"[0-9]{1,2} ?/")
 _SEPARATORS = re.compile(r"[\r\n]+")
 
 
@@ -328,6 +331,8 @@ def _unit(segment: Segment) -> str:
     code, text, system = (segment.text(6, at) for at in (1, 2, 3))
     if system.upper() == "UCUM" and code:
         return code
+    if _POWER_BASE.search(code) and _POWER.match(text):
+        return f"{code}^{text}"
     return code or text
 
 

@@ -135,7 +135,11 @@ def normalize_one(
         problems.append(UNIT_CONTRADICTED)
     # By what is printed, where value and range have one unit: rounding after a conversion must not move a limit.
     has_own_unit = bool(within.unit) and within.unit != seen.unit and bool(seen.unit)
-    flag = flag_of(told.value, told.within) if has_own_unit else flag_of(value, within)
+    by_print = flag_of(value, within)
+    flag = flag_of(told.value, told.within) if has_own_unit else by_print
+    if by_print == "N" and flag not in ("", "N"):
+        # `Hemoglobin 8.9 g/dL, 8.5 - 11.0 mmol/L`: as expected if the range has the right unit, low if the value has.
+        problems.append(UNIT_CONTRADICTED)
     flag = "" if PENDING in problems else flag
     if _disagrees(flag, _side_of(seen), has_flags=has_flags):
         problems.append(FLAG_DISAGREES)

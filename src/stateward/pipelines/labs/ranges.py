@@ -120,7 +120,7 @@ def read_range(text: str, decimal: str = "") -> PrintedRange:
 
 
 def _unwrap(text: str) -> str:
-    text = text.strip().rstrip(".,;")
+    text = text.strip().rstrip(".,;* ")  # `0 - 20 *`: the mark of the value
     while len(text) > 1 and (text[0], text[-1]) in (("(", ")"), ("[", "]")):
         text = text[1:-1].strip()
     found = _BRACKETED.fullmatch(text)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from stateward.pipelines.kit.pdf.page_numbers import PAGE_OF
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.labs.analytes import is_name
 from stateward.pipelines.labs.units import is_known_unit
@@ -87,7 +88,11 @@ def is_of_paper(row: Row) -> bool:
     is_said = any(_STREET.search(each) for each in (row.name, value, row.texts.get("range", "")))
     is_dated = not row.values[0][1] and _DAY.fullmatch(value) is not None
     is_phone = _digits(value) > 2 and value in phone
-    return is_phone or is_said or is_dated or _PAGE.fullmatch(value) is not None
+    counted = PAGE_OF.search(text)  # behind a sentence, too: `No abnormal results. Page 1 of 1`
+    is_page = _PAGE.fullmatch(value) is not None or (
+        counted is not None and value in counted.groups()
+    )
+    return is_phone or is_said or is_dated or is_page
 
 
 def _digits(text: str) -> int:
