@@ -202,6 +202,19 @@ def test_a_handle_may_meet_more_statements_than_it_keeps(
             assert database.rows(f"SELECT {number}, :x::text", x="a") == [(number, "a")]
 
 
+def test_statements_that_travel_together_keep_their_names_when_others_are_forgotten(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libpq, "PREPARED_MAX", 4)
+
+    for first in range(0, 20, 2):
+        numbers = [0, first, first + 1, 1]  # two that are known by now, around new ones
+        with database.transaction():
+            asked = [database.ask(f"SELECT {number}") for number in numbers]
+
+        assert [each.rows() for each in asked] == [[(number,)] for number in numbers]
+
+
 def test_hot_statements_use_an_index_before_there_are_statistics(postgres_dsn: str) -> None:
     with closing(PostgresDatabase(postgres_dsn)) as database:
         for batch in range(20):

@@ -8,6 +8,7 @@ schemas or our errors, except that it refuses text which PostgreSQL would cut.
 import re
 import select
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, cast
@@ -204,6 +205,7 @@ class Session:
         """Execute one statement, prepared once."""
         if self._queue or self._ahead:
             return self._pipeline([*self._queue, Queued(sql, params, types)])
+        self._limit_prepared({(sql, types)})
         self._pgconn.send_query_prepared(self._name(sql, types), params)
         return self._result()
 
@@ -224,6 +226,7 @@ class Session:
     def _names_of(self, sent: "Sequence[Queued]") -> list[bytes | None]:
         """The names of prepared statements."""
         # Not in the pipeline: if it is aborted, what was to be prepared in it is not.
+        self._limit_prepared({(each.sql, each.types) for each in sent if each.params is not None})
         return [None if each.params is None else self._name(each.sql, each.types) for each in sent]
 
     def _send(self, sent: "Sequence[Queued]", names: Sequence[bytes | None]) -> None:
@@ -281,11 +284,18 @@ class Session:
         """The name under which a statement is prepared."""
         return self._names.get((sql, types)) or self._prepare(sql, types)
 
-    def _prepare(self, sql: str, types: tuple[int, ...]) -> bytes:
-        if len(self._names) >= PREPARED_MAX:
+    def _limit_prepared(self, wanted: AbstractSet[tuple[str, tuple[int, ...]]]) -> None:
+        """Forget all prepared statements where those that are wanted together would be too many with them.
+
+        Before the first of them is named: a name that is given anew means another statement.
+        """
+        new = len(wanted - self._names.keys())
+        if new and len(self._names) + new > PREPARED_MAX:
             self._pgconn.send_query(b"DEALLOCATE ALL")
             self._result()
             self._names.clear()
+
+    def _prepare(self, sql: str, types: tuple[int, ...]) -> bytes:
         name = b"stateward_%d" % len(self._names)
         self._pgconn.send_prepare(name, sql.encode(), types)
         self._result()
