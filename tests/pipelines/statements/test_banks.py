@@ -163,7 +163,7 @@ BANKS: dict[str, Expected] = {
         "2023-01-15;2023-01-16;ZAKUP;BIEDRONKA;;'';-45,50;954,50;\n"
         "2023-01-10;2023-01-10;PRZELEW;WYPŁATA;PRACODAWCA;'12';1 000,00;1 000,00;\n",
         [
-            ("2023-01-15", "-45.50", "ZAKUP BIEDRONKA"),
+            ("2023-01-16", "-45.50", "ZAKUP BIEDRONKA"),
             ("2023-01-10", "1000.00", "PRZELEW WYPŁATA"),
         ],
         [],

@@ -1,7 +1,7 @@
 """What the status of an entry says: booked, not yet, or never. The words are those of banks, in several languages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -62,6 +62,7 @@ _UNBOOKED_PHRASES = (
 )  # fmt: skip
 # At the start or the end of a text: within it, they tell of another entry.
 _ANY_PHRASE = "|".join(_UNBOOKED_PHRASES)
+_UNBOOKED_WITHIN = re.compile(rf"\b({_ANY_PHRASE})")
 _UNBOOKED_EDGE = re.compile(rf"^\W*({_ANY_PHRASE})|\b({_ANY_PHRASE})\w*\W*$")
 
 
@@ -69,12 +70,15 @@ _UNBOOKED_EDGE = re.compile(rf"^\W*({_ANY_PHRASE})|\b({_ANY_PHRASE})\w*\W*$")
 _ANNULLED = re.compile(
     r"\b(?:(?:transaction|payment|entry|booking) (?:was |has been )?(?:cancell?ed|voided|annulled|reversed in full)"
     r"|(?:entered|recorded|booked|posted) in error|(?:is )?not counted|not included in the balance"
-    r"|buchung (?:wurde )?storniert|stornierte buchung|irrtumlich gebucht|zahlt nicht"
+    r"|buchung (?:wurde )?storniert|stornierte buchung|irrtumlich gebucht"
     r"|(?:operation|transaction|ecriture) annulee|saisi[es]? par erreur|non comptee?"
     r"|(?:operacion|transaccion|operacao|transacao) (?:anulada|cancelada)|(?:operazione|transazione) annullata"
     r"|(?:operatiune|tranzactie) anulata|din eroare|nu se ia in calcul"
     r"|(?:operacja|transakcja) anulowana|transactie geannuleerd|transaktion makulerad|annulleret transaktion)\b"
 )
+
+
+_COUNTS_NOT = "zählt nicht"  # without its accent it is what a debtor does: he does not pay
 
 
 NEGATIONS = frozenset("not no non nicht ikke inte nie ne не 未".split())
@@ -97,15 +101,30 @@ def unbooked_phrase(text: str) -> str:
 def annulled_phrase(text: str) -> str:
     """The phrase in a text that says that its row does not count, or ""."""
     found = _ANNULLED.search(simplify(text))
+    if found is None and _COUNTS_NOT in text.casefold():
+        return _COUNTS_NOT
     return found[0] if found else ""
 
 
-def with_unbooked(rows: Iterator[StatementRow]) -> Iterator[StatementRow]:
-    """The rows, with a note on those whose text says that they are not booked; a balance or a status goes before it."""
+def with_unbooked(
+    rows: Iterator[StatementRow], doubt: Callable[[StatementRow, str], None]
+) -> Iterator[StatementRow]:
+    """The rows, with a note on those whose text says that they are not booked; a balance or a status goes before it.
+
+    `doubt` is told the rows whose text only mentions it, or says that they do not count.
+    """
     for row in rows:
         is_told = row.balance or row.note or is_known(row.more.get("status", ""))
         phrase = "" if is_told else unbooked_phrase(row.description)
         yield replace(row, note=f"not booked ({phrase})") if phrase else row
+        if not is_told and not phrase and (said := _doubtful_phrase(row.description)):
+            doubt(row, said)
+
+
+@lru_cache(maxsize=4096)
+def _doubtful_phrase(text: str) -> str:
+    found = _UNBOOKED_WITHIN.search(text.casefold())
+    return found[1] if found else annulled_phrase(text)
 
 
 def is_known(text: str) -> bool:

@@ -170,6 +170,9 @@ def _proved_roles(
         role = _by_content(role, column, name) if role else _unnamed_role(column)
         if role:
             claimed.setdefault(role, []).append(index)
+    # What was bought on a day is booked on another, where a second date stands beside it.
+    for days in (claimed.get("date", []), claimed.get("date_plain", [])):
+        days.sort(key=lambda i: is_of_transaction(headings.simplify(names[i])))
     named = (*ROLES, "status", "fee", "before", "category")
     roles = {role: indexes[0] for role, indexes in claimed.items() if role in named}
     if "date" in roles and claimed.get("date_plain"):
@@ -178,8 +181,6 @@ def _proved_roles(
         spare = claimed.get("date_plain") or claimed.get("value_date")
         if not spare:
             return {}, claimed
-        # What was bought on a day is booked on another, where a second date stands beside it.
-        spare.sort(key=lambda i: is_of_transaction(headings.simplify(names[i])))
         roles["date"] = spare[0]
         if roles.get("value_date") == spare[0]:
             del roles["value_date"]

@@ -49,7 +49,7 @@ def order_evidence(layout: ColumnLayout, rows: Rows, above: Rows) -> tuple[str, 
     around = [*above, *others]
     found = (
         _around(around)
-        or _in_period(layout, booked, above)
+        or _in_period(layout, booked, around)
         or _beside(layout, booked)
         or _in_sequence(layout, booked)
     )
@@ -86,14 +86,14 @@ def _around(rows: Rows) -> tuple[str, str] | None:
     return (vote.order, f"{vote.why} (above or below the rows)") if _is_shown(texts) else None
 
 
-def _in_period(layout: ColumnLayout, booked: Rows, above: Rows) -> tuple[str, str] | None:
-    """By the period that is printed above the rows, where they lie in it in one order only."""
-    if not any(_YEAR.search(cell) for cells in above for cell in cells):
+def _in_period(layout: ColumnLayout, booked: Rows, around: Rows) -> tuple[str, str] | None:
+    """By the period that is printed above or below the rows, where they lie in it in one order only."""
+    if not any(_YEAR.search(cell) for cells in around for cell in cells):
         return None
     # Here, because it needs the reader of PDFs, which few tables do.
-    from stateward.pipelines.statements.printed_text import period_above
+    from stateward.pipelines.statements.printed_text import period_around
 
-    period = period_above(above)
+    period = period_around(around)
     texts = sorted({cells[layout.date].strip() for cells in booked})
     if not (period.start and period.end) or not texts:
         return None

@@ -36,7 +36,11 @@ _MINOR = re.compile(
     r"|minor(?:[ _]units?)?)(?:\b|$)"
 )
 _CODE = re.compile(r"\b[A-Z]{3}\b")
-_LETTERS = re.compile(r"[^\W\d_]{3}")
+_OF_BANK = re.compile(
+    r"fee\b|fees\b|charge|interest|entgelt|gebuhr|zins|spesen|abschluss|steuer|\bfrais|agios|interet|cotisation|comisi"
+    r"|interes|impuesto|commission|canone|bollo|imposta|competenze|kosten|rente|avgift|ranta|gebyr|rente|oplat|prowizj"
+    r"|odsetk|podat|poplat|urok|kamat|\bdij|juros|tarifa|imposto|iof\b|tax\b|комисси|процент|手数料|利息"
+)
 
 
 def rival_problems(
@@ -116,7 +120,7 @@ def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells], other: int) -
 def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms) -> str:
     """Which of the first and the last row leaves several columns empty that all others fill; "" for neither.
 
-    A row that says in words what it is, as a fee of the bank does, is one unless it is the sum of the others.
+    What the bank itself books, a fee or interest, names no other side: a row, unless it is the sum of the others.
     """
     booked = [cells for cells in booked if not any(map(headings.whole_fact, cells))]
     if len(booked) < EDGE_ROWS_MIN:
@@ -128,15 +132,15 @@ def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms
         bare = [i for i, cell in enumerate(edge) if not cell.strip()]
         if sum(all(cells[i].strip() for cells in others) for i in bare) < EDGE_EMPTY_MIN:
             continue
-        if not _has_words(layout, edge) or _is_sum_of_others(layout, edge, others, terms):
+        if not _is_of_bank(layout, edge) or _is_sum_of_others(layout, edge, others, terms):
             return name
     return ""
 
 
-def _has_words(layout: ColumnLayout, cells: Cells) -> bool:
-    """Whether the text of a row has a word, and not the number of an account alone."""
+def _is_of_bank(layout: ColumnLayout, cells: Cells) -> bool:
+    """Whether the text of a row names what a bank books itself."""
     places = (layout.description, *layout.texts, *layout.kinds)
-    return any(_LETTERS.search(cells[i]) for i in places if i >= 0)
+    return any(_OF_BANK.search(headings.simplify(cells[i])) for i in places if i >= 0)
 
 
 def _is_sum_of_others(
@@ -144,8 +148,9 @@ def _is_sum_of_others(
 ) -> bool:
     for place in layout.amounts:
         total = money.amount(edge[place], terms.decimal)
-        values = (money.amount(cells[place], terms.decimal) or ZERO for cells in others)
-        if total and abs(total) == abs(sum(values, ZERO)):
+        values = [money.amount(cells[place], terms.decimal) or ZERO for cells in others]
+        sides = (values, [v for v in values if v < 0], [v for v in values if v > 0])
+        if total and abs(total) in {abs(sum(side, ZERO)) for side in sides}:
             return True
     return False
 

@@ -71,7 +71,11 @@ def find_totals(layout: ColumnLayout, body: Sequence[Record], terms: ReadingTerm
     both = ((-out, into), (into, -out))  # of a debt, debits are what comes in
     proven |= {row.line for row in rows if row.sides == both[0] and any(row.sides)}
     proven |= {row.line for row in below if row.sides in both}
-    doubted = {row.line for row in named if " " in row.text.strip()} - proven
+    called = {row.line for row in named if " " in row.text.strip()}
+    if layout.balance < 0:  # else the row may be called so by who wrote its text
+        unknown = (row for row in rows if not row.fact)
+        called |= {row.line for row in unknown if headings.role_of(row.text) == "balance"}
+    doubted = called - proven
     # A row without a name is a total only if several rows make it: one booking may be like another.
     parts = (values, [v for v in values if v < 0], [v for v in values if v > 0])
     several = {abs(sum(part, ZERO)) for part in parts if len(part) > 1}

@@ -176,7 +176,9 @@ class StatementTable:
         above = body[:-1] if is_whole else body
         full = (cells for _, cells in above if len(cells) == layout.width)
         self._last_texts = frozenset(cells[-1].strip() for cells in full)
-        rows = booking.with_unbooked(self._rows(layout, terms, chain(body, stream)))
+        rows = booking.with_unbooked(
+            self._rows(layout, terms, chain(body, stream)), self._doubt_booking
+        )
         if layout.currency < 0 and (printed := printed_currency(layout, body)):
             rows = with_own_currencies(rows, printed)
         fees = self._fees(layout, terms, body)
@@ -492,6 +494,11 @@ class StatementTable:
         is_last = self._reading.format == "csv" and line == last.place.line
         return is_last and self._source.is_open_ended
 
+    def _doubt_booking(self, row: StatementRow, phrase: str) -> None:
+        """Say that the text of a row which was counted says, or only mentions, that it does not count."""
+        message = f"the text of the row says {phrase!r}, and it was counted"
+        self._problem("BOOKING_UNPROVEN", message, row.place.line, [row.description])
+
     def _doubt_statuses(self, printed: set[str], names: Iterable[str]) -> None:
         """Say that rows are marked in a way that nothing explains: they may not be booked."""
         names = {name.casefold() for name in names}
@@ -661,9 +668,7 @@ class StatementTable:
             self._log_row(f"line {line} is the sum of others: {raw_text(cells)}")
             return True
         if line in self._totals.doubted:
-            message = (
-                "the row is called a total, and is no sum of the others; it was taken for a booking"
-            )
+            message = "the row is called a total or a balance, and no sum proves it; it was taken for a booking"
             self._problem("TOTAL_SUSPECTED", message, line, cells)
         name = row_fact(layout, cells)
         if name not in ("opening", "closing"):

@@ -45,15 +45,17 @@ STATEMENT_NAMES = frozenset(
     "account bank kontoauszug auszug abrechnung rekeningafschrift kontoudtog kontoutdrag wyciag vypis conta cuenta "
     "conto compte konto mes periodo".split()
 )
-# Those that say by themselves that the days beside them are those of the rows.
-PERIOD_NAMES = STATEMENT_NAMES - set("account bank conta cuenta conto compte konto".split())
 # What else is valid for some time: its days are none of the statement.
 _OFFERS = re.compile(
     r"\b(?:offers?|promotion\w*|promo|introductory|apr|voucher|warranty|campaign|ofertas?|promoci\w*|angebots?\w*"
     r"|gutschein\w*|offres?|offert\w*|promozion\w*|promoc\w*|aanbieding\w*|actie|erbjudande\w*|tilbud\w*"
     r"|kampan\w*|tarjous\w*|ofert\w*|promocj\w*|nabidk\w*|ajanlat\w*|акци[яи]|优惠|優惠|キャンペーン)\b"
 )
-_PREPOSITIONS = frozenset("from vom von du desde del dal van od de date datum data fecha".split())
+_TERMS = re.compile(
+    r"\b(?:valid\w*|gultig\w*|valable\w*|vigen\w*|geldig\w*|giltig\w*|gyldig\w*|platn\w*|wazn\w*|bonus|interest|rates?"
+    r"|zins\w*|interes\w*|taux|tasso|tassi|tasas?|rente|loan|kredit|darlehen|pret|prestamo|prestito|insurance"
+    r"|versicherung|assurance|seguro|contract|vertrag|contrat|contrato|card expires|warranty)\b"
+)
 # A date whose parts have names: `Jour 17 Mois 12 Année 2024`.
 _NAMED_PARTS = re.compile(
     r"\b(?:jour|day|dia|tag|giorno|dag) (?P<day>[0-9]{1,2}) (?:mois|month|mes|monat|mese|maand) (?P<month>[0-9]{1,2})"
@@ -259,14 +261,10 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
     return (None if day else _month(lines, _MONTH_OF_YEAR)) or PrintedPeriod("", day)
 
 
-def tells_period(text: str) -> bool:
-    """Whether a line calls its days those of a statement, or has no other words than its days."""
+def is_of_terms(text: str) -> bool:
+    """Whether a line is about an offer, a rate or a contract: its days are those in which that is valid."""
     simple = vocab.simplify(text)
-    words = {word for word in simple.split() if not word.isdigit()}
-    if words & PERIOD_NAMES or vocab.PERIODS.find(simple) not in {"", *_PREPOSITIONS}:
-        return True
-    others = words - vocab.FROM_WORDS - vocab.TO_WORDS - _PREPOSITIONS
-    return all(dates.fold(word) in dates.MONTHS for word in others)
+    return bool(_OFFERS.search(simple) or _TERMS.search(simple))
 
 
 # Two days of one month: June 01 - 28, 2026; 1 to 31 March 2025; 01.-31.03.2025.

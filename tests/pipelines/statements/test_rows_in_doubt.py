@@ -1,0 +1,116 @@
+"""Rows that may be no bookings, and days that may be others: told, unless something in the file decides it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.statements.reading import read_bytes
+
+EDGE = (
+    "Buchungstag;Verwendungszweck;Name;IBAN;Betrag\n2026-03-01;Lastschrift;Shop A;DE11;-10,00\n"
+    "2026-03-02;Lastschrift;Shop B;DE21;-20,00\n2026-03-03;Gehalt;Firma;DE31;100,00\n"
+    "2026-03-04;Gutschrift;Firma;DE31;100,00\n"
+)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Kontostand per Monatsende;;;1.234,56",
+        "Verfügbarer Betrag;;;1.234,56",
+        "Dispositionskredit;;;5.000,00",
+        "Zwischensumme Ausgaben;;;-30,00",
+        "Aufwendungen;;;-30,00",
+    ],
+)
+def test_a_bare_last_row_is_doubted_whatever_it_is_called(tmp_path: Path, last: str) -> None:
+    assert "TOTAL_SUSPECTED" in read_bytes(tmp_path, f"{EDGE}2026-03-31;{last}\n").flags
+
+
+@pytest.mark.parametrize("last", ["Kontoführungsentgelt;;;-4,90", "Habenzinsen;;;0,12"])
+def test_what_the_bank_books_itself_names_no_other_side_and_is_a_row(
+    tmp_path: Path, last: str
+) -> None:
+    read = read_bytes(tmp_path, f"{EDGE}2026-03-31;{last}\n")
+
+    assert read.flags == []
+    assert len(read.amounts) == 5
+
+
+@pytest.mark.parametrize("name", ["Balance", "Saldo"])
+def test_a_row_that_is_called_a_balance_is_no_booking_in_silence(tmp_path: Path, name: str) -> None:
+    text = (
+        f"Date,Payee,Description,Amount\n2026-01-14,{name},,280.00\n2026-01-15,Shop,Bread,-4.60\n"
+        "2026-01-16,Shop,Milk,-2.10\n"
+    )
+
+    assert "TOTAL_SUSPECTED" in read_bytes(tmp_path, text).flags
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KARTA 1234 transakcja nierozliczona ZABKA WARSZAWA",
+        "VISA noch nicht gebucht REWE KOELN",
+        "Beta, Buchung storniert",
+        "Payment was cancelled",
+    ],
+)
+def test_a_text_that_mentions_that_it_may_not_count_is_told(tmp_path: Path, text: str) -> None:
+    table = f'Date,Description,Amount\n2026-03-04,Shop,-10.00\n2026-03-05,"{text}",-5.00\n2026-03-06,Pay,100.00\n'
+
+    assert read_bytes(tmp_path, table).flags == ["BOOKING_UNPROVEN"]
+
+
+def test_a_tenant_who_does_not_pay_is_no_booking_that_does_not_count(tmp_path: Path) -> None:
+    rows = "2026-03-04,Shop,-10.00\n2026-03-05,Mieter zahlt nicht,-5.00\n2026-03-06,Pay,100.00\n"
+
+    assert read_bytes(tmp_path, f"Date,Description,Amount\n{rows}").flags == []
+
+
+DAYS = "03/02/2026,A,-1.00\n03/05/2026,B,-2.00\n03/09/2026,C,3.00\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Transactions between 1 March 2026 and 31 March 2026",
+        "Date range: 1 March 2026 - 31 March 2026",
+        "Umsätze vom 1. März 2026 bis 31. März 2026",
+        "Opérations du 1 mars 2026 au 31 mars 2026",
+    ],
+)
+@pytest.mark.parametrize("is_above", [True, False])
+def test_a_period_tells_the_order_of_dates_above_or_below_the_rows(
+    tmp_path: Path, line: str, is_above: bool
+) -> None:
+    table = f"Date,Description,Amount\n{DAYS}"
+
+    read = read_bytes(tmp_path, f"{line}\n{table}" if is_above else f"{table}{line}\n")
+
+    assert read.dates == ["2026-03-02", "2026-03-05", "2026-03-09"]
+
+
+@pytest.mark.parametrize(
+    "line", ["Bonus in the statement of", "Mes ofertas:", "Abrechnung Zinsen gültig"]
+)
+def test_days_in_which_something_else_is_valid_tell_no_order(tmp_path: Path, line: str) -> None:
+    text = f"{line} 1 March 2026 to 31 March 2026\nDate,Description,Amount\n{DAYS}"
+
+    assert "AMBIGUOUS_DATES" in read_bytes(tmp_path, text).flags
+
+
+@pytest.mark.parametrize(
+    ("bought", "booked"),
+    [("#Data operacji", "#Data księgowania"), ("Data transakcji", "Data księgowania")],
+)
+def test_of_a_purchase_and_its_booking_the_booking_is_the_date_in_any_order(
+    tmp_path: Path, bought: str, booked: str
+) -> None:
+    text = (
+        f"{bought};{booked};#Opis operacji;#Kwota;#Saldo po operacji\n"
+        "2026-01-02;2026-01-03;ZAKUP;-45,60;1842,44\n2026-01-07;2026-01-07;PRZELEW;-20,00;1822,44\n"
+        "2026-01-11;2026-01-13;BANKOMAT;-200,00;1622,44\n"
+    )
+
+    assert read_bytes(tmp_path, text).dates == ["2026-01-03", "2026-01-07", "2026-01-13"]
