@@ -53,7 +53,20 @@ INNER_BLOCKS = (
 )
 # What stands in a section without being read: its title is its heading.
 UNPRINTED = frozenset(
-    {"title", "label", "sec-meta", "object-id", "attrib", "permissions", "graphic"}
+    {
+        "title",
+        "label",
+        "sec-meta",
+        "object-id",
+        "attrib",
+        "permissions",
+        "graphic",
+        "processing-meta",
+        "front",
+        "front-stub",
+        "sub-article",
+        "response",
+    }
 )
 IDS = {
     "doi": "doi",
@@ -74,7 +87,7 @@ _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
 
 def read_jats(data: bytes) -> Paper:
     """An article in JATS."""
-    source = XmlSource(data, block_tags=BLOCK_TAGS)
+    source = XmlSource(data, block_tags=BLOCK_TAGS, has_namespace=False)
     root = source.root
     article = root if root.tag == "article" else root.find(".//article")
     if article is None:
@@ -255,7 +268,7 @@ class _Front:
         )
         return Journal(
             title=title,
-            abbreviation=short or ids.get("nlm-ta", ""),
+            abbreviation=short or ids.get("nlm-ta", "") or ids.get("pubmed", ""),
             issns=tuple(text_of(each) for each in own.iterfind("issn")),
             publisher=child_text(own, "publisher/publisher-name"),
         )
@@ -330,9 +343,11 @@ def _retraction(kind: str, related: list[Related]) -> Retraction:
     types = {each.type for each in related}
     if kind in ("retraction", "partial-retraction") or "retracted-article" in types:
         return "notice"
-    if kind == "expression-of-concern" or "object-of-concern" in types:
-        return "concern"
-    return "retracted" if "retraction-forward" in types or kind == "retracted-article" else ""
+    if "retraction-forward" in types or kind == "retracted-article":
+        return "retracted"
+    # Of the notice itself, and of the paper that it is about.
+    is_doubted = kind == "expression-of-concern" or types & {"object-of-concern", "concern-forward"}
+    return "concern" if is_doubted else ""
 
 
 def abstract_text(element: etree._Element) -> str:
@@ -439,7 +454,7 @@ class _Walk:
             "notes": self._section_of, "statement": self._section_of, "floats-group": self._children,
             "supplementary-material": self._supplement, "disp-formula-group": self._children,
             "verse-group": self._quote, "preformat": self._paragraph, "bio": self._section_of,
-            "media": self._supplement, "caption": self._children,
+            "media": self._supplement, "caption": self._children, "body": self._children, "back": self._children,
         }  # fmt: skip
 
     def article(self, article: etree._Element, metadata: Metadata) -> None:
@@ -450,12 +465,9 @@ class _Walk:
             self._abstract(each)
         for each in article.iterfind("front/article-meta/trans-abstract"):
             self._abstract(each)
-        for name in ("body", "back", "floats-group"):
-            for each in article.iterfind(name):
-                self._children(each)
-        for each in article:
-            if each.tag in ("sub-article", "response"):
-                self._sub_article(each)
+        self._children(article)
+        for each in article.iterchildren("sub-article", "response"):
+            self._sub_article(each)
 
     def _sub_article(self, element: etree._Element) -> None:
         self._part = element.get("article-type") or "sub-article"
@@ -465,19 +477,28 @@ class _Walk:
             text = title_text(title)
             self._add("heading", text, title, level=1)
             self._section = (text,)
-        for name in ("body", "back", "floats-group"):
-            for each in element.iterfind(name):
-                self._children(each)
+        self._children(element)
         self._section, self._part = (), ""
 
     def _children(self, element: etree._Element) -> None:
         handlers = self._handlers
+        if element.text and (text := squeeze(element.text)):  # words that stand in no block
+            self._add("paragraph", text, element)
         for child in element:
             handler = handlers.get(child.tag)
             if handler is not None:
                 handler(child)
-            elif child.tag not in UNPRINTED and (text := text_of(child)):
-                self._add("paragraph", text, child)
+            elif child.tag not in UNPRINTED:
+                self._unknown(child)
+            if child.tail and (text := squeeze(child.tail)):
+                self._add("paragraph", text, element)
+
+    def _unknown(self, element: etree._Element) -> None:
+        """An element that no version of JATS names here: a section if it holds blocks, else a paragraph."""
+        if next(element.iterdescendants(*self._handlers), None) is not None:
+            self._section_of(element)
+        elif text := text_of(element):
+            self._add("paragraph", text, element)
 
     def _abstract(self, element: etree._Element) -> None:
         before = self._section
@@ -499,7 +520,7 @@ class _Walk:
         text = "" if title is None else title_text(title)
         label = child_text(element, "label")
         if text:
-            of = "" if element.tag == "sec" else element.tag
+            of = "" if element.tag == "sec" else etree.QName(element).localname
             self._add("heading", text, title, level=len(before) + 1, label=label, of=of)
             self._section = (*before, text)
         self._children(element)
@@ -559,16 +580,18 @@ class _Walk:
             self._add("footnote", text, element, label=child_text(element, "label"))
 
     def _reference(self, element: etree._Element) -> None:
-        label, citation = "", None
+        label, citation, count = "", None, 0
         for child in element:
             if child.tag == "label":
                 label = label or text_of(child)
-            elif citation is None and child.tag in _CITATIONS:
-                citation = child
+            elif child.tag in _CITATIONS:
+                citation = child if citation is None else citation
+                count += 1
         if citation is None:  # inside of something else, or the reference is the citation itself
             citation = next(element.iter(*_CITATIONS), element)
         reference = _reference_of(citation, label)
-        text = citation_text(citation, reference)
+        is_several = count > 1  # under one number: the first is taken apart, and all are read
+        text = prose(element, ("label",)) if is_several else citation_text(citation, reference)
         self._add("reference", text, element, label=reference.label, reference=reference)
 
     def _add(

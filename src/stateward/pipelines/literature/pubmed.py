@@ -39,6 +39,8 @@ RELATIONS = {
     "ErratumIn": "correction-forward",
     "ErratumFor": "corrected-article",
 }
+# What every article is, and who paid for it.
+_PLAIN_TYPE = re.compile(r"Journal Article$|Research Support,")
 _YEAR = re.compile(r"\b[12][0-9]{3}\b")
 
 
@@ -74,7 +76,7 @@ def _metadata(record: etree._Element, citation: etree._Element) -> Metadata:
         format=FORMAT,
         title=child_text(article, "ArticleTitle"),
         ids=_ids(record, citation, article),
-        type=next((each for each in types if each != "Journal Article"), "journal article"),
+        type=next((each for each in types if not _PLAIN_TYPE.match(each)), "journal article"),
         language=child_text(article, "Language"),
         authors=[_author(each) for each in article.iterfind("AuthorList/Author")],
         journal=Journal(
@@ -195,7 +197,8 @@ def _retraction(types: list[str], related: list[Related]) -> Retraction:
         return "notice"
     if "Retracted Publication" in types or "retraction-forward" in relations:
         return "retracted"
-    return "concern" if "Expression of Concern" in types else ""
+    is_doubted = "Expression of Concern" in types or "concern-forward" in relations
+    return "concern" if is_doubted else ""
 
 
 def _blocks(source: XmlSource, record: etree._Element, metadata: Metadata) -> Iterator[Block]:

@@ -26,14 +26,21 @@ _OWN_ENTITIES = re.compile(r"<!(?:DOCTYPE[^>\[]*\[|ENTITY)", re.IGNORECASE)
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _NAMED = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)([A-Za-z][A-Za-z0-9.]*);")
+_DEFAULT_NAMESPACE = re.compile(r"\sxmlns=(?:\"[^\"<]*\"|'[^'<]*')")
 _FRONT_CHARS = 64 * 1024  # where a document type is declared
 
 
 class XmlSource:
-    """A parsed file, and where its elements stand in it."""
+    """A parsed file, and where its elements stand in it.
 
-    def __init__(self, data: bytes, *, block_tags: Iterable[str]) -> None:
+    Without a namespace, elements that have no prefix are known by their names alone, whatever the default one is.
+    """
+
+    def __init__(
+        self, data: bytes, *, block_tags: Iterable[str], has_namespace: bool = True
+    ) -> None:
         self.text = decode_xml(data)
+        self._has_namespace = has_namespace
         self.unknown_entities: set[str] = set()
         self.root = self._parse()
         self._starts: list[int] = []
@@ -58,6 +65,8 @@ class XmlSource:
         text = _DOCTYPE.sub("", _XML_DECLARATION.sub("", text, count=1), count=1)
         if "&" in text:
             text = _NAMED.sub(self._character, text)
+        if not self._has_namespace and " xmlns=" in text:
+            text = _DEFAULT_NAMESPACE.sub("", text)
         parser = etree.XMLParser(
             resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True,
             huge_tree=False,

@@ -1,0 +1,98 @@
+"""JATS as publishers write it: elements that JATS does not name, namespaces, several citations, notices of concern."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.pipelines.literature.paper import Paper
+from tests.pipelines.literature.articles import SAMPLES, read, texts
+
+TITLE = "<title-group><article-title>Beetles</article-title></title-group>"
+
+
+def article(folder: Path, inside: str, meta: str = "", attributes: str = "") -> Paper:
+    front = f"<front><article-meta>{TITLE}{meta}</article-meta></front>"
+    return read(folder, f"<article{attributes}>{front}{inside}</article>")
+
+
+def test_an_element_that_is_not_known_hides_no_block(tmp_path: Path) -> None:
+    paper = article(
+        tmp_path,
+        '<body><sec><title>Results</title><tp:treatment xmlns:tp="urn:taxa"><tp:name>Bruchus</tp:name><tp:sec><title>'
+        "Material</title><p>Two males.</p></tp:sec></tp:treatment></sec></body>",
+    )
+
+    found = [(each.kind, each.text, each.section) for each in paper.blocks[1:]]
+    assert found == [
+        ("heading", "Results", ()),
+        ("paragraph", "Bruchus", ("Results",)),
+        ("heading", "Material", ("Results",)),
+        ("paragraph", "Two males.", ("Results", "Material")),
+    ]
+    assert [each.of for each in paper.blocks[1:]] == ["", "", "sec", ""]
+
+
+def test_text_outside_of_body_and_paragraphs_is_read(tmp_path: Path) -> None:
+    paper = article(
+        tmp_path,
+        "<processing-meta><restricted-by>pmc</restricted-by></processing-meta><article-body><p>One.</p></article-body>"
+        "<body>Two.<p>Three.</p> Four.</body>",
+    )
+
+    assert texts(paper.blocks, "paragraph") == ["One.", "Two.", "Three.", "Four."]
+
+
+def test_several_citations_under_one_number_are_all_read(tmp_path: Path) -> None:
+    cited = "<mixed-citation>{}. <source>J</source> <year>{}</year></mixed-citation>"
+    paper = article(
+        tmp_path,
+        f"<back><ref-list><ref><label>1</label>{cited.format('Roe', 2001)} {cited.format('Poe', 2002)}</ref></ref-list>"
+        "</back>",
+    )
+
+    (block,) = [each for each in paper.blocks if each.kind == "reference"]
+    assert (block.label, block.text) == ("1", "Roe. J 2001 Poe. J 2002")
+    assert block.reference is not None
+    assert block.reference.year == "2001"
+
+
+@pytest.mark.parametrize("is_inherited", [False, True])
+def test_an_article_in_a_default_namespace_is_an_article(
+    tmp_path: Path, *, is_inherited: bool
+) -> None:
+    own = "" if is_inherited else ' xmlns="https://jats.nlm.nih.gov/ns/archiving/1.3/"'
+    front = f"<front><article-meta>{TITLE}</article-meta></front>"
+    data = (
+        '<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><GetRecord><record><metadata>'
+        f"<article{own}>{front}<body><p>One.</p></body></article></metadata></record></GetRecord></OAI-PMH>"
+    )
+
+    paper = read(tmp_path, data)
+
+    assert paper.metadata.title == "Beetles"
+    (block,) = [each for each in paper.blocks if each.kind == "paragraph"]
+    assert data[block.where.start : block.where.end] == "<p>One.</p>"
+
+
+def test_a_paper_of_which_a_publisher_is_in_doubt_is_marked(tmp_path: Path) -> None:
+    related = '<related-article related-article-type="concern-forward"/>'
+    pubmed = (SAMPLES / "rye-bread.xml").read_text("utf-8")
+    doubted = pubmed.replace(
+        "</MedlineCitation>",
+        '<CommentsCorrectionsList><CommentsCorrections RefType="ExpressionOfConcernIn"><RefSource>X. 2023</RefSource>'
+        "</CommentsCorrections></CommentsCorrectionsList></MedlineCitation>",
+    )
+
+    assert article(tmp_path, "", related).metadata.retraction == "concern"
+    assert read(tmp_path, doubted).metadata.retraction == "concern"
+
+
+def test_who_paid_for_a_paper_is_not_its_type(tmp_path: Path) -> None:
+    data = (SAMPLES / "rye-bread.xml").read_text("utf-8")
+    types = ("Research Support, Non-U.S. Gov't", "Journal Article", "Randomized Controlled Trial")
+    listed = "".join(f"<PublicationType>{each}</PublicationType>" for each in types)
+    start, end = data.index("<PublicationTypeList>"), data.index("</PublicationTypeList>")
+
+    found = read(tmp_path, f"{data[:start]}<PublicationTypeList>{listed}{data[end:]}").metadata
+
+    assert found.type == "Randomized Controlled Trial"
