@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from stateward.pipelines.statements import PLUGIN
-from stateward.pipelines.statements.parse import READER_VERSION
+from stateward.pipelines import literature, statements
+from stateward.pipelines.literature import parse as literature_parse
+from stateward.pipelines.statements import parse as statements_parse
 
 PACKAGE = Path(__file__).parents[2] / "src" / "stateward"
 SUFFIXES = {".py", ".yaml", ".html", ".js", ".mjs", ".css"}
@@ -41,4 +42,5 @@ def test_only_pipelines_name_a_domain() -> None:
 
 def test_the_version_of_a_reader_is_the_one_that_is_declared() -> None:
     """A plug-in declares it as a number of its own, because its reader is not imported before it reads."""
-    assert PLUGIN.readers == {"upload.parse": READER_VERSION}
+    assert statements.PLUGIN.readers == {"upload.parse": statements_parse.READER_VERSION}
+    assert literature.PLUGIN.readers == {"literature.parse": literature_parse.READER_VERSION}

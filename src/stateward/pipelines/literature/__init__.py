@@ -145,6 +145,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
+    readers={"literature.parse": 2},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

@@ -10,7 +10,7 @@ from stateward.pipelines.literature import DOCUMENT, NETWORK_TYPES, SOURCE_TYPE
 from stateward.pipelines.literature.ir import about_ir, ir_blocks
 from stateward.pipelines.literature.options import JobOptions
 from stateward.pipelines.literature.paper import Block, Metadata, Note
-from stateward.pipelines.literature.parse import about_paper, read_paper
+from stateward.pipelines.literature.parse import READER_VERSION, about_paper, read_paper
 from stateward.pipelines.literature.validation import findings, require_sound
 from stateward.workers.sdk import Batch, Job, Outcome
 
@@ -29,7 +29,11 @@ def parse(job: Job) -> Outcome:
         ids=metadata.ids,
     )
     return Outcome(
-        facts={"format": metadata.format, "blocks": len(paper.blocks)},
+        facts={
+            "format": metadata.format,
+            "blocks": len(paper.blocks),
+            "reader": READER_VERSION,
+        },
         items=[Batch(paper.blocks[at : at + BATCH]) for at in range(0, len(paper.blocks), BATCH)],
         about=about_paper(paper),
     )
