@@ -24,6 +24,8 @@ WORDS_LISTED_MAX = 1000
 """The original project wrote 13 words; a file with a thousand needs a table of words first."""
 OTHER = "(other)"
 NOTHING = "(nothing)"
+Word = tuple[str, bool, str]
+"""The state that a word for one means, whether a table says so, and the word."""
 _USUAL_MOVES = frozenset(pair for pair in DOCUMENT_MACHINE.pairs if pair[0] != pair[1])
 
 
@@ -87,9 +89,9 @@ class MigrationCounts:
         """Start again from the first line."""
         self.lines = self._blank = self._broken = self._records = 0
         self._repeated = self._assumed = self._impossible = self._disagreeing = 0
-        self._last_words: dict[str, str] = {}
+        self._last: dict[str, Word] = {}
         self._words: Counter[str] = Counter()
-        self._states: dict[str, tuple[str, bool]] = {}
+        self._known: dict[str, Word] = {}
         self._begun: Counter[str] = Counter()
         self._moves: Counter[tuple[str, str]] = Counter()
         self._broken_lines: list[ReportedLine] = []
@@ -99,7 +101,7 @@ class MigrationCounts:
     @property
     def documents(self) -> int:
         """How many documents there are."""
-        return len(self._last_words)
+        return len(self._last)
 
     @property
     def is_usable(self) -> bool:
@@ -126,12 +128,11 @@ class MigrationCounts:
         entry = old.entry
         self._records += 1
         self._assumed += old.is_time_assumed
-        before = self._last_words.get(entry.doc_id)
+        before = self._last.get(entry.doc_id)
         if old.said_before is not None:
             self._compare_old_state(reader, entry, old.said_before, before, number)
-        left = None if before is None else reader.state(before)[0]
-        self._count_move(entry.doc_id, left, entry.state, number)
-        self._last_words[entry.doc_id] = self._count_word(reader, old.word)
+        self._count_move(entry.doc_id, before and before[0], entry.state, number)
+        self._last[entry.doc_id] = self._count_word(reader, old.word)
         return entry
 
     def add_many(
@@ -143,16 +144,16 @@ class MigrationCounts:
             each = (self.add(reader, text, at) for at, text in enumerate(texts, number))
             return [entry for entry in each if entry is not None]
         rows, shape = found
-        states, last_words, usual = self._states, self._last_words, _USUAL_MOVES
+        known, last, usual = self._known, self._last, _USUAL_MOVES
         entries: list[LedgerEntry | OldRow] = []
         quick: list[str] = []
         for at, row in enumerate(rows):
             doc_id, word = row.doc_id, row.state
             moment: str | float | None = row.timestamp
             seconds = iso_seconds(moment) if type(moment) is str and moment[4:5] == "-" else moment
-            state = states.get(word)
+            now = known.get(word)
             if (
-                state is None
+                now is None
                 or type(seconds) is not float
                 or not 0.0 <= seconds < SECONDS_MAX
                 or not doc_id.isascii()
@@ -168,15 +169,15 @@ class MigrationCounts:
                 value = getattr(row, attribute)
                 if value is not msgspec.UNSET:
                     row.metadata["legacy_" + name if name in row.metadata else name] = value
-            before, new = last_words.get(doc_id), state[0]
-            if new != word or not state[1]:
+            before, new = last.get(doc_id), now[0]
+            if new != word or not now[1]:
                 row.metadata["legacy_state"] = word
             said = row.old_state
             if said is not msgspec.UNSET:
                 self._compare_old_state(reader, row, said, before, number + at)
-            if before is None or (left := reader.state(before)[0], new) not in usual:
-                self._count_move(doc_id, None if before is None else left, new, number + at)
-            last_words[doc_id] = word
+            if before is None or (before[0], new) not in usual:
+                self._count_move(doc_id, before and before[0], new, number + at)
+            last[doc_id] = now
             row.state, row.timestamp, row.source_seq = new, seconds, number + at
             quick.append(word)
             entries.append(row)
@@ -186,14 +187,13 @@ class MigrationCounts:
         return entries
 
     def _compare_old_state(
-        self, reader: LegacyReader, entry: LedgerEntry | OldRow, said: str, before: str | None, number: int
+        self, reader: LegacyReader, entry: LedgerEntry | OldRow, said: str, before: Word | None, number: int
     ) -> None:  # fmt: skip
         """Whether the line says of the state that it left what the lines before it say."""
-        left = None if before is None else reader.state(before)[0]
-        if reader.state(said)[0] != left:
+        if before is None or reader.state(said)[0] != before[0]:
             self._disagreeing += 1
             entry.metadata["legacy_old_state"] = said
-            was = f"but was in {before or NOTHING}"
+            was = f"but was in {before[2] if before else NOTHING}"
             sentence = f"{entry.doc_id} is said to leave {said}, {was}"
             _list(self._disagreeing_lines, number, sentence)
 
@@ -208,44 +208,43 @@ class MigrationCounts:
             self._moves[left, new] += 1
             _list(self._impossible_lines, number, f"{doc_id}: {left} → {new}")
 
-    def _count_word(self, reader: LegacyReader, word: str) -> str:
+    def _count_word(self, reader: LegacyReader, word: str) -> Word:
         """Words are listed one by one up to a limit: a file with an id in its state field has millions."""
-        if word not in self._states:
-            if len(self._states) >= WORDS_LISTED_MAX:
+        now = self._known.get(word)
+        if now is None:
+            now = (*reader.state(word), word)
+            if len(self._known) >= WORDS_LISTED_MAX:
                 self._words[OTHER] += 1
-                return word
-            self._states[word] = reader.state(word)
+                return now
+            self._known[word] = now
         self._words[word] += 1
-        return word
+        return now
 
     def state_of(self, doc_id: str) -> str:
         """The state that the document must have in the new ledger."""
-        word = self._last_words.get(doc_id)
-        return NOTHING if word is None else self._mapping.state(word) or self._mapping.default
+        last = self._last.get(doc_id)
+        return NOTHING if last is None else last[0]
 
     def state_counts(self) -> dict[str, int]:
         """Documents by state, as they must be in the new ledger."""
-        counts: Counter[str] = Counter()
-        for word, count in Counter(self._last_words.values()).items():
-            counts[self._mapping.state(word) or self._mapping.default] += count
-        return dict(sorted(counts.items()))
+        return dict(sorted(Counter(state for state, _, _ in self._last.values()).items()))
 
     def report(
         self, *, source: str, digest: str, size: int, target: str, is_dry_run: bool
     ) -> MigrationReport:
         """The report of everything so far."""
         unknown = (self._mapping.default, False)
-        before = Counter(self._last_words.values()).most_common()
+        before = Counter(word for _, _, word in self._last.values()).most_common()
         listed = dict(before[:WORDS_LISTED_MAX])
         if len(before) > WORDS_LISTED_MAX:
             listed[OTHER] = sum(count for _, count in before[WORDS_LISTED_MAX:])
         words = [
-            (word, *self._states.get(word, unknown), n) for word, n in self._words.most_common()
+            (word, *self._known.get(word, unknown)[:2], n) for word, n in self._words.most_common()
         ]
         return MigrationReport(
             source=source, sha256=digest, bytes=size, target=target, is_dry_run=is_dry_run,
             lines=self.lines, blank=self._blank, broken=self._broken, records=self._records,
-            documents=len(self._last_words),
+            documents=len(self._last),
             words={word: (state, count) for word, state, _, count in words},
             unmapped={word: count for word, _, is_mapped, count in words if not is_mapped},
             before=listed, after=self.state_counts(),

@@ -280,9 +280,10 @@ class _Repair:
     def _cut(self, manifest: Manifest, bad: BadSegment) -> None:
         """End the log before the first bad line. Later lines may be sound, but the chain to them is broken."""
         lost = max(self._last_known_seq(manifest, bad.info) - bad.seq + 1, 1)
+        least = "at least " if read_slots(self._folder) == UNKNOWN else ""
         action = (
             f"keep {bad.info.file} from byte {bad.byte} on, and all later files, as ….damaged; go on after seq "
-            f"{bad.seq - 1}: {lost} acknowledged records are lost unless a backup has them"
+            f"{bad.seq - 1}: {least}{lost} acknowledged records are lost unless a backup has them"
         )
         self._steps.append(
             RepairStep(finding=bad.finding, action=action, lost=lost, needs_accept_loss=True)

@@ -11,7 +11,7 @@ Nothing here touches a disk.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -49,12 +49,14 @@ class Durations(msgspec.Struct, kw_only=True):
         buckets, log, ceil = self.buckets, math.log, math.ceil
         count, total, longest = self.count, self.total_s, self.max_s
         for each, times in durations:
-            # A total that is no number any more could be written, but never read.
-            seconds = min(LONGEST_S, each)
+            seconds = each
             if SHORTEST_S < seconds < LONGEST_S:
                 bucket = ceil(log(seconds) * _PER_LOG)
+            elif seconds <= SHORTEST_S:
+                bucket = _FIRST_BUCKET
             else:
-                bucket = _FIRST_BUCKET if seconds <= SHORTEST_S else _LAST_BUCKET
+                # A total that is no number any more could be written, but never read.
+                bucket, seconds = _LAST_BUCKET, LONGEST_S
             buckets[bucket] = buckets.get(bucket, 0) + times
             count += times
             total += seconds * times
@@ -99,7 +101,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         """
         self.records += len(lines)
         moves: dict[tuple[str | None, str, str], int] = {}
-        durations: dict[str, list[tuple[float, int]]] = {}
+        durations: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
         latest = self.last_at
         for line, times in Counter(lines).items():
             if not line.doc_id:
@@ -109,8 +111,8 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
             moves[move] = moves.get(move, 0) + times
             if line.timestamp > latest:
                 latest = line.timestamp
-            if line.duration_seconds is not None and old is not None:
-                durations.setdefault(old, []).append((line.duration_seconds, times))
+            if (stayed := line.duration_seconds) is not None and old is not None:
+                durations[old].append((stayed, times))
             if line.error_type is not None:
                 _count_name(self.errors, line.error_type, times)
             if line.source is not None and line.source_seq is not None:
