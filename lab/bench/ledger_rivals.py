@@ -9,7 +9,6 @@ import gc
 import importlib
 import importlib.util
 import json
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ import msgspec
 from lab.bench.ledger_work import Move, cpu, cpu_s, doc_id
 from stateward.cli.ledger.query import COLUMNS
 
-KEPT = '{"state":"parsed","updated_at":1759536000.25,"adapter":"pubmed","metadata":{"source":"pmc","pages":3}}'
+METADATA = '{"source":"pmc","pages":3}'
 
 
 class Sqlite:
@@ -60,22 +59,30 @@ class Sqlite:
 
 def sqlite_opened_and_got_s(path: Path, documents: int, ids: Sequence[str]) -> tuple[float, float]:
     """Seconds of opening a database of that many documents with one answer, and of one more answer."""
-    db = sqlite3.connect(path)
-    db.execute("create table s(k text primary key, v text) without rowid")
-    db.executemany(
-        "insert into s values(?,?)", ((doc_id(number), KEPT) for number in range(documents))
+    db = apsw.Connection(str(path))
+    db.execute(
+        "create table s(k text primary key, state text, at real, adapter text, metadata text, seq integer)"
+        " without rowid"
     )
-    db.commit()
-    ask, read = "select v from s where k=?", msgspec.json.decode
+    with db:
+        db.executemany(
+            "insert into s values(?,'parsed',1759536000.25,'pubmed',?,?)",
+            ((doc_id(number), METADATA, number) for number in range(documents)),
+        )
+    ask = "select state, at, adapter, metadata, seq from s where k=?"
+
+    def got(each: str) -> tuple[object, ...]:
+        state, at, adapter, metadata, seq = next(db.execute(ask, (each,)))
+        return state, at, adapter, msgspec.json.decode(str(metadata)), seq
 
     def opened() -> None:
-        other = sqlite3.connect(path)
-        other.execute(ask, (ids[0],)).fetchone()
+        other = apsw.Connection(str(path))
+        next(other.execute(ask, (ids[0],)))
         other.close()
 
-    got = cpu_s(lambda: [read(db.execute(ask, (each,)).fetchone()[0]) for each in ids], 5)
+    taken = cpu_s(lambda: [got(each) for each in ids], 5)
     db.close()
-    return cpu_s(opened, 20), got / len(ids)
+    return cpu_s(opened, 20), taken / len(ids)
 
 
 def loaded_and_dumped_s(path: Path) -> tuple[float, float]:
