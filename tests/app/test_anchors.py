@@ -16,7 +16,7 @@ from stateward.app.doctor import Check, checks
 from stateward.cli.exit_codes import Exit
 from stateward.core.errors import DeclarationError
 from stateward.ledger import generate_key, parse_verifier
-from stateward.ledger.history_checkpoint import read_checkpoint
+from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.testing.s3 import ENVIRONMENT, S3Server

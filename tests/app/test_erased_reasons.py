@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
-from stateward.ledger.history_checkpoint import read_checkpoint
+from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
 from tests.app.erasing import ANNA, submitted
 from tests.apps import Maker, on_each_store

@@ -22,8 +22,8 @@ from stateward.engine.coordinator import Submission
 from stateward.engine.erasure import SETTLED_WITHIN
 from stateward.engine.mirror import compare
 from stateward.ledger import Ledger
-from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.notifications import outbox
+from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
 from stateward.storage import output_seals, store
 from stateward.storage.dead_letters import DeadLetter

@@ -131,6 +131,7 @@ READ = (
     "monitoring",
     "pipelines",
     "ledger",
+    "proofs",
     "workers",
 )
 # A migration that was released stays as it was, comments included, and so does a store that a released version wrote:

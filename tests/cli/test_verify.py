@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from stateward.cli.exit_codes import Exit
-from stateward.ledger.checkpoints import generate_key
+from stateward.proofs.checkpoints import generate_key
 from stateward.testing.s3 import ENVIRONMENT, S3Server
 from tests.cli.shell import Shell
 

@@ -27,9 +27,9 @@ from stateward.core.verify import (
     check_record,
 )
 from stateward.engine.history import record_line
-from stateward.ledger.history_file import TransitionLine, encode_line
 from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.proofs.history_file import TransitionLine, encode_line
 from stateward.testing.builders import (
     ADA,
     NOW,

@@ -11,9 +11,9 @@ from stateward.core.errors import InvalidRequest, StoreMismatch
 from stateward.core.lanes import FORMER, Lane, lane_of
 from stateward.engine.history import checkpoint_of
 from stateward.engine.history_tree import GrowingTree, HistoryTree, TreeCheck
-from stateward.ledger.history_checkpoint import HistoryCheckpoint, make_checkpoint, read_checkpoint
-from stateward.ledger.history_proof import inconsistencies, proof_text, read_proof
-from stateward.ledger.merkle import (
+from stateward.proofs.history_checkpoint import HistoryCheckpoint, make_checkpoint, read_checkpoint
+from stateward.proofs.history_proof import inconsistencies, proof_text, read_proof
+from stateward.proofs.merkle import (
     ConsistencyProof,
     MerkleSpan,
     consistency_stretches,

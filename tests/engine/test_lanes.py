@@ -8,9 +8,9 @@ import pytest
 from stateward.core.chain import GENESIS
 from stateward.core.errors import InvalidRequest, StoreError
 from stateward.core.lanes import FORMER, extend, lane_of
-from stateward.ledger.history_checkpoint import make_checkpoint, read_checkpoint
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.proofs.history_checkpoint import make_checkpoint, read_checkpoint
 from stateward.storage.database import Database
 from stateward.storage.migrations import migrations
 from stateward.storage.postgres import PostgresDatabase

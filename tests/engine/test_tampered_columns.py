@@ -13,8 +13,8 @@ import pytest
 from stateward.core.errors import StoreError
 from stateward.core.files import DerivedFile
 from stateward.engine.history import checkpoint_of
-from stateward.ledger.merkle import BLOCK_LEAVES
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.proofs.merkle import BLOCK_LEAVES
 from stateward.storage.acknowledgements import Acknowledgement, Acknowledgements
 from stateward.storage.audit import FLAG_DECIDED, HELD, KEY_CREATED, AuditEntry, AuditLog
 from stateward.storage.database import Cell

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from stateward.core.chain import GENESIS
-from stateward.ledger.history_checkpoint import read_checkpoint
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.storage.dead_letters import DeadLetter
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.storage.pauses import Pause

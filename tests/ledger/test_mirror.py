@@ -19,7 +19,7 @@ from stateward.ledger import (
     parse_verifier,
     verify,
 )
-from stateward.ledger.history_file import MIRRORED
+from stateward.ledger.mirrored import MIRRORED
 from stateward.settings import Settings
 from tests.ledger.builders import Clock, QuickDisk
 from tests.ledger.receiver import receiving

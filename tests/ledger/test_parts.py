@@ -23,10 +23,10 @@ from stateward.ledger import (
     valid_next_states,
     verify_proof,
 )
-from stateward.ledger.merkle import MerkleSpan, leaf_hash
 from stateward.ledger.record import LedgerLine
 from stateward.ledger.snapshot import BLOCK, FLUSH_BLOCKS, KEY_END, Header, Snapshot, SnapshotWriter
 from stateward.ledger.summary import Durations, Summary
+from stateward.proofs.merkle import MerkleSpan, leaf_hash
 from tests.ledger.builders import QuickDisk, a_ledger
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING

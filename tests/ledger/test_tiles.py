@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stateward.ledger import Ledger, LedgerDamaged, LedgerState, parse_checkpoint, verify_proof
-from stateward.ledger.merkle import BLOCK_LEAVES, MerkleSpan, TileBuilder, leaf_hash, tiles_in
+from stateward.proofs.merkle import BLOCK_LEAVES, MerkleSpan, TileBuilder, leaf_hash, tiles_in
 from tests.ledger.builders import a_ledger
 
 PENDING = LedgerState.PENDING

@@ -19,11 +19,11 @@ from stateward.ledger.chain import GENESIS, SEAL_BYTES, head_of, seal
 from stateward.ledger.disk import Disk
 from stateward.ledger.export_file import file_states, verify_file
 from stateward.ledger.manifest import LOCK, read_manifest
-from stateward.ledger.merkle import MerkleSpan, leaf_hash
 from stateward.ledger.record import encode_json
 from stateward.ledger.summary import Summary
 from stateward.ledger.verification import verify
 from stateward.ledger.writer import Durability
+from stateward.proofs.merkle import MerkleSpan, leaf_hash
 from tests.ledger.builders import a_ledger
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING

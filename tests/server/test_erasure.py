@@ -1,7 +1,7 @@
 """Erasure, holds and retention over HTTP and in the client: for administrators, and the history still verifies."""
 
 from stateward.client import Client
-from stateward.ledger.history_checkpoint import read_checkpoint
+from stateward.proofs.history_checkpoint import read_checkpoint
 from tests.server.api_client import ApiClient, problem, statement
 
 WHY = {"reason": "request 17"}

@@ -9,7 +9,7 @@ import pytest
 from lab import postgres
 from lab.postgres import Cluster, MissingPostgres
 from stateward.app import App
-from stateward.ledger.history_checkpoint import read_checkpoint
+from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
 
 PAGE, HEADER, POINTER = 8192, 24, 4

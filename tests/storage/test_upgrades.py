@@ -17,7 +17,7 @@ from stateward import __version__
 from stateward.app import App
 from stateward.core.errors import StoreMismatch
 from stateward.core.lanes import FORMER
-from stateward.ledger.history_checkpoint import read_checkpoint
+from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
 from tests.storage.postgres_databases import applied, empty_database
 

@@ -24,9 +24,9 @@ from stateward.engine.mirror import Comparison, compare, mirror_state
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
 from stateward.ledger import LedgerError, parse_signer
-from stateward.ledger.checkpoints import CheckpointSigner
-from stateward.ledger.history_checkpoint import HistoryCheckpoint
-from stateward.ledger.history_proof import HistoryProof
+from stateward.proofs.checkpoints import CheckpointSigner
+from stateward.proofs.history_checkpoint import HistoryCheckpoint
+from stateward.proofs.history_proof import HistoryProof
 from stateward.storage.audit import (
     CLOCK_CONFIRMED,
     EXPORTED,

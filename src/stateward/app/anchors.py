@@ -102,7 +102,7 @@ def _mail(app: "App", recipient: str, checkpoint: str) -> str:
 def _stamp(app: "App", url: str, checkpoint: str) -> str:
     """Have an authority sign the time; the token proves it from wherever it is, so here is a good place."""
     from stateward.ledger.disk import Disk, write_atomically
-    from stateward.ledger.timestamps import obtain_timestamp
+    from stateward.proofs.timestamps import obtain_timestamp
 
     roots = app.settings.anchors.timestamp_roots
     if roots is None:

@@ -19,13 +19,13 @@ from stateward.app.backup import document_digests
 from stateward.app.backup_places import CHECKPOINTS, ERASED_FILE, SETS, BackupPlace, BackupSet
 from stateward.app.databases import open_database
 from stateward.core.errors import InvalidRequest, StatewardError
-from stateward.ledger.checkpoints import kept_text
+from stateward.proofs.checkpoints import kept_text
 from stateward.settings import Settings
 from stateward.settings.storage import BUCKETS
 from stateward.storage.erasure import Erasures
 
 if TYPE_CHECKING:
-    from stateward.ledger.history_checkpoint import HistoryCheckpoint
+    from stateward.proofs.history_checkpoint import HistoryCheckpoint
 
 SHOWN_MAX = 50
 AT_ONCE = 1000
@@ -172,7 +172,7 @@ class Checkpoints:
 
 def kept_here(found: Elsewhere) -> "HistoryCheckpoint | None":
     """The checkpoint that the history must fit: its set may have been rewritten as a whole."""
-    from stateward.ledger.history_checkpoint import read_checkpoint
+    from stateward.proofs.history_checkpoint import read_checkpoint
 
     if found.checkpoint_here is None:
         return None
@@ -186,7 +186,7 @@ def read_checkpoint_file(path: Path) -> int:
 
 def checkpoint_count(text: str) -> int:
     """How many transitions a checkpoint covers; `InvalidRequest` if it is none."""
-    from stateward.ledger.history_checkpoint import read_checkpoint
+    from stateward.proofs.history_checkpoint import read_checkpoint
 
     return read_checkpoint(text).count
 

@@ -469,7 +469,7 @@ class LocalApp(AppProtocol):
         self, *, checkpoint: str | None = None, progress: Callable[[str, int], None]
     ) -> schemas.Verification:
         """Replay the whole history and check it."""
-        from stateward.ledger.history_checkpoint import read_checkpoint
+        from stateward.proofs.history_checkpoint import read_checkpoint
 
         kept = None if checkpoint is None else read_checkpoint(checkpoint)
         return verification_view(self._app.admin.verify(kept=kept, progress=progress))

@@ -19,7 +19,7 @@ from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
     from stateward.app import App
-    from stateward.ledger.history_checkpoint import HistoryCheckpoint
+    from stateward.proofs.history_checkpoint import HistoryCheckpoint
     from stateward.schemas import Verification
 
 
@@ -186,7 +186,7 @@ def verify(
 def _tell_time(context: CliContext, kept: Path, token: Path, roots: Path | None) -> None:
     """Say when an authority saw the checkpoint; refuse to go on if it did not see this one."""
     from stateward.core.errors import InvalidRequest
-    from stateward.ledger.timestamps import timestamp_of
+    from stateward.proofs.timestamps import timestamp_of
 
     known = roots or context.settings().anchors.timestamp_roots
     if known is None:
@@ -232,7 +232,7 @@ def _verify(
     _refuse_nothing(context)
     is_read_only = is_read_only or _is_unwritable(context)
     if folder is None and not with_documents and not is_read_only:
-        from stateward.ledger.checkpoints import kept_text
+        from stateward.proofs.checkpoints import kept_text
 
         text = None if kept is None else kept_text(kept.read_bytes())
         with context.app() as app:
@@ -261,7 +261,7 @@ def _consistency(
     is_read_only: bool,
 ) -> Exit:
     """Prove it from the store, or check a proof that someone else made."""
-    from stateward.ledger.history_proof import inconsistencies, proof_text, read_proof
+    from stateward.proofs.history_proof import inconsistencies, proof_text, read_proof
 
     old, new = (_read_kept(each, signed_by) for each in pair)
     if proof_file is not None:
@@ -330,8 +330,8 @@ def _use_store(context: CliContext, place: Path) -> None:
 def _read_kept(path: Path, signed_by: str | None) -> "HistoryCheckpoint":
     from stateward.core.errors import InvalidRequest
     from stateward.ledger import parse_verifier
-    from stateward.ledger.checkpoints import kept_text
-    from stateward.ledger.history_checkpoint import read_checkpoint
+    from stateward.proofs.checkpoints import kept_text
+    from stateward.proofs.history_checkpoint import read_checkpoint
 
     text = kept_text(path.read_bytes())
     if signed_by is not None:

@@ -22,8 +22,8 @@ from stateward.core.lanes import FORMER
 from stateward.core.model import Micros, clean_text
 from stateward.engine.mirror import MirrorState, mirror_state
 from stateward.ledger import Ledger, SnapshotInfo
-from stateward.ledger.history_checkpoint import lanes_root
 from stateward.monitoring.dashboard import HistoryPage
+from stateward.proofs.history_checkpoint import lanes_root
 from stateward.server.administration import check_whole
 from stateward.server.audit import note
 from stateward.server.auth import (

@@ -47,13 +47,13 @@ from stateward.engine.row_check import (
     former_until,
     log_marks,
 )
-from stateward.ledger.checkpoints import CheckpointSigner
-from stateward.ledger.history_checkpoint import (
+from stateward.proofs.checkpoints import CheckpointSigner
+from stateward.proofs.history_checkpoint import (
     HistoryCheckpoint,
     lanes_root,
     make_checkpoint,
 )
-from stateward.ledger.history_file import LaneLine, encode_line
+from stateward.proofs.history_file import LaneLine, encode_line
 from stateward.storage.audit import MACHINES_STORED, AuditEntry, AuditHead, AuditLog
 from stateward.storage.doubled_keys import doubled_keys
 from stateward.storage.output_seals import items_left, stored_seals, strays

@@ -15,9 +15,9 @@ from stateward.core.errors import StoreMismatch
 from stateward.core.lanes import FORMER, Lane, LaneRouter, LogEntry
 from stateward.core.model import Transition
 from stateward.core.verify import Finding
-from stateward.ledger.history_checkpoint import AUDIT, HistoryCheckpoint, log_name
-from stateward.ledger.history_proof import HistoryProof
-from stateward.ledger.merkle import (
+from stateward.proofs.history_checkpoint import AUDIT, HistoryCheckpoint, log_name
+from stateward.proofs.history_proof import HistoryProof
+from stateward.proofs.merkle import (
     BLOCK_LEAVES,
     BLOCK_LEVEL,
     ConsistencyProof,

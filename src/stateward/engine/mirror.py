@@ -27,7 +27,7 @@ from stateward.core.model import (
 )
 from stateward.engine.history import CHUNK, Progress
 from stateward.engine.mirror_upkeep import MirrorUpkeep, UpkeepOptions
-from stateward.ledger.history_file import MIRRORED, mirrored_fields
+from stateward.ledger.mirrored import MIRRORED, mirrored_fields
 from stateward.storage.store import Store
 
 if TYPE_CHECKING:

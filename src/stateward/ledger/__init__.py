@@ -18,19 +18,9 @@ if TYPE_CHECKING:
         LedgerPoisoned,
     )
     from stateward.ledger.checkpoint_export import export_checkpoint
-    from stateward.ledger.checkpoints import (
-        CheckpointSigner,
-        CheckpointVerifier,
-        generate_key,
-        parse_checkpoint,
-        parse_signer,
-        parse_verifier,
-        verify_proof,
-    )
     from stateward.ledger.copying import copy_ledger
     from stateward.ledger.ledger import ImportWriter, Ledger
     from stateward.ledger.manifest import DeltaInfo, SnapshotInfo
-    from stateward.ledger.merkle import InclusionProof
     from stateward.ledger.record import LedgerAuditRecord, LedgerDocument, LedgerEntry
     from stateward.ledger.repairs import RepairStep, repair
     from stateward.ledger.states import (
@@ -42,20 +32,30 @@ if TYPE_CHECKING:
     )
     from stateward.ledger.summary import Durations, Summary
     from stateward.ledger.verification import LedgerVerification, verify
+    from stateward.proofs.checkpoints import (
+        CheckpointSigner,
+        CheckpointVerifier,
+        generate_key,
+        parse_checkpoint,
+        parse_signer,
+        parse_verifier,
+        verify_proof,
+    )
+    from stateward.proofs.merkle import InclusionProof
 
 _MODULES = {
     "stateward.core.errors": (
         "Damage", "LedgerDamaged", "LedgerError", "LedgerLocked", "LedgerMismatch", "LedgerPoisoned",
     ),
     "stateward.ledger.checkpoint_export": ("export_checkpoint",),
-    "stateward.ledger.checkpoints": (
+    "stateward.proofs.checkpoints": (
         "CheckpointSigner", "CheckpointVerifier", "generate_key", "parse_checkpoint", "parse_signer",
         "parse_verifier", "verify_proof",
     ),
     "stateward.ledger.copying": ("copy_ledger",),
     "stateward.ledger.ledger": ("ImportWriter", "Ledger"),
     "stateward.ledger.manifest": ("DeltaInfo", "SnapshotInfo"),
-    "stateward.ledger.merkle": ("InclusionProof",),
+    "stateward.proofs.merkle": ("InclusionProof",),
     "stateward.ledger.record": ("LedgerAuditRecord", "LedgerDocument", "LedgerEntry"),
     "stateward.ledger.repairs": ("RepairStep", "repair"),
     "stateward.ledger.states": ("DOCUMENT_MACHINE", "LedgerState", "is_retryable", "is_terminal", "valid_next_states"),

@@ -17,8 +17,8 @@ from stateward import http_client
 from stateward.core.errors import InvalidRequest
 from stateward.core.webhook_signing import signed_headers
 from stateward.definition.section import PLAIN_ADDRESS, is_plain_address
-from stateward.ledger.checkpoints import parse_checkpoint
 from stateward.ledger.disk import Disk, wall_clock, write_atomically
+from stateward.proofs.checkpoints import parse_checkpoint
 
 ERROR_CHARS_MAX = 300
 POST_S_MAX = 15.0

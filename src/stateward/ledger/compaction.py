@@ -39,7 +39,6 @@ from stateward.ledger.manifest import (
     sidecar,
     unused_name,
 )
-from stateward.ledger.merkle import TileBuilder, leaf_hash
 from stateward.ledger.rebuild import unlisted_snapshot
 from stateward.ledger.record import (
     COMPACTED,
@@ -61,6 +60,7 @@ from stateward.ledger.snapshot import (
 from stateward.ledger.summary import Summary, merge_summaries
 from stateward.ledger.view import latest_positions, line_at
 from stateward.ledger.writer import LedgerWriter
+from stateward.proofs.merkle import TileBuilder, leaf_hash
 
 SNAPSHOTS_KEPT = 7
 """A week of nights to go back to."""

@@ -16,13 +16,13 @@ from stateward.core.errors import Damage, InvalidRequest, LedgerDamaged
 from stateward.ledger import chain
 from stateward.ledger.delta import READ_BYTES, checked_lines
 from stateward.ledger.disk import Disk
-from stateward.ledger.history_file import HistoryFileCheck, is_history
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.manifest import DELTA_NAME, effective_ranges, is_ledger
-from stateward.ledger.merkle import MerkleSpan, leaf_hash
 from stateward.ledger.record import LedgerLine, decode_line, rollback_of
 from stateward.ledger.verification import LedgerVerification, verify
 from stateward.ledger.view import Progress, no_progress
+from stateward.proofs.history_file import HistoryFileCheck, is_history
+from stateward.proofs.merkle import MerkleSpan, leaf_hash
 
 WRITE_LINES = 4096
 GZIP_MAGIC = b"\x1f\x8b"

@@ -15,9 +15,9 @@ The directory; each format is described at the top of the module that is named o
     snapshot-2025-10-04.json        every document's state at one place of the log   (+ .idx)   snapshot
     snapshot-2025-10-03.json.gz     older ones, compressed
     delta-2025-10-04.jsonl          the log, one line per change                     (+ .idx)   delta, delta_index
-    delta-2025-10-03.jsonl.gz       what a snapshot covers, compressed               (+ .tree)  merkle
+    delta-2025-10-03.jsonl.gz       what a snapshot covers, compressed               (+ .tree)  proofs.merkle
     ARCHIVE.jsonl                   older segments of the log, and tombstones of removed ones   manifest
-    checkpoint-2025-10-04.txt       the root over all lines, signed or not                      checkpoints
+    checkpoint-2025-10-04.txt       the root over all lines, signed or not              proofs.checkpoints
 
 All but the `.idx` files and HEAD are plain JSON or text, some of it gzipped, so that jq, DuckDB and an editor can read
 the ledger without this code. Those two are derived or a hint.
@@ -40,7 +40,6 @@ from stateward.core.machine import Machine
 from stateward.core.model import Fields
 from stateward.ledger import compaction
 from stateward.ledger.builder import Change
-from stateward.ledger.checkpoints import ORIGIN, CheckpointSigner, checkpoint_text
 from stateward.ledger.compaction import (
     DELTA_BYTES_MAX,
     SNAPSHOTS_KEPT,
@@ -68,6 +67,7 @@ from stateward.ledger.states import DOCUMENT_MACHINE, TransitionTable
 from stateward.ledger.view import LedgerView, Progress
 from stateward.ledger.view import no_progress as no_line_progress
 from stateward.ledger.writer import ANY_MACHINE, Durability, LedgerWriter, create_ledger
+from stateward.proofs.checkpoints import ORIGIN, CheckpointSigner, checkpoint_text
 
 HARMLESS_NAMES = ("ledger.jsonl", ".", "LOCK", "HEAD")
 """Files that begin so may be in a folder that becomes a ledger: an old ledger, its backups, traces of a crash."""

@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerMismatch
 from stateward.core.model import SECOND, to_iso
 from stateward.ledger.disk import Disk, write_atomically
-from stateward.ledger.merkle import MerkleSpan
+from stateward.proofs.merkle import MerkleSpan
 
 FORMAT, LAYERED_FORMAT = 2, 3
 """1 was the JSON lines of older programs, without a manifest; they are read by `legacy`. 3 is written while a snapshot

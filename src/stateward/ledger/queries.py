@@ -14,10 +14,8 @@ from pathlib import Path
 from stateward.core.errors import Damage, InvalidRequest
 from stateward.core.machine import Machine
 from stateward.core.model import SECOND, from_iso
-from stateward.ledger import merkle
 from stateward.ledger.head import read_head
 from stateward.ledger.manifest import DeltaInfo, SnapshotInfo
-from stateward.ledger.merkle import InclusionProof, span_over
 from stateward.ledger.record import (
     LedgerAuditRecord,
     LedgerDocument,
@@ -30,6 +28,8 @@ from stateward.ledger.summary import Durations, Summary
 from stateward.ledger.verification import LedgerVerification, replay, verify
 from stateward.ledger.view import LedgerView, Progress, no_progress
 from stateward.ledger.writer import LedgerWriter
+from stateward.proofs import merkle
+from stateward.proofs.merkle import InclusionProof, span_over
 
 POLL_S = 0.005
 """How often `follow` looks for new lines: a look is one stat and one fstat."""

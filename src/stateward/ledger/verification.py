@@ -23,7 +23,6 @@ from stateward.core.machine import is_stay
 from stateward.core.model import Transition
 from stateward.core.verify import check_link
 from stateward.ledger import chain
-from stateward.ledger.checkpoints import parse_checkpoint
 from stateward.ledger.delta import (
     durability_proof,
     proof_of_another_writer,
@@ -33,7 +32,6 @@ from stateward.ledger.delta import (
 )
 from stateward.ledger.disk import Disk, write_atomically
 from stateward.ledger.head import UNKNOWN, read_slots
-from stateward.ledger.history_file import MIRRORED, mirrored_transition
 from stateward.ledger.manifest import (
     ARCHIVE,
     GZIP_SUFFIX,
@@ -47,7 +45,7 @@ from stateward.ledger.manifest import (
     read_archive,
     read_manifest,
 )
-from stateward.ledger.merkle import MerkleSpan, leaf_hash, span_over
+from stateward.ledger.mirrored import MIRRORED, mirrored_transition
 from stateward.ledger.record import (
     COMPACTED,
     IMPORT_CLOSED,
@@ -70,6 +68,8 @@ from stateward.ledger.view import (
     rebuilt_manifest,
     unlisted_deltas,
 )
+from stateward.proofs.checkpoints import parse_checkpoint
+from stateward.proofs.merkle import MerkleSpan, leaf_hash, span_over
 
 FINDINGS_MAX = 1000
 """One bad block can make every line after it bad; no person reads further than this."""

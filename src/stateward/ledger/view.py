@@ -43,7 +43,6 @@ from stateward.ledger.manifest import (
     read_manifest,
     sidecar,
 )
-from stateward.ledger.merkle import MerkleSpan, leaf_hash, tiles_in
 from stateward.ledger.rebuild import rebuild_manifest
 from stateward.ledger.record import (
     KEY_START,
@@ -57,6 +56,7 @@ from stateward.ledger.record import (
 )
 from stateward.ledger.snapshot import Snapshot
 from stateward.ledger.summary import Summary, merge_summaries
+from stateward.proofs.merkle import MerkleSpan, leaf_hash, tiles_in
 
 ATTEMPTS_MAX = 20
 """A writer replaces the manifest a few times a day; a reader that loses this race so often has another problem."""

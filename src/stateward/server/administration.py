@@ -9,7 +9,7 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.app.views import diagnosis_view, verification_view
-from stateward.ledger.history_checkpoint import read_checkpoint
+from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.server import views
 from stateward.server.auth import Asked, caller_of, reply, service_of
 from stateward.server.parameters import IdempotencyKey

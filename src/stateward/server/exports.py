@@ -13,7 +13,7 @@ from litestar.response import Stream
 
 from stateward.app import App
 from stateward.core.model import Transition
-from stateward.ledger.history_file import TransitionLine
+from stateward.proofs.history_file import TransitionLine
 from stateward.server.audit import note
 from stateward.server.auth import Asked, Caller, caller_of, service_of
 from stateward.server.service import Service

@@ -26,7 +26,7 @@ from stateward.engine.coordinator_config import CoordinatorConfig
 from stateward.engine.history import Verdict, verify
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.scheduler import Scheduler
-from stateward.ledger.history_checkpoint import HistoryCheckpoint
+from stateward.proofs.history_checkpoint import HistoryCheckpoint
 from stateward.storage.audit import AuditLog
 from stateward.storage.database import Database
 from stateward.storage.outputs import (

@@ -19,7 +19,7 @@ from stateward.core.lanes import Lane, extend, lane_of
 from stateward.core.model import SECOND, Transition
 from stateward.engine.history import anchor_line, lane_lines
 from stateward.ledger import Ledger, LedgerState
-from stateward.ledger.history_file import encode_line
+from stateward.proofs.history_file import encode_line
 from stateward.testing.builders import ADA, NOW, a_record
 from tests.ledger.builders import DAY_S, Clock, QuickDisk, in_layers, moves
 

@@ -86,7 +86,7 @@ def _replay(context: CliContext, path: Path, found: "LedgerVerification") -> "Le
 
 def _read_checkpoint(path: Path | None) -> str | None:
     """A checkpoint in a file, or in a saved mail. What is no text becomes text that is refused as no checkpoint."""
-    from stateward.ledger.checkpoints import kept_text
+    from stateward.proofs.checkpoints import kept_text
 
     return None if path is None else kept_text(path.read_bytes())
 

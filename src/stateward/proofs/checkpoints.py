@@ -31,7 +31,7 @@ from typing import Any
 import msgspec
 
 from stateward.core.errors import InvalidRequest, MissingExtra
-from stateward.ledger.merkle import HASH_BYTES, InclusionProof, proof_root
+from stateward.proofs.merkle import HASH_BYTES, InclusionProof, proof_root
 
 ORIGIN = "stateward.local/ledger"
 """The name of a log that was not given one."""

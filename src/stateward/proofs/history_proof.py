@@ -16,8 +16,8 @@ import msgspec
 
 from stateward.core.errors import InvalidRequest
 from stateward.core.lanes import FORMER
-from stateward.ledger.history_checkpoint import HistoryCheckpoint, log_name
-from stateward.ledger.merkle import HASH_BYTES, ConsistencyProof, is_consistent
+from stateward.proofs.history_checkpoint import HistoryCheckpoint, log_name
+from stateward.proofs.merkle import HASH_BYTES, ConsistencyProof, is_consistent
 
 FORMAT = "stateward.consistency/1"
 _PATH_MAX = 128

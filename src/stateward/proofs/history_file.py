@@ -6,9 +6,9 @@ it ends; without it a cut of the file cannot be noticed, and that is a finding. 
 exporter writes for its values: then no change goes unnoticed, not even one of blanks. The check reads only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -16,16 +16,11 @@ from msgspec import UNSET, UnsetType
 from stateward.core.chain import GENESIS
 from stateward.core.errors import Damage, LedgerDamaged
 from stateward.core.lanes import Lane, LaneRouter, extend
-from stateward.core.model import SECOND, Fields, Json, Transition, from_iso, to_iso
+from stateward.core.model import Fields, Transition, from_iso, to_iso
 from stateward.core.verify import LogCheck, check_link
-from stateward.ledger.history_checkpoint import lanes_root
+from stateward.proofs.history_checkpoint import lanes_root
 
-if TYPE_CHECKING:
-    from stateward.ledger.record import LedgerAuditRecord, LedgerLine
-    from stateward.ledger.view import Progress
-
-MIRRORED = "stateward"
-"""The source of every line of a mirror; under another name its position would be 0 again."""
+Progress = Callable[[str, int], None]
 ANCHOR_FILE = "anchor.json"
 LINE_BYTES_MAX = 128 << 20
 """A file that is no export may have no end of line at all; it must not be read into memory for that."""
@@ -121,32 +116,10 @@ def is_history(path: Path) -> bool:
         return file.read(16).startswith(LINE_START)
 
 
-def mirrored_fields(record: "LedgerAuditRecord | LedgerLine") -> dict[str, Json]:
-    """The fields of the transition, by name, that a line of a mirror holds (`engine.mirror` writes it)."""
-    found: dict[str, Json] = {
-        "record_id": record.doc_id,
-        "machine": record.adapter,
-        "source": record.old_state,
-        "target": record.new_state,
-        # The ledger stores seconds as a float, which is precise to the microsecond until the year 2106.
-        "at": round(record.timestamp * SECOND),
-        "actor": record.actor,
-        "seq": record.source_seq,
-        **record.metadata,
-    }
-    found["metadata"] = found.pop("facts", None)
-    return found
-
-
-def mirrored_transition(line: "LedgerLine") -> Transition:
-    """The transition that a line of a mirror holds. Raises `msgspec.ValidationError`."""
-    return msgspec.convert(mirrored_fields(line), Transition)
-
-
 class HistoryFileCheck:
     """One pass over an exported history; `states` is where each record is at its end."""
 
-    def __init__(self, path: Path, progress: "Progress") -> None:
+    def __init__(self, path: Path, progress: Progress) -> None:
         self._path, self._progress = path, progress
         self.findings: list[Damage] = []
         self.root = ""

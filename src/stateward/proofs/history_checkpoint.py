@@ -17,7 +17,7 @@ checked against it:
 A line is the number of a lane, how many transitions it has, and its head; `lane -1` is what was written before the
 store had lanes. `audit` is the same of the audit log. A line `tree` is the root of the Merkle tree over the hashes of
 the transitions of a lane, or of the entries of the audit log, as text in their order: by them it can be proved that
-one history has grown from another without reading either (`ledger.history_proof`). The root is that of the Merkle
+one history has grown from another without reading either (`history_proof`). The root is that of the Merkle
 tree (RFC 6962) whose leaves are the lines of the lanes in their order, and the signature covers all.
 
 Nothing here touches a disk.
@@ -30,8 +30,8 @@ import msgspec
 
 from stateward.core.errors import InvalidRequest
 from stateward.core.lanes import Lane
-from stateward.ledger.checkpoints import CheckpointSigner, checkpoint_text, parse_checkpoint
-from stateward.ledger.merkle import MerkleSpan, leaf_hash
+from stateward.proofs.checkpoints import CheckpointSigner, checkpoint_text, parse_checkpoint
+from stateward.proofs.merkle import MerkleSpan, leaf_hash
 
 HISTORY_ORIGIN = "stateward.local/history"
 """The name of a history that was not given one."""
