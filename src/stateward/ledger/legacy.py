@@ -119,10 +119,6 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 """What old ledgers call the fields; the earlier name counts where a line has several."""
 
-StateName: TypeAlias = Literal[
-    "pending", "fetching", "fetched", "parsing", "parsed", "validating", "validated", "ir_building", "ir_ready",
-    "embedding", "indexed", "completed", "failed", "retrying", "skipped", "legacy",
-]  # fmt: skip
 FieldName: TypeAlias = Literal[
     "doc_id", "state", "old_state", "timestamp", "adapter", "error_type", "error_message", "traceback",
     "retry_count", "max_retries", "duration_seconds", "metadata", "actor",
@@ -133,7 +129,7 @@ class MappingDeclared(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a mapping file."""
 
     states: Annotated[
-        dict[str, StateName],
+        dict[str, LedgerState],
         Meta(description="A word of the old ledger and the state that it means; * is the rest."),
     ] = {}
     fields: Annotated[

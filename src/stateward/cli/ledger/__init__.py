@@ -300,6 +300,8 @@ def stuck(
 
     Ends with 1 if there is any.
     """
+    from itertools import chain
+
     age = duration(older_than)
     with reading(context, ledger_path, with_machines=True) as found:
         for name in states:
@@ -311,12 +313,7 @@ def stuck(
                 context.emit_rows([])
             context.say(f"nothing has been in one state for longer than {older_than}")
             return Exit.OK
-
-        def every() -> Iterator["LedgerDocument"]:
-            yield first
-            yield from late
-
-        _list_documents(context, every(), limit)
+        _list_documents(context, chain((first,), late), limit)
     return Exit.FOUND_PROBLEMS
 
 
