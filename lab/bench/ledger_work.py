@@ -8,8 +8,8 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -19,14 +19,17 @@ import msgspec
 
 from stateward.ledger import Ledger, LedgerState
 from stateward.ledger import chain as chains
+from stateward.ledger.builder import LineBuilder
 from stateward.ledger.delta import INDEX_EVERY_LINES, Delta
 from stateward.ledger.disk import Disk
 from stateward.ledger.manifest import DeltaInfo, Manifest, SnapshotInfo, write_manifest
-from stateward.ledger.migrate import migrate
+from stateward.ledger.migrate import _Migration, migrate
+from stateward.ledger.migration_report import MigrationCounts
 from stateward.ledger.record import LedgerLine, decode_line, encode_json
 from stateward.ledger.snapshot import Header, Snapshot, SnapshotWriter
 from stateward.ledger.states import DOCUMENT_MACHINE
 from stateward.ledger.summary import Summary
+from stateward.ledger.writer import LedgerWriter
 
 STATES = ("pending", "fetching", "fetched", "parsing", "parsed", "completed")
 WAY = (
@@ -38,6 +41,8 @@ GETS = 5000
 SNAPSHOT = "snapshot-2025-10-04.json"
 DELTA = "delta-2025-10-04.jsonl"
 COHORT = 4096
+MIGRATIONS = 3
+"""The quickest counts: another process takes time away and gives none."""
 MIXER = 7919
 """A prime: multiples of it, modulo the number of documents, name each document once and in no order."""
 
@@ -98,6 +103,57 @@ def commits(write: Callable[[Sequence[Move]], object], groups: Sequence[Sequence
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - spent)
     return Spent(median(walls), median(cpus))
+
+
+@contextmanager
+def spent_in(
+    places: Mapping[str, tuple[type, str]], clock: Callable[[], float]
+) -> Iterator[dict[str, float]]:
+    """Seconds that pass in each of these methods, by the names that they are given, in the dict that the block gets."""
+    spent = dict.fromkeys(places, 0.0)
+
+    def watched(part: str, method: Callable[..., object]) -> Callable[..., object]:
+        def call(*given: object, **named: object) -> object:
+            start = clock()
+            try:
+                return method(*given, **named)
+            finally:
+                spent[part] += clock() - start
+
+        return call
+
+    with ExitStack() as stack:
+        for part, (owner, name) in places.items():
+            method = getattr(owner, name)
+            stack.callback(setattr, owner, name, method)
+            setattr(owner, name, watched(part, method))
+        yield spent
+
+
+COMMIT_PARTS: dict[str, tuple[type, str]] = {
+    "checking moves, building and hashing lines": (LineBuilder, "add"),
+    "looking for another writer": (LedgerWriter, "_check_alone"),
+    "writing": (Disk, "write_at"),
+    "the sync": (Disk, "fdatasync"),
+    "totals, and where lines are": (LedgerWriter, "_show"),
+    "`HEAD`": (LedgerWriter, "_write_head"),
+    "the index": (LedgerWriter, "index_tail"),
+}
+
+
+def commit_parts_s(
+    folder: Path, groups: Sequence[Sequence[Move]]
+) -> tuple[float, dict[str, float]]:
+    """Seconds of one of these commits, on the wall, and how much of that each part of the writer takes."""
+    with Ledger.open(folder) as ledger, spent_in(COMMIT_PARTS, time.perf_counter) as spent:
+        start = time.perf_counter()
+        for group in groups:
+            if len(group) > 1:
+                ledger.record_many(group)
+            else:
+                ledger.record(group[0][0], group[0][1], adapter=group[0][2])
+        whole = time.perf_counter() - start
+    return whole / len(groups), {part: taken / len(groups) for part, taken in spent.items()}
 
 
 def a_ledger_with(folder: Path, documents: int) -> Path:
@@ -330,13 +386,20 @@ def shared_per_s(folder: Path, threads: int, records: int) -> float:
         return threads * records / (time.perf_counter() - start)
 
 
-def migrated_per_s(scratch: Path, lines: int) -> float:
-    """Lines of an old ledger that become new ones in a second of CPU: read, copied, encode, read back, compared."""
+MIGRATION_PARTS: dict[str, tuple[type, str]] = {
+    "reading and counting": (MigrationCounts, "add_many"),
+    "building and hashing lines": (LineBuilder, "add"),
+    "writing, totals and index": (LedgerWriter, "commit"),
+    "reading back, and the snapshot": (Ledger, "compact"),
+    "comparing": (_Migration, "_check"),
+}
+
+
+def an_old_ledger(path: Path, lines: int) -> None:
+    """A file as old programs wrote it, with ISO times."""
     words = (*STATES[:5], "VALIDATING", "auto_done", "failed")
     documents = max(1, lines // 8)
-    source = scratch / "old" / "ledger.jsonl"
-    source.parent.mkdir()
-    with source.open("wb") as file:
+    with path.open("wb") as file:
         for number in range(lines):
             line = {
                 "doc_id": doc_id(number % documents), "state": words[number // documents % len(words)],
@@ -344,4 +407,17 @@ def migrated_per_s(scratch: Path, lines: int) -> float:
                 "metadata": {"pages": number % 97, "source": "pmc"},
             }  # fmt: skip
             file.write(encode_json(line) + b"\n")
-    return lines / cpu_s(lambda: migrate(source, output=scratch / "migrated"))
+
+
+def migrated_s(scratch: Path, lines: int) -> tuple[float, dict[str, float]]:
+    """CPU seconds a line: read, copied, written, read back, compared; and of that, in another run, each part."""
+    source = scratch / "old" / "ledger.jsonl"
+    source.parent.mkdir()
+    an_old_ledger(source, lines)
+    whole = min(
+        cpu_s(lambda turn=turn: migrate(source, output=scratch / f"migrated-{turn}"))  # type: ignore[misc]
+        for turn in range(MIGRATIONS)
+    )
+    with spent_in(MIGRATION_PARTS, time.process_time) as spent:
+        migrate(source, output=scratch / "watched")
+    return whole / lines, {part: taken / lines for part, taken in spent.items()}
