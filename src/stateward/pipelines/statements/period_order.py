@@ -18,6 +18,9 @@ class PrintedPeriod(msgspec.Struct):
     start: str = ""
     end: str = ""
     is_labelled: bool = False  # labelled as the period
+    is_unnamed: bool = (
+        False  # a day that stands somewhere, and that nothing calls the one of the statement
+    )
 
 
 def order_by_period(

@@ -116,3 +116,69 @@ def test_a_last_page_that_is_not_there_is_told(
 
     assert found.flags == (["PAGE_MISSING"] if is_missing else [])
     assert found.amounts == ["-40.00", "-12.00", "300.00"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_doubted"),
+    [
+        ("Founded 12 May 1998", True),
+        ("Card valid until 31 December 2029", True),
+        ("2 April 2026", False),
+        ("Printed 2 September 2026", False),
+    ],
+)
+def test_the_year_of_some_day_on_the_page_is_taken_only_with_a_word(
+    tmp_path: Path, line: str, is_doubted: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Bank statement")],
+        [(60, line)],
+        HEADING,
+        row("13 Mar", "Tesco", "-12.30"),
+        row("14 Mar", "Rent", "-500.00"),
+        row("19 Mar", "Salary", "900.00"),
+    )
+
+    assert ("DATE_UNPROVEN" in found.flags) is is_doubted
+
+
+def test_a_day_that_makes_the_rows_jump_from_year_to_year_is_doubted(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Bank statement")],
+        [(60, "04/13/2026")],
+        HEADING,
+        row("03/04", "Tesco", "-12.30"),
+        row("05/04", "Rent", "-500.00"),
+        row("07/04", "Salary", "900.00"),
+    )
+
+    assert {"DATE_UNPROVEN", "AMBIGUOUS_DATES"} & {*found.flags}
+
+
+def test_the_only_year_of_a_page_may_stand_behind_its_month(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Banco Exemplo - Extrato")],
+        [(60, "SETEMBRO/2026")],
+        [(60, "Data"), (150, "Histórico"), (-520, "Valor")],
+        row("13/09", "Padaria", "-12,30"),
+        row("19/09", "Pix recebido", "900,00"),
+    )
+
+    assert found.dates == ["2026-09-13", "2026-09-19"]
+
+
+def test_only_the_last_stage_flags_so_that_one_record_is_told_once(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [(60, "Bank statement")],
+        [(60, "Founded 12 May 1998")],
+        HEADING,
+        row("13 Mar", "Tesco", "-12.30"),
+        row("19 Mar", "Salary", "900.00"),
+    )
+
+    assert "flags" not in found.parsed.facts
+    assert "DATE_UNPROVEN" in found.flags

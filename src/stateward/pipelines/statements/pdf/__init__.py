@@ -64,10 +64,10 @@ from stateward.pipelines.statements.pdf.contexts import (
     sides_of_parts,
 )
 from stateward.pipelines.statements.pdf.printed_days import (
-    are_all_outside,
     begin_with_days,
     day_first,
     short_era,
+    year_doubt,
 )
 from stateward.pipelines.statements.pdf.rows import (
     DraftRow,
@@ -530,8 +530,7 @@ class _Assembler:
         self._problems += row_problems(draft, tried)
         self._report_doubts(tried)
         self._report_edges(number, tried)
-        if are_all_outside(draft.period, tried):
-            message = "no row lies inside the period from which the year of its date was taken"
+        if message := year_doubt(draft.period, tried):
             self._problems.append(StatementProblem(code="DATE_UNPROVEN", message=message))
         return StatementSection(
             account=self._account(number, [*own, *shared]),

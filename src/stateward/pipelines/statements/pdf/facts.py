@@ -257,8 +257,9 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
         return (labelled or periods)[0]
     if found := _from_to(lines) or _month(lines, _MONTH_YEAR):
         return found
-    day = _statement_date(lines)
-    return (None if day else _month(lines, _MONTH_OF_YEAR)) or PrintedPeriod("", day)
+    day, is_named = _statement_date(lines)
+    found = None if day else _month(lines, _MONTH_OF_YEAR)
+    return found or PrintedPeriod("", day, is_unnamed=bool(day) and not is_named)
 
 
 def is_of_terms(text: str) -> bool:
@@ -386,19 +387,19 @@ def _month(lines: Sequence[StatementLine], pattern: re.Pattern[str]) -> PrintedP
     return None
 
 
-def _statement_date(lines: Sequence[StatementLine]) -> str:
-    """The date of the statement: a labelled one, else any full date on a short line."""
+def _statement_date(lines: Sequence[StatementLine]) -> tuple[str, bool]:
+    """The date of the statement, and whether a label calls it so; else any full date on a short line."""
     alone = ""
     for line in lines:
         if parts := _NAMED_PARTS.search(vocab.simplify(line.text)):
-            return f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}"
+            return f"{parts['year']}-{int(parts['month']):02}-{int(parts['day']):02}", True
         full = [token for token in line.dates if _is_full(token.text)]
         if not full or len(line.words) > LABEL_WORDS_MAX or _is_balance(line):
             continue
         if vocab.STATEMENT_DATES.find(vocab.simplify(line.text)):
-            return full[0].text
+            return full[0].text, True
         alone = alone or next((each.text for each in full if not _SORT_CODE.match(each.text)), "")
-    return alone
+    return alone, False
 
 
 def _is_balance(line: StatementLine) -> bool:

@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 
 from stateward.pipelines.kit import dates
 from stateward.pipelines.statements.day_first import day_first_country
 from stateward.pipelines.statements.headings import day_first_language
+from stateward.pipelines.statements.interpret import YEAR
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.choose import TriedReading
 from stateward.pipelines.statements.pdf.tables import PdfTable
 from stateward.pipelines.statements.pdf.tokens import DAY_MONTH, StatementLine, is_date
 from stateward.pipelines.statements.period_order import DAYS_LATE, PrintedPeriod
 
+LETTER_DAYS = 45  # between the last booking and the day on which a statement was made
 LINES_MAX = 200  # that are searched for letters of a country
 _THAI = re.compile("[\u0e00-\u0e7f]")
 
@@ -34,7 +37,35 @@ def day_first(tables: Sequence[PdfTable], currency: str) -> str:
     return day_first_country(names, of_amounts, currency)
 
 
-def are_all_outside(period: PrintedPeriod, tried: TriedReading) -> bool:
+def year_doubt(period: PrintedPeriod, tried: TriedReading) -> str:
+    """Why the year of dates that print none may be another, or ""."""
+    if _are_all_outside(period, tried):
+        return "no row lies inside the period from which the year of its date was taken"
+    if period.is_unnamed and not _ends_before(period.end, tried):
+        return f"rows print no year, and nothing calls {period.end} the day of the statement: its year was taken"
+    return ""
+
+
+def _ends_before(day: str, tried: TriedReading) -> bool:
+    """Whether every date has a year, or the last of them lies shortly before a day, as before that of a letter."""
+    texts = [row.date for row in tried.rows if not dates.has_year(row.date)]
+    order, era = tried.terms.date_order, tried.terms.era
+    end = dates.read_date(day, order, era)
+    if not texts or end is None:
+        return True
+    start = end - YEAR
+    whole = [f"{text}." if DAY_MONTH.fullmatch(text) else text for text in texts]
+    days = [dates.nearest_date(text, order, start=start, end=end) for text in whole]
+    known = [each for each in days if each is not None]
+    if not known:
+        return True
+    short = timedelta(days=LETTER_DAYS)
+    is_in_order = known in (sorted(known), sorted(known, reverse=True))
+    is_in_order |= max(known) - min(known) <= short
+    return is_in_order and start < min(known) and end - short <= max(known) <= end
+
+
+def _are_all_outside(period: PrintedPeriod, tried: TriedReading) -> bool:
     """Whether dates without a year all lie well outside of the two days that are printed as the period."""
     order, era = tried.terms.date_order, tried.terms.era
     start, end = (dates.read_date(text, order, era) for text in (period.start, period.end))
