@@ -8,9 +8,10 @@ from litestar import Response, get
 from msgspec.structs import replace
 
 from stateward.app import App
+from stateward.console.kinds import CANCELLED_NAME, shown_kind, state_kind
 from stateward.console.layout import fragment, page
 from stateward.core.machine import Machine
-from stateward.core.model import CANCELLED, Micros, Record
+from stateward.core.model import Micros, Record
 from stateward.core.view import flag_codes
 from stateward.definition.plugin import AUTO, SourceType
 from stateward.monitoring.dashboard import MinuteActivity, QueueLength
@@ -22,7 +23,6 @@ from stateward.server.auth import (
 )
 
 NEWEST_ROWS = 14
-CANCELLED_NAME = "cancelled"
 CANCELLED_COUNT_MAX = 10_000
 
 
@@ -163,7 +163,7 @@ def _card(
     chips = [
         Chip(
             status=state.name,
-            kind=state.kind,
+            kind=state_kind(machine, state.name),
             count=counts.get((machine.name, state.name), 0)
             - cancelled.get((machine.name, state.name), 0),
         )
@@ -225,7 +225,7 @@ def row_of(app: App, record: Record) -> Row:
     reached = record.failed_from if machine.kind[record.status] == "failed" else record.status
     place = (
         len(way)
-        if kind == "terminal"
+        if machine.kind[record.status] == "terminal"
         else sum(_comes_before(machine, each, reached) for each in way)
     )
     return Row(
@@ -239,13 +239,6 @@ def row_of(app: App, record: Record) -> Row:
         step=place,
         steps=len(way),
     )
-
-
-def shown_kind(machine: Machine, record: Record) -> str:
-    """The kind of a record's state for people: one that a person stopped did not fail."""
-    kind = machine.kind[record.status]
-    is_cancelled = kind == "failed" and record.error_code == CANCELLED
-    return CANCELLED_NAME if is_cancelled else kind
 
 
 def _comes_before(machine: Machine, status: str, other: str | None) -> bool:

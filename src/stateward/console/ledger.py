@@ -11,6 +11,7 @@ from litestar.params import QueryParameter
 from litestar.response import Stream
 
 from stateward.app import App
+from stateward.console.kinds import state_kinds
 from stateward.console.layout import (
     HEADERS,
     console_of,
@@ -114,7 +115,7 @@ async def ledger(
         "is_asked": any(asked.values()),
         "is_first": before is None,
         "verified": _verification(request),
-        "kinds": await service.quick.ask(lambda app: app.registry.query_names.kinds),
+        "kinds": await service.quick.ask(state_kinds),
     }
     return await page(request, "ledger.html", facts, here="ledger")
 

@@ -14,7 +14,6 @@ from markupsafe import Markup
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import attempt_view
-from stateward.console.board import CANCELLED_NAME, shown_kind
 from stateward.console.document import (
     content_of,
     file_links,
@@ -22,6 +21,7 @@ from stateward.console.document import (
     place_of,
     shown_file,
 )
+from stateward.console.kinds import CANCELLED_NAME, shown_kind, state_kind
 from stateward.console.layout import (
     HEADERS,
     console_of,
@@ -194,7 +194,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         acts=app.audit.entries(record_id=record_id, limit=ACTS_SHOWN),
         can_retry=(found.status, RETRY_REQUESTED) in machine.rules,
         can_cancel=(found.status, CANCEL_REQUESTED) in machine.rules,
-        can_place=kind != "terminal",
+        can_place=machine.kind[found.status] != "terminal",
         can_correct=can_correct(app, found),
         is_retry=machine.kind[found.status] in ("failed", "suspended"),
         can_review=kind == "suspended" and found.status in machine.review_in,
@@ -301,7 +301,7 @@ def timeline(
 
 def _entry_kind(machine: Machine, transition: Transition) -> str:
     is_cancelled = transition.trigger == CANCEL_REQUESTED
-    return CANCELLED_NAME if is_cancelled else machine.kind.get(transition.target, "ready")
+    return CANCELLED_NAME if is_cancelled else state_kind(machine, transition.target)
 
 
 def _stated_fields(transition: Transition) -> list[tuple[str, object]]:

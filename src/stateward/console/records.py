@@ -10,7 +10,8 @@ from litestar.params import FromPath, QueryParameter
 from msgspec.structs import replace
 
 from stateward.app import App
-from stateward.console.board import CANCELLED_NAME, Row, rows_of
+from stateward.console.board import Row, rows_of
+from stateward.console.kinds import CANCELLED_NAME, state_kinds
 from stateward.console.layout import (
     fragment,
     page,
@@ -42,7 +43,6 @@ from stateward.server.paging import (
     write_cursor,
 )
 from stateward.storage.idempotency import Batch
-from stateward.storage.record_queries import QueryNames
 from stateward.storage.saved_views import SavedView
 from stateward.storage.search import NEWEST, Order
 
@@ -213,20 +213,22 @@ def count_matches(app: App, query: Query) -> Counted:
             machine.order.get(pair[1], 0) if machine else 0,
         )
 
+    kinds = state_kinds(app)
     by_status = [
         each
         for pair in sorted(found, key=place)
-        for each in _by_outcome(names, pair, found[pair], cancelled.get(pair, 0))
+        for each in _by_outcome(
+            pair, kinds.get(pair[0], {}).get(pair[1], "ready"), found[pair], cancelled.get(pair, 0)
+        )
     ]
     return Counted(total=total - is_capped, is_more=is_capped, by_status=by_status)
 
 
 def _by_outcome(
-    names: QueryNames, pair: tuple[str, str], count: int, cancelled: int
+    pair: tuple[str, str], kind: str, count: int, cancelled: int
 ) -> Iterator[StatusCount]:
     machine, status = pair
     if count > cancelled:
-        kind = names.kinds.get(machine, {}).get(status, "ready")
         terms = f"machine:{machine} status:{status}" + " -is:cancelled" * bool(cancelled)
         yield StatusCount(
             machine=machine, status=status, kind=kind, count=count - cancelled, terms=terms

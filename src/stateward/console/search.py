@@ -9,6 +9,7 @@ from litestar.params import FromPath, QueryParameter
 
 from stateward import schemas
 from stateward.app import App
+from stateward.console.kinds import state_kinds
 from stateward.console.layout import page
 from stateward.console.records import CursorText
 from stateward.core.errors import InvalidRequest
@@ -135,7 +136,7 @@ def _result(app: App, hit: schemas.SearchHit) -> Result:
     return Result(
         hit=hit,
         kind=hit.kind or (stage.produces if stage is not None else None) or "",
-        state=app.registry.query_names.kinds.get(hit.machine, {}).get(hit.status, "ready"),
+        state=state_kinds(app).get(hit.machine, {}).get(hit.status, "ready"),
         address=address,
         place=place,
         passages=[_passage(each.snippet, each.where) for each in hit.passages]
