@@ -36,7 +36,7 @@ def test_a_query_that_means_nothing_is_answered_with_a_sentence(scene: Scene, pa
 
 @pytest.mark.long
 def test_a_view_can_be_saved_and_forgotten(scene: Scene, page: Page) -> None:
-    page.goto(scene.page("/records?q=" + quote("is:failed priority:10")))
+    page.goto(scene.page("/records?q=" + quote("is:failed priority:10") + "&sort=%2Bchanged"))
 
     page.get_by_role("button", name="Save this view").click()
     page.get_by_label("Name of the view").fill("urgent trouble")
@@ -47,6 +47,7 @@ def test_a_view_can_be_saved_and_forgotten(scene: Scene, page: Page) -> None:
     page.get_by_role("link", name="urgent trouble").click()
 
     expect(page.get_by_label("Query")).to_have_value("is:failed priority:10")
+    expect(page).to_have_url(re.compile(r"sort=%2Bchanged"))
     page.get_by_role("button", name="Forget the view urgent trouble").click()
     expect(page.get_by_role("link", name="urgent trouble")).to_have_count(0)
 

@@ -109,6 +109,7 @@ async def records(
     facts = {
         "views": views_,
         "q": q,
+        "sort": sort,
         "cursor": cursor,
         "is_first": not cursor,
         "listed": listed,
@@ -248,9 +249,12 @@ def _by_outcome(
 
 @post("/records/views", opt={"right": "read"}, status_code=200)
 async def save_view(request: Asked) -> Response[bytes]:
-    """Save the query of a list under a name, for this key; the views as they are then."""
+    """Save the query and the order of a list under a name, for this key; the views as they are then."""
     form = await request.form()
-    view = SavedView(name=str(form.get("name", "")), query=str(form.get("q", "")))
+    q, sort, name = (str(form.get(each, "")) for each in ("q", "sort", "name"))
+    if sort:
+        Order.parse(sort)  # refused here, and not each time that the view is opened
+    view = SavedView(name=name, query=q, sort=sort)
     return await _changed_views(
         request, lambda app, owner: app.saved_views.save(owner, view, now=app.clock())
     )
@@ -264,7 +268,8 @@ async def remove_view(request: Asked) -> Response[bytes]:
 
 
 async def _changed_views(request: Asked, change: Callable[[App, str], None]) -> Response[bytes]:
-    owner, q = caller_of(request).id, str((await request.form()).get("q", ""))
+    owner, form = caller_of(request).id, await request.form()
+    q, sort = str(form.get("q", "")), str(form.get("sort", ""))
 
     def act(app: App) -> list[SavedView]:
         if len(q) > QUERY_CHARS_MAX:
@@ -273,7 +278,7 @@ async def _changed_views(request: Asked, change: Callable[[App, str], None]) -> 
         return app.saved_views.of(owner)
 
     found = await service_of(request).writer.ask(act)
-    return fragment(request, "records_views.html", {"views": found, "q": q})
+    return fragment(request, "records_views.html", {"views": found, "q": q, "sort": sort})
 
 
 # Acting on many

@@ -1,4 +1,4 @@
-"""Views of the list of records that people saved in the console: a name and a query, for each caller apart."""
+"""Views of the list of records that people saved in the console: name, query and order, for each caller apart."""
 
 import msgspec
 
@@ -11,16 +11,17 @@ NAME_CHARS_MAX = 40
 
 SAVED_VIEWS = Table(
     "saved_views",
-    {"owner": "text", "name": "text", "query": "text", "at": "bigint"},
+    {"owner": "text", "name": "text", "query": "text", "at": "bigint", "sort": "text"},
     key=("owner", "name"),
 )
 
 
 class SavedView(msgspec.Struct, frozen=True, kw_only=True):
-    """A query under a name."""
+    """A query under a name, and the order of its list as the address has it; empty: the newest first."""
 
     name: str
     query: str
+    sort: str = ""
 
 
 class SavedViews:
@@ -32,10 +33,13 @@ class SavedViews:
     def of(self, owner: str) -> list[SavedView]:
         """Those of one caller, in the order in which they were saved."""
         found = self._database.rows(
-            "SELECT name, query FROM saved_views WHERE owner = :owner ORDER BY at, name",
+            "SELECT name, query, sort FROM saved_views WHERE owner = :owner ORDER BY at, name",
             owner=owner,
         )
-        return [SavedView(name=str(name), query=str(query)) for name, query in found]
+        return [
+            SavedView(name=str(name), query=str(query), sort=str(sort))
+            for name, query, sort in found
+        ]
 
     def save(self, owner: str, view: SavedView, *, now: Micros) -> None:
         """Save a view; one of the same name is replaced."""
@@ -46,7 +50,7 @@ class SavedViews:
             self._database.delete(SAVED_VIEWS, [(owner, name)])
             if len(self.of(owner)) >= VIEWS_MAX:
                 raise InvalidRequest(f"there are {VIEWS_MAX} views already; remove some")
-            self._database.insert(SAVED_VIEWS, [(owner, name, view.query, now)])
+            self._database.insert(SAVED_VIEWS, [(owner, name, view.query, now, view.sort)])
 
     def remove(self, owner: str, name: str) -> None:
         """Remove a view; one that is not there is removed already."""

@@ -1,0 +1,2 @@
+-- A saved view has the order of its list besides the query; empty: the newest first.
+ALTER TABLE saved_views ADD COLUMN sort text COLLATE "C" NOT NULL DEFAULT '';
