@@ -1,7 +1,7 @@
 """In a browser: the queue of flagged results by keyboard, and decisions that can be changed and are not lost."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.console.scene import Scene
 
@@ -48,6 +48,33 @@ def test_the_queue_is_walked_and_decided_by_keys_alone(scene: Scene, page: Page)
     page.keyboard.press("Control+Enter")
     expect(page.locator("#last-decision")).to_contain_text("walked-2.csv: rejected")
     assert decision(scene, third) == ("reject", "not ours")
+
+
+def test_keys_that_come_before_the_scripts_lead_on_and_decide_nothing(
+    scene: Scene, page: Page
+) -> None:
+    first, second = (flagged(scene, f"early-{number}.csv") for number in range(2))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/flags.js", hold)
+    page.goto(scene.page(f"/flags/{first}"), wait_until="commit")
+    expect(page.locator("#confirm")).to_be_visible()
+
+    page.keyboard.press("a")
+    held.pop().continue_()
+    expect(page.locator(".toast")).to_have_text(
+        "a was pressed before the page was ready: press it again."
+    )
+    assert decision(scene, first) is None
+    page.goto(scene.page(f"/flags/{first}"), wait_until="commit")
+    expect(page.locator("#confirm")).to_be_visible()
+    page.keyboard.press("j")
+    held.pop().continue_()
+
+    page.wait_for_url(f"**/flags/{second}", wait_until="commit")
 
 
 def test_a_decision_can_be_changed_by_who_sees_it(scene: Scene, page: Page) -> None:

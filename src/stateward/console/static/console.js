@@ -336,7 +336,20 @@
   }
   labelKeys();
 
-  window.stateward = { csrf, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway, inOrder };
+  // A page listens to its keys from here on. Of those that were pressed before, what only looks around is done now; what
+  // decides is asked for again, because it may have been meant for what was shown before.
+  function listen({ looks = "", decides = "" }) {
+    document.dispatchEvent(new CustomEvent("stateward:ready"));
+    const early = window.statewardEarlyKeys;
+    window.statewardEarlyKeys = early.filter((key) => !(looks + decides).includes(shortcut(key)));
+    for (const key of early) {
+      const name = shortcut(key);
+      if (name && looks.includes(name)) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      if (name && decides.includes(name)) toast(`${key} was pressed before the page was ready: press it again.`, "bad");
+    }
+  }
+
+  window.stateward = { csrf, listen, base, toast, live, tellAll, ago, shownZone, ownKeys, keyOf, setKeys, shortcut, labelKeys, AWAY, isAway, inOrder };
   document.querySelectorAll("[data-live]").forEach((element) => {
     const of = element.dataset.liveOf;
     const refresh = live(element, { wants: (transition) => !of || transition.record_id === of });

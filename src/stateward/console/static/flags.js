@@ -1,7 +1,7 @@
 // Flagged results: the row that is looked at shows its place; keys decide, and lead through the queue.
 import { open, point } from "./viewer.mjs";
 
-const { shortcut, toast } = window.stateward;
+const { listen, shortcut, toast } = window.stateward;
 const viewer = document.querySelector("[data-viewer]");
 const rows = [...document.querySelectorAll("#checked tr[data-field]")];
 const reason = document.getElementById("reason");
@@ -46,3 +46,4 @@ document.addEventListener("keydown", (event) => {
   const act = { j: () => move(1), k: () => move(-1), a: () => press("confirm"), e: () => press("correct-it"), r: reject }[shortcut(event.key)];
   if (act) { event.preventDefault(); act(); }
 });
+listen({ looks: "jke", decides: "ar" });

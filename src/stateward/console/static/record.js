@@ -1,7 +1,7 @@
 // A record: its document beside the results, each row with its place; items anew when its status changes.
 import { mark, open, point } from "./viewer.mjs";
 
-const { base, toast, shortcut, keyOf } = window.stateward;
+const { base, listen, toast, shortcut, keyOf } = window.stateward;
 const body = document.getElementById("document-body");
 const items = document.getElementById("items");
 const status = () => document.getElementById("status")?.dataset.status;
@@ -111,3 +111,4 @@ document.addEventListener("keydown", (event) => {
   const step = { j: 1, k: -1 }[shortcut(event.key)];
   document.querySelector(`#in-list [data-step="${step}"]`)?.click();
 });
+listen({ looks: "jk" });

@@ -3,7 +3,7 @@
 import { makeLink } from "./review_link.mjs";
 import { open, point as pointAt } from "./viewer.mjs";
 
-const { base, csrf, toast, tellAll, shortcut, labelKeys, AWAY, isAway } = window.stateward;
+const { base, csrf, listen, toast, tellAll, shortcut, labelKeys, AWAY, isAway } = window.stateward;
 const SETTLE_MS = 1_000;
 const work = document.getElementById("work");
 const isAllowed = work.dataset.may === "yes";
@@ -352,3 +352,4 @@ document.addEventListener("stateward:refreshed", () => tasks().forEach((row) => 
 }));
 resume();
 begin();
+listen({ looks: "jkes", decides: "aru" });

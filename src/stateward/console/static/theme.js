@@ -1,4 +1,5 @@
-// Sets the theme before anything is painted: what the reader chose, else what the system says.
+// Before anything is painted: sets the theme, what the reader chose or else what the system says; and keeps what is pressed
+// on a page whose other scripts are still on their way.
 "use strict";
 (() => {
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -23,4 +24,13 @@
     });
   });
   apply();
+
+  const KEPT_MAX = 20;
+  window.statewardEarlyKeys = [];
+  const keep = (event) => {
+    const isOurs = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches?.("input, textarea, select");
+    if (isOurs && window.statewardEarlyKeys.length < KEPT_MAX) window.statewardEarlyKeys.push(event.key);
+  };
+  document.addEventListener("keydown", keep);
+  document.addEventListener("stateward:ready", () => document.removeEventListener("keydown", keep));
 })();
