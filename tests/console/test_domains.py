@@ -52,8 +52,10 @@ def test_every_pipeline_has_a_page_with_document_and_result(shown: Scene, page: 
         expect(page.locator("#made .tabs button").first, kind).to_be_visible()
         expect(page.get_by_text("loading…")).to_have_count(0)
         expect(page.locator("#document-body"), kind).not_to_contain_text("There is no document")
-        outside = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert outside <= 0, kind
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 700})
+            outside = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert outside <= 0, (kind, width)
 
 
 def test_rows_of_every_pipeline_are_marked_in_a_document(shown: Scene, page: Page) -> None:

@@ -1,5 +1,5 @@
 // Before anything is painted: sets the theme, what the reader chose or else what the system says; and keeps what is pressed
-// on a page whose other scripts are still on their way.
+// on a page whose other scripts are not loaded yet.
 "use strict";
 (() => {
   const system = matchMedia("(prefers-color-scheme: dark)");
