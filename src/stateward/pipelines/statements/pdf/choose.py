@@ -7,6 +7,7 @@ the most likely one is, and everything that was tried is logged, so that normali
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from decimal import Decimal
+from itertools import accumulate
 
 import msgspec
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from stateward.pipelines.statements.pdf.sign_readings import (
 from stateward.pipelines.statements.period_order import fits_period, order_by_period
 from stateward.pipelines.statements.reconcile import Reconciliation, RowAmounts, reconcile
 
+PARTS_MAX = 40
 PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
 SUMMANDS_MIN = 2
 REMARKED, SUMMED = "its text says", "it is the sum of the rows above it"  # doubts of rows
@@ -364,7 +366,7 @@ def whole_totals(tried: TriedReading, totals: dict[str, str]) -> dict[str, str]:
         return totals
     for line, entry in zip(lines, tried.drafts, strict=True):
         parts[entry.group] = parts.get(entry.group, Decimal(0)) + line.amount
-    known = {abs(value) for value in parts.values()} if len(parts) > 1 else set()
+    known = _run_sums([*parts.values()])
     # Some banks add the balances to the side that they are of.
     ends = [
         money.amount(end.value, tried.terms.decimal)
@@ -382,6 +384,14 @@ def whole_totals(tried: TriedReading, totals: dict[str, str]) -> dict[str, str]:
         if kind not in (vocab.DEBIT + "s", vocab.CREDIT + "s")
         or abs(money.amount(text, tried.terms.decimal) or Decimal(0)) not in known
     }
+
+
+def _run_sums(parts: Sequence[Decimal]) -> set[Decimal]:
+    """The sizes of all sums of parts that follow one another: a page break makes two parts of one."""
+    if not 1 < len(parts) <= PARTS_MAX:
+        return set()
+    runs = (accumulate(parts[first:]) for first in range(len(parts)))
+    return {abs(total) for run in runs for total in run}
 
 
 def _printed_totals(facts: Sequence[PrintedFact], terms: ReadingTerms) -> dict[str, Decimal]:

@@ -47,6 +47,7 @@ TEXT_GAP = 0.75  # of the height: a number this close behind a word is part of t
 
 
 _GLUED = re.compile(r"([^\W\d_]{2,}\.)([^\W\d_]{3,})")
+LONG_NAME_CHARS = 9
 TWO_NAMES_CHARS_MIN = 6
 SIDES = frozenset({vocab.DEBIT, vocab.CREDIT, vocab.AMOUNT})
 BALANCE_WORDS = frozenset({"account", "running", "closing", "ledger", "available", "book"})
@@ -523,9 +524,14 @@ def _known_names(words: Sequence[PdfWord]) -> list[PdfCell]:
 
 
 def _are_two_names(left: str, right: str) -> bool:
-    """Whether texts without a gap are no single name: that of a date before that of an amount."""
-    is_date_name = " " in left and vocab.heading_role(left) in vocab.DATE_ROLES
-    return is_date_name and vocab.heading_role(right) in vocab.MONEY_ROLES
+    """Whether texts without a gap are no single name: of a date before that of an amount, or of both sides.
+
+    Marks of debit and credit are called by both sides, too, but in short words.
+    """
+    roles = vocab.heading_role(left), vocab.heading_role(right)
+    if {*roles} == {vocab.DEBIT, vocab.CREDIT}:
+        return min(len(left), len(right)) >= LONG_NAME_CHARS
+    return " " in left and roles[0] in vocab.DATE_ROLES and roles[1] in vocab.MONEY_ROLES
 
 
 def _stack(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:

@@ -1,0 +1,66 @@
+"""Tables whose names stand close together, and parts of a statement that go on behind a page break."""
+
+from pathlib import Path
+
+from lab.documents.statements import Paper
+from lab.documents.statements.paper import A4
+from tests.pipelines.statements.pdf.judging import sheet, write
+from tests.pipelines.statements.reading import read_bytes
+
+Texts = list[tuple[float, str]]
+
+
+def test_long_names_of_both_sides_are_two_columns_without_a_gap(tmp_path: Path) -> None:
+    paper = sheet(
+        [(40, "Kontoauszug 01.02.2026 - 28.02.2026")],
+        [(40, "Datum"), (150, "Beschreibung"), (-424, "ZAHLUNGSEINGANG"), (424.8, "ZAHLUNGSAUSGANG"), (-555, "SALDO")],
+        [(40, "01.02.2026"), (150, "Zinsen"), (-424, "8,42"), (-555, "108,42")],
+        [(40, "03.02.2026"), (150, "Laden"), (-510, "50,00"), (-555, "58,42")],
+        [(40, "10.02.2026"), (150, "Gehalt"), (-424, "1.000,00"), (-555, "1.058,42")],
+    )  # fmt: skip
+
+    read = read_bytes(tmp_path, paper.pdf())
+
+    assert read.amounts == ["8.42", "-50.00", "1000.00"]
+
+
+def test_a_total_of_a_part_that_goes_on_behind_a_page_break_is_no_total_of_all(
+    tmp_path: Path,
+) -> None:
+    heading: Texts = [(40, "Date"), (100, "Description"), (-560, "Amount")]
+    first: list[Texts] = [
+        [(40, "Account statement for April 1, 2026 to April 30, 2026")],
+        [(40, "Beginning balance on April 1, 2026"), (-330, "$1,000.00")],
+        [(40, "Deposits and other additions"), (-330, "500.00")],
+        [(40, "Withdrawals and other subtractions"), (-330, "-100.00")],
+        [(40, "Service fees"), (-330, "-12.00")],
+        [(40, "Ending balance on April 30, 2026"), (-330, "$1,388.00")],
+        [(40, "Deposits and other additions")],
+        heading,
+        [(40, "04/04/26"), (100, "PAYROLL"), (-560, "500.00")],
+        [(40, "Total deposits and other additions"), (-560, "$500.00")],
+        [(40, "Withdrawals and other subtractions")],
+        heading,
+        [(40, "04/02/26"), (100, "GROCER"), (-560, "-40.00")],
+        [(40, "04/07/26"), (100, "ATM"), (-560, "-30.00")],
+    ]
+    second: list[Texts] = [
+        [(40, "Withdrawals and other subtractions - continued")],
+        heading,
+        [(40, "04/09/26"), (100, "ENERGY"), (-560, "-30.00")],
+        [(40, "Total withdrawals and other subtractions"), (-560, "-$100.00")],
+        [(40, "Service fees")],
+        heading,
+        [(40, "04/30/26"), (100, "Monthly fee"), (-560, "-12.00")],
+        [(40, "Total service fees"), (-560, "-$12.00")],
+    ]
+    paper = Paper(A4)
+    for lines in (first, second):
+        paper.page()
+        for at, texts in enumerate(lines):
+            write(paper, 80 + at * 16, texts)
+
+    read = read_bytes(tmp_path, paper.pdf())
+
+    assert read.amounts == ["500.00", "-40.00", "-30.00", "-30.00", "-12.00"]
+    assert read.flags == []
