@@ -11,8 +11,8 @@ from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
 from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.literature.ir import about_ir, ir_blocks
 from stateward.pipelines.literature.paper import Author, Place
-from stateward.pipelines.literature.pdf import _row_parts
-from stateward.pipelines.literature.sections import heading_level
+from stateward.pipelines.literature.pdf import _row_parts, _title_first
+from stateward.pipelines.literature.sections import heading_level, ids_in
 from stateward.pipelines.literature.text import Piece, paper_of
 from tests.pipelines.literature.articles import (
     PAGE,
@@ -352,6 +352,21 @@ def test_large_formulas_authors_and_addresses_are_no_headings() -> None:
     assert texts(paper.blocks, "paragraph") == [
         "Anna Spoon and Jan Ladle", "1 Kitchen of Samples", "\u222b\u03c8 dx =", "T",
     ]  # fmt: skip
+
+
+def test_a_title_of_a_pdf_is_words_and_not_the_larger_address_of_its_authors() -> None:
+    place = Place(page=1, box=(50.0, 60.0, 300.0, 80.0))
+    address = Piece("{ann,bob}@example.org", place, size=17.0, is_large=True)
+    title = Piece("Ladles of the south", place, size=14.0, is_large=True)
+
+    assert _title_first([address, title], 800.0)[0] is title
+
+
+def test_a_doi_that_a_line_breaks_is_whole_and_a_year_after_one_is_no_part_of_it() -> None:
+    assert (
+        ids_in("doi:10.5555/journal.soup. 0107412 Editor")["doi"] == "10.5555/journal.soup.0107412"
+    )
+    assert ids_in("doi:10.5555/journal.soup. 2014")["doi"] == "10.5555/journal.soup"
 
 
 def test_the_number_of_a_heading_stays_with_its_words_and_columns_stay_apart() -> None:

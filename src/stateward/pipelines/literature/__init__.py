@@ -145,7 +145,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 2},
+    readers={"literature.parse": 3},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

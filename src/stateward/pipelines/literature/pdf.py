@@ -28,7 +28,7 @@ from stateward.pipelines.kit.pdf.pages import (
 )
 from stateward.pipelines.kit.pdf.text import ADVICE, text_rows
 from stateward.pipelines.literature.paper import Note, Paper, Place
-from stateward.pipelines.literature.sections import entry_label, heading_level
+from stateward.pipelines.literature.sections import entry_label, heading_level, is_words
 from stateward.pipelines.literature.text import Piece, join_lines, paper_of
 
 FORMAT = "pdf"
@@ -98,8 +98,10 @@ def read_pdf(path: Path, *, pages_max: int, chars_max: int) -> Paper:
     if is_scan:
         what = "the PDF is a scan; its letters were recognised and may be mistaken"
         paper.notes.append(Note(code=SCANNED, message=what))
-    if pieces and not pieces[0].is_large:
-        what = "no line of the first page is larger than its text; the title is its first paragraph"
+    if pieces and not (pieces[0].is_large and is_words(pieces[0].text)):
+        what = (
+            "no words of the first page are larger than its text; the title is what comes nearest"
+        )
         paper.notes.append(Note(code=DOUBTFUL_TITLE, message=what))
     if not any(block.kind == "heading" for block in paper.blocks):
         what = "no headings were found by size, number or name; the text is one section"
@@ -320,7 +322,7 @@ def _piece(lines: list[_Line], body: float) -> Piece:
 
 
 def _title_first(pieces: list[Piece], height: float) -> list[Piece]:
-    """The pieces with the title before all others: the largest in the upper half of the first page."""
+    """The pieces with the title before all others: the largest words in the upper half of the first page."""
     first = [
         piece
         for piece in pieces
@@ -331,5 +333,7 @@ def _title_first(pieces: list[Piece], height: float) -> list[Piece]:
     ]
     if not first:
         return pieces
-    title = max(first, key=lambda piece: piece.size)
+    # Addresses of the authors and signs of a picture may be larger still.
+    named = [piece for piece in first if is_words(piece.text)]
+    title = max(named or first, key=lambda piece: piece.size)
     return [title, *(piece for piece in pieces if piece is not title)]

@@ -25,6 +25,8 @@ _WORD = re.compile(r"[^\W\d_]{3,}|[\u2e80-\U0003ffff]")  # or a sign of a script
 _RUN_IN = re.compile(r"^(abstract|summary)\s*[.:\u2013\u2014-]+\s*(?=\S)", re.IGNORECASE)
 _ENTRY = re.compile(r"^(?:\[(?P<square>[0-9]{1,4})\]|(?P<plain>[0-9]{1,4})[.)])\s+")
 _DOI = re.compile(r"10\.[0-9]{4,9}/[^\s\"<>{}|\\^`]+")
+# At the end of a line: a year or a number of pages would be shorter.
+_BROKEN_DOI = re.compile(r"(10\.[0-9]{4,9}/[^\s\"<>{}|\\^`]*[./-])\s([0-9]{5,})")
 _PMID = re.compile(r"\bPMID:?\s*([0-9]{4,9})\b", re.IGNORECASE)
 _ARXIV = re.compile(
     r"\barXiv:\s*([0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?|[a-z-]+/[0-9]{7}(?:v[0-9]+)?)", re.IGNORECASE
@@ -94,6 +96,7 @@ def without_label(line: str) -> str:
 
 def ids_in(text: str) -> dict[str, str]:
     """The identifiers that a text names: what looks like one and is introduced as one."""
+    text = _BROKEN_DOI.sub(r"\1\2", text)
     pairs = [("doi", found) for found in _DOI.findall(text)]
     pairs += [("pmid", found) for found in _PMID.findall(text)]
     pairs += [("arxiv", found) for found in _ARXIV.findall(text)]
