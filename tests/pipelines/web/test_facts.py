@@ -65,6 +65,12 @@ def test_sentences_do_not_overlap_and_lose_nothing(pieces: list[str]) -> None:
             ("Acme Corp", "employs", "3,000", "", "people"),
         ),
         (
+            "en",
+            "Acme acquired Beats for £14m in the end.",
+            ("Acme", "acquired", "14", "m", "£"),
+        ),
+        ("fr", "Renault a investi 30 M€ en 2023.", ("Renault", "invested", "30", "M", "€")),
+        (
             "de",
             "Siemens übernimmt Altair für 10,6 Milliarden Dollar.",
             ("Siemens", "acquired", "10,6", "Milliarden", "Dollar"),

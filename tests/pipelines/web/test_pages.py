@@ -346,3 +346,32 @@ def test_a_long_article_that_the_page_marks_is_not_cut_to_a_part_of_it(tmp_path:
     assert not main_text._MarkedText.of(
         html.format(f"{article}</article><article>{article}")
     ).article
+
+
+def test_a_month_in_an_address_is_no_day_and_the_line_above_the_text_has_author_and_date(
+    tmp_path: Path,
+) -> None:
+    byline = "<p><i>Publicado por Ana Ruiz Peña el 27 de mayo de 2023</i></p>"
+    head = '<link rel="canonical" href="https://example.org/2023/05/norte">'
+    html = (
+        f"<html lang=es><head>{head}<title>El norte</title></head><body><h2>El norte</h2>{byline}"
+        f"<p>{LONG}</p><p>{LONG}</p></body></html>"
+    )
+
+    (page,) = read(tmp_path, html.encode()).pages
+
+    assert (page["author"], page["date"]) == ("Ana Ruiz Peña", "2023-05-27")
+
+
+@pytest.mark.parametrize(
+    ("html", "date"),
+    [
+        ("/2023/05/norte", ""),
+        ("/2023/05/01/norte", "2023-05-01"),
+        ("1 de mayo de 2023", "2023-05-01"),
+        ("May 1st, 2023", "2023-05-01"),
+        ("Published on 7 June 2023", ""),
+    ],
+)
+def test_the_first_of_a_month_is_believed_where_a_page_prints_it(html: str, date: str) -> None:
+    assert printed_date("2023-05-01", html) == date

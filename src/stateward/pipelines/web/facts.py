@@ -340,6 +340,11 @@ class FactFinder:
         )
 
 
+def page_dates(text: str) -> list[str]:
+    """The days that a text prints with a month in words, or with the day first."""
+    return [each.value for each in _DATES.find(text, order="dmy")]
+
+
 def leading_name(text: str) -> str:
     """The name that a text begins with, behind an article; "" if it begins with none."""
     found = _NAME.match(re.sub(r"^(?:the|la|le|el|die|der|das|los|les)\s+", "", text))

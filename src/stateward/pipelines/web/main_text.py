@@ -57,14 +57,19 @@ _LANGUAGE = re.compile(r"<html[^>]{0,500}?\blang\s*=\s*[\"']?([a-zA-Z]{2})", re.
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]+")
 _MARKUP = re.compile(r"<[^<>]{0,500}>|&nbsp;|&#160;")
-# In every language; some decline it: `tammikuuta`.
-_JANUARY = r"(?<![^\W\d])(?:{})[^\W\d]{{0,2}}".format(
-    "|".join(
-        re.escape(name)
-        for name, number in month_names(*(line[:2] for line in MONTH_TABLE.split("\n"))).items()
-        if number == 1
-    )
+_MONTHS = month_names(*(line[:2] for line in MONTH_TABLE.split("\n")))
+# Who wrote a page and when, where only a line above its text says so: `Publicado por Ana Ruiz el 27 de mayo de 2023`.
+_NAME_WORD = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*[\w.'\u2019-]*"
+_WRITTEN_BY = re.compile(
+    r"\b(?i:(?:posted|written) by|publicado por|escrito por|publi[ée] par|[ée]crit par|veröffentlicht von"
+    r"|geschrieben von|pubblicato da|scritto da)\s*:?\s+"
+    rf"({_NAME_WORD}(?:\s(?:(?:de|van|von|der|den|la|del|di|da)\s)?{_NAME_WORD}){{1,3}})"
 )
+_PUBLISHED = re.compile(
+    r"\b(?:posted|published|publicado|publicada|publi[ée]e?|veröffentlicht|erschienen|pubblicato|gepubliceerd|geplaatst)\b",
+    re.IGNORECASE,
+)
+BYLINE_CHARS_MAX = 120
 # The commonest words of each language, none of which another of them has.
 _COMMON = {
     "en": "the and of to that was for with from this have are which been by",
@@ -111,7 +116,7 @@ def read_page(page: CapturedPage) -> PageText:
     return PageText(
         text=text,
         title=_line(found.get("title", "")),
-        author=_line(found.get("author", "")),
+        author=_line(found.get("author", "")) or _byline_author(html),
         date=printed_date(found.get("date", ""), html),
         site=_line(found.get("sitename", "")),
         language=language_of(text, said[1].lower() if said else ""),
@@ -121,25 +126,47 @@ def read_page(page: CapturedPage) -> PageText:
 
 
 def printed_date(date: str, html: str) -> str:
-    """The date of a page; none where the library made the first of January of a year that stands alone."""
-    year, _, rest = date.partition("-")
-    if rest != "01-01":
+    """The date of a page; none where the library made the first day of a month or year that stands alone.
+
+    An address such as `/2023/11/` names a month, and a line above the text may print the day.
+    """
+    year, month, day = (*date.split("-"), "", "")[:3]
+    if day != "01":
         return date
+    # With the markup, which may hold the date, and without it: `1<sup>er</sup> janvier`.
+    texts = (html, _MARKUP.sub(" ", html))
+    pattern = re.compile("|".join(_first_days(year, int(month))), re.IGNORECASE)
+    return date if any(map(pattern.search, texts)) else _byline_date(texts[1], f"{year}-{month}")
+
+
+def _first_days(year: str, month: int) -> tuple[str, ...]:
+    """How the first day of a month is printed; some languages decline its name: `tammikuuta`."""
+    names = "|".join(re.escape(name) for name, number in _MONTHS.items() if number == month)
+    named = rf"(?<![^\W\d])(?:{names})[^\W\d]{{0,2}}"
+    number = f"0?{month}"
     one = r"(?<!\d)0?1(?!\d)"
     first = rf"{one}\W{{0,2}}(?:st|er|º|ª|°)?"
     of = r"(?:\W{1,3}(?:de|del|of))?\W{1,3}"
-    forms = (
-        rf"(?<!\d){year}(?:([-./ ])0?1\1|\s?[年년]\s?0?1\s?[月월]\s?)0?1(?!\d)",
-        rf"(?<!\d){year}0101",
-        rf"{one}\s?([-./])\s?0?1\s?\2\s?{year}",
-        rf"{first}{of}{_JANUARY}{of}{year}",
-        rf"{_JANUARY}\W{{1,3}}{first}\W{{1,3}}{year}",
-        rf"{year}\W{{1,3}}{_JANUARY}\W{{1,3}}{one}",
+    return (
+        rf"(?<!\d){year}(?:([-./ ]){number}\1|\s?[年년]\s?{number}\s?[月월]\s?)0?1(?!\d)",
+        rf"(?<!\d){year}{month:02}01",
+        rf"{one}\s?([-./])\s?{number}\s?\2\s?{year}",
+        rf"(?<!\d){number}\s?([-./])\s?0?1\s?\3\s?{year}",
+        rf"{first}{of}{named}{of}{year}",
+        rf"{named}\W{{1,3}}{first}\W{{1,3}}{year}",
+        rf"{year}\W{{1,3}}{named}\W{{1,3}}{one}",
     )
-    # With the markup, which may hold the date, and without it: `1<sup>er</sup> janvier`.
-    texts = (html, _MARKUP.sub(" ", html))
-    is_printed = any(re.search("|".join(forms), text, re.IGNORECASE) for text in texts)
-    return date if is_printed else ""
+
+
+def _byline_date(text: str, month: str) -> str:
+    """The day of this month which follows a word for `published`; "" if none does."""
+    from stateward.pipelines.web.facts import page_dates
+
+    for found in _PUBLISHED.finditer(text):
+        days = page_dates(text[found.end() : found.end() + BYLINE_CHARS_MAX])
+        if days and days[0].startswith(month):
+            return days[0]
+    return ""
 
 
 # One of these is in every page that a browser shows; XML of other kinds has none.
@@ -360,6 +387,12 @@ def _tidy(text: str) -> str:
     """The text as it is kept: single blanks, no empty lines, nothing that no store can hold."""
     lines = (" ".join(line.split()) for line in text[:TEXT_CHARS_MAX].splitlines())
     return clean_text("\n".join(filter(None, lines)), chars_max=TEXT_CHARS_MAX)
+
+
+def _byline_author(html: str) -> str:
+    """The name behind words for `written by`, where the page prints one name so and no other."""
+    names = {" ".join(name.split()) for name in _WRITTEN_BY.findall(_MARKUP.sub(" ", html))}
+    return _line(names.pop()) if len(names) == 1 else ""
 
 
 def _line(text: str) -> str:

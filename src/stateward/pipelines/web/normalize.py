@@ -20,7 +20,7 @@ from stateward.pipelines.web.parse import PageItem
 from stateward.pipelines.web.vocabulary import vocabulary
 from stateward.workers.sdk import Batch, Job, Outcome
 
-NORMALIZER_VERSION = 1  # to be increased by a change after which the same facts become others
+NORMALIZER_VERSION = 2  # to be increased by a change after which the same facts become others
 BATCH_FACTS = 100
 KEY_BYTES = 16
 NO_NUMBER, NO_SUBJECT, SHARED_SIGN = "NUMBER_UNREADABLE", "NO_SUBJECT", "AMBIGUOUS_CURRENCY"
