@@ -216,3 +216,39 @@ def test_no_markup_makes_it_fail_or_leaves_a_script(markup: str) -> None:
     text = to_text(f"<p>{markup}</p><script>evil()</script>")
 
     assert "evil()" not in text or re.search(r"<!--|<[!/?a-z]|['\"]", markup)
+
+
+@pytest.mark.parametrize(
+    ("printed", "told", "flags"),
+    [
+        ("in_stock", "in_stock", []),
+        ("Out of stock", "out_of_stock", []),
+        ("https://schema.org/PreOrder", "preorder", []),
+        ("maybe", "", ["AVAILABILITY_UNREADABLE"]),
+    ],
+)
+def test_an_availability_is_one_of_four_or_is_flagged(
+    tmp_path: Path, printed: str, told: str, flags: list[str]
+) -> None:
+    found = read(tmp_path, f"sku,title,price,availability\nA,Mug,9.50 EUR,{printed}\n").product
+
+    assert (found.get("availability", ""), found.get("flags", [])) == (told, flags)
+
+
+def test_a_variation_without_its_product_is_flagged(tmp_path: Path) -> None:
+    rows = (
+        "1,variable,P,Tea,,\n2,variation,P-1,Tea - 1 kg,27.50,P\n3,variation,Q-1,Rum - 1 l,7.90,Q\n"
+    )
+
+    found = read(
+        tmp_path, f"ID,Type,SKU,Name,Regular price,Parent\n{rows}", labels={"currency": "EUR"}
+    )
+
+    assert [each.get("flags", []) for each in found.products] == [[], [], ["PARENT_MISSING"]]
+
+
+def test_a_price_with_another_decimal_sign_than_its_file_is_flagged() -> None:
+    assert [PriceReader(".").read(each).flags for each in ("2.35", "2,35")] == [
+        (),
+        ("OTHER_DECIMAL_SIGN",),
+    ]

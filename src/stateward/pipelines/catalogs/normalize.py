@@ -40,7 +40,7 @@ from stateward.pipelines.catalogs.tables import LONG_ROW
 from stateward.workers.sdk import Batch, Job, Outcome
 
 # To be increased by a change after which the same observations give other products.
-NORMALIZER_VERSION = 1
+NORMALIZER_VERSION = 2
 BATCH_ROWS = 250
 BATCH_CHARS = 100_000  # of descriptions: a batch must fit into a chunk of 256 KiB
 REJECTED_KEPT_MAX = 5_000
@@ -54,6 +54,31 @@ CATEGORIES_MAX = 100_000
 STOCKS_MAX = 10_000
 # Rows of WooCommerce that stand for several products and have no price of their own.
 GROUPS = ("variable", "grouped", "external")
+# What feeds print, by the values of Google's and schema.org's.
+AVAILABILITIES = {
+    word: name
+    for name, words in {
+        "in_stock": (
+            "in_stock", "in stock", "instock", "https://schema.org/instock", "http://schema.org/instock", "available",
+            "yes", "true", "1", "y", "ja", "lieferbar", "verfügbar", "auf lager", "sofort lieferbar", "en stock",
+            "disponible", "disponibile", "limitedavailability", "onlineonly", "instoreonly",
+        ),
+        "out_of_stock": (
+            "out_of_stock", "out of stock", "outofstock", "https://schema.org/outofstock",
+            "http://schema.org/outofstock", "unavailable", "sold out", "soldout", "no", "false", "0", "n", "nein",
+            "nicht lieferbar", "ausverkauft", "agotado", "rupture de stock", "épuisé", "esaurito", "discontinued",
+        ),
+        "preorder": (
+            "preorder", "pre-order", "pre_order", "https://schema.org/preorder", "http://schema.org/preorder",
+            "presale", "vorbestellbar",
+        ),
+        "backorder": (
+            "backorder", "back-order", "back_order", "on backorder", "onbackorder", "https://schema.org/backorder",
+            "http://schema.org/backorder", "available for order", "on order",
+        ),
+    }.items()
+    for word in words
+}  # fmt: skip
 DEFAULT_TITLE = "Default Title"
 DEFAULT_OPTION = DEFAULT_TITLE.casefold()  # what Shopify prints for a product without variants
 
@@ -84,6 +109,7 @@ FLAGS = {
     "MISSING_CURRENCY": "no currency is printed; give the label currency or the setting catalogs.currency",
     "AMBIGUOUS_CURRENCY": "the sign of the price is that of several currencies; give the label currency",
     "AMBIGUOUS_PRICE": "the price can be read with either decimal sign; give the label decimal",
+    "OTHER_DECIMAL_SIGN": "the price has another decimal sign than its file",
     "PRICE_RANGE": "a range is printed; the price is the lowest of it",
     "ZERO_PRICE": "the price is zero",
     "OTHER_PRICE_UNREADABLE": "the sale or list price cannot be read, and is left out",
@@ -93,6 +119,8 @@ FLAGS = {
     "GTIN_ZERO_RESTORED": "the GTIN had lost the zero in front, and has it again",
     "DUPLICATE_GTIN": "another product has the same GTIN",
     "UNMAPPED_CATEGORY": "no rule maps the category; add one to the setting catalogs.categories",
+    "PARENT_MISSING": "no row before it gives the product that it is a variant of, so that it inherits nothing",
+    "AVAILABILITY_UNREADABLE": "the availability is no known one, and is left out",
     "STOCK_UNREADABLE": "the stock is no whole number, and is left out",
 }
 
@@ -116,6 +144,7 @@ class Product(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     sale_from: str = ""
     sale_to: str = ""
     stock: int | None = None
+    availability: str = ""
     mpn: str = ""
     description: str = ""
     image: str = ""
@@ -258,6 +287,14 @@ class Normalizer:
         stock = self._known_stocks.get(row.stock)
         if stock is None and row.stock:
             stock = self._stock(row.stock, flags)
+        if row.availability:
+            availability = AVAILABILITIES.get(row.availability.strip().casefold(), "")
+            if not availability:
+                flags.append("AVAILABILITY_UNREADABLE")
+        else:
+            availability = ""
+        if row.parent and parent is NO_PARENT and row.kind:
+            flags.append("PARENT_MISSING")
         # Nothing can be wrong from here on: now the row counts.
         self._ids[identity] = row.where.row
         if digits and self._gtins.setdefault(digits.lstrip("0"), identity) != identity:
@@ -289,6 +326,7 @@ class Normalizer:
             sale_from,
             sale_to,
             stock,
+            availability,
             row.mpn.strip(),
             description,
             image,

@@ -14,6 +14,7 @@ from stateward.pipelines.kit.money import EXPONENTS, PrintedAmount, format_amoun
 CACHE_MAX = 200_000
 UNPARSEABLE, NEGATIVE, UNKNOWN_CURRENCY = "UNPARSEABLE_PRICE", "NEGATIVE_PRICE", "UNKNOWN_CURRENCY"
 AMBIGUOUS, RANGE, SHARED_SIGN = "AMBIGUOUS_PRICE", "PRICE_RANGE", "AMBIGUOUS_CURRENCY"
+OTHER_SIGN = "OTHER_DECIMAL_SIGN"
 TEXT_CHARS_MAX = 80
 # "12,-" and "12.--" are whole amounts, not negative ones.
 _WHOLE = re.compile(r"[.,]\s?[-\u2013\u2014]{1,2}(?=\D*$)")
@@ -99,7 +100,8 @@ class PriceReader:
             return Price(fault=UNPARSEABLE)
         if printed.currency and printed.currency not in CODES:
             return Price(fault=UNKNOWN_CURRENCY)
-        flags: list[str] = []
+        usual = {".": point, ",": comma}.get(self._decimal, printed)
+        flags = [] if usual is not None else [OTHER_SIGN]
         if not self._decimal and point is not None and comma is not None:
             printed, is_open = _likelier(point, comma)
             flags += [AMBIGUOUS] if is_open else []
