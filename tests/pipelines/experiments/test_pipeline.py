@@ -13,7 +13,7 @@ from stateward.app import App
 from stateward.cli import cli
 from stateward.definition.discovery import machine_file
 from stateward.definition.plugin import Content
-from stateward.pipelines.experiments.detection import detect
+from stateward.pipelines.experiments.detection import MEASUREMENTS, detect
 from stateward.server.http_server import Server
 from tests import web
 from tests.server.api_client import settings_at
@@ -173,3 +173,16 @@ def test_the_evaluation_compares_rows_faults_missing_values_and_statistics(tmp_p
     assert report["right.csv"] == []
     assert report["wrong.csv"] == ["20 data points, not 21", "row 21, x: no fault"]
     assert done.exit_code == 0, "what is wrong was flagged"
+
+
+def test_comments_above_a_table_do_not_hide_its_units(tmp_path: Path) -> None:
+    path = tmp_path / "level.csv"
+    path.write_text(
+        "# level of a river\n# missing: -999\nZeit;Pegel [cm];Abfluss [m³/s]\n"
+        "01.02.2026 00:00;212;418,5\n01.02.2026 06:00;214;421,0\n"
+    )
+
+    found = detect(Content.of(path))
+
+    assert found is not None
+    assert found.confidence == MEASUREMENTS

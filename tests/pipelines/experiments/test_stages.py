@@ -416,3 +416,21 @@ def test_the_note_on_a_number_of_nines_names_the_schema_where_the_file_has_one(
 
     (note,) = found.notes
     assert note.endswith("name it in missingValues of the schema")
+
+
+@pytest.mark.parametrize("sentinel", ["-999", "-9999"])
+def test_the_only_negative_number_of_nines_is_noted(tmp_path: Path, sentinel: str) -> None:
+    found = run(f"t,level\n0,212\n1,{sentinel}\n2,219\n".encode(), tmp_path)
+
+    (note,) = found.notes
+    assert note.startswith(f"SENTINEL_VALUE: table, level: {sentinel} in 1 rows")
+
+
+@pytest.mark.parametrize("word", ["n.d.", "<0.5"])
+def test_numbers_that_are_texts_because_of_a_few_cells_are_noted(tmp_path: Path, word: str) -> None:
+    found = run(f"id,alt\na,31\nb,28\nc,{word}\n".encode(), tmp_path)
+
+    (note,) = found.notes
+    assert note.startswith(
+        f"NUMBERS_AS_TEXT: table, alt: 2 of 3 values are numbers, others are not ('{word}')"
+    )

@@ -57,7 +57,9 @@ def detect(content: Content) -> Detected | None:
     # What spreadsheets save as "Unicode text" begins with such a mark.
     codec = "utf-16" if content.head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     text = content.head.decode(codec, "replace")
-    lines = [line for line in text.splitlines()[:LINES_SEEN] if line.strip()]
+    lines = [
+        line for line in text.splitlines()[:LINES_SEEN] if line.strip() and line.lstrip()[0] != "#"
+    ]
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
     rows = first_rows(lines)
     if is_other or is_binary(text) or not (headings := _headings(rows)):

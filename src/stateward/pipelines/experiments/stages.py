@@ -50,6 +50,10 @@ FAULTY_ROWS = "FAULTY_ROWS"
 SCHEMA_NOT_CHECKED = "SCHEMA_NOT_CHECKED"
 SENTINEL = "SENTINEL_VALUE"
 SENTINEL_FACTOR = 10  # of the largest other value
+NUMBERS_AS_TEXT = "NUMBERS_AS_TEXT"
+TEXT_SHARE = 0.5  # of the cells of a column may be no number for the others to be told
+SHOWN_WORDS = 3
+_ANY_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NINES = re.compile(r"-?9{3,8}(?:\.[09]{1,4})?")
 ROW_LENGTH = "ROW_LENGTH"
 DUPLICATE = "DUPLICATE"
@@ -310,9 +314,14 @@ def process(job: Job) -> Outcome[Fields]:
     count = sum(table.valid for table in tables)
     numeric = sum(item["type"] in ("integer", "number") for item in items)
     sentence = f"{count} data points, {numeric} of {len(items)} columns numeric"
-    notes = [note for table in tables for note in _sentinel_notes(table, points[table.name])]
+    notes = [
+        note
+        for table in tables
+        for found in (_sentinel_notes, _text_notes)
+        for note in found(table, points[table.name])
+    ]
     for note in notes:
-        job.log(note, level="warning", code=SENTINEL)
+        job.log(note, level="warning", code=note.partition(":")[0])
     return Outcome(
         facts={"notes": notes} if notes else {},
         items=items,
@@ -321,7 +330,10 @@ def process(job: Job) -> Outcome[Fields]:
 
 
 def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
-    """Columns in which numbers of nines lie far outside of all others: instruments write them for a missing value."""
+    """Columns in which numbers of nines lie far outside of all others, or are the only negative ones.
+
+    Instruments write them for a missing value.
+    """
     is_inferred = table.schema.is_inferred
     place = "experiments.missing_values" if is_inferred else "missingValues of the schema"
     for field in table.schema.fields:
@@ -329,13 +341,38 @@ def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]])
             continue
         texts = Counter(text for row in rows if (text := row[field.name]) is not None)
         nines = [text for text in texts if _NINES.fullmatch(text)]
-        others = [abs(Decimal(text)) for text in texts if text not in nines]
+        others = [Decimal(text) for text in texts if text not in nines]
         for text in nines:
-            if others and abs(Decimal(text)) > SENTINEL_FACTOR * max(others):
+            is_only_negative = text[0] == "-" and bool(others) and min(others) >= 0
+            if others and (
+                is_only_negative or abs(Decimal(text)) > SENTINEL_FACTOR * max(map(abs, others))
+            ):
                 yield (
                     f"{SENTINEL}: {table.name}, {field.name}: {text} in {texts[text]} rows often stands for a missing "
                     f"value, and is counted as one that was measured; name it in {place}"
                 )
+
+
+def _text_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
+    """Columns that are texts because of a few cells, such as `n.d.` or `<0.5`: they have no statistics."""
+    if not table.schema.is_inferred:
+        return
+    for field in table.schema.fields:
+        if field.type != "string":
+            continue
+        texts = [text for row in rows if (text := row[field.name]) is not None]
+        words = [text for text in texts if not _looks_like_number(text)]
+        if words and len(words) <= TEXT_SHARE * len(texts):
+            shown = ", ".join(repr(each) for each in dict.fromkeys(words[:SHOWN_WORDS]))
+            yield (
+                f"{NUMBERS_AS_TEXT}: {table.name}, {field.name}: {len(texts) - len(words)} of {len(texts)} values are "
+                f"numbers, others are not ({shown}), so that it has no statistics; name what is no value in "
+                "experiments.missing_values"
+            )
+
+
+def _looks_like_number(text: str) -> bool:
+    return _ANY_NUMBER.fullmatch(text.strip()) is not None
 
 
 def _column_items(
