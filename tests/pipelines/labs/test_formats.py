@@ -330,3 +330,17 @@ def test_a_power_of_ten_in_a_unit_of_hl7_needs_no_escape(tmp_path: Path, unit: s
     found = one(tmp_path, hl7("OBR|1", f"OBX|1|NM|777-3^Platelets^LN||233|{unit}|150-400|N|||F"))
 
     assert (found["value"], found["unit"], found.get("problems")) == ("233", "10*3/uL", None)
+
+
+def test_an_analyser_that_numbers_its_tests_names_them_in_the_next_field(tmp_path: Path) -> None:
+    found = one(tmp_path, hl7("OBR|1", "OBX|1|NM|2|GLU|5.6|mmol/L|3.9-6.1||||F"))
+
+    assert (found["test"], found["code"]) == ("GLU", "2345-7")
+
+
+def test_an_entry_that_was_cut_out_of_a_bundle_is_read(tmp_path: Path) -> None:
+    whole = observation('"valueQuantity": {"value": 5.4, "unit": "mmol/L"}')
+
+    found = one(tmp_path, f'{{"fullUrl": "urn:uuid:1", "resource": {whole}}}')
+
+    assert found["value"] == one(tmp_path, whole)["value"]

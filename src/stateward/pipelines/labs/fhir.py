@@ -170,6 +170,8 @@ def _resources(node: Json, depth: int = 0) -> Iterator[Object]:
     if isinstance(node, list):
         for each in node:
             yield from _resources(each, depth + 1)
+    elif isinstance(node, dict) and isinstance(node.get("resource"), dict):
+        yield from _resources(node["resource"], depth + 1)  # an entry that was cut out of a bundle
     elif isinstance(node, dict) and isinstance(node.get("resourceType"), str):
         if node["resourceType"] == "Bundle":
             for entry in _list(node.get("entry")):

@@ -42,6 +42,7 @@ OTHER_MESSAGES = frozenset(
 # `x10^9/L` with its caret not escaped is two components.
 _POWER_BASE = re.compile(r"(?:^|[x*× ])10$", re.IGNORECASE)
 _POWER = re.compile(r"[0-9]{1,2} ?/")
+_LETTER = re.compile(r"[^\W\d_]")
 _SEPARATORS = re.compile(r"[\r\n]+")
 
 
@@ -323,6 +324,8 @@ def _identity(segment: Segment) -> tuple[str, str, str, tuple[str, ...]]:
                 local = local or found
         else:
             local = local or found
+    if not name and not code and local.isdigit() and _LETTER.match(segment.text(4)):
+        name = segment.text(4)  # analysers number their tests, and name them where others count
     return code, name, local, problems
 
 
