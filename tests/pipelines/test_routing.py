@@ -1,12 +1,13 @@
 """Which of the pipelines takes a PDF that its sender says nothing of, by the words that it shows."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import lab.documents.bank_pdfs.__main__  # noqa: F401 - registers every layout
 from lab.documents.bank_pdfs.layouts import SETS, draw
-from lab.documents.contracts.blocks import Block, Heading, Lines, Table, pdf
+from lab.documents.contracts.blocks import Block, Heading, Lines, Table, docx, pdf
 from stateward.app import App
 from stateward.pipelines import literature, statements
 from stateward.settings import Settings
@@ -121,6 +122,52 @@ def test_a_bill_or_a_list_of_prices_is_no_statement(
 ) -> None:
     path = tmp_path / "bill.pdf"
     path.write_bytes(pdf(blocks))
+
+    with app:
+        assert route(app, path) == "documents"
+
+
+# What accounts have words for as well, dashes that are no minus, and days in front of what was done.
+OTHER_BILLS: dict[str, list[Block]] = {
+    "dated work": [
+        Heading("Rechnung 4711"),
+        Table(
+            [["Datum", "Beschreibung", "Betrag"]]
+            + [[f"{day}.04.2026", "Gartenpflege", f"{day}0,00"] for day in (23, 25, 29)]
+        ),
+        Lines(["Netto 770,00", "Umsatzsteuer 146,30", "Rechnungsbetrag 916,30"]),
+    ],
+    "words of accounts": [
+        *RECHNUNG,
+        Lines(["Wir haben für Sie gern gearbeitet. Zahlbar 14 Tage nach Rechnungseingang."]),
+    ],
+    "discounts": [
+        *BILL,
+        Table([["Discount for two servers", "-6.40"], ["Discount of the month", "-2.00"]]),
+    ],
+    "dashes": [
+        Lines(["Stand Januar 2026: was es bei uns gibt und was es kostet, in bester Lage am Markt"]),
+        Table([["Kaffee \u2013 2,50"], ["Kuchen vom Blech \u2013 3,20"], ["Frühstück für zwei 18,00 - 24,00"]]),
+    ],
+    "a letter": [
+        Lines(
+            [
+                BRIEF,
+                "Wir haben am 03.02.2026 einen Betrag von 12,50 Euro erhalten.",
+                "Am 14.02.2026 kamen noch einmal 6,00 Euro.",
+                f"Die Gebühr für die Mahnung beträgt 2,50 Euro, zahlbar bis 28.02.2026. {BRIEF}",
+            ]
+        )
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*OTHER_BILLS])
+def test_what_a_bill_or_a_letter_says_beside_its_amounts_makes_it_no_statement(
+    app: App, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "bill.pdf"
+    path.write_bytes(pdf(OTHER_BILLS[name]))
 
     with app:
         assert route(app, path) == "documents"
@@ -303,3 +350,61 @@ def test_the_samples_go_to_their_own_pipelines(app: App) -> None:
     with app:
         assert samples
         assert [route(app, path) for path, _ in samples] == [machine for _, machine in samples]
+
+
+SHORT_CONTRACTS: dict[str, list[Block]] = {
+    "a policy in a letter": [
+        Lines(
+            [
+                "Ihre Rechtsschutzpolice",
+                "Wir übernehmen Ihre Kosten ab dem 01.02.2026. Ende der ersten Vertragsperiode ist der 01.02.2027.",
+                "Beitrag 24,99 Euro monatlich. Ohne Kündigung schließt sich ein weiteres Jahr an.",
+            ]
+        )
+    ],
+    "plain words": [
+        Heading("Confidentiality Agreement"),
+        Lines(
+            [
+                "Parties: Brannock Foods Limited and Palisade Packaging Limited.",
+                "Keep under lock whatever one side learns from the other. Each side keeps what is its own.",
+                "Irish law governs. Signed: Deirdre Power",
+            ]
+        ),
+    ],
+    "a welcome": [
+        Lines(
+            [
+                "Willkommen in der Grundversorgung. Ein Grundversorgungsvertrag ist zustande gekommen.",
+                "Beginn der Versorgung: 16. Juni 2026. Verbrauchspreis 33,32 ct, Grundpreis 9,52 Euro.",
+            ]
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("write", [pdf, docx])
+@pytest.mark.parametrize("name", [*SHORT_CONTRACTS])
+def test_a_short_contract_is_one(
+    app: App, tmp_path: Path, name: str, write: Callable[[list[Block]], bytes]
+) -> None:
+    path = tmp_path / f"contract.{write.__name__}"
+    path.write_bytes(write(SHORT_CONTRACTS[name]))
+
+    with app:
+        assert route(app, path) == "contract"
+
+
+INSURED = "Haftpflichtversicherung Vertragsnummer 4711 Beitrag monatlich, Mietvertrag Kündigung"
+
+
+def test_payments_for_contracts_are_those_of_an_account(app: App, tmp_path: Path) -> None:
+    rows = [[f"{day:02}.02.2026", INSURED, f"-{day}0,00"] for day in range(10, 22)]
+    drawn = tmp_path / "drawn.pdf"
+    drawn.write_bytes(pdf([Lines(["Beispielbank, Konto 12345678"]), Table(rows)]))
+    export = tmp_path / "export.csv"
+    lines = ["Datum;Text;Betrag", *(";".join(row) for row in rows)]
+    export.write_text("\n".join(lines), encoding="utf-8")
+
+    with app:
+        assert {route(app, drawn), route(app, export)} == {"upload"}

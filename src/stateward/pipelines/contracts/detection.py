@@ -8,7 +8,7 @@ import quopri
 import re
 import zipfile
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import unescape
 from importlib.resources import files
@@ -20,14 +20,22 @@ from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.contracts import SOURCE_TYPE
 from stateward.pipelines.kit.files import ZIP, is_pdf
 from stateward.pipelines.kit.mail import is_mail
-from stateward.pipelines.kit.pdf.peek import peeked_texts
+from stateward.pipelines.kit.pdf.peek import amounts_of, is_thin, peeked_texts
 
 TEXT_BYTES_MAX = 128 * 1024
 TEXT_CHARS_MAX = 16_000  # what a contract is shows on its first pages
 WORDS_CHARS_MAX = 60  # of a sign, as evidence
 SIGNS_MIN = 3
-# More than what is said of any DOCX (70), and less than what a format says that is unmistakable.
-CONFIDENCES = {3: 72, 4: 78, 5: 84}
+# A text that calls itself a contract needs one less.
+OWN_NAME = "its name"
+# What an account has paid for names contracts, too, with their numbers, day after day.
+SIGNS_MIN_IN_TABLES, SIGNS_MIN_AMONG_DAYS = 4, 6
+AMOUNTS_MIN, DAYS_MIN = 6, 9  # of a table
+_DAY = re.compile(
+    r"(?m)^\W{0,3}\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?\b|^\W{0,3}\d{1,2}[ -][^\W\d_]{3,9}\b"
+)
+# Two signs: more than what is said of any PDF or DOCX. More of them: less than what a format says that is unmistakable.
+CONFIDENCES = {2: 30, 3: 72, 4: 78, 5: 84}
 CONFIDENCE_MAX = 88
 _BODIES = {"word/document.xml": "docx", "content.xml": "odt"}
 _TAG = re.compile(r"<[^>]{0,2000}>")
@@ -65,7 +73,7 @@ def detect(content: Content) -> Detected | None:
     """A contract with its evidence, or None."""
     form, texts = _read(content)
     best = _signs(texts)
-    if len(best) < SIGNS_MIN:
+    if len(best) < _signs_min(best, texts):
         return None
     return Detected(
         source_type=SOURCE_TYPE,
@@ -73,6 +81,17 @@ def detect(content: Content) -> Detected | None:
         confidence=CONFIDENCES.get(len(best), CONFIDENCE_MAX),
         evidence=tuple(best),
     )
+
+
+def _signs_min(found: Sequence[str], texts: Sequence[str]) -> int:
+    """How many signs are enough."""
+    amounts = max((len(amounts_of(text)) for text in texts), default=0)
+    if amounts >= AMOUNTS_MIN and any(len(_DAY.findall(text)) >= DAYS_MIN for text in texts):
+        return SIGNS_MIN_AMONG_DAYS
+    if amounts >= AMOUNTS_MIN and not any(map(is_thin, texts)):
+        return SIGNS_MIN_IN_TABLES
+    is_named = any(sign.startswith(OWN_NAME) for sign in found)
+    return SIGNS_MIN - 1 if is_named else SIGNS_MIN
 
 
 def _signs(texts: Iterable[str]) -> list[str]:

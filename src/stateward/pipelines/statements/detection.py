@@ -10,7 +10,7 @@ from itertools import zip_longest
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.dates import MONTHS, fold
 from stateward.pipelines.kit.delimited import first_rows
-from stateward.pipelines.kit.pdf.peek import Peek, is_glued, peek
+from stateward.pipelines.kit.pdf.peek import Peek, amounts_of, is_glued, is_thin, peek
 from stateward.pipelines.statements.day_parts import named_parts
 from stateward.pipelines.statements.heading_parts import role_by_parts
 from stateward.pipelines.statements.headings import HEADING_CHARS_MAX, simplify, without_unit, words
@@ -53,24 +53,32 @@ PDF_WORDS_MIN, PDF_AMOUNTS_MIN = 30, 2
 # Letters of any font: a heading, one row with its day and amount, and a balance are more than that.
 PDF_LETTERS_MIN = 150
 _PDF_WORD = re.compile(r"[^\W\d_]{3,}")
-_PDF_AMOUNT = re.compile(
-    r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
-)
 PDF_MIXED = 0.1  # of the words with digits in them, where letters are those of another font
 PDF_BILL_WORDS_MIN = 12
 PDF_TITLE_CHARS = 400  # in which a bill calls itself one; further on it may be what was paid
+# A minus at its figure, or a cell that begins with one; a dash between words and prices, or two prices, is none.
 _PDF_SIGNED = re.compile(
-    r"[-−–]\s?(?:[A-Z€$£¥]{1,3}\s?)?\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)|\d[.,]\d\d\s?[-−–](?![\d\w])"
+    r"(?m)(?:^[-−–]\s?|(?<![\w.,])[-−–])(?:[A-Z€$£¥]{1,3}\s?)?\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)"
+    r"|\d[.,]\d\d[-−–](?![\d\w])"
 )
 _PDF_BILL = re.compile(
     r"\b(?:invoice|rechnung\w*|facture|factura|fattura|factuur|faktura|quote|quotation|angebot|offerte|devis|"
     r"pro[- ]?forma|receipt|quittung|price list|preisliste|tarifs?)\b",
     re.IGNORECASE,
 )
+# A tax on what was sold: a bill names it, and a statement of an account does not.
+_PDF_SALES_TAX = re.compile(
+    r"\b(?:vat|gst|umsatzsteuer|ust|mwst|mehrwertsteuer|tva|iva|btw|moms|alv|dph|pdv|kdv|sales tax)\b",
+    re.IGNORECASE,
+)
 _PDF_BALANCE = re.compile(
-    r"balance|saldo|solde|kontostand|bakiye|zostatek|zůstatek|egyenleg|υπόλοιπο|\bsold\b|transac|transak|umsätze|"
-    r"buchung|mouvem|movim|operac|sorties|entr[ée]es|uscite|entrate|ausgang|eingang|\bstand\b|soll\b|haben\b|"
-    r"withdraw|deposit|\bdebits?\b|\bcredits?\b|payment received|statement",
+    r"balance|saldo|solde|kontostand|bakiye|zostatek|zůstatek|egyenleg|υπόλοιπο|\bsold\b|payment received",
+    re.IGNORECASE,
+)
+# Prose has these words, too ("wir haben", "a direct debit"); a cell of a word or two is the heading of an account.
+_PDF_COLUMN = re.compile(
+    r"(?m)^\W*(?:\w+\W+)?(?:transa[ck]\w*|ums[aä]tze?|buchungs?\w*|mouvem\w*|movim\w*|operac\w*|sorties|entr[ée]es|"
+    r"uscite|entrate|ausg[aä]nge?|eing[aä]nge?|stand|soll|haben|withdraw\w*|deposits?|debits?|credits?|statement)\W*$",
     re.IGNORECASE,
 )
 _PDF_ANY_DAY = re.compile(
@@ -79,6 +87,13 @@ _PDF_ANY_DAY = re.compile(
 _PDF_WORDED_DAY = re.compile(
     r"(?<![\d.,])\d{1,2}\.?[ -](?=([^\W\d_]{3,10})\b)|\b([^\W\d_]{3,10})(?=\.? \d{1,2}(?![\d.,]))"
 )
+_PDF_SIDES = tuple(
+    (re.compile(rf"\b{out}", re.IGNORECASE), re.compile(rf"\b{into}", re.IGNORECASE))
+    for out, into in (
+        ("sorties", "entr[ée]es"), ("uscite", "entrate"), ("ausg[aä]ng", "eing[aä]ng"), ("soll\\b", "haben\\b"),
+        ("withdraw", "deposit"), ("debit", "credit"),
+    )
+)  # fmt: skip
 PDF_DAYS_MIN = 3
 _PDF_DAY = re.compile(
     r"(?m)^\s*(?:\d{1,4}\s?[./\-年년]\s?\d{1,2}(?:\s?[./\-月월]\s?\d{1,4}|(?=[/\s]|$))|\d{1,2}[ -][^\W\d_]{3,4}\b)"
@@ -160,7 +175,7 @@ def _is_other(shown: Peek) -> bool:
     """
     if any(map(_is_titled, shown.texts)) or any(map(_has_dated_figures, shown.texts)):
         return False
-    if any(len(_PDF_AMOUNT.findall(text)) >= PDF_AMOUNTS_MIN for text in shown.texts):
+    if any(len(amounts_of(text)) >= PDF_AMOUNTS_MIN for text in shown.texts):
         return any(map(_is_bill, shown.texts))
     is_prose = any(
         len(_PDF_WORD.findall(text)) >= PDF_WORDS_MIN and _is_legible(text) for text in shown.texts
@@ -182,20 +197,33 @@ def _is_legible(text: str) -> bool:
 
 
 def _is_bill(text: str) -> bool:
-    """Whether amounts are those of a bill or a list of prices: few days, no sign of money that goes out, no balance.
+    """Whether amounts are those of a bill, a list of prices or a letter, and not those of an account.
 
-    Rows of a statement begin with a day, or their amounts have signs; what a bill lists has neither.
+    Rows of a statement begin with a day, or their amounts have signs; what a bill lists has neither, unless it says
+    what it is and what tax is in it. A letter names an amount here and there.
     """
-    if len(_PDF_DAY.findall(text)) >= PDF_DAYS_MIN or len(_PDF_SIGNED.findall(text)) >= 2:
+    if _PDF_BALANCE.search(text) or _PDF_COLUMN.search(text) or not _is_legible(text):
+        return False
+    is_titled = _PDF_BILL.search(text[:PDF_TITLE_CHARS]) is not None
+    if is_titled and _PDF_SALES_TAX.search(text):
+        return True
+    if len(_PDF_SIGNED.findall(text)) >= 2:
+        return False
+    if is_thin(text):
+        return True
+    if len(_PDF_DAY.findall(text)) >= PDF_DAYS_MIN or _names_both_sides(text):
         return False
     worded = sum(
         fold(before or behind) in MONTHS for before, behind in _PDF_WORDED_DAY.findall(text)
     )
-    days, amounts = worded + len(_PDF_ANY_DAY.findall(text)), len(_PDF_AMOUNT.findall(text))
-    is_titled = _PDF_BILL.search(text[:PDF_TITLE_CHARS]) is not None
+    days, amounts = worded + len(_PDF_ANY_DAY.findall(text)), len(amounts_of(text))
     is_few = days < amounts if is_titled else days < 2
-    has_words = len(_PDF_WORD.findall(text)) >= PDF_BILL_WORDS_MIN
-    return is_few and has_words and _is_legible(text) and not _PDF_BALANCE.search(text)
+    return is_few and len(_PDF_WORD.findall(text)) >= PDF_BILL_WORDS_MIN
+
+
+def _names_both_sides(text: str) -> bool:
+    """Whether money that goes out and money that comes in are both named."""
+    return any(out.search(text) and into.search(text) for out, into in _PDF_SIDES)
 
 
 def _has_dated_figures(text: str) -> bool:

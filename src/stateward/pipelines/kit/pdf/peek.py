@@ -39,6 +39,10 @@ _RANGE = re.compile(
 _IS_UNICODE = re.compile(rb"/Encoding\s*/Uni\w+-(?:UCS2|UTF16)-[HV]\b")
 _LETTER = re.compile(rb"<([0-9A-Fa-f]{4})[0-9A-Fa-f]*>")
 RANGE_MAX = 256
+_AMOUNT = re.compile(
+    r"(?<![\d.,])\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d|[./-]\d)|[¥￥₩]\s?\d|\d\s?[円元원]"
+)
+THIN_CHARS = 140  # to an amount, at least, where they stand in prose: a table has one in a hundred letters, or more
 LETTERS_MIN = 3  # of what is shown at once, on average; fewer is text that is set letter by letter
 
 GlyphMap = Mapping[int, str]
@@ -58,6 +62,16 @@ def is_glued(text: str) -> bool:
     """Whether blanks are lost, as where letters are set one by one: its words are longer than those of a language."""
     tokens = [token for token in text.split() if any(map(str.isalpha, token))]
     return sum(map(len, tokens)) > TOKEN_CHARS * len(tokens)
+
+
+def amounts_of(text: str) -> list[str]:
+    """What may be amounts of money."""
+    return _AMOUNT.findall(text)
+
+
+def is_thin(text: str) -> bool:
+    """Whether amounts are as few as in a letter or a contract, and not those of the rows of an account."""
+    return len(amounts_of(text)) * THIN_CHARS < len(text)
 
 
 def peeked_texts(path: Path) -> list[str]:
