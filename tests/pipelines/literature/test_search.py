@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.cli import cli
@@ -121,6 +122,17 @@ def test_what_is_cited_can_be_added_again() -> None:
     for text in (bibtex([PAPER]), ris([PAPER])):
         (entry,) = entries_of(text)
         assert (entry.ids, entry.year) == ({"doi": "10.5555/SJ_1", "pmid": "1"}, 2010)
+
+
+@pytest.mark.parametrize("ids", [{"arxiv": "2101.00001v2"}, {"nct": "NCT01234567"}])
+def test_a_preprint_and_a_trial_are_cited_by_their_numbers(ids: dict[str, str]) -> None:
+    paper = replace(PAPER, ids=ids)
+
+    assert [
+        entry.ids for text in (bibtex([paper]), ris([paper])) for entry in entries_of(text)
+    ] == [ids, ids]
+    (entry,) = json.loads(csl_json([paper]))
+    assert entry["URL"].endswith(next(iter(ids.values())))
 
 
 def run(data: Path, *args: str) -> Result:

@@ -39,8 +39,9 @@ def _bibtex_entry(paper: Metadata, key: str) -> str:
         "pmcid": paper.ids.get("pmcid", ""),
         "eprint": paper.ids.get("arxiv", ""),
         "archiveprefix": "arXiv" if paper.ids.get("arxiv") else "",
+        "url": _address(paper),
     }
-    whole = ("author", "doi", "pages")  # already in the form that BibTeX reads
+    whole = ("author", "doi", "pages", "url")  # already in the form that BibTeX reads
     lines = [
         f"  {name} = {{{value if name in whole else _tex(value)}}},"
         for name, value in fields.items()
@@ -48,6 +49,17 @@ def _bibtex_entry(paper: Metadata, key: str) -> str:
     ]
     kind = "article" if paper.journal.title else "misc"
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
+
+
+def _address(paper: Metadata) -> str:
+    """Where a paper is shown whose identifier has no field of its own in every format."""
+    for scheme, site in _SITES.items():
+        if value := paper.ids.get(scheme):
+            return f"{site}{value}"
+    return ""
+
+
+_SITES = {"arxiv": "https://arxiv.org/abs/", "nct": "https://clinicaltrials.gov/study/"}
 
 
 def _tex(text: str) -> str:
@@ -102,6 +114,7 @@ def _ris_entry(paper: Metadata) -> str:
         ("AN", paper.ids.get("pmid", "")),
         ("DB", "PubMed" if paper.ids.get("pmid") else ""),
         ("C2", paper.ids.get("pmcid", "")),
+        ("UR", _address(paper)),
     ]
     lines = [f"{tag}  - {value}" for tag, value in pairs if value]
     return "\r\n".join([*lines, "ER  - ", "", ""])
@@ -142,6 +155,7 @@ def _csl_entry(paper: Metadata, key: str) -> Fields:
         "DOI": paper.ids.get("doi"),
         "PMID": paper.ids.get("pmid"),
         "PMCID": paper.ids.get("pmcid"),
+        "URL": _address(paper),
     }
     return {name: value for name, value in fields.items() if value}
 
