@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.core.errors import MissingLabels
@@ -135,3 +136,20 @@ def test_the_pipelines_that_ship_find_their_own(
         own, _ = app.submissions.destination(path, name="document", labels={})
 
     assert own == expected
+
+
+def test_a_plug_in_is_told_whether_others_are_asked_as_well(tmp_path: Path) -> None:
+    asked: list[bool] = []
+
+    def detect(content: Content) -> Detected:
+        asked.append(content.is_compared)
+        return Detected(source_type="plates_file")
+
+    alone = replace(plugin("plates", b"!", 40), detect=detect)
+    settings = Settings.load(environ={"STATEWARD_DATA": str(tmp_path / "data")})
+    path = tmp_path / "plate"
+    path.write_bytes(b"!PLATE")
+    with App(settings, pipelines=[Given(alone)]) as app:  # type: ignore[list-item]
+        app.plugins.detect("plates", path, source_type="plates_file")
+        app.plugins.candidates(path)
+    assert asked == [False, True]

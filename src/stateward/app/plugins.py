@@ -294,14 +294,15 @@ class Plugins:
         None where none of them can tell. Raises the `StageFailure` of the first plug-in that says why it cannot be
         read, if no other one can. `head`: the first bytes of the file, if they are at hand.
         """
-        content = Content.of(path, name=name, head=head)
+        detectors = [
+            each.detect for each in self._detectors(machine, source_type) if each.detect is not None
+        ]
+        content = Content.of(path, name=name, head=head, is_compared=len(detectors) > 1)
         found: list[Detected] = []
         failures: list[StageFailure] = []
-        for plugin in self._detectors(machine, source_type):
-            if plugin.detect is None:
-                continue
+        for detect in detectors:
             try:
-                answer = resolve(plugin.detect)(content)
+                answer = resolve(detect)(content)
             except StageFailure as error:
                 failures.append(error)
             else:

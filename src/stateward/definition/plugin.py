@@ -75,19 +75,25 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
-    """A document that has just arrived, for `detect` to look at. `name` is what its sender calls it."""
+    """A document that has just arrived, for `detect` to look at. `name` is what its sender calls it.
+
+    `is_compared`: whether other plug-ins are asked as well. Where none is, the confidence of an answer decides nothing.
+    """
 
     path: Path
     head: bytes
     name: str = ""
+    is_compared: bool = True
 
     @classmethod
-    def of(cls, path: Path, *, name: str = "", head: bytes | None = None) -> "Content":
+    def of(
+        cls, path: Path, *, name: str = "", head: bytes | None = None, is_compared: bool = True
+    ) -> "Content":
         """The content of a file; it is opened unless its `head` is at hand."""
-        if head is not None:
-            return cls(path=path, head=head, name=name)
-        with path.open("rb") as file:
-            return cls(path=path, head=file.read(HEAD_BYTES), name=name)
+        if head is None:
+            with path.open("rb") as file:
+                head = file.read(HEAD_BYTES)
+        return cls(path=path, head=head, name=name, is_compared=is_compared)
 
 
 class Detected(msgspec.Struct, frozen=True, kw_only=True):

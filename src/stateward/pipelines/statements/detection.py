@@ -110,7 +110,7 @@ def detect(content: Content) -> Detected:
     confidence = CONFIDENCES.get(found, OWN_FORMAT)
     if found == "html" and content.name.lower().endswith((".xls", ".xlsx")):
         confidence = SAVED_AS_SHEET
-    if found == "csv":
+    if found == "csv" and content.is_compared:  # of all formats the dearest to look at
         confidence = _table_confidence(source)
     if found == "pdf" and _is_other(peek(content.path)):
         confidence = UNLIKELY
