@@ -142,6 +142,7 @@ def read_amount(text: str, decimal: str = ".") -> PrintedAmount | None:
     return PrintedAmount(-value if parts.is_negative else value, parts.mark, parts.currency)
 
 
+@lru_cache(maxsize=CACHE_MAX)
 def plain_number(text: str, decimal: str) -> Decimal | None:
     """A number with nothing around it, grouped in thousands or not: the usual case, read quickly."""
     if decimal == ".":
@@ -153,6 +154,7 @@ def plain_number(text: str, decimal: str) -> Decimal | None:
     return None
 
 
+@lru_cache(maxsize=CACHE_MAX)  # each cell is asked several times
 def is_amount(text: str) -> bool:
     """Whether a text is an amount by either decimal sign."""
     return read_amount(text, ".") is not None or read_amount(text, ",") is not None

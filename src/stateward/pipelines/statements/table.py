@@ -207,10 +207,6 @@ class StatementTable:
         """The records from the top, and the first of them, with dates, amounts and marks as other tables print them."""
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
-        if has_open_years([cells for _, cells in head]):
-            self._reading.problems.append(
-                StatementProblem(code="DATE_UNPROVEN", message=OPEN_YEARS)
-            )
         for rewritten, why in (
             (start_with_whole_days, "year, month and day stand in three columns"),
             (dated_start, "dates are numbers of days, as sheets store them"),
@@ -223,7 +219,12 @@ class StatementTable:
             (start_with_solar_days, "dates are those of the Persian calendar"),
             (start_with_spelled_marks, "letters below a heading of two words are their initials"),
         ):
-            if start := rewritten(self._start, [cells for _, cells in head]):
+            texts = [cells for _, cells in head]
+            if start := rewritten(self._start, texts):
+                if rewritten is start_with_whole_days and has_open_years(texts):
+                    self._reading.problems.append(
+                        StatementProblem(code="DATE_UNPROVEN", message=OPEN_YEARS)
+                    )
                 self._start = start
                 self._reading.decisions.append(why)
                 stream = self._start()
