@@ -36,6 +36,22 @@ def test_a_record_says_where_it_is_and_how_it_came_there(
 
 
 @pytest.mark.long
+def test_on_a_phone_the_graph_shows_where_the_record_is(scene: Scene, page: Page) -> None:
+    text = contract_pdf("64,00")
+    record_id = scene.submit(text, name="on-a-phone.pdf", machine="contract")
+    scene.rested(record_id)
+    page.set_viewport_size({"width": 320, "height": 700})
+
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    expect(page.locator("[data-pdf][data-drawn]").first).to_be_visible()
+    shown, present = (page.locator(each).bounding_box() for each in (".drawing", ".sw-present"))
+    assert shown is not None and present is not None  # noqa: PT018
+    assert shown["x"] < present["x"] < shown["x"] + shown["width"] - present["width"]
+    assert shown["y"] < present["y"] < shown["y"] + shown["height"] - present["height"]
+
+
+@pytest.mark.long
 def test_what_may_come_next_is_drawn(scene: Scene, page: Page) -> None:
     record_id = scene.submit(BROKEN + b"next", name="next.csv")
     scene.rested(record_id)

@@ -103,6 +103,7 @@ def test_a_contract_is_corrected_by_keyboard_and_the_next_comes_at_once(
 
     expect(page.locator("article")).to_have_attribute("data-record", second)
     expect(page.locator(".toast[data-held]")).to_contain_text("one.txt: corrected, takes effect in")
+    expect(page.locator(".toast[data-held]")).to_have_css("opacity", "1")
     assert service.app.record(first).status == "review_required"
     assert takes_effect(service, first) == "completed"
     look_again(page)

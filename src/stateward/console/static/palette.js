@@ -70,7 +70,7 @@
     const views = [["Failed records", "is:failed"], ["Records in progress", "is:waiting,running"], ["Records waiting for review", "is:suspended"], ["Overdue records", "is:overdue"], ["Cancelled records", "is:cancelled"]]
       .map(([name, q]) => [name, `${base}/records?q=${encodeURIComponent(q)}`]);
     // What the page offers can be done from here, too: it asks before it does anything that matters.
-    const acts = [...document.querySelectorAll("#actions button, #actions a, .decide button, .decide a, #decide button, #decide a, #theme, #zone, #help")]
+    const acts = [...document.querySelectorAll("#actions button, #actions a, .decide button, .decide a, #decide button, #decide a, #statistics, #theme, #zone, #help")]
       .filter((each) => !each.disabled && each.checkVisibility())
       .map((each) => [each.getAttribute("aria-label") ?? labelOf(each), () => each.click()]);
     const words = text.trim();

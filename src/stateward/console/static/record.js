@@ -12,10 +12,22 @@ let wanted = null; // a place in another file, until that is open
 let isAsked = false;
 let extra = []; // marks that no row has: the place that a link from elsewhere leads to
 
+// A graph that is larger than its place is scrolled to where the record is.
+function showPresent() {
+  const drawing = document.querySelector(".drawing");
+  const present = drawing?.querySelector(".sw-present");
+  if (!present) return;
+  const [own, box] = [drawing.getBoundingClientRect(), present.getBoundingClientRect()];
+  drawing.scrollLeft += box.left + box.width / 2 - own.left - own.width / 2;
+  drawing.scrollTop += box.top + box.height / 2 - own.top - own.height / 2;
+}
+showPresent();
+
 document.addEventListener("stateward:refreshed", () => {
   if (status() === last) return;
   last = status();
   htmx.trigger(items, "stale");
+  showPresent();
 });
 
 const place = (link) => JSON.parse(link.dataset.place);
