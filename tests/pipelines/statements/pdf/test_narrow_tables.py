@@ -64,3 +64,17 @@ def test_a_total_of_a_part_that_goes_on_behind_a_page_break_is_no_total_of_all(
 
     assert read.amounts == ["500.00", "-40.00", "-30.00", "-30.00", "-12.00"]
     assert read.flags == []
+
+
+def test_the_period_of_april_is_no_annual_rate(tmp_path: Path) -> None:
+    paper = sheet(
+        [(40, "Statement Period 01 Apr 2026 - 30 Apr 2026")],
+        [(40, "Date"), (100, "Description"), (-450, "Amount"), (-540, "Balance")],
+        [(40, "02 Apr"), (100, "Rent"), (-450, "-90.00"), (-540, "910.00")],
+        [(40, "05 Apr"), (100, "Salary"), (-450, "40.00"), (-540, "950.00")],
+    )
+
+    read = read_bytes(tmp_path, paper.pdf())
+
+    assert read.dates == ["2026-04-02", "2026-04-05"]
+    assert read.flags == []

@@ -47,7 +47,7 @@ STATEMENT_NAMES = frozenset(
 )
 # What else is valid for some time: its days are none of the statement.
 _OFFERS = re.compile(
-    r"\b(?:offers?|promotion\w*|promo|introductory|apr|voucher|warranty|campaign|ofertas?|promoci\w*|angebots?\w*"
+    r"\b(?:offers?|promotion\w*|promo|introductory|voucher|warranty|campaign|ofertas?|promoci\w*|angebots?\w*"
     r"|gutschein\w*|offres?|offert\w*|promozion\w*|promoc\w*|aanbieding\w*|actie|erbjudande\w*|tilbud\w*"
     r"|kampan\w*|tarjous\w*|ofert\w*|promocj\w*|nabidk\w*|ajanlat\w*|акци[яи]|优惠|優惠|キャンペーン)\b"
 )
