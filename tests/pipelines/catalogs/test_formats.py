@@ -275,3 +275,36 @@ def test_variants_and_images_of_a_product_whose_first_row_is_rejected_are_kept(
     assert found.rejected == {2: "MISSING_PRICE"}
     assert (found.product["title"], found.product["options"]) == ("Cup", {"Size": "M"})
     assert found.about["image_rows"] == 1
+
+
+def bmecat(price: str, quantity: str = "") -> str:
+    return (
+        '<BMECAT version="1.2"><HEADER/><T_NEW_CATALOG><ARTICLE><SUPPLIER_AID>A-1</SUPPLIER_AID><ARTICLE_DETAILS>'
+        "<DESCRIPTION_SHORT>Clamp</DESCRIPTION_SHORT></ARTICLE_DETAILS><ARTICLE_ORDER_DETAILS><ORDER_UNIT>C62</ORDER_UNIT>"
+        f"{quantity}</ARTICLE_ORDER_DETAILS><ARTICLE_PRICE_DETAILS><ARTICLE_PRICE price_type='net_customer'>{price}"
+        "</ARTICLE_PRICE></ARTICLE_PRICE_DETAILS></ARTICLE></T_NEW_CATALOG></BMECAT>"
+    )
+
+
+def test_bmecat_without_any_price_is_a_catalogue_and_says_so(tmp_path: Path) -> None:
+    found = read(tmp_path, bmecat("<LOWER_BOUND>100</LOWER_BOUND>"))
+
+    assert (found.product["sku"], found.notes) == ("A-1", ["NO_PRICES"])
+    assert "price" not in found.product
+
+
+@pytest.mark.parametrize(
+    ("quantity", "factor", "is_noted"),
+    [("100", "", True), ("", "0.85", True), ("1", "1.0", False), ("", "", False)],
+)
+def test_a_price_of_bmecat_that_is_not_of_one_unit_is_noted(
+    tmp_path: Path, quantity: str, factor: str, *, is_noted: bool
+) -> None:
+    scaled = f"<PRICE_FACTOR>{factor}</PRICE_FACTOR>" if factor else ""
+    amount = f"<PRICE_AMOUNT>31.20</PRICE_AMOUNT><PRICE_CURRENCY>EUR</PRICE_CURRENCY>{scaled}"
+    several = f"<PRICE_QUANTITY>{quantity}</PRICE_QUANTITY>" if quantity else ""
+
+    found = read(tmp_path, bmecat(amount, several))
+
+    assert ("PRICE_NOT_OF_ONE" in found.notes) is is_noted
+    assert found.product["price"] == "31.20"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 # The kinds of prices, the one that the customer pays first; `nrp` is the recommended retail price.
+PRICE_QUANTITY, PRICE_FACTOR = "price quantity", "price factor"
 PRICE_TYPES = ("net_customer", "net_customer_exp", "net_list", "gros_list")
 RECOMMENDED = "nrp"
 GROUPS_DEPTH_MAX = 20
@@ -67,6 +68,13 @@ class Bmecat:
             for number, each in enumerate(articles, start=1)
         )
 
+    def has_prices(self) -> bool:
+        """Whether any article has one; manufacturers also publish catalogues without."""
+        return any(
+            "".join(map(str, each.itertext())).strip()
+            for each in self._by_name.get("PRICE_AMOUNT", [])
+        )
+
     def _cells(self, article: "_Element") -> PrintedCells:
         sku = _first(article, "SUPPLIER_AID", "SUPPLIER_PID")
         cells = {
@@ -112,15 +120,22 @@ def _prices(article: "_Element") -> PrintedCells:
         kinds = kinds or [RECOMMENDED]
     for kind in kinds[1:]:
         cells[f"price {kind}"] = _first(found[kind][1], "PRICE_AMOUNT")
-    if kinds:
+    if kinds and (amount := _first(found[kinds[0]][1], "PRICE_AMOUNT")):
         price = found[kinds[0]][1]
         cells |= {
-            "price": _first(price, "PRICE_AMOUNT"),
+            "price": amount,
             "currency": _first(price, "PRICE_CURRENCY"),
             "price type": kinds[0],
             "tax": _first(price, "TAX"),
+            PRICE_QUANTITY: _first(article, "PRICE_QUANTITY"),
+            PRICE_FACTOR: _first(price, "PRICE_FACTOR"),
         }
     return cells
+
+
+def is_one(text: str) -> bool:
+    """Whether a printed quantity or factor changes nothing."""
+    return not text or _number(text) == 1
 
 
 def _number(text: str) -> float:

@@ -221,7 +221,7 @@ class Normalizer:
         self._rejects_unmapped = options.unmapped_categories == "reject"
         self._currency = currency_of(about.currency) or currency_of(options.currency) or ""
         roles = set(about.columns.values())
-        self._has_price = "price" in roles or about.format == "bmecat"
+        self._has_price = "price" in roles
         self._needs_sku = about.format not in PROGRAMS  # there the SKU is a choice of the merchant
         self._known_prices: dict[tuple[str, str], Price] = {}  # as printed: price and currency
         self._known_categories: dict[str, str] = {}
