@@ -13,7 +13,7 @@ from stateward.app import App
 from stateward.cli import cli
 from stateward.definition.discovery import machine_file
 from stateward.definition.plugin import Content
-from stateward.pipelines.experiments.detection import MEASUREMENTS, detect
+from stateward.pipelines.experiments.detection import MEASUREMENTS, NUMBERS, TABLE, detect
 from stateward.server.http_server import Server
 from tests import web
 from tests.server.api_client import settings_at
@@ -186,3 +186,39 @@ def test_comments_above_a_table_do_not_hide_its_units(tmp_path: Path) -> None:
 
     assert found is not None
     assert found.confidence == MEASUREMENTS
+
+
+@pytest.mark.parametrize(
+    ("table", "confidence"),
+    [
+        (
+            "Datum;Temperatur (°C);Regen (mm)\n01.01.2026;4,2;0,0\n02.01.2026;3,9;1,2\n",
+            MEASUREMENTS,
+        ),
+        (
+            ";1;2;3\nA;0.05;0.11;0.45\nB;0.05;0.11;0.46\nC;0.05;0.11;0.45\nD;0.05;0.12;0.45\n",
+            NUMBERS,
+        ),
+        ("Datum;Text;Betrag\n01.01.2026;Miete;-800,00\n02.01.2026;Lohn;2100,00\n", None),
+    ],
+)
+def test_lines_about_an_instrument_do_not_hide_what_it_measured(
+    tmp_path: Path, table: str, confidence: int | None
+) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text(f"Name:;Nord\nModel:;DL-200\n\n{table}")
+
+    found = detect(Content.of(path))
+
+    assert (found.confidence if found else None) == confidence
+
+
+def test_words_in_an_encoding_that_is_not_guessed_are_words(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    rows = "".join(f"2026/7/{day},振込給与,275356,599209\n" for day in range(1, 6))
+    path.write_bytes(f"日付,摘要,預かり金額,差引残高\n{rows}".encode("cp932"))
+
+    found = detect(Content.of(path))
+
+    assert found is not None
+    assert found.confidence == TABLE

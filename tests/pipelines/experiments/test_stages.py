@@ -434,3 +434,14 @@ def test_numbers_that_are_texts_because_of_a_few_cells_are_noted(tmp_path: Path,
     assert note.startswith(
         f"NUMBERS_AS_TEXT: table, alt: 2 of 3 values are numbers, others are not ('{word}')"
     )
+
+
+def test_names_and_values_above_a_table_may_be_more_lines_than_the_table_has(
+    tmp_path: Path,
+) -> None:
+    above = "".join(f"Setting {at},{at}\n" for at in range(7))
+
+    found = run(f"{above}\n,1,2,3\nA,0.05,0.11,0.45\nB,0.06,0.12,0.46\n", tmp_path)
+
+    assert columns(found)["3"]["mean"] == "0.455"
+    assert [note.partition(":")[0] for note in found.notes] == ["PREAMBLE_SKIPPED"]

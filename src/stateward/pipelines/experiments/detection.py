@@ -34,6 +34,7 @@ EVEN = 0.8
 # A table without any number needs so many rows: two lines of prose may have as many commas.
 WORDY_ROWS_MIN = 4
 UNITS_MIN = 2
+WIDTH_MIN = 3  # of a table below other lines, which have a name and a value
 NAMES_MAX = 10_000
 # What stands in brackets after a heading is a unit only if it is made of these: banks write "Amount (total)" and
 # "Kundenreferenz (End-to-End)".
@@ -45,7 +46,7 @@ _UNIT = re.compile(
 )
 _HEADING_WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_WORDS = re.compile(r"[^\W\d_]{4}")
+_WORDS = re.compile(r"[^\W\d_]{4}|\ufffd{2}")  # or letters of an encoding that is not guessed here
 _FINE = re.compile(rf"[+-]?[0-9]*\.[0-9]{{{DECIMALS_MIN},}}(?:[eE][+-]?[0-9]+)?")
 _UNIT_PARTS = re.compile(r"[\s/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
 
@@ -62,16 +63,32 @@ def detect(content: Content) -> Detected | None:
     ]
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
     rows = first_rows(lines)
-    if is_other or is_binary(text) or not (headings := _headings(rows)):
+    if is_other or is_binary(text):
         return None
+    if not (headings := _headings(rows)):
+        return _below_other_lines(rows)
     names = {each.strip(' "').casefold().replace("_", " ") for each in headings}
     # The account of a seller lists sales, too, and ends each row with what is left.
     sales = names & _SALES if not any("balance" in name for name in names) else frozenset[str]()
     is_measured = sum(map(_names_measure, headings)) >= MEASURED_MIN
     confidence = NUMBERS if is_measured or _are_numbers(rows[1:]) else TABLE
     is_told = _units(headings) >= UNITS_MIN or len(sales) >= SALES_MIN
-    confidence = MEASUREMENTS if is_told else confidence
+    return _table(MEASUREMENTS if is_told else confidence)
+
+
+def _table(confidence: int) -> Detected:
     return Detected(source_type="dataset", format="table", confidence=confidence)
+
+
+def _below_other_lines(rows: Sequence[Sequence[str]]) -> Detected | None:
+    """A table below lines about the instrument; only one that is clearly measured: banks write such lines, too."""
+    width = max((len(row) for row in rows), default=0)
+    first = next((at for at, row in enumerate(rows) if len(row) == width), 0)
+    if width < WIDTH_MIN or not (headings := _headings(rows[first:])):
+        return None
+    if _units(headings) >= UNITS_MIN:
+        return _table(MEASUREMENTS)
+    return _table(NUMBERS) if _are_numbers(rows[first + 1 :]) else None
 
 
 def _names_measure(heading: str) -> bool:

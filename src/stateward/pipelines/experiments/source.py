@@ -7,6 +7,7 @@ A ZIP may hold a `datapackage.json` (Frictionless Data Package), or CSV files wi
 import json
 import posixpath
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -47,6 +48,7 @@ BAD_HEADER = "BAD_HEADER"
 NO_TABLE = "NO_TABLE"
 BAD_PACKAGE = "BAD_PACKAGE"
 PREAMBLE_MAX = 100  # lines above a table
+PAIR = 2
 SAMPLE_ROWS = 200
 UNITS_ROWS_MIN = 3  # with fewer rows below it, a word is rather a value
 UNIT_CHARS_MAX = 20
@@ -347,9 +349,15 @@ def _without_empty_end(records: list[Record]) -> list[Record]:
 
 
 def _usual_width(records: Sequence[Record]) -> int:
-    """How many cells most of the first records have; of several answers the largest."""
-    widths = [len(cells) for _, cells in records[:SAMPLE_ROWS]]
-    return max(set(widths), key=lambda width: (widths.count(width), width), default=0)
+    """How many cells most of the first records have; of several answers the largest.
+
+    Names and values of an instrument, two cells a line, may be more lines than its table has, but not more cells.
+    """
+    counts = Counter(len(cells) for _, cells in records[:SAMPLE_ROWS])
+    usual = max(counts, key=lambda width: (counts[width], width), default=0)
+    if usual > PAIR:
+        return usual
+    return max(counts, key=lambda width: (counts[width] * (width - 1), width), default=0)
 
 
 def _is_comment(record: Record) -> bool:
