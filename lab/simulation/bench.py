@@ -4,7 +4,7 @@ import random
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 
-from lab.simulation.processes import event_line
+from lab.simulation.witness import event_line
 from lab.simulation.world import World
 from stateward.core.errors import (
     ConcurrentModification,

@@ -18,6 +18,7 @@ class Coverage:
         self.steps = 0
         self.transitions = 0
         self.hits = 0
+        self.foreseen = self.refused = 0
         self.faults: Counter[str] = Counter()
         self.crashes: Counter[str] = Counter()
         self.violations: list[tuple[int, str]] = []
@@ -33,6 +34,8 @@ class Coverage:
         self.steps += report.steps
         self.transitions += report.transitions
         self.hits += report.is_hit
+        self.foreseen += report.foreseen
+        self.refused += report.refused
         self.faults.update(report.faults)
         self.crashes.update(report.crashes)
         self.violations += [(report.plan.seed, str(each)) for each in report.violations]
@@ -61,6 +64,8 @@ class Coverage:
             "steps": self.steps,
             "transitions": self.transitions,
             "aims_met": self.hits,
+            "turns_foreseen": self.foreseen,
+            "turns_decided_anew": self.refused,
             "faults": dict(sorted(self.faults.items())),
             "crashes": dict(sorted(self.crashes.items())),
             "coverage": {
@@ -80,6 +85,7 @@ class Coverage:
             f"{self.histories:,} histories, {self.steps:,} steps, {self.transitions:,} transitions, "
             f"{self.crashes.total():,} crashes; {self.hits:,} met their aim"
         )
+        yield f"foreseen: {self.foreseen:,} turns decided on what was known, {self.refused:,} refused and decided anew"
         yield "faults: " + ", ".join(f"{name} {n:,}" for name, n in sorted(self.faults.items()))
         yield "crashes: " + ", ".join(f"{name} {n:,}" for name, n in sorted(self.crashes.items()))
         for name, missing, possible in self.kinds():

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import msgspec
 
 from lab.simulation.plan import Fault
-from lab.simulation.processes import REDELIVERY, Process, event_line
+from lab.simulation.processes import REDELIVERY, Process
+from lab.simulation.witness import event_line
 from lab.simulation.world import World
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine
 from stateward.core.model import (

@@ -19,6 +19,10 @@ APPROVALS = {0: 2, 5: 3}
 """How many people accept a review, by the rest of a seed; one person elsewhere."""
 UPKEEP = (1, 5)
 """The rests of seeds with erasures, holds and retention."""
+FORESIGHT = (0, 2, 3, 4)
+"""The rests of seeds in which a process that decides and works decides on what it knows already."""
+TOGETHER = 4
+"""The rest of seeds in which every process does both."""
 
 
 class Fault(Enum):
@@ -74,6 +78,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     hands_over: bool = False  # submissions are dispatched with their records where they can be
     # People erase and hold records, and rules of retention delete what is old.
     has_upkeep: bool = False
+    # Turns are decided on what is known before them, as over a server of databases.
+    foresees: bool = False
 
     @property
     def needs_several(self) -> bool:
@@ -87,7 +93,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             f"seed {self.seed}: {self.shape.name}; {self.records} records, "
             f"{self.coordinators} coordinators, {self.workers} workers"
             f"{', together' if self.is_together else ''}{'' if self.is_local else ', far apart'}"
-            f"{', handed over' if self.hands_over else ''}{', with upkeep' if self.has_upkeep else ''}; "
+            f"{', handed over' if self.hands_over else ''}{', with upkeep' if self.has_upkeep else ''}"
+            f"{', foreseeing' if self.foresees else ''}; "
             f"aims at {aim.fault.name} in {aim.state}, then a crash at {aim.point.label}:{self.nth}"
         )
 
@@ -104,10 +111,11 @@ def plan_of(seed: int) -> Plan:
         aim=aim,
         shape=shape if approvals == 1 else with_approvals(shape.name, approvals),
         has_upkeep=seed % 7 in UPKEEP,
+        foresees=seed % 5 in FORESIGHT,
         records=rng.choice((2, 2, 2, 2, 3, 3, 4, 6)),
         coordinators=rng.choice((1, 2)),
         workers=rng.choice((1, 2, 2, 3)),
-        is_together=rng.random() < 0.2 and _is_seen_together(aim, shape),
+        is_together=(rng.random() < 0.2 or seed % 5 == TOGETHER) and _is_seen_together(aim, shape),
         is_local=rng.random() < 0.7,
         slots=rng.choice((1, 2, 2)),
         nth=rng.choice((1, 1, 1, 2)),

@@ -12,37 +12,33 @@ from pathlib import Path
 
 import msgspec
 
-from lab.checker import Line
+from lab.simulation.witness import Witness, WitnessedBus
 from stateward.blobs import Artifact
 from stateward.core.chain import GENESIS
+from stateward.core.errors import StoreUnreachable
 from stateward.core.failpoints import Point
 from stateward.core.files import DerivedFile
 from stateward.core.lanes import Lane
 from stateward.core.machine import Machine
 from stateward.core.model import (
-    CLOCK,
-    RUNNER,
     SECOND,
     Event,
     Fields,
-    Loss,
     Micros,
     Record,
-    Transition,
     Work,
-    to_iso,
 )
 from stateward.core.redelivery import RedeliveryLimits
 from stateward.engine.batch import Locked
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.coordinator_config import CoordinatorConfig
+from stateward.engine.foresight import LOOK_MAX
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.reviews import Judged, Reviews, SelfApproval
 from stateward.engine.scheduler import Scheduler
 from stateward.storage.database import (
     TOPIC_EVENTS,
     TOPIC_READY,
-    Database,
     Wakeup,
 )
 from stateward.storage.lanes import LANES
@@ -51,7 +47,7 @@ from stateward.storage.pipe_wakeups import PipeWakeup
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store
 from stateward.telemetry import Log
-from stateward.transport import Bus, WorkerInfo
+from stateward.transport import WorkerInfo
 from stateward.workers.results import Died
 from stateward.workers.sdk import Completed, Limits, Result
 from stateward.workers.worker import Key, Worker
@@ -128,164 +124,18 @@ class Arena:
         self._clear = "; ".join(f"DELETE FROM {name}" for name in tables)
         self._clear += "; UPDATE followers SET seq = 0"  # who follows is a row of a migration
 
-    def cleared(self, *, lanes: int = 1) -> SqliteDatabase:
-        """The database as its migrations made it, with so many lanes."""
+    def cleared(self, *, lanes: int = 1, has_round_trips: bool = False) -> SqliteDatabase:
+        """The database as its migrations made it, with so many lanes.
+
+        With `has_round_trips` turns are decided on what is known before them, as over a server.
+        """
+        self.database.has_round_trips = has_round_trips
         fresh = [Lane(lane=number) for number in range(lanes)]
         with self.database.transaction():
             self.database.run(self._clear)
             self.database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
             self.database.run("INSERT INTO audit_head VALUES (1, 0, :genesis)", genesis=GENESIS)
         return self.database
-
-
-class Witness:
-    """What outsiders saw. What a unit did counts from its commit on; what was undone never happened."""
-
-    def __init__(self) -> None:
-        self.acks: list[Line] = []
-        self.moves: list[Line] = []
-        self.events: list[Line] = []
-        self.handed: list[Line] = []
-        self.garbled: list[str] = []
-        self.status: dict[str, str] = {}
-        self.version: dict[str, int] = {}
-        self.entered: list[tuple[str, str]] = []
-        self.begun: list[Line] = []
-        self.stale_work: list[Line] = []
-        self.paused: list[Line] = []
-        self.decisions: list[Line] = []
-        self.commits = 0
-        self.ended: set[str] = (
-            set()
-        )  # records whose attempts were ended by another than their runner
-        self._events: list[Line] = []
-        self._handed: list[Line] = []
-        self._begun: list[Line] = []
-        self._moved: list[Transition] = []
-
-    def reported(self, events: Iterable[Event], *, is_blind: Callable[[Event], bool]) -> None:
-        """Events are put into the inbox."""
-        self._events += [event_line(event, is_blind=is_blind(event)) for event in events]
-
-    def sent(self, work: Iterable[Work], at: Micros) -> None:
-        """Work is handed to workers."""
-        self._handed += [
-            {
-                "record_id": each.record_id,
-                "version": each.version,
-                "delivery": each.delivery,
-                "worker": each.worker,
-                "at": to_iso(at),
-                "stage": each.stage,
-            }
-            for each in work
-        ]
-
-    def began(self, work: Work) -> None:
-        """Work that was lost before is begun."""
-        self._begun.append(
-            {"record_id": work.record_id, "version": work.version, "delivery": work.delivery}
-        )
-
-    def moved(self, transitions: Sequence[Transition], _: Sequence[Record]) -> None:
-        """Transitions are about to be committed."""
-        self._moved += transitions
-
-    def confirm(self) -> None:
-        """The unit is durable."""
-        self.commits += 1
-        self.events += self._events
-        self.handed += [{**each, "commit": self.commits} for each in self._handed]
-        self.begun += self._begun
-        for transition in self._moved:
-            if not transition.actor.startswith(RUNNER):
-                self.ended.add(transition.record_id)
-            self.status[transition.record_id] = transition.target
-            self.version[transition.record_id] = transition.version
-            self.entered.append((transition.record_id, transition.target))
-        self.forget()
-
-    def forget(self) -> None:
-        """The unit is undone."""
-        self._events, self._handed, self._begun, self._moved = [], [], [], []
-
-    def lose(self, event_id: str) -> None:
-        """One delivery of this event will never arrive."""
-        for event in self.events:
-            if event["id"] == event_id and event["is_accepted"] and not event["is_lost"]:
-                event["is_lost"] = True
-                return
-
-
-def event_line(
-    event: Event, *, is_accepted: bool = True, is_forged: bool = False, is_blind: bool = False
-) -> Line:
-    """An event as the checker wants it."""
-    return {
-        "id": event.id,
-        "record_id": event.record_id,
-        "type": event.type,
-        "version": event.version,
-        "is_accepted": is_accepted,
-        "is_lost": False,
-        "is_forged": is_forged,
-        "is_retryable": event.is_retryable,
-        "error_code": event.error_code,
-        "is_blind": is_blind,
-    }
-
-
-class WitnessedBus(Bus):
-    """The bus, with a witness that writes down what goes over it."""
-
-    def __init__(self, database: Database, witness: Witness, clock: Callable[[], Micros]) -> None:
-        super().__init__(database)
-        self._witness = witness
-        self._clock = clock
-
-    def report(self, events: Sequence[Event]) -> None:
-        """Put events into the inbox."""
-        self.overhear(events)
-        super().report(events)
-
-    def overhear(self, events: Sequence[Event]) -> None:
-        """Write down events that a worker tells the coordinator of its own process."""
-        self._witness.reported(events, is_blind=self._is_blind)
-
-    def _is_blind(self, event: Event) -> bool:
-        """Whether the clock tells of an overrun although the attempt's mark is there."""
-        if event.actor != CLOCK or not event.type.endswith(".timed_out"):
-            return False
-        return Outputs(self._database).result(event.record_id, event.version or 0) is not None
-
-    def send(self, work: Sequence[Work], *, told: str = "") -> None:
-        """Hand work to workers."""
-        self._witness.sent(work, self._clock())
-        super().send(work, told=told)
-
-    def record_begun(self, work: Work, loss: Loss) -> None:
-        """Work that was lost before begins."""
-        self._note_begun(work)
-        super().record_begun(work, loss)
-
-    def return_lost(self, work: Work, loss: Loss) -> None:
-        """The child process of a worker died."""
-        if loss.has_begun:
-            self._note_begun(work)
-        super().return_lost(work, loss)
-
-    def _note_begun(self, work: Work) -> None:
-        """What a worker says of work that was taken from it meanwhile changes nothing, and no coordinator knows it."""
-        is_own = self._database.rows(
-            "SELECT 1 FROM work WHERE record_id = :record_id AND version = :version AND worker = :worker"
-            " AND delivery = :delivery",
-            record_id=work.record_id,
-            version=work.version,
-            worker=work.worker,
-            delivery=work.delivery,
-        )
-        if is_own:
-            self._witness.began(work)
 
 
 class Silent(Log):
@@ -349,6 +199,11 @@ class SimulatedWorker(Worker):
     def is_loaded(self) -> bool:
         """Whether it has anything under way or to write."""
         return bool(self._queue or self._finished or self._lost)
+
+    @property
+    def under_way(self) -> list[str]:
+        """The records whose attempts run: here they are run from the queue."""
+        return [work.record_id for work in self._queue.values()]
 
     def _is_told(self, ready: AbstractSet[int] | None) -> bool:
         """It looks for work in every turn: what it was told, the turn has already forgotten."""
@@ -652,23 +507,25 @@ class Process:
         worker = self.worker
         is_busy = bool(self.make_decisions())
         is_busy |= worker.prepare() if worker is not None else False
-        told: list[Event] = []
-        locked: Locked | None = None
-        with self.database.transaction():
-            if worker is not None and self.is_coordinator:
-                self.coordinator.dispatcher.local_worker = worker
-                locked = self.coordinator.lock(worker.finishing, is_alone=not topics)
-                is_busy |= worker.settle(tell=told.extend)
-                self.bus.overhear(told)
-            elif worker is not None:
-                is_busy |= worker.settle()
-            if self.is_coordinator:
-                is_busy |= self._coordinate(told, locked, topics)
-        if worker is not None:
-            worker.committed()
+        is_busy |= self._coordinate_anew(topics) if self.is_coordinator else self.settle()
         if worker is not None and self.is_coordinator:
+            worker.committed()
             worker.accept(self.coordinator.sent)
+            self.coordinator.foresight.look(worker.under_way[:LOOK_MAX])
         return is_busy
+
+    def _coordinate_anew(self, topics: AbstractSet[str]) -> bool:
+        """Settle and decide, and again where something was otherwise than foreseen."""
+        foresight = self.coordinator.foresight
+        foresight.begin()
+        try:
+            return self._coordinate(topics)
+        except StoreUnreachable:
+            if not foresight.is_wrong():
+                raise
+        self.around.witness.forget()
+        self.around.witness.refused += 1
+        return self._coordinate(topics)
 
     def make_decisions(self) -> int:
         """Make the decisions of people that are due, as `Node` does first of all; how many there were."""
@@ -676,23 +533,39 @@ class Process:
             return 0
         return self.reviews.apply_due()
 
-    def _coordinate(
-        self, told: Sequence[Event], locked: Locked | None, topics: AbstractSet[str]
-    ) -> bool:
-        """Recover, tick and turn; what is looked for is what the wake-ups say, and at times everything."""
+    def _coordinate(self, topics: AbstractSet[str]) -> bool:
+        """Settle, recover, tick and turn in one unit.
+
+        What is looked for is what the wake-ups say, and at times everything; without any of it the turn handles the
+        results of its own worker alone.
+        """
+        coordinator, worker = self.coordinator, self.worker
         is_round = self.around.now >= self.recover_at
-        if is_round:
-            self.recover()
-        is_all = is_round or self.coordinator.has_more
-        ticked = self.scheduler.tick()
-        return bool(
-            self.coordinator.turn(
-                told,
-                locked=locked,
-                has_events=is_all or ticked > 0 or TOPIC_EVENTS in topics,
-                has_waiting=is_all or TOPIC_READY in topics,
+        is_all = is_round or coordinator.has_more
+        due_at = self.scheduler.next_at()
+        is_due = due_at is not None and due_at <= self.clock()
+        told: list[Event] = []
+        locked: Locked | None = None
+        is_busy = False
+        with self.database.transaction():
+            if worker is not None:
+                coordinator.dispatcher.local_worker = worker
+                is_alone = not (topics or is_all or is_due)
+                locked = coordinator.lock(worker.finishing, is_alone=is_alone)
+                self.around.witness.foreseen += locked.known is not None
+                is_busy |= worker.settle(tell=told.extend, is_expected=locked.known is not None)
+                self.bus.overhear(told)
+            if is_round:
+                self.recover()
+            ticked = self.scheduler.tick() if is_due else 0
+            return is_busy | bool(
+                coordinator.turn(
+                    told,
+                    locked=locked,
+                    has_events=is_all or ticked > 0 or TOPIC_EVENTS in topics,
+                    has_waiting=is_all or TOPIC_READY in topics,
+                )
             )
-        )
 
     def recover(self) -> int:
         """Look for lost workers and renamed states; how much was found."""
@@ -738,28 +611,3 @@ class Process:
 def _as_it_is(record: Record, items: Sequence[Fields], fields: Sequence[str]) -> Judged:
     """No pipeline judges corrections here: none is made."""
     raise AssertionError(f"{record.id} is not corrected: {items}, {fields}")
-
-
-def kept_marks(database: Database) -> list[Line]:
-    """Every output that was kept, with how many items are really there."""
-    rows = database.rows(
-        "SELECT o.record_id, o.version, o.worker, o.error_code, o.count,"
-        " (SELECT coalesce(sum(c.count), 0) FROM item_chunks c"
-        " WHERE c.record_id = o.record_id AND c.version = o.version)"
-        " FROM outputs o ORDER BY o.record_id, o.version"
-    )
-    names = ("record_id", "version", "worker", "error_code", "count", "items")
-    lines = [dict(zip(names, row, strict=True)) for row in rows]
-    return [{**line, "is_failed": line["error_code"] is not None} for line in lines]
-
-
-def kept_work(database: Database) -> list[Line]:
-    """Work that is out."""
-    rows = database.rows("SELECT record_id, version, worker FROM work ORDER BY record_id, version")
-    return [dict(zip(("record_id", "version", "worker"), row, strict=True)) for row in rows]
-
-
-def kept_effects(database: Database) -> list[Line]:
-    """Every effect."""
-    rows = database.rows("SELECT record_id, version, kind FROM effects ORDER BY record_id, version")
-    return [dict(zip(("record_id", "version", "kind"), row, strict=True)) for row in rows]

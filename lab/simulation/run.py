@@ -28,12 +28,10 @@ from lab.simulation.processes import (
     REDELIVERY,
     Arena,
     Process,
-    kept_effects,
-    kept_marks,
-    kept_work,
 )
 from lab.simulation.shapes import plain, route_to
 from lab.simulation.upkeep import Upkeep
+from lab.simulation.witness import kept_effects, kept_marks, kept_work
 from lab.simulation.world import World
 from stateward.core.failpoints import Point, install
 from stateward.core.machine import Machine
@@ -102,6 +100,8 @@ class Report(msgspec.Struct, kw_only=True):
     triples: list[tuple[str, str, str]]
     entered: list[str]
     transitions: int
+    foreseen: int
+    refused: int
     violations: list[Violation]
     lines: Callable[[], list[str]]
 
@@ -459,6 +459,8 @@ class Life:
             triples=list(self._triples),
             entered=list(self._entered),
             transitions=len(world.witness.entered),
+            foreseen=world.witness.foreseen,
+            refused=world.witness.refused,
             violations=found,
             lines=world.trace,
         )

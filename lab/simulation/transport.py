@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 
 from lab.checker import Seen, check
-from lab.simulation.processes import kept_marks, kept_work
 from lab.simulation.run import exported
 from lab.simulation.shapes import plain
+from lab.simulation.witness import kept_marks, kept_work
 from stateward.core.errors import TransportUnreachable
 from stateward.core.model import SECOND, Event, Record, to_iso
 from stateward.definition.declare import declare

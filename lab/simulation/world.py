@@ -22,10 +22,9 @@ from lab.simulation.processes import (
     Crash,
     Process,
     WaitContext,
-    Witness,
-    event_line,
 )
 from lab.simulation.shapes import Hop
+from lab.simulation.witness import Witness, event_line
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidTransition,
@@ -101,7 +100,9 @@ class World:
         self.rng = random.Random(plan.seed)
         self.witness = Witness()
         self.around = WaitContext(
-            database=arena.cleared(lanes=LANES[plan.seed % len(LANES)]),
+            database=arena.cleared(
+                lanes=LANES[plan.seed % len(LANES)], has_round_trips=plan.foresees
+            ),
             witness=self.witness,
             machine=plan.shape.machine,
             outcome=self.outcome,

@@ -17,12 +17,12 @@ from stateward.core.model import (
 from stateward.core.output_seal import OutputSeal
 from stateward.core.retry import Retry
 from stateward.core.timers import due_event
-from stateward.engine import coordinator, dispatcher
+from stateward.engine import coordinator, dispatcher, foresight
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.pending_decisions import PendingDecisions
 from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
-from stateward.storage import lanes, outputs, store
+from stateward.storage import outputs, sqlite, store
 from stateward.storage.database import Exchanged, Keys, Row, Table
 from stateward.storage.outputs import Output, Outputs
 from stateward.storage.pauses import Pauses
@@ -72,7 +72,9 @@ def retries_have_no_bound(patch: pytest.MonkeyPatch) -> None:
 
 
 def zombies_may_write(patch: pytest.MonkeyPatch) -> None:
-    def exchange(self: SqliteDatabase, old: Keys, table: Table, rows: Sequence[Row]) -> Exchanged:
+    def exchange(
+        self: SqliteDatabase, old: Keys, table: Table, rows: Sequence[Row], *, is_expected: bool
+    ) -> Exchanged:
         self.delete(old.table, old.keys, by=old.by)
         return Exchanged([True] * len(rows), self.insert_new(table, rows))
 
@@ -158,7 +160,11 @@ def fields_are_not_disclosed(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_lanes_are_not_kept(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(lanes, "extend", lambda head, _: head)
+    patch.setattr(
+        sqlite,
+        "EXTEND_LANE",
+        "UPDATE lanes SET count = count + ?, head = head || substr(?, 1, 0) WHERE lane = ?",
+    )
 
 
 def work_is_never_sent(patch: pytest.MonkeyPatch) -> None:
@@ -226,6 +232,13 @@ def what_was_undone_is_decided(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Reviews, "undo", lambda *_, **__: None)
 
 
+def what_is_foreseen_knows_of_no_pause(patch: pytest.MonkeyPatch) -> None:
+    condition = foresight._IS_AS_KNOWN
+    blind = condition.replace(" AND NOT EXISTS (SELECT 1 FROM pauses)", "")
+    assert blind != condition
+    patch.setattr(foresight, "_IS_AS_KNOWN", blind)
+
+
 class Defect(NamedTuple):
     """What is broken, the laws that may tell of it, and the fault that brings it to light, if one does."""
 
@@ -259,6 +272,7 @@ DEFECTS = [
     Defect(one_death_is_a_failure, {"B1"}, Fault.KILL_WORKER),
     Defect(outside_ids_are_forgotten, {"E1"}, Fault.SEQUENCED),
     Defect(paused_stages_are_dispatched, {"P2"}, Fault.PAUSED),
+    Defect(what_is_foreseen_knows_of_no_pause, {"P2"}, Fault.PAUSED),
     Defect(error_codes_are_lost, {"C1"}),
     Defect(fatal_failures_are_retried, {"S12"}),
     Defect(an_upgrade_turns_time_back, {"S11"}, Fault.UPGRADED),

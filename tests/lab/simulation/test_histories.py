@@ -47,6 +47,15 @@ def test_a_few_histories_here_and_now_say_what_they_saw() -> None:
     assert coverage.as_json()["histories"] == 60
 
 
+@pytest.mark.parametrize("seed", [45, 345, 418, 1094])
+def test_a_turn_that_was_foreseen_wrongly_is_decided_anew(seed: int) -> None:
+    """A pause, an outage, a worker that was given up: what a process knew of its record was not so any more."""
+    report = simulate(seed)
+
+    assert report.refused > 0
+    assert report.violations == []
+
+
 @pytest.mark.parametrize("seed", [4276, 5758, 6212])
 def test_a_record_that_waits_in_its_running_state_is_not_taken_for_lost(seed: int) -> None:
     """Its worker was given up and had not come back: the check for strays once called that a lost record."""
