@@ -8,6 +8,7 @@ import pytest
 from stateward.core.errors import InvalidRequest
 from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Engine, Parcel
+from stateward.transport.kafka import _consumer
 from stateward.transport.kafka_offsets import (
     METADATA_BYTES_MAX,
     WINDOW,
@@ -156,6 +157,13 @@ def test_what_a_consumer_has_stays_its_own_when_others_get_its_partitions(
     while second.depth(stream) and time.monotonic() < until:
         time.sleep(0.01)
     assert second.depth(stream) == 0
+
+
+@pytest.mark.parametrize(("lease_s", "beat_ms"), [(15.0, 1500), (600.0, 3000)])
+def test_a_member_with_a_long_lease_hears_within_three_seconds_that_another_joins(
+    lease_s: float, beat_ms: int
+) -> None:
+    assert _consumer({}, "group", lease_s)["heartbeat.interval.ms"] == beat_ms
 
 
 @pytest.mark.parametrize("query", ["partitions=x", "no.such.setting=1"])

@@ -189,11 +189,28 @@ def test_what_a_wire_of_redis_does_not_wait_for_is_no_answer_to_what_is_asked_ne
 
         assert wire.ask((b"GET", b"name"), (b"ECHO", b"last")) == [b"value", b"last"]
         with pytest.raises(redis.ResponseError, match=r"(?i)xack"):
-            wire.send((b"ECHO", b"that the server refused something is said once"))
-        wire.send((b"SET", b"name", b"other"))
-        wire.close()
-        assert client.get("name") == b"other"
+            wire.send((b"SET", b"name", b"sent all the same"))
+        assert wire.ask((b"GET", b"name")) == [b"sent all the same"]
+        wire.send((b"SET", b"name", b"the refusal was said once"))
+        assert wire.close() is None
+        assert client.get("name") == b"the refusal was said once"
         client.close()
+
+
+def test_what_redis_refused_last_is_said_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    with server_of("redis") as url:
+        engine = connect(url, consumer="one", lease_s=6.0)
+        engine.publish("p.s", [Parcel("", b"hello")])
+        found = engine.receive(["p.s"], limit=1, wait_s=1.0)
+        client = redis.Redis.from_url(url)
+        client.execute_command("ACL", "SETUSER", "default", "-xack")  # type: ignore[no-untyped-call]
+        engine.ack(found)
+
+        engine.close()
+
+        client.execute_command("ACL", "SETUSER", "default", "+xack")  # type: ignore[no-untyped-call]
+        client.close()
+    assert "the server refused what was sent last" in capsys.readouterr().err
 
 
 def test_who_could_not_give_back_is_given_what_comes_to_a_server_that_lost_its_disk() -> None:

@@ -22,6 +22,7 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as Disconnected
 
 from stateward.core.errors import InvalidRequest
+from stateward.telemetry import log
 from stateward.transport.engine import (
     DEAD_LETTERS_MAX,
     DELIVERED,
@@ -67,20 +68,20 @@ class _Wire:
     def send(self, *commands: Command) -> None:
         """Send commands whose answers are not waited for: they are passed over with the next ones.
 
-        What the server refused of earlier ones is raised here, once.
+        What the server refused of earlier ones is raised here, once, after these are sent.
         """
         with self._lock:
             if self._unread >= UNREAD_MAX:
                 self._ask(((b"PING",),), is_repeated=False)
-            refusal, self._refusal = self._refusal, None
-            if refusal is not None:
-                raise refusal
             try:
                 self._connection.send_packed_command(self._connection.pack_commands(commands))
             except BaseException:
                 self._disconnect()
                 raise
             self._unread += len(commands)
+            refusal, self._refusal = self._refusal, None
+            if refusal is not None:
+                raise refusal
 
     def ask(self, *commands: Command, is_repeated: bool = False) -> list[Any]:
         """Send commands at once; their answers. `is_repeated`: the same will be sent often."""
@@ -131,12 +132,13 @@ class _Wire:
         self._unread = 0
         self._connection.disconnect()
 
-    def close(self) -> None:
-        """Close the connection, once the server has read what was sent."""
+    def close(self) -> ResponseError | None:
+        """Close the connection, once the server has read what was sent; what it refused of that."""
         with suppress(RedisError):
             if self._unread:
                 self.ask((b"PING",))
         self._connection.disconnect()
+        return self._refusal
 
 
 def _refusal_in(answers: Sequence[object]) -> ResponseError | None:
@@ -324,8 +326,10 @@ class RedisEngine:
         for each in self._channels.values():
             each.close()
         self._reading.close()
-        self._writing.close()
+        refusal = self._writing.close()
         self._redis.close()
+        if refusal is not None:
+            log("transport").warning(f"the server refused what was sent last: {refusal}")
 
     def _ensure_group(self, streams: Sequence[str], ask: Callable[[], T]) -> T:
         """Ask streams that have their group; after a flush of the server they get it again."""
