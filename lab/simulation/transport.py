@@ -23,11 +23,12 @@ from lab.checker import Seen, check
 from lab.simulation.run import exported
 from lab.simulation.shapes import plain
 from lab.simulation.witness import kept_marks, kept_work
-from stateward.core.errors import TransportUnreachable
+from stateward.core.errors import StoreUnreachable, TransportUnreachable
 from stateward.core.model import SECOND, Event, Record, to_iso
 from stateward.definition.declare import declare
 from stateward.engine.coordinator import Coordinator, Submission
 from stateward.engine.coordinator_config import CoordinatorConfig
+from stateward.engine.foresight import LOOK_MAX
 from stateward.engine.registry import register
 from stateward.engine.relay import Relay, RelayConfig
 from stateward.engine.remote_results import ResultChecker
@@ -59,6 +60,7 @@ START = 1_700_000_000 * SECOND
 STEP_S = 0.5
 LEASE_S = 3.0
 STEPS = 60
+ROUND_STEPS = 2  # a coordinator looks for everything once a second
 HEAL_STEPS_MAX = 3000
 RECORDS = 4
 WORKERS = 3
@@ -244,6 +246,7 @@ class World:
         self.later: list[tuple[str, Parcel]] = []
         self._snapshot: dict[str, Any] | None = None
         self.database = SqliteDatabase(MEMORY)
+        self.database.has_round_trips = True  # as a server: turns are decided on what is known
         self.store, self.outputs, self.bus = (
             Store(self.database), Outputs(self.database), Bus(self.database),
         )  # fmt: skip
@@ -308,17 +311,37 @@ class World:
 
     def turn(self) -> None:
         """A turn of the coordinator's process, as its loop makes it."""
-        told: list[Event] = []
+        foresight = self.coordinator.foresight
         self.relay.prepare()
-        with self.database.transaction():
-            locked = self.coordinator.lock(self.relay.finishing)
-            self.relay.settle(tell=told.extend)
-            self.coordinator.recover()
-            self.scheduler.tick()
-            self.coordinator.turn(told, locked=locked)
+        foresight.begin()
+        try:
+            self._coordinate()
+        except StoreUnreachable:
+            if not foresight.is_wrong():
+                raise
+            self.injected["refused"] += 1
+            self._coordinate()
         self.relay.committed()
         self.relay.accept(self.coordinator.sent)
         self.relay.flush()
+        foresight.look(self.relay.under_way[:LOOK_MAX])
+
+    def _coordinate(self) -> None:
+        """Settle and decide; without anything else to look for, on what is known of the one record that is settled."""
+        told: list[Event] = []
+        due_at = self.scheduler.next_at()
+        is_round = self.step % ROUND_STEPS == 0 or self.coordinator.has_more
+        is_news = is_round or (due_at is not None and due_at <= self.now)
+        with self.database.transaction():
+            locked = self.coordinator.lock(self.relay.finishing, is_alone=not is_news)
+            is_foreseen = locked.known is not None
+            self.injected["foreseen"] += is_foreseen
+            self.relay.settle(tell=told.extend, is_expected=is_foreseen)
+            if is_round:
+                self.coordinator.recover()
+            if is_news:
+                self.scheduler.tick()
+            self.coordinator.turn(told, locked=locked, has_events=is_news, has_waiting=is_news)
 
     def advance(self) -> None:
         """One step: something goes wrong, and everybody does a turn."""

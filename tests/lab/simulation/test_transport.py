@@ -18,7 +18,7 @@ def test_whatever_the_transport_does_every_record_ends_and_every_stage_counts_on
         faults += injected
         assert found == [], f"python -m lab.simulation.transport 1 {seed}"
 
-    assert set(faults) == set(transport.FAULTS)
+    assert {*transport.FAULTS, "foreseen"} <= set(faults)
 
 
 @pytest.mark.long
