@@ -29,6 +29,7 @@ LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
 QUOTES = '"“„'
 QUOTE_WORDS = 4  # a quoted name has fewer, or capitals
 FOREIGN = 0.85  # so unusual that hardly anything of it is known
+SHORT_FOREIGN = 0.6  # the same of a short sentence, of which its ends are a part
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:/]*|#")
 _SMALL = re.compile(r"(?<![\w@./&'’-])[a-zäöüß][a-zäöüß'’-]*(?![\w@/]|\.\w)")
@@ -49,12 +50,20 @@ _GERMAN = re.compile(
 _CELLS = re.compile(r"\t+| {3,}|\.{3,}| \| ")
 _LABEL = re.compile(r"^\W{0,5}[^:.!?]{1,45}:\s+(?=\S)")
 _REMARK = re.compile(
-    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}[\w-]{0,30}"
-    r"(?:bemerkung|anmerkung|vermerk|notiz|hinweis|note|remark|info|zusatz)(?:en|e|s)?\s?:"
+    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}(?:[\w-]{0,30}(?:bemerkung|anmerkung|vermerk|notiz)|"
+    r"hinweis|note|remark|info|zusatz|comment|kommentar|memo|status|anm\.)(?:en|e|s)?"
+    r"(?:\s\([^()\n]{1,30}\)|\s(?:vom|of|to|on|für|by)\s[^:\n]{1,25})?\s?:(?!\d)"
     r"|N\.\s?B\.:?|P\.\s?S\.:?|NB:|PS:)\s*",
     re.IGNORECASE,
 )
-_OF_LAW = re.compile(r"§.{1,60}(?:\b[A-ZÄÖÜ]\w{0,20}[A-Z]\b|[Gg]esetz)")
+# A paragraph and the law that it is in, such as `§ 58 Abs. 2 TKG`; not one of this contract, with a company behind it.
+_OF_LAW = re.compile(
+    r"§{1,2}\s?\d+\w?(?:\s?(?:,|ff?\.?|Abs\.|Satz|S\.|Nr\.|lit\.|und|bis|\d+\w?|[a-h]\)?)(?=\s)){0,8}\s(?:des\s|der\s)?"
+    r"(?:(?!(?:AG|KG|OHG|UG|SE|EUR|CHF|GBP)\b)[A-ZÄÖÜ]\w{0,20}[A-Z]\b|\w*[Gg]esetz)"
+)
+_MONTH_OF_MAY = re.compile(r"\bMay\b")
+# What the sender does with a usual subject, or asks for, says nothing of the contract.
+_OURS = re.compile(r"\b(?:wir|uns|unser\w{0,2}|bitte|we|us|our|please)\b", re.IGNORECASE)
 _SHORTENED = (
     "Mr Ms Mrs Dr St Co No Nr ca Inc Ltd Corp inc incl inkl zzgl evtl bzw Art Abs lit Mio Str str Tel etc "
     "[A-Z] [0-9] [0-9][0-9]"
@@ -83,18 +92,21 @@ class _Words(NamedTuple):
 
         A label does not end as a sentence does, and a thing alone says nothing there.
         """
+        text = _MONTH_OF_MAY.sub("#", text)
         if self.pointing.search(text):
             return True
         if _OF_LAW.search(text):
             return False
-        is_foreign = strangeness >= FOREIGN
-        if self.open.search(text) and not is_foreign:
-            return False
-        if self.telling.search(text):
+        is_short = len(text.split()) <= SHORT_WORDS
+        is_foreign = strangeness >= (SHORT_FOREIGN if is_short else FOREIGN)
+        is_telling, is_of_thing = self.telling.search(text), self.things.search(text)
+        if self.open.search(text) and strangeness < FOREIGN:
+            return bool(is_telling and is_of_thing and not self.harmless.search(text))
+        if is_telling:
             return True
-        if self.harmless.search(text) and not is_foreign:
-            return _is_ended(text) and len(text.split()) <= SHORT_WORDS
-        return _is_ended(text) and (is_foreign or self.things.search(text) is not None)
+        if self.harmless.search(text) and (not is_foreign or _OURS.search(text)):
+            return _is_ended(text) and is_short and not _OURS.search(text)
+        return _is_ended(text) and bool(is_foreign or is_of_thing)
 
 
 class _Known(NamedTuple):
@@ -209,7 +221,7 @@ def _sentences(document: TextDocument, *, small_min: int = SMALL_MIN) -> Iterato
 
 def _small_min(sentence: str, ended_min: int) -> int:
     if _REMARK.match(sentence):
-        return 1
+        return 0
     return ended_min if _is_ended(sentence) and sentence[:1].isupper() else SMALL_MIN
 
 
@@ -267,8 +279,9 @@ def tokens(text: str, names: frozenset[str], words: frozenset[str]) -> list[str]
 def _aside(found: re.Match[str]) -> str:
     """A name in place of an address or of what is quoted, unless that says something in words of small letters."""
     quoted = found[0]
-    is_said = quoted[0] in QUOTES and len(quoted.split()) >= QUOTE_WORDS and _SMALL.search(quoted)
-    return quoted if is_said else " Xxx "
+    words = quoted.split()
+    is_long = len(words) >= QUOTE_WORDS or (len(words) > 1 and quoted[1].islower())
+    return quoted if quoted[0] in QUOTES and is_long and _SMALL.search(quoted) else " Xxx "
 
 
 def _names(document: TextDocument, rules: ContractRules) -> frozenset[str]:

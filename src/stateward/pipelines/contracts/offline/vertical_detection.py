@@ -17,6 +17,26 @@ PROVIDER_WEIGHT = 2.5  # a name alone is no evidence: a city may be called as an
 SURE_RATIO = 2.0
 SURE_MIN = 5.0
 WORDS_MAX = 8  # of the evidence for one vertical
+SIDES_WEIGHT = 4.0  # of two companies between which an agreement is made
+SIDES_MIN = 3  # words for its sides, where none stands before their names
+SIDES_CHARS, NAMES_CHARS = (
+    4000,
+    900,
+)  # where they are named: in the beginning, one soon after the other
+GENERAL = "general"
+
+_BETWEEN = re.compile(
+    r"\b(?:between|among|zwischen|parties|parteien|vertragspartner)\b", re.IGNORECASE
+)
+_SIDE = re.compile(
+    r"\b(?:the\s+parties|(?:either|neither|each|one|other)\s+part(?:y|ies)|(?:keine|andere[nr]?)\s+"
+    r"(?:Vertrags)?Partei|(?:Vertrags)?Parteien|Auftragnehmer(?:s|in)?)\b",
+    re.IGNORECASE,
+)
+_COMPANY = re.compile(
+    r"\b(?:GmbH|mbH|AG|SE|KG|OHG|GbR|PartG|eG|e\.\s?V|UG|Inc|Incorporated|LLC|L\.L\.C|LLP|LP|Ltd|Limited|plc|PLC|DAC|dac|"
+    r"Corp|Corporation|Company|B\.?V|N\.?V|S\.?A|S\.?r\.?l|Pty|University|Universität|Hochschule|Institut|Trust)\b"
+)
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -72,9 +92,22 @@ def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
         score = sum(1 + math.log2(count) for count in counts.values())
         score += FIELD_WEIGHT * _units(vertical, text)
         score += PROVIDER_WEIGHT * len(own) if score else 0.0
+        if vertical.extractor == GENERAL and (sides := _sides(text)):
+            score += SIDES_WEIGHT
+            own.append(sides)
         common = sorted(counts, key=lambda word: (-counts[word], word))
         found.append(Evidence(slug, round(score, 2), (*own, *common)[:WORDS_MAX]))
     return found
+
+
+def _sides(text: str) -> str:
+    """A word for two companies as the sides of an agreement: one before their names, or one that comes often."""
+    for opener in _BETWEEN.finditer(text, 0, SIDES_CHARS):
+        if len(_COMPANY.findall(text, opener.end(), opener.end() + NAMES_CHARS)) > 1:
+            return opener[0].casefold()
+    sides = _SIDE.findall(text)
+    is_named = len(_COMPANY.findall(text, 0, NAMES_CHARS)) > 1
+    return sides[0].casefold() if is_named and len(sides) >= SIDES_MIN else ""
 
 
 def _units(vertical: Vertical, text: str) -> int:
