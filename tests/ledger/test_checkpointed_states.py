@@ -183,7 +183,10 @@ def test_moves_are_checked_after_lines_that_were_removed(tmp_path: Path) -> None
     with a_ledger(folder) as ledger:
         (finding,) = ledger.replay()
 
-    assert [note.sentence[:32] for note in found.notes] == ["9 lines up to here were removed;"]
+    (note,) = found.notes
+    assert note.sentence == (
+        "lines up to here were removed (9 in all), so that moves after seq 11 are checked"
+    )
     assert "pending → completed is no move" in finding.sentence
 
 

@@ -219,8 +219,12 @@ class LedgerVerifier:
         removed = [info for info in infos if info.is_removed]
         if removed:
             lines = sum(info.end_seq - info.first_seq + 1 for info in removed)
-            sentence = f"{lines} lines up to here were removed; moves are checked from the next snapshot on"
             last = removed[-1]
+            base = _replay_base(manifest, last.end_seq)
+            checked = (
+                f"moves after seq {base.last_seq} are checked" if base else "no moves are checked"
+            )
+            sentence = f"lines up to here were removed ({lines} in all), so that {checked}"
             self._remarks.append(Damage(file=last.file, seq=last.last_seq, sentence=sentence))
         if not self.findings:
             self._check_rollbacks(manifest, removed)
@@ -459,7 +463,8 @@ def _replay(
     hash rule of its store and by its own. Memory grows with the number of documents.
     """
     unknown: set[str] = set()
-    base = _replay_base(view)
+    removed = max((info.end_seq for info in view.segments() if info.is_removed), default=0)
+    base = _replay_base(view.manifest, removed)
     walk = _LogWalk(view, base, progress)
     is_importing = False
     for line in walk.lines():
@@ -484,11 +489,13 @@ def _replay(
         yield from _compare_stored(view, walk.states)
 
 
-def _replay_base(view: LedgerView) -> SnapshotInfo | None:
-    """The oldest snapshot after lines that were removed, if no rollback went further back; None if all are there."""
-    removed = max((info.end_seq for info in view.segments() if info.is_removed), default=0)
-    for info in reversed(view.manifest.snapshots) if removed else ():
-        is_gone_back = any(to < info.last_seq < at for at, to in view.manifest.rollbacks)
+def _replay_base(manifest: Manifest, removed: int) -> SnapshotInfo | None:
+    """The oldest snapshot after the lines that were removed, the last of which is given; None if there were none.
+
+    One to before which a rollback went is of no use: what was there then is not known.
+    """
+    for info in reversed(manifest.snapshots) if removed else ():
+        is_gone_back = any(to < info.last_seq < at for at, to in manifest.rollbacks)
         if info.last_seq >= removed and not is_gone_back:
             return info
     return None
