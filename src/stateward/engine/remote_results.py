@@ -21,8 +21,9 @@ from stateward.core.errors import (
 from stateward.core.files import DerivedFile, file_fault
 from stateward.core.model import Fields, Micros, Work, clean_text
 from stateward.core.retry import retry_after_s
-from stateward.storage.outputs import AttemptResult, Output, Outputs
+from stateward.storage.outputs import Output, Outputs
 from stateward.transport.messages import FileReference, ResultMessage
+from stateward.workers.attempt_data import output_of
 from stateward.workers.results import Failed, Limits, Outcome, Result
 from stateward.workers.routes import Routes, route_of
 from stateward.workers.sdk import Job, Runner, run_runner
@@ -57,42 +58,13 @@ class ResultChecker:
         result = self._check(work, message)
         worker = clean_text(message.worker, chars_max=CODE_CHARS_MAX)
         log = clean_text(message.log, chars_max=self._limits.log_bytes_max)
-        mark = AttemptResult(
-            record_id=work.record_id,
-            version=work.version,
-            stage=work.stage,
-            worker=worker,
-            at=self._clock(),
-            log=log,
-        )
-        if isinstance(result, Failed):
-            return Output(
-                msgspec.structs.replace(
-                    mark,
-                    error_code=result.code,
-                    error_message=result.message,
-                    is_retryable=result.is_retryable,
-                    facts=result.facts,
-                )
-            )
-        done = msgspec.structs.replace(
-            mark, outcome=result.outcome, count=result.count, facts=result.facts
-        )
-        return Output(done, [(each.count, each.data) for each in result.chunks], result.files)
+        return output_of(work, result, worker=worker, at=self._clock(), log=log)
 
     def lost(self, work: Work, relay: str, *, times: int) -> Output:
         """What is stored of an attempt that was published several times and never answered."""
-        return Output(
-            AttemptResult(
-                record_id=work.record_id,
-                version=work.version,
-                stage=work.stage,
-                worker=relay,
-                at=self._clock(),
-                error_code=WORKER_LOST,
-                error_message=f"it was published {times} times and no worker answered",
-            )
-        )
+        why = f"it was published {times} times and no worker answered"
+        failed = Failed(code=WORKER_LOST, message=why)
+        return output_of(work, failed, worker=relay, at=self._clock(), log="")
 
     def _check(self, work: Work, message: ResultMessage) -> Result:
         if message.error_code is not None:

@@ -5,15 +5,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from stateward.blobs import Artifact
 from stateward.core.errors import StoreError
 from stateward.core.failpoints import Point, point
 from stateward.core.model import Micros, Work
-from stateward.storage.outputs import CHUNKS_AT_ONCE, Output, Outputs
+from stateward.storage.outputs import CHUNKS_AT_ONCE, AttemptResult, Output, Outputs
 from stateward.workers.child_attempt import SMALL_INPUT_CHARS
 from stateward.workers.fetching import Fetchable
 from stateward.workers.job_files import StoredFile, pieces_of_file
-from stateward.workers.results import Chunk
+from stateward.workers.results import Chunk, Completed, Result
 
 RECENT_CHARS_MAX = 4 * 1024 * 1024  # of items that are remembered
 
@@ -37,6 +39,30 @@ class Pairs(Iterable[tuple[int, str]]):
             return None
         chunks = [chunk.data for chunk in self._chunks]
         return chunks if sum(map(len, chunks)) <= SMALL_INPUT_CHARS else None
+
+
+def output_of(work: Work, result: Result, *, worker: str, at: Micros, log: str) -> Output:
+    """What is stored of an attempt that ended; `log` is that of the result with what is known beside it."""
+    ended = AttemptResult(
+        record_id=work.record_id,
+        version=work.version,
+        stage=work.stage,
+        worker=worker,
+        at=at,
+        facts=result.facts,
+        log=log,
+    )
+    if isinstance(result, Completed):
+        completed = replace(ended, outcome=result.outcome, count=result.count)
+        return Output(completed, Pairs(result.chunks), result.files)
+    return Output(
+        replace(
+            ended,
+            error_code=result.code,
+            error_message=result.message,
+            is_retryable=result.is_retryable,
+        )
+    )
 
 
 class Inputs(Mapping[str, Sequence[str]]):

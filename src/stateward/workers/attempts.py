@@ -6,20 +6,20 @@ from pathlib import Path
 from stateward.core.errors import ArtifactError
 from stateward.core.model import Micros, Work, timeout_message
 from stateward.core.redelivery import loss_line
-from stateward.storage.outputs import AttemptResult, Output, Outputs
+from stateward.storage.outputs import Output, Outputs
 from stateward.workers.attempt_data import (
     Artifacts,
     Inputs,
-    Pairs,
     RecentItems,
     StageFiles,
     StageSavedValues,
+    output_of,
 )
 from stateward.workers.attempt_log import AttemptLog
 from stateward.workers.child_attempt import JobOrder
 from stateward.workers.failures import missing_runner, unusable_document
 from stateward.workers.fetching import Fetcher
-from stateward.workers.results import Completed, Result
+from stateward.workers.results import Result
 from stateward.workers.sandbox import ChildJob
 from stateward.workers.sdk import Job, Runner, run_runner
 from stateward.workers.worker_config import WorkerConfig, options_of
@@ -111,33 +111,8 @@ class Attempts:
 
     def output(self, work: Work, result: Result) -> Output:
         """What is stored of an attempt that ended."""
-        at = self._clock()
-        if isinstance(result, Completed):
-            completed = AttemptResult(
-                record_id=work.record_id,
-                version=work.version,
-                stage=work.stage,
-                worker=self._worker,
-                at=at,
-                outcome=result.outcome,
-                count=result.count,
-                facts=result.facts,
-                log=self._log_of(work, result.log),
-            )
-            return Output(completed, Pairs(result.chunks), result.files)
-        failed = AttemptResult(
-            record_id=work.record_id,
-            version=work.version,
-            stage=work.stage,
-            worker=self._worker,
-            at=at,
-            error_code=result.code,
-            error_message=result.message,
-            is_retryable=result.is_retryable,
-            facts=result.facts,
-            log=self._log_of(work, result.log),
-        )
-        return Output(failed)
+        log = self._log_of(work, result.log)
+        return output_of(work, result, worker=self._worker, at=self._clock(), log=log)
 
     def _log_of(self, work: Work, log: str) -> str:
         """The log of an attempt, after what is known of its lost deliveries."""
