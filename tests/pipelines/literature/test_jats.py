@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.pipelines.literature.evaluate import own_truth
 from stateward.pipelines.literature.paper import Paper
 from tests.pipelines.literature.articles import SAMPLES, read, texts
 
@@ -96,3 +97,16 @@ def test_who_paid_for_a_paper_is_not_its_type(tmp_path: Path) -> None:
     found = read(tmp_path, f"{data[:start]}<PublicationTypeList>{listed}{data[end:]}").metadata
 
     assert found.type == "Randomized Controlled Trial"
+
+
+def test_both_readings_find_the_whole_name_of_a_group(tmp_path: Path) -> None:
+    group = (
+        "<collab>The <italic>Soup</italic> Staff<contrib-group><contrib/></contrib-group></collab>"
+    )
+    meta = f"<contrib-group><contrib>{group}</contrib></contrib-group>"
+
+    paper = article(tmp_path, "<body><p>One.</p></body>", meta)
+
+    truth = own_truth(tmp_path / "article.xml")
+    assert truth is not None
+    assert truth["authors"] == [each.name for each in paper.metadata.authors] == ["The Soup Staff"]

@@ -190,7 +190,17 @@ def _jats_authors(meta: ET.Element) -> Iterator[str]:
             yield " ".join(filter(None, parts))
         else:
             collab = contrib.find("collab")
-            yield squeeze(collab.text) if collab is not None else ""
+            yield "" if collab is None else _group_name(collab)
+
+
+def _group_name(collab: ET.Element) -> str:
+    """The name of a group, some words of which may be set in italics, without its members."""
+    parts = [collab.text or ""]
+    for child in collab:
+        if child.tag not in ("contrib-group", "xref", "aff", "fn"):
+            parts.extend(child.itertext())
+        parts.append(child.tail or "")
+    return squeeze("".join(parts))
 
 
 def _jats_abstract(meta: ET.Element) -> str:
