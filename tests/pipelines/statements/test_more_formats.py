@@ -264,8 +264,9 @@ def test_a_damaged_pdf_is_mended_on_a_retry_and_flagged(tmp_path: Path, damage: 
     assert isinstance(first, Failed)
     assert (first.code, first.is_retryable) == ("PDF_CORRUPT", True)
     assert isinstance(again, Completed), again
+    normalized = run("upload.normalize", path, parsed=again)
     assert again.count == 20
-    assert "PDF_DAMAGED" in str(again.facts["flags"])
+    assert "PDF_DAMAGED" in str(normalized.facts["flags"])
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5])
