@@ -259,11 +259,11 @@ def _flat(text: str) -> str:
 
 def _cap_due_dates(found: list[FoundValue], vertical: Vertical, text: str) -> list[FoundValue]:
     """What is paid on some days of a year is no amount of a month, whatever it is called."""
-    dates = uneven_due_dates(text)
+    monthly = {rule.name for rule in vertical.fields if rule.per == "month"}
+    dates = uneven_due_dates(text) if monthly else ""
     if not dates:
         return found
     said = f"the due dates are not those of every month: {dates[:QUOTE_CHARS_MAX]!r}"
-    monthly = {rule.name for rule in vertical.fields if rule.per == "month"}
     return [
         lower_confidence(each, DUE_DATES_CAP, said) if each.field in monthly else each
         for each in found
