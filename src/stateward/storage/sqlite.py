@@ -42,6 +42,7 @@ from stateward.storage.lanes import LANES_GONE
 from stateward.storage.migrations import migrations
 from stateward.storage.pipe_wakeups import PipeWakeup, TopicPipes
 from stateward.storage.wal_reserve import WalReserve
+from stateward.storage.write_queue import Patience, WriteQueue
 
 MEMORY = ":memory:"
 APPLICATION_ID = 0x53_74_57_64  # "StWd" in the file header: tells our files from other SQLite files
@@ -90,6 +91,7 @@ class SqliteDatabase:
         self._notified: set[str] = set()
         self._broken: str | None = None
         self._wakeup_folder = None if self._path == MEMORY else Path(f"{self._path}-wake")
+        self._queue = None if self._wakeup_folder is None else WriteQueue(self._wakeup_folder)
         self._wakeups: list[PipeWakeup] = []
         self._pipes: dict[str, TopicPipes] = {}
         self._reserve: WalReserve | None = None
@@ -105,6 +107,7 @@ class SqliteDatabase:
             self._connection = apsw.Connection(self._path, statementcachesize=STATEMENT_CACHE)
             self._connection.set_busy_timeout(round(busy_s * 1000))
             _enter_wal(self._connection, busy_s)
+            self._connection.set_busy_handler(Patience(busy_s).wait)
             self._execute = self._connection.execute
             # Otherwise SQLite compiles a statement anew whenever a parameter has another value, a limit for instance,
             # although no statistics are kept here that could make another plan of it.
@@ -150,15 +153,29 @@ class SqliteDatabase:
 
     def _begin(self) -> None:
         try:
-            # IMMEDIATE takes the write lock now. A deferred transaction that reads first and then writes fails at the
-            # write if another process wrote in between, and no busy timeout helps.
-            self._try("BEGIN" if self._is_read_only else "BEGIN IMMEDIATE")
+            if self._is_read_only:
+                self._try("BEGIN")
+            else:
+                self._begin_writing()
         except BaseException:
             self._lock.release()
             raise
         self._depth, self._is_doomed = 1, False
         if self._reserve is not None:
             self._reserve.keep()
+
+    def _begin_writing(self) -> None:
+        """Take the write lock, after those who wait for it already.
+
+        IMMEDIATE takes it now. A deferred transaction that reads first and then writes fails at the write if another
+        process wrote in between, and no busy timeout helps.
+        """
+        is_first = self._queue is not None and self._queue.enter()
+        try:
+            self._try("BEGIN IMMEDIATE")
+        finally:
+            if is_first and self._queue is not None:
+                self._queue.leave()
 
     def _end(self, *, is_failed: bool) -> None:
         try:
@@ -511,6 +528,8 @@ class SqliteDatabase:
             pipes.close()
         if self._reserve is not None:
             self._reserve.close()
+        if self._queue is not None:
+            self._queue.close()
         # Closing checkpoints, which a full or failed disk refuses. What is committed is in the WAL even so.
         with suppress(apsw.IOError, apsw.FullError):
             self._connection.close()
