@@ -102,6 +102,22 @@ def test_an_identifier_of_bibtex_is_read_whole() -> None:
     assert names([*entries_of(joined), *entries_of(no_comma)]) == [("doi", "10.5555/pots")] * 2
 
 
+def test_an_entry_of_bibtex_without_a_key_is_an_entry() -> None:
+    papers = entries_of(
+        "@article{\n  author = {Roe, A. (mail@host (work))},\n  DOI = {10.5555/pots}\n}\n"
+    )
+
+    assert names(list(papers)) == [("doi", "10.5555/pots")]
+
+
+def test_a_brace_that_is_never_closed_hides_no_other_entry() -> None:
+    papers = entries_of(
+        "@article{a, doi={10.5555/a}, title={Pots\n}\n@article{b, doi={10.5555/b}}\n"
+    )
+
+    assert names(list(papers)) == [("doi", "10.5555/a"), ("doi", "10.5555/b")]
+
+
 def test_an_entry_of_ris_that_has_no_end_is_an_entry() -> None:
     papers = list(entries_of("TY  - JOUR\nDO  - 10.5555/a\nTY  - JOUR\nDO  - 10.5555/b\nER  - \n"))
 

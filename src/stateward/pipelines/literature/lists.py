@@ -47,7 +47,8 @@ _MEDLINE_FIELDS = {
     "PMID": "pmid", "PMC": "pmcid", "LID": "doi", "AID": "doi", "SI": "nct", "TI": "title", "DP": "year",
     "LA": "language", "PT": "type",
 }  # fmt: skip
-_ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*([^,\s]*)\s*,")
+# EndNote writes entries without a key.
+_ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*(?:[^,\s]*\s*,|(?=[A-Za-z][\w-]*\s*=))")
 _BIBTEX_ENTRY = re.compile(r"^\s*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
 _FIELD = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*")
 _YEAR = re.compile(r"\b(1[5-9]|20|21)[0-9]{2}\b")
@@ -223,12 +224,16 @@ def _medline(text: str) -> Iterator[ListedPaper]:
 
 
 def _bibtex(text: str) -> Iterator[ListedPaper]:
-    for found in _ENTRY.finditer(text):
-        kind = found[1].lower()
+    at = 0
+    while (found := _ENTRY.search(text, at)) is not None:
+        kind, at = found[1].lower(), found.end()
         if kind in ("string", "comment", "preamble"):
             continue
         line = text.count("\n", 0, found.start()) + 1
-        fields = dict(_bibtex_fields(text, found.end()))
+        fields, end = _bibtex_fields(text, at)
+        at = (
+            at if end >= len(text) else end
+        )  # a brace that is never closed must not hide what follows
         pairs = [("type", kind), *((_column(name), value) for name, value in fields.items())]
         if (
             fields.get("eprint")
@@ -238,18 +243,20 @@ def _bibtex(text: str) -> Iterator[ListedPaper]:
         yield _entry(line, pairs)
 
 
-def _bibtex_fields(text: str, at: int) -> Iterator[tuple[str, str]]:
-    """The fields of an entry: braces may hold braces, and a value may be a bare word."""
+def _bibtex_fields(text: str, at: int) -> tuple[dict[str, str], int]:
+    """The fields of an entry, and where they end: braces may hold braces, and a value may be a bare word."""
+    fields: dict[str, str] = {}
     while (found := _FIELD.match(text, at)) is not None:
         value, at = _bibtex_value(text, found.end())
         while (joined := _JOINED.match(text, at)) is not None:
             more, at = _bibtex_value(text, joined.end())
             value += more
-        yield found[1].lower(), squeeze(_BRACES.sub("", _ESCAPED.sub(r"\1", value)))
+        fields[found[1].lower()] = squeeze(_BRACES.sub("", _ESCAPED.sub(r"\1", value)))
         between = _BETWEEN.match(text, at)
         if between is None:
-            return
+            break
         at = between.end()
+    return fields, at
 
 
 def _bibtex_value(text: str, at: int) -> tuple[str, int]:
