@@ -261,3 +261,16 @@ def test_a_quantity_is_of_a_name_that_may_be_its_subject(
     found = read(tmp_path, a_page(LONG, sentence))
 
     assert {fact.get("subject", "") for fact in found.printed} == {subject}
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("es", "Iberdrola registró ventas de €14m en 2023."),
+        ("de", "Siemens erzielte $14x mehr."),
+    ],
+)
+def test_letters_behind_an_amount_that_are_no_scale_make_it_no_amount(
+    language: str, text: str
+) -> None:
+    assert [fact.number for fact in found(text, language) if fact.number] == []

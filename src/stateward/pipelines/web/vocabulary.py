@@ -78,12 +78,15 @@ def vocabulary(language: str) -> Vocabulary:
 def _quantity(
     scales: Iterable[str], currencies: Iterable[str], units: Iterable[str]
 ) -> re.Pattern[str]:
-    """A number with its scale and unit: `$4.3 billion`, `12,5 Prozent`, `3 Mio. Euro`, `40 MW`."""
+    """A number with its scale and unit: `$4.3 billion`, `12,5 Prozent`, `3 Mio. Euro`, `40 MW`.
+
+    An amount with letters behind it that are no scale of the language (`$14x`) is none: it may be any multiple of it.
+    """
     number = r"\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+(?:[.,]\d{1,4})?|\d+(?:[.,]\d{1,4})?"
     sign = r"(?P<sign>US\$|[$€£¥₹])\s?"
     words = _any([*currencies, *units, "$"])
     return re.compile(
-        rf"(?<![\w.,$€£¥₹-]){sign}(?P<first>{number})(?:\s?(?P<scale1>{_any(scales)})\b\.?)?"
+        rf"(?<![\w.,$€£¥₹-]){sign}(?P<first>{number})(?:\s?(?P<scale1>{_any(scales)})\b\.?)?(?!\w)"
         rf"|(?<![\w.,$€£¥₹-])(?P<number>{number})(?:[\s-]?(?P<scale>{_any(scales)})\b\.?)?"
         rf"(?:\s(?:of|de|d['\u2019])(?=\s?\w))?[\s-]?(?P<unit>{words})(?!\w)",
         re.IGNORECASE,
