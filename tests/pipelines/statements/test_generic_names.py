@@ -85,3 +85,19 @@ def test_parts_of_a_day_are_found_by_names_that_share_what_they_are_of(
 
     assert read.dates == ["2026-03-01", "2026-03-05", "2026-03-09"]
     assert read.amounts == ["250000.00", "-8200.00", "-90000.00"]
+
+
+@pytest.mark.parametrize("name", ["Valuta rekening", "Munteenheid"])
+def test_the_currency_of_belgian_exports_is_kept_with_the_name_of_the_other_side(
+    tmp_path: Path, name: str
+) -> None:
+    text = (
+        f"Uitvoeringsdatum;Valutadatum;Bedrag;{name};Tegenpartij;Naam van de tegenpartij;Details\n"
+        "13/01/2026;13/01/2026;-5,30;EUR;BE12156614845045;EEN WINKEL;MET KAART\n"
+        "14/01/2026;14/01/2026;97,57;EUR;BE12549821352158;NAAM VAN DE KLANT;OVERSCHRIJVING\n"
+    )
+
+    rows = read_bytes(tmp_path, text).canonicals
+
+    assert [row["currency"] for row in rows] == ["EUR", "EUR"]
+    assert [row["counterparty"] for row in rows] == ["EEN WINKEL", "NAAM VAN DE KLANT"]
