@@ -81,7 +81,11 @@ revoked key is refused from the next request on), and one sync instead of two.
 
 The children: of what the two stages of a ten-row CSV take, four fifths is `parse`, spread over a hundred small
 decisions (encoding, delimiter, headings, order of dates, decimal sign, sign, profile of the bank); the largest of
-them, the delimiter, takes an eighth. Beside the stages there is the traffic with the worker.
+them, the delimiter, takes an eighth. Beside the stages there is the traffic with the worker. To ask a row once whether
+any cell ends with a part of a day, and a cell once whether it is an amount: `parse` took 2.96 ms where it took 3.31
+(median of 11 runs of each, in turns, 150 documents each, load average 14 to 18). A profiler that counts calls had said
+two fifths; by processor time it is a tenth. Collecting garbage, 0.13 times for an upload, is not worth a setting.
+A document whose source type is named is not asked how surely it is one: the API took 26 and 29 µs where it took 117.
 
 The worker: a sixth was the log lines of the two stages, each cleaned twice, once by the child and once more because a
 child is not trusted; a tenth were announcements of its slots, 160 in 800 uploads, because the mean time of jobs
