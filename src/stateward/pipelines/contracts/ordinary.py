@@ -61,6 +61,7 @@ _OF_LAW = re.compile(
     r"§{1,2}\s?\d+\w?(?:\s?(?:,|ff?\.?|Abs\.|Satz|S\.|Nr\.|lit\.|und|bis|\d+\w?|[a-h]\)?)(?=\s)){0,8}\s(?:des\s|der\s)?"
     r"(?:(?!(?:AG|KG|OHG|UG|SE|EUR|CHF|GBP)\b)[A-ZÄÖÜ]\w{0,20}[A-Z]\b|\w*[Gg]esetz)"
 )
+_DENIED = re.compile(r"\b(?:nicht|nie|niemand\w*|kein\w*|not|never|none)\b", re.IGNORECASE)
 _MONTH_OF_MAY = re.compile(r"\bMay\b")
 # What the sender does with a usual subject, or asks for, says nothing of the contract.
 _OURS = re.compile(r"\b(?:wir|uns|unser\w{0,2}|bitte|we|us|our|please)\b", re.IGNORECASE)
@@ -101,7 +102,7 @@ class _Words(NamedTuple):
         is_foreign = strangeness >= (SHORT_FOREIGN if is_short else FOREIGN)
         is_telling, is_of_thing = self.telling.search(text), self.things.search(text)
         if self.open.search(text) and strangeness < FOREIGN:
-            return bool(is_telling and is_of_thing and not self.harmless.search(text))
+            return bool(_DENIED.search(text) and is_of_thing and not self.harmless.search(text))
         if is_telling:
             return True
         if self.harmless.search(text) and (not is_foreign or _OURS.search(text)):
