@@ -182,3 +182,42 @@ def test_only_the_last_stage_flags_so_that_one_record_is_told_once(tmp_path: Pat
 
     assert "flags" not in found.parsed.facts
     assert "DATE_UNPROVEN" in found.flags
+
+
+def a_statement_of_a_savings_bank(folder: Path, first: str, last: str) -> Read:
+    return read(
+        folder,
+        [(40, "Kontoauszug 3/2026")],
+        [(40, "IBAN DE31 5205 2154 0100 7742 15")],
+        [
+            (40, "Datum"),
+            (110, "Erläuterung"),
+            (-430, "Betrag Soll EUR"),
+            (-540, "Betrag Haben EUR"),
+        ],
+        [(40, "27.02.2026"), (110, first), (-540, "2.118,64")],
+        [(40, "02.03.2026"), (110, "Dauerauftrag Miete"), (-430, "-465,00")],
+        [(40, "27.03.2026"), (110, "Rentenzahlung"), (-540, "1.344,70")],
+        [(40, "31.03.2026"), (110, "Entgeltabschluss"), (-430, "-4,90")],
+        [(110, last), (-540, "2.993,44")],
+    )
+
+
+def test_a_balance_with_the_number_of_its_statement_is_the_opening_one(tmp_path: Path) -> None:
+    found = a_statement_of_a_savings_bank(
+        tmp_path,
+        "Kontostand am 27.02.2026, Auszug Nr. 2",
+        "Kontostand am 31.03.2026 um 20:03 Uhr",
+    )
+
+    assert (found.amounts, found.flags) == (["-465.00", "1344.70", "-4.90"], [])
+
+
+def test_a_row_that_begins_as_a_balance_of_a_day_does_is_never_counted_in_silence(
+    tmp_path: Path,
+) -> None:
+    found = a_statement_of_a_savings_bank(
+        tmp_path, "Kontostand am 27.02.2026 laut Vorseite", "Ihr Dispokredit"
+    )
+
+    assert "2118.64" not in found.amounts or found.flags

@@ -40,7 +40,7 @@ LABEL_WORDS = frozenset(
     "del al el dal di da do em na no op den pr til fra previous next last statement your account period day end "
     "vostro vostra nostro credito debito favore avere dare votre notre faveur crediteur debiteur favor haben soll "
     "start saldo balance solde eur usd gbp chf sek nok dkk pln czk huf inr brl cad aud euro euros cr dr debit "
-    "credit".split()
+    "credit auszug nr uhr um kontoauszug".split()
 )
 # What a line counts that has a number before it and its total behind it.
 COUNTED = frozenset(
@@ -529,7 +529,10 @@ class RowBuilder:
     def _is_dated_balance(self, one: ParsedLine, text: str) -> bool:
         """Whether a line is `Balance on 28.02.2025   1,234.56`."""
         phrase = vocab.DATED_BALANCES.prefix(text)
-        if one.date and phrase != text:
+        if one.date and not _is_label(text, phrase):
+            if " " in phrase and one.has_amount and _tells_other_day(one):
+                self._add_doubtful(one)
+                return True
             phrase = ""  # a row, whose text begins like that
         if one.date and one.has_amount and vocab.BALANCE in one.money:
             phrase = ""
@@ -690,6 +693,11 @@ def _full_date(one: ParsedLine) -> str:
     """The first date with a year in a line, or ""."""
     found = (token.text for token in one.line.dates if dates.has_year(token.text))
     return next(found, "")
+
+
+def _tells_other_day(one: ParsedLine) -> bool:
+    """Whether the text of a row has a date with a year, beside that of the row."""
+    return sum(dates.has_year(token.text) for token in one.line.dates) > 1
 
 
 def _is_label(text: str, phrase: str) -> bool:
