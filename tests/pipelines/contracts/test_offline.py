@@ -7,6 +7,7 @@ import msgspec
 import pytest
 import yaml
 
+from stateward.pipelines.contracts.caps import cap_extraction
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.offline.number_fields import months_later
@@ -417,3 +418,16 @@ def test_an_odd_text_gives_nothing_and_does_not_stop(text: str) -> None:
 )
 def test_a_term_ends_the_day_before_it_would_begin_again(start: str, months: int, end: str) -> None:
     assert months_later(day_of(start), months) == day_of(end)
+
+
+def test_a_premium_of_a_quarter_is_divided_once() -> None:
+    document = text_document(
+        "Versicherungsschein\nIhre Hausratversicherung\nZahlungsweise\tvierteljährlich\n"
+        "Beitrag je Vierteljahr inkl. Versicherungsteuer\t46,32 EUR\nVersicherungsbeginn\t01.06.2026\n"
+    )
+    vertical = RULES.vertical("insurance")
+
+    extraction = OfflineExtractor().extract(document, vertical, RULES)
+    found = cap_extraction(extraction, document, vertical, RULES).found
+
+    assert [each.value for each in found if each.field == "monthly_premium"] == ["15.44"]

@@ -228,8 +228,8 @@ def _candidate(
         fitted = _fit_unit(rule, candidate, mine, page, mode)
         if fitted is None:
             return None
-        period = _own_period(rule, candidate, mine, page)
         candidate, factor, note = fitted
+        period = _own_period(rule, candidate, mine, page)
         strength *= factor
         why = f"{why}, {note}" if note else why
     strength *= _around(page, candidate, mine)
