@@ -4,6 +4,7 @@ import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from threading import Thread
 
@@ -11,6 +12,7 @@ import pytest
 import redis
 
 from lab.brokers import Broker, nats_broker, nats_program
+from stateward import telemetry
 from stateward.core.errors import TransportUnreachable
 from stateward.transport.connect import connect
 from stateward.transport.engine import Delivery, Parcel
@@ -197,7 +199,16 @@ def test_what_a_wire_of_redis_does_not_wait_for_is_no_answer_to_what_is_asked_ne
         client.close()
 
 
-def test_what_redis_refused_last_is_said_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def log_lines() -> Iterator[StringIO]:
+    """The log of this process, wherever an earlier test had it written to."""
+    lines = StringIO()
+    telemetry.set_up(level="warning", stream=lines)
+    yield lines
+    telemetry.set_up(level="warning")
+
+
+def test_what_redis_refused_last_is_said_at_the_end(log_lines: StringIO) -> None:
     with server_of("redis") as url:
         engine = connect(url, consumer="one", lease_s=6.0)
         engine.publish("p.s", [Parcel("", b"hello")])
@@ -210,7 +221,7 @@ def test_what_redis_refused_last_is_said_at_the_end(capsys: pytest.CaptureFixtur
 
         client.execute_command("ACL", "SETUSER", "default", "+xack")  # type: ignore[no-untyped-call]
         client.close()
-    assert "the server refused what was sent last" in capsys.readouterr().err
+    assert "the server refused what was sent last" in log_lines.getvalue()
 
 
 def test_who_could_not_give_back_is_given_what_comes_to_a_server_that_lost_its_disk() -> None:
