@@ -10,6 +10,7 @@ from lab.documents.bank_pdfs.layouts import SETS, draw
 from lab.documents.contracts.blocks import Block, Heading, Lines, Table, docx, pdf
 from stateward.app import App
 from stateward.pipelines import literature, statements
+from stateward.pipelines.statements import detection as statements_detection
 from stateward.settings import Settings
 
 LETTER = (
@@ -196,6 +197,42 @@ def test_a_short_statement_is_no_bill(app: App, tmp_path: Path, name: str) -> No
 
     with app:
         assert route(app, path) == "upload"
+
+
+SEPA = "SEPA-Lastschrift EREF 4711-0815 MREF 99120-A CRED DE98ZZZ09999999999 Abbuchung für den Monat laut Ihrem Auftrag"
+LIKE_OTHERS: dict[str, list[Block]] = {
+    "long texts": [
+        Lines(["Umsatzliste Girokonto"]),
+        Table([[f"{day:02}.02.2026", f"{SEPA}, und noch viel mehr", f"{day},90 -"] for day in range(3, 11)]),
+    ],
+    "a bill of a card": [
+        Heading("Rechnung Kreditkarte Februar 2026"),
+        Lines(["Beispielbank AG, CHE-123.456.789 MWST"]),
+        Table([[f"0{day}.02.2026", "Laden", amount] for day, amount in ((3, "45.20"), (4, "-12.00"), (9, "-7.00"))]),
+    ],
+    "a contract in passing": [
+        Heading("Example Bank Credit Card Statement"),
+        Lines(["Billing period 02/01/2026 - 02/28/2026", "New balance $120.50"]),
+        Lines(["See your credit card agreement, or your car insurance."]),
+        Table([["02/03/2026", "Shop", "40.25"], ["02/05/2026", "Fuel", "80.25"], ["02/07/2026", "Refund", "-10.00"]]),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*LIKE_OTHERS])
+def test_a_statement_that_looks_like_something_else_is_one(
+    app: App, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "statement.pdf"
+    path.write_bytes(pdf(LIKE_OTHERS[name]))
+
+    with app:
+        assert route(app, path) == "upload"
+
+
+def test_cells_without_words_are_not_tried_against_each_other() -> None:
+    """A small file of dashes kept an upload for half a minute; so many would not end within a test."""
+    assert not statements_detection._PDF_COLUMN.search(".\n" * 200_000)
 
 
 # Letters set one by one, fonts of which only one is seen, amounts without decimals: little of these can be read here.
@@ -406,5 +443,12 @@ def test_payments_for_contracts_are_those_of_an_account(app: App, tmp_path: Path
     lines = ["Datum;Text;Betrag", *(";".join(row) for row in rows)]
     export.write_text("\n".join(lines), encoding="utf-8")
 
+    small = tmp_path / "small.csv"
+    small.write_text(
+        "Date,Description,Amount\n2026-02-03,Aviva car insurance,-42.10\n"
+        "2026-02-05,Rent for two months,-900.00\n2026-02-07,Cancelling fee,-20.00\n",
+        encoding="utf-8",
+    )
+
     with app:
-        assert {route(app, drawn), route(app, export)} == {"upload"}
+        assert {route(app, path) for path in (drawn, export, small)} == {"upload"}

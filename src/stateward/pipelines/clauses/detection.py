@@ -7,8 +7,8 @@ from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.clauses import SOURCE_TYPE
 from stateward.pipelines.kit.files import ZIP, is_pdf
 
-# A DOCX that no other pipeline takes is hardly anything else. A PDF may be anything, so that others are believed first.
-DOCX, TEXT, PDF = 28, 60, 10
+# A DOCX on this machine is hardly anything else. A PDF may be anything, so that others are believed first.
+DOCX, TEXT, PDF = 70, 60, 10
 NUMBERS_MIN = 3
 WORDS_MIN = 2
 _NUMBERS = re.compile(

@@ -26,16 +26,15 @@ TEXT_BYTES_MAX = 128 * 1024
 TEXT_CHARS_MAX = 16_000  # what a contract is shows on its first pages
 WORDS_CHARS_MAX = 60  # of a sign, as evidence
 SIGNS_MIN = 3
-# A text that calls itself a contract needs one less.
-OWN_NAME = "its name"
 # What an account has paid for names contracts, too, with their numbers, day after day.
 SIGNS_MIN_IN_TABLES, SIGNS_MIN_AMONG_DAYS = 4, 6
 AMOUNTS_MIN, DAYS_MIN = 6, 9  # of a table
 _DAY = re.compile(
     r"(?m)^\W{0,3}\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?\b|^\W{0,3}\d{1,2}[ -][^\W\d_]{3,9}\b"
 )
-# Two signs: more than what is said of any PDF or DOCX. More of them: less than what a format says that is unmistakable.
-CONFIDENCES = {2: 30, 3: 72, 4: 78, 5: 84}
+LINES_SEEN, LINES_MIN = 20, 3  # of a table with a sign between its cells
+# More than what is said of any DOCX (70), and less than what a format says that is unmistakable.
+CONFIDENCES = {3: 72, 4: 78, 5: 84}
 CONFIDENCE_MAX = 88
 _BODIES = {"word/document.xml": "docx", "content.xml": "odt"}
 _TAG = re.compile(r"<[^>]{0,2000}>")
@@ -73,7 +72,7 @@ def detect(content: Content) -> Detected | None:
     """A contract with its evidence, or None."""
     form, texts = _read(content)
     best = _signs(texts)
-    if len(best) < _signs_min(best, texts):
+    if len(best) < _signs_min(texts):
         return None
     return Detected(
         source_type=SOURCE_TYPE,
@@ -83,15 +82,26 @@ def detect(content: Content) -> Detected | None:
     )
 
 
-def _signs_min(found: Sequence[str], texts: Sequence[str]) -> int:
+def _signs_min(texts: Sequence[str]) -> int:
     """How many signs are enough."""
     amounts = max((len(amounts_of(text)) for text in texts), default=0)
     if amounts >= AMOUNTS_MIN and any(len(_DAY.findall(text)) >= DAYS_MIN for text in texts):
         return SIGNS_MIN_AMONG_DAYS
     if amounts >= AMOUNTS_MIN and not any(map(is_thin, texts)):
         return SIGNS_MIN_IN_TABLES
-    is_named = any(sign.startswith(OWN_NAME) for sign in found)
-    return SIGNS_MIN - 1 if is_named else SIGNS_MIN
+    return SIGNS_MIN
+
+
+def _is_table(text: str) -> bool:
+    """Whether nearly every line has as many signs between its cells as the first one: an export, and no contract."""
+    lines = [line for line in text.splitlines() if line.strip()][:LINES_SEEN]
+    if len(lines) < LINES_MIN:
+        return False
+    return any(
+        (count := lines[0].count(sign)) >= 2
+        and sum(line.count(sign) >= count for line in lines) >= len(lines) - 1
+        for sign in ",;\t|"
+    )
 
 
 def _signs(texts: Iterable[str]) -> list[str]:
@@ -122,7 +132,7 @@ def _read(content: Content) -> tuple[str, list[str]]:
     text = _as_text(_mail_text(head))
     if "\x00" in text or text.lstrip()[:1] in ("<", "{", "["):
         return "", []
-    return "text", [text]
+    return ("", []) if _is_table(text) else ("text", [text])
 
 
 def _rtf_text(head: bytes) -> str:

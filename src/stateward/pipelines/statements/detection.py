@@ -59,17 +59,21 @@ PDF_TITLE_CHARS = 400  # in which a bill calls itself one; further on it may be 
 # A minus at its figure, or a cell that begins with one; a dash between words and prices, or two prices, is none.
 _PDF_SIGNED = re.compile(
     r"(?m)(?:^[-−–]\s?|(?<![\w.,])[-−–])(?:[A-Z€$£¥]{1,3}\s?)?\d[\d.,' \u00a0]{0,14}[.,]\d\d(?!\d)"
-    r"|\d[.,]\d\d[-−–](?![\d\w])"
+    r"|\d[.,]\d\d ?[-−–](?! ?[\d\w])"
 )
 _PDF_BILL = re.compile(
     r"\b(?:invoice|rechnung\w*|facture|factura|fattura|factuur|faktura|quote|quotation|angebot|offerte|devis|"
     r"pro[- ]?forma|receipt|quittung|price list|preisliste|tarifs?)\b",
     re.IGNORECASE,
 )
-# A tax on what was sold: a bill names it, and a statement of an account does not.
+# A tax on what was sold, with its rate or amount: a bill names it, and a statement of an account does not.
 _PDF_SALES_TAX = re.compile(
-    r"\b(?:vat|gst|umsatzsteuer|ust|mwst|mehrwertsteuer|tva|iva|btw|moms|alv|dph|pdv|kdv|sales tax)\b",
+    r"\b(?:vat|gst|umsatzsteuer|ust|mwst|mehrwertsteuer|tva|iva|btw|moms|alv|dph|pdv|kdv|sales tax)\b"
+    r"[^\d\n]{0,12}\n?\d",
     re.IGNORECASE,
+)
+_PDF_CARD = re.compile(
+    r"karte|\bcard|\bkort|\bcarte|tarjeta|\bcarta\b|\bvisa\b|mastercard", re.IGNORECASE
 )
 _PDF_BALANCE = re.compile(
     r"balance|saldo|solde|kontostand|bakiye|zostatek|zůstatek|egyenleg|υπόλοιπο|\bsold\b|payment received",
@@ -77,8 +81,8 @@ _PDF_BALANCE = re.compile(
 )
 # Prose has these words, too ("wir haben", "a direct debit"); a cell of a word or two is the heading of an account.
 _PDF_COLUMN = re.compile(
-    r"(?m)^\W*(?:\w+\W+)?(?:transa[ck]\w*|ums[aä]tze?|buchungs?\w*|mouvem\w*|movim\w*|operac\w*|sorties|entr[ée]es|"
-    r"uscite|entrate|ausg[aä]nge?|eing[aä]nge?|stand|soll|haben|withdraw\w*|deposits?|debits?|credits?|statement)\W*$",
+    r"(?m)^[^\w\n]{0,8}(?:\w{1,30}[^\w\n]{1,8})?(?:transa[ck]\w*|ums[aä]tze?|buchungs?\w*|mouvem\w*|movim\w*|operac\w*|sorties|entr[ée]es|"
+    r"uscite|entrate|ausg[aä]nge?|eing[aä]nge?|stand|soll|haben|withdraw\w*|deposits?|debits?|credits?|statement)[^\w\n]{0,8}$",
     re.IGNORECASE,
 )
 _PDF_ANY_DAY = re.compile(
@@ -204,14 +208,15 @@ def _is_bill(text: str) -> bool:
     """
     if _PDF_BALANCE.search(text) or _PDF_COLUMN.search(text) or not _is_legible(text):
         return False
-    is_titled = _PDF_BILL.search(text[:PDF_TITLE_CHARS]) is not None
-    if is_titled and _PDF_SALES_TAX.search(text):
+    title = text[:PDF_TITLE_CHARS]
+    is_titled = _PDF_BILL.search(title) is not None
+    if is_titled and _PDF_SALES_TAX.search(text) and not _PDF_CARD.search(title):
         return True
-    if len(_PDF_SIGNED.findall(text)) >= 2:
+    if len(_PDF_SIGNED.findall(text)) >= 2 or len(_PDF_DAY.findall(text)) >= PDF_DAYS_MIN:
         return False
     if is_thin(text):
         return True
-    if len(_PDF_DAY.findall(text)) >= PDF_DAYS_MIN or _names_both_sides(text):
+    if _names_both_sides(text):
         return False
     worded = sum(
         fold(before or behind) in MONTHS for before, behind in _PDF_WORDED_DAY.findall(text)
