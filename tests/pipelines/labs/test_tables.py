@@ -366,3 +366,20 @@ def test_tests_that_a_production_measures_too_have_sure_codes_only_where_a_perso
     assert (detect(Content.of(path)) is not None) is is_report
     doubts = ["CODE_UNSURE" in each.get("problems", []) for each in results(tmp_path, text)]
     assert doubts == [has_doubt] * len(doubts)
+
+
+@pytest.mark.parametrize("name", ["Microalbumin", "Microalbuminurie"])
+def test_a_test_of_urine_tells_the_specimen_of_its_own_row_only(tmp_path: Path, name: str) -> None:
+    others = ("Creatinine;0.9;mg/dL;0.6-1.2;", "Glucose;95;mg/dL;70-99;")
+
+    headed = results(tmp_path, csv(f"{name};;;;", *others))
+    valued = results(tmp_path, csv(f"{name};12;mg/L;0-20;", *others))
+
+    assert [each["code"] for each in headed if each["test"] != name] == ["2160-0", "2345-7"]
+    assert [each["code"] for each in valued] == ["14957-5", "2160-0", "2345-7"]
+
+
+def test_measles_are_no_rubella(tmp_path: Path) -> None:
+    found = results(tmp_path, csv("Rubeola IgG;25;[IU]/mL;<16;", "Rubella IgG;3;[IU]/mL;<1;"))
+
+    assert [each.get("code", "") for each in found] == ["", "8014-3"]

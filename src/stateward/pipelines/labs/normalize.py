@@ -56,6 +56,7 @@ from stateward.pipelines.labs.words import (
     flag_of_words,
     fold,
     specimen_of,
+    specimen_of_test,
 )
 
 NOT_YET = frozenset({"pending", "cancelled", "not asked", "order only", "registered"})
@@ -282,7 +283,7 @@ def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Ma
 
 
 def _specimen_of(seen: Observation) -> str:
-    return specimen_of(seen.specimen) or specimen_of(seen.section) or specimen_of(seen.test)
+    return specimen_of(seen.specimen) or specimen_of(seen.section) or specimen_of_test(seen.test)
 
 
 def _value_problems(seen: Observation, value: PrintedValue, within: PrintedRange) -> Iterator[str]:

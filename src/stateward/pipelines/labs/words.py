@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -45,6 +45,7 @@ FLAGS: dict[str, str] = {
 _ORDINALS: dict[str, str] = _fold_words(_WORDS["ordinals"])
 ENVIRONMENT = "environmental sample"  # of which no code of a test of blood is true
 SPECIMENS: dict[str, str] = _fold_words(_WORDS["specimens"])
+_SPECIMENS_OF_TESTS: dict[str, str] = SPECIMENS | _fold_words(_WORDS["tests_of_specimens"])
 HL7_SPECIMENS: dict[str, str] = _WORDS["hl7_specimens"]
 SECTIONS: frozenset[str] = frozenset(map(fold, _WORDS["sections"]))
 COLLECTED: tuple[str, ...] = tuple(map(fold, _WORDS["collected"]))
@@ -172,5 +173,14 @@ def _role_of_word(word: str) -> str:
 
 def specimen_of(text: str) -> str:
     """The specimen that a text names: blood, urine, stool, csf; "" if it names none."""
+    return _named_in(text, SPECIMENS)
+
+
+def specimen_of_test(name: str) -> str:
+    """The specimen of a test by its name, which may tell it without naming it: microalbumin is of urine."""
+    return _named_in(name, _SPECIMENS_OF_TESTS)
+
+
+def _named_in(text: str, specimens: Mapping[str, str]) -> str:
     words = f" {fold(text)} "
-    return next((name for word, name in SPECIMENS.items() if f" {word} " in words), "")
+    return next((name for word, name in specimens.items() if f" {word} " in words), "")
