@@ -375,3 +375,59 @@ def test_a_month_in_an_address_is_no_day_and_the_line_above_the_text_has_author_
 )
 def test_the_first_of_a_month_is_believed_where_a_page_prints_it(html: str, date: str) -> None:
     assert printed_date("2023-05-01", html) == date
+
+
+def bylined(above: str = "", below: str = "", address: str = "2023/11/norte") -> bytes:
+    return (
+        f'<html><head><link rel="canonical" href="https://example.org/{address}"><title>A page</title></head><body>'
+        f"<h1>A page</h1>{above}<p>{LONG}</p><p>{LONG}</p>{below}</body></html>"
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "author"),
+    [
+        ("<p>Written by Ann Lee</p>", "", "Ann Lee"),
+        ("<div>7 May 2023 | Posted by Ann Lee on Sunday</div>", "", "Ann Lee"),
+        ("", "<p>The song was written by Paul McCartney and it was recorded.</p>", ""),
+        ("<p>The song was\nwritten by Paul McCartney.</p>", "", ""),
+        ("<p>Written by Paul McCartney and recorded in a day.</p>", "", ""),
+        ("", "<div>Posted by John Smith 3 days ago</div>", ""),
+    ],
+)
+def test_only_a_line_of_its_own_above_the_text_names_an_author(
+    tmp_path: Path, above: str, below: str, author: str
+) -> None:
+    (page,) = read(tmp_path, bylined(above, below)).pages
+
+    assert page.get("author", "") == author
+
+
+@pytest.mark.parametrize("place", ["above", "below"])
+def test_the_date_of_another_page_is_not_the_date_of_this_one(tmp_path: Path, place: str) -> None:
+    other = "<p>Related: Published 27 November 2023 other article</p>"
+
+    html = bylined(**{place: other}).decode()
+
+    assert printed_date("2023-11-01", html, main_text._lines_above(html, LONG)) == ""
+
+
+@pytest.mark.parametrize(
+    ("html", "date"),
+    [
+        ("01.11.23", "2023-11-01"),
+        ("1 มิถุนายน 2566", "2023-06-01"),
+        ("ngày 1 tháng 9 năm 2023", "2023-09-01"),
+        ("Fri Sep 01 10:00:00 CEST 2023", "2023-09-01"),
+    ],
+)
+def test_the_first_of_a_month_is_known_as_other_places_print_it(html: str, date: str) -> None:
+    assert printed_date(date, html) == date
+    assert printed_date("2022-12-01", html) == ""
+
+
+@pytest.mark.parametrize("words", ["written by A" + "b" * 50_000, "published " * 20_000])
+def test_no_byline_is_looked_for_in_a_line_that_is_too_long(words: str) -> None:
+    html = f"<h1>A page</h1><p>{words}</p><p>Written by Ann Lee</p><p>{LONG}</p>"
+
+    assert main_text._lines_above(html, LONG) == ["A page", "Written by Ann Lee"]

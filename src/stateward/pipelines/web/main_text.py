@@ -5,6 +5,8 @@ trafilatura finds it. What it gives depends on the page alone: not on the day on
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,17 +61,27 @@ _WORDS = re.compile(r"[^\W\d_]+")
 _MARKUP = re.compile(r"<[^<>]{0,500}>|&nbsp;|&#160;")
 _MONTHS = month_names(*(line[:2] for line in MONTH_TABLE.split("\n")))
 # Who wrote a page and when, where only a line above its text says so: `Publicado por Ana Ruiz el 27 de mayo de 2023`.
-_NAME_WORD = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*[\w.'\u2019-]*"
+_LINE_START = r"(?:^|[|·•\u2013\u2014]\s)"
+_NAME_WORD = r"[A-ZÀ-ÖØ-Þ][\w.'\u2019-]{0,40}"
 _WRITTEN_BY = re.compile(
-    r"\b(?i:(?:posted|written) by|publicado por|escrito por|publi[ée] par|[ée]crit par|veröffentlicht von"
+    rf"{_LINE_START}(?i:(?:posted|written) by|publicado por|escrito por|publi[ée] par|[ée]crit par|veröffentlicht von"
     r"|geschrieben von|pubblicato da|scritto da)\s*:?\s+"
     rf"({_NAME_WORD}(?:\s(?:(?:de|van|von|der|den|la|del|di|da)\s)?{_NAME_WORD}){{1,3}})"
+    # Only a date or another part of the line may follow: a sentence goes on.
+    r"(?=\s?(?:$|[,;|·•\u2013\u2014(\d]|(?:on|at|el|am|le|il)\s))"
 )
 _PUBLISHED = re.compile(
-    r"\b(?:posted|published|publicado|publicada|publi[ée]e?|veröffentlicht|erschienen|pubblicato|gepubliceerd|geplaatst)\b",
+    rf"{_LINE_START}(?:posted|published|publicado|publicada|publi[ée]e?|veröffentlicht|erschienen|pubblicato|gepubliceerd|geplaatst)\b",
     re.IGNORECASE,
 )
 BYLINE_CHARS_MAX = 120
+BYLINES_MAX = 60  # lines that are looked at, the nearest above the text
+TEXT_START_CHARS = 60  # by which the start of the main text is found in the page
+_LINE_ENDS = re.compile(
+    r"</?(?:p|div|h[1-6]|ul|ol|li|dl|dt|dd|table|tr|td|th|section|article|header|footer|aside|nav|main|address"
+    r"|blockquote|figure|figcaption|br|hr)\b[^<>]{0,500}>",
+    re.IGNORECASE,
+)
 # The commonest words of each language, none of which another of them has.
 _COMMON = {
     "en": "the and of to that was for with from this have are which been by",
@@ -113,11 +125,12 @@ def read_page(page: CapturedPage) -> PageText:
             code=NO_TEXT,
         )
     said = _LANGUAGE.search(html)
+    above = _lines_above(html, text)
     return PageText(
         text=text,
         title=_line(found.get("title", "")),
-        author=_line(found.get("author", "")) or _byline_author(html),
-        date=printed_date(found.get("date", ""), html),
+        author=_line(found.get("author", "")) or _byline_author(above),
+        date=printed_date(found.get("date", ""), html, above),
         site=_line(found.get("sitename", "")),
         language=language_of(text, said[1].lower() if said else ""),
         url=page.url or found.get("url", ""),
@@ -125,7 +138,7 @@ def read_page(page: CapturedPage) -> PageText:
     )
 
 
-def printed_date(date: str, html: str) -> str:
+def printed_date(date: str, html: str, above: Sequence[str] = ()) -> str:
     """The date of a page; none where the library made the first day of a month or year that stands alone.
 
     An address such as `/2023/11/` names a month, and a line above the text may print the day.
@@ -136,7 +149,7 @@ def printed_date(date: str, html: str) -> str:
     # With the markup, which may hold the date, and without it: `1<sup>er</sup> janvier`.
     texts = (html, _MARKUP.sub(" ", html))
     pattern = re.compile("|".join(_first_days(year, int(month))), re.IGNORECASE)
-    return date if any(map(pattern.search, texts)) else _byline_date(texts[1], f"{year}-{month}")
+    return date if any(map(pattern.search, texts)) else _byline_date(above, f"{year}-{month}")
 
 
 def _first_days(year: str, month: int) -> tuple[str, ...]:
@@ -147,26 +160,40 @@ def _first_days(year: str, month: int) -> tuple[str, ...]:
     one = r"(?<!\d)0?1(?!\d)"
     first = rf"{one}\W{{0,2}}(?:st|er|º|ª|°)?"
     of = r"(?:\W{1,3}(?:de|del|of))?\W{1,3}"
+    short = f"(?:{year}|{year[2:]}(?!\\d))"
+    time = r"\d\d?:\d\d(?::\d\d)?\s(?:[A-Z]{1,5}\s)?"
+    # In a script of which no names of months are known: the library has read it, and Thailand counts other years.
+    foreign = r"(?![\u0370-\u052f])[^\x00-\u024f][^\s\d<>]{1,20}"
     return (
         rf"(?<!\d){year}(?:([-./ ]){number}\1|\s?[年년]\s?{number}\s?[月월]\s?)0?1(?!\d)",
         rf"(?<!\d){year}{month:02}01",
-        rf"{one}\s?([-./])\s?{number}\s?\2\s?{year}",
-        rf"(?<!\d){number}\s?([-./])\s?0?1\s?\3\s?{year}",
+        rf"{one}\s?([-./])\s?{number}\s?\2\s?{short}",
+        rf"(?<!\d){number}\s?([-./])\s?0?1\s?\3\s?{short}",
         rf"{first}{of}{named}{of}{year}",
-        rf"{named}\W{{1,3}}{first}\W{{1,3}}{year}",
+        rf"{named}\W{{1,3}}{first}\W{{1,3}}(?:{time})?{year}",
+        rf"{one}\s{foreign}\s(?:{year}|{int(year) + 543})",
+        rf"{one}\stháng\s{number},?\s(?:năm\s)?{year}",
         rf"{year}\W{{1,3}}{named}\W{{1,3}}{one}",
     )
 
 
-def _byline_date(text: str, month: str) -> str:
-    """The day of this month which follows a word for `published`; "" if none does."""
+def _lines_above(html: str, text: str) -> list[str]:
+    """The short lines of a page above its main text; none where the page does not show where that begins."""
+    long = next((line for line in text.splitlines() if len(line) >= MAIN_CHARS_MIN), "")
+    start = "".join(long.split())[:TEXT_START_CHARS]
+    shown = _LINE_ENDS.sub("\n", " ".join(_without_hidden(html).split()))
+    lines = [" ".join(unescape(_MARKUP.sub(" ", line)).split()) for line in shown.split("\n")]
+    at = next((at for at, line in enumerate(lines) if start in line.replace(" ", "")), 0)
+    return [line for line in lines[:at] if 0 < len(line) <= BYLINE_CHARS_MAX][-BYLINES_MAX:]
+
+
+def _byline_date(above: Sequence[str], month: str) -> str:
+    """The day of this month which follows a word for `published`, where one line has one and no other another."""
     from stateward.pipelines.web.facts import page_dates
 
-    for found in _PUBLISHED.finditer(text):
-        days = page_dates(text[found.end() : found.end() + BYLINE_CHARS_MAX])
-        if days and days[0].startswith(month):
-            return days[0]
-    return ""
+    found = (page_dates(line[word.end() :]) for line in above if (word := _PUBLISHED.search(line)))
+    days = {each[0] for each in found if each and each[0].startswith(month)}
+    return days.pop() if len(days) == 1 else ""
 
 
 # One of these is in every page that a browser shows; XML of other kinds has none.
@@ -389,9 +416,9 @@ def _tidy(text: str) -> str:
     return clean_text("\n".join(filter(None, lines)), chars_max=TEXT_CHARS_MAX)
 
 
-def _byline_author(html: str) -> str:
-    """The name behind words for `written by`, where the page prints one name so and no other."""
-    names = {" ".join(name.split()) for name in _WRITTEN_BY.findall(_MARKUP.sub(" ", html))}
+def _byline_author(above: Sequence[str]) -> str:
+    """The name behind words for `written by`, where the lines above a text have one name so and no other."""
+    names = {name for line in above for name in _WRITTEN_BY.findall(line)}
     return _line(names.pop()) if len(names) == 1 else ""
 
 
