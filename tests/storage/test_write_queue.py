@@ -1,7 +1,9 @@
 """Who waits for the write lock of an SQLite file gets it before who comes later."""
 
+import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -80,6 +82,70 @@ def test_one_that_waits_for_ever_holds_no_other_up(
 
     stopped.close()
     assert bodies(listening) == ["all the same"]
+    assert not is_waited(path)
+
+
+@pytest.fixture
+def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long it slept each time while it waited for its turn; it does not take that long."""
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    return slept
+
+
+def test_one_that_waits_for_ever_is_waited_for_once(
+    path: Path, listening: SqliteDatabase, sleeps: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_queue, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(write_queue, "HEEDLESS_S", 3600.0)
+    with closing(WriteQueue(folder(path))) as stopped:
+        assert stopped.enter()
+        write(listening, "after a wait")
+        waited = len(sleeps)
+
+        write(listening, "at once")
+
+        assert waited
+        assert len(sleeps) == waited
+    assert bodies(listening) == ["after a wait", "at once"]
+
+
+@pytest.mark.parametrize("is_seen_free", [False, True], ids=["after a while", "seen free"])
+def test_the_queue_is_heeded_again(
+    path: Path, listening: SqliteDatabase, monkeypatch: pytest.MonkeyPatch, *, is_seen_free: bool
+) -> None:
+    monkeypatch.setattr(write_queue, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(write_queue, "HEEDLESS_S", 3600.0 if is_seen_free else 0.0)
+    with closing(WriteQueue(folder(path))) as other, closing(WriteQueue(folder(path))) as own:
+        assert other.enter()
+        assert not own.enter()
+        if is_seen_free:
+            other.leave()
+            assert own.enter()
+            own.leave()
+            assert other.enter()
+        monkeypatch.setattr(write_queue, "PATIENCE_S", 3600.0)
+        monkeypatch.setattr(time, "sleep", lambda _: other.leave())
+
+        assert own.enter()
+
+
+def test_a_queue_that_cannot_be_left_leaves_no_transaction_open(
+    path: Path, listening: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock = fcntl.flock
+
+    def without_unlocking(descriptor: int, operation: int) -> None:
+        if operation == fcntl.LOCK_UN:
+            raise OSError(errno.ENOLCK, "No locks available")
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", without_unlocking)
+
+    write(listening, "first")
+    write(listening, "second")
+
+    assert bodies(listening) == ["first", "second"]
     assert not is_waited(path)
 
 
