@@ -13,6 +13,7 @@ from litestar.types import Message, Receive, Scope, Send
 from stateward.app import App
 from stateward.console import console
 from stateward.console.static_files import static_base
+from stateward.server.asgi import make_app
 from stateward.server.connections import FULL, NEW_S, PIPELINED_MAX, Connections
 from stateward.server.health import look_once
 from stateward.server.listening import UNSENT_BYTES_MAX, listening
@@ -50,6 +51,43 @@ def test_strangers_who_do_not_read_take_no_places_of_requests(tmp_path: Path) ->
         answers = [(b" 200 OK" in ask(api, HEALTH), api.get("/uploads").status_code)]
 
     assert answers == [(True, 200)]
+
+
+@pytest.mark.parametrize(("path", "places"), [("/readyz", 0), ("/uploads", 1)])
+def test_an_answer_that_is_sent_keeps_the_place_of_a_caller_and_none_of_a_stranger(
+    tmp_path: Path, path: str, places: int
+) -> None:
+    settings = settings_at(tmp_path / "data")
+    app = make_app(settings, open_app=lambda: App(settings))
+    service: Service = app.state.service
+    taken: list[tuple[str, int]] = []
+
+    async def receive() -> Any:  # noqa: ANN401 - a message of ASGI
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        taken.append((message["type"], service.requests))
+
+    async def play() -> None:
+        scope: Any = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [(b"host", b"localhost")],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+            "scheme": "http",
+            "state": {},
+        }
+        async with service.running():
+            await app(scope, receive, send)
+
+    asyncio.run(play())
+
+    assert taken == [("http.response.start", places), ("http.response.body", places)]
+    assert service.requests == 0
 
 
 def test_what_asks_the_store_takes_a_place_also_for_strangers(tmp_path: Path) -> None:
@@ -134,6 +172,23 @@ def test_strangers_who_come_back_take_no_place_of_a_client_that_has_just_come() 
 
         assert [each.is_aborted for _, each in strangers] == [True, True, True]
         assert not honest.is_aborted
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+def test_one_byte_on_the_longest_idle_shields_no_other_that_is_silent() -> None:
+    async def play() -> None:
+        own = Connections(ApiSettings(connections_max=4))
+        begun, silent, _, stranger = opened = [made(own) for _ in range(4)]
+        stranger[0].data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        for protocol, _ in opened:
+            protocol._since -= NEW_S + 1
+        begun[0].data_received(b"G")
+
+        made(own)
+
+        assert [each for each in opened if each[1].is_aborted] == [silent]
         await asyncio.sleep(0)
 
     asyncio.run(play())

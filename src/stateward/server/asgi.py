@@ -13,7 +13,7 @@ from litestar import Litestar, Request, Response
 from litestar.connection import ASGIConnection
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
-from litestar.types import ASGIApp, ControllerRouterHandler, Receive, Scope, Send
+from litestar.types import ASGIApp, ControllerRouterHandler, Message, Receive, Scope, Send
 from msgspec import UNSET
 
 from stateward.app import App
@@ -135,6 +135,9 @@ def _register(handlers: Sequence[ControllerRouterHandler], body_bytes_max: int) 
 def _let_in(app: ASGIApp) -> ASGIApp:
     """No more requests under way than the settings say, and none that `guard` refuses.
 
+    A stranger's is under way until its answer is made: one who does not read it would keep the place, where callers
+    have a share of them each.
+
     Here, and not as a guard of Litestar, which copies the handler of a route for each request: 0.05 ms.
     """
 
@@ -145,6 +148,13 @@ def _let_in(app: ASGIApp) -> ASGIApp:
             raise overload_refusal()
         service.requests += counted
         connection = ASGIConnection[Any, Any, Any, Any](scope, receive, send)
+
+        async def send_without_place(message: Message) -> None:
+            nonlocal counted
+            service.requests -= counted
+            counted = 0
+            await send(message)
+
         try:
             await guard(connection, scope["route_handler"])
             with ExitStack() as places:
@@ -153,7 +163,8 @@ def _let_in(app: ASGIApp) -> ASGIApp:
                 except Refusal:
                     await confirm_caller(connection)
                     raise
-                await app(scope, receive, send)
+                is_strangers = CALLER not in scope["state"]
+                await app(scope, receive, send_without_place if is_strangers else send)
         finally:
             service.requests -= counted
 

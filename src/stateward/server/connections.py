@@ -17,6 +17,7 @@ import resource
 from collections import OrderedDict, deque
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 
 import httptools
@@ -123,11 +124,10 @@ class Connections:
         One that is idle since a moment may have sent its request already, and strangers who come back whenever they
         are closed must not take its place: it gives way last.
         """
-        longest = next(iter(self._idle), None)
-        if longest is not None and not longest.is_new(now):
-            return longest
+        # The first need not be the longest idle: one that has begun to send a head is new again.
+        silent = (each for each in self._idle if not each.is_new(now))
         strangers = (each for each in self._busy if each.is_strangers(now))
-        return next(strangers, longest)
+        return next(chain(silent, strangers, self._idle), None)
 
     def note(self, protocol: "BoundedProtocol", *, is_busy: bool) -> None:
         """A connection has begun a request, or ended its last one."""
