@@ -127,7 +127,8 @@ class Arena:
     def cleared(self, *, lanes: int = 1, has_round_trips: bool = False) -> SqliteDatabase:
         """The database as its migrations made it, with so many lanes.
 
-        With `has_round_trips` turns are decided on what is known before them, as over a server.
+        With `has_round_trips` turns are decided on what is known before them, as over a server. SQLite refuses what no
+        longer holds at once, though, where PostgreSQL does once all is decided in memory: that half is not simulated.
         """
         self.database.has_round_trips = has_round_trips
         fresh = [Lane(lane=number) for number in range(lanes)]
