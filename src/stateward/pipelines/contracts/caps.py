@@ -211,8 +211,6 @@ def _holds(
     cap: CompiledCap, found: FoundValue, around: Surroundings, in_document: dict[int, bool]
 ) -> bool:
     rule = cap.rule
-    if rule.unless_divided and found.period:
-        return False
     if cap.unless is not None and cap.unless.search(around.marked):
         return False
     match rule.where:

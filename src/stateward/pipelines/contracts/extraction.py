@@ -25,7 +25,6 @@ class FoundValue(msgspec.Struct, frozen=True, kw_only=True):
     place: TextPlace | None = None
     why: str = ""
     cap: int = 100  # the highest confidence that it may have, whatever else speaks for it
-    period: str = ""  # of the printed amount, where its own words name one and it was divided
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ def convert_period(found: FoundValue, field: FieldRule, before: str, behind: str
     """The value for the period or unit of its field, if the words around it name another that divides exactly."""
     if field.per == "kWh" and _MEGA.match(behind):
         return _divide(found, 1000, PRICE, "EUR/MWh, which are 1000 kWh", is_capped=False)
-    if field.per != "month" or found.period or "computed" in found.why:
+    if field.per != "month" or "computed" in found.why:
         return found
     around = f"{before} {behind}"
     for months, pattern in _PERIODS:

@@ -80,11 +80,9 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     `labels` name it; `weak` labels name it where no label does; `rivals` are so similar that a contract with both needs
     a review; `instead` are weak labels that mean something else beside a label. `zero` are words behind a label that
     mean zero, `phrases` state a value (the key) without a number, `words` are values of a text field that need no
-    label, `alike` are groups of words for one kind of thing: names with words of one group do not contradict.
-    `sentences` are patterns with a group `value`, and `told` are patterns of sentences in the small print that
+    label, `sentences` are patterns with a group `value`, and `told` are patterns of sentences in the small print that
     tell it: another value in one of them is a doubt. A group `{a|b}` in a label stands for each of its parts;
-    an empty part is allowed. An amount of one of the periods in `divided` is surely that many months' worth, if its own
-    words name the period. A required field that `may_be_missing` holds a contract up only where it is printed.
+    an empty part is allowed. A required field that `may_be_missing` holds a contract up only where it is printed.
     """
 
     name: Slug
@@ -98,13 +96,11 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     zero: Words = {}
     phrases: Words = {}
     words: Words = {}
-    alike: list[list[str]] = []
     sentences: list[str] = []
     told: list[str] = []
     range: ValueRange | None = None
     unit: str = ""
     per: Per = ""
-    divided: list[Literal["year", "half", "quarter"]] = []
     doc: str = ""
 
 
@@ -227,8 +223,7 @@ class CapRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The highest confidence of values of some fields, where the words around them match one of the patterns.
 
     `fields`, `kinds` and `per` choose the fields; what is left out does not matter. With `is_marked` the patterns see
-    the value between ⟦ and ⟧. `unless_around` are words around a value that keep it from the cap, and `unless_divided`
-    keeps an amount from it that was printed for a longer period and divided.
+    the value between ⟦ and ⟧. `unless_around` are words around a value that keep it from the cap.
     """
 
     code: str
@@ -240,7 +235,6 @@ class CapRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     kinds: list[Kind] = []
     per: list[Per] = []
     unless_around: list[str] = []
-    unless_divided: bool = False
     chars: int = 0  # of the start of the document, for `where: document`; 0 is all
     is_marked: bool = False
 

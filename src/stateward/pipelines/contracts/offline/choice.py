@@ -131,8 +131,8 @@ def _choice(
     caps = [(best.cap, "")]
     why = [best.why]
     second = ranked[1][0] if len(ranked) > 1 else 0.0
-    # What is left in the list of a field with kinds of things is of another kind than the best one.
-    if second >= (NEAR if rule.alike else CLOSE) * score:
+    # Names that need no label stand in titles, too: two kinds of insurance contradict each other sooner.
+    if second >= (NEAR if rule.words else CLOSE) * score:
         caps.append((CLOSE_CAP, ""))
         other = max(list(groups.values())[ranked[1][1]], key=lambda each: each.score)
         why.append(f"but {other.value} is nearly as likely")
@@ -151,20 +151,11 @@ def _choice(
 def _is_part(
     rule: FieldRule, best: FieldCandidate, groups: dict[str, list[FieldCandidate]], at: int
 ) -> bool:
-    """Whether one of two names is part of the other, or both name one kind of thing: they do not contradict then."""
+    """Whether one of two names is part of the other: then they do not contradict each other."""
     if rule.kind != "text":
         return False
     one, other = skeleton(best.value), list(groups)[at]
-    return one in other or other in one or _is_alike(rule, one, other)
-
-
-def _is_alike(rule: FieldRule, one: str, other: str) -> bool:
-    """Whether two names have words of one group, or one of them names no kind of thing at all: a product, a list."""
-    kinds, others = (
-        {at for at, words in enumerate(rule.alike) if any(skeleton(word) in name for word in words)}
-        for name in (one, other)
-    )
-    return bool(rule.alike) and (bool(kinds & others) or bool(kinds) != bool(others))
+    return one in other or other in one
 
 
 def _is_stand_in(rule: FieldRule, best: FieldCandidate, group: list[FieldCandidate]) -> bool:

@@ -34,7 +34,6 @@ NUMBER_KINDS = frozenset({"date", "money", "duration", "quantity"})
 LINK_MIN = 0.55  # a label with a weaker link does not account for a value
 ADJACENT_MIN = 0.9  # of the link of a date to a label right before it
 NUMBER_DIGITS_MIN = 5  # a word with so many digits is the number of a customer or a meter
-SURE_START = 80  # before a start with so much confidence nothing else began
 YEAR_SLACK = 0.07  # of twelve rounded months
 WHOLE_MIN = 1.0  # what a kWh costs leads to no other amount
 YEAR_ROUNDING = 12.0  # of the cost of a year whose instalments were rounded to whole euros
@@ -218,7 +217,6 @@ def _is_explained(
         or reader.is_of_reference(each)
         or reader.is_of_others(each)
         or reader.is_of_payment(each)
-        or reader.is_before(each, rule, choices)
     ):
         return True
     if rule.per == "month" and candidate.per != "once" and reader.is_each_time(each):
@@ -298,7 +296,6 @@ class _Reader:
         choices: Mapping[str, FieldChoice],
     ) -> None:
         self.reading = reading
-        self._orders = vertical.orders
         words = [*all_labels(vertical.plain), *all_labels(vertical.signs)]
         self._plain = {skeleton(word) for word in words}
         self._known = [_REMARKS, _phrases(words)]
@@ -461,19 +458,6 @@ class _Reader:
             kind for mention in self._labels(each) for one in mention.meanings for kind in one.kinds
         }
         return "money" in kinds and not kinds & {"date", "duration"}
-
-    def is_before(
-        self, each: LinkedValue, rule: FieldRule, choices: Mapping[str, FieldChoice]
-    ) -> bool:
-        """Whether a date without a label is before the first one of the contract, which has a label of its own."""
-        first = choices.get(next((one.first for one in self._orders), rule.name))
-        if (
-            first is None
-            or first.confidence < SURE_START
-            or each.candidate.value >= first.best.value
-        ):
-            return False
-        return not any(mention.of_kind("date") for mention in self._labels(each))
 
     def _labels(self, each: LinkedValue) -> list[LabelMention]:
         """The labels in the statement of a value."""

@@ -103,7 +103,6 @@ class OfflineExtractor:
             place=locate(document, page.number, best.start, best.end),
             why=choice.why,
             cap=choice.cap,
-            period=best.period,
         )
 
     def _empty(

@@ -123,7 +123,6 @@ class FieldCandidate(NamedTuple):
     cap: int = 100
     unit: str = ""
     is_weak: bool = False  # by a weak label, or without a label
-    period: str = ""  # of the printed amount, where it was divided
 
 
 class LinkedValue(NamedTuple):
@@ -223,13 +222,11 @@ def _candidate(
     if strength < SCORE_MIN:
         return None
     candidate = each.candidate
-    period = ""
     if rule.kind == "money":
         fitted = _fit_unit(rule, candidate, mine, page, mode)
         if fitted is None:
             return None
         candidate, factor, note = fitted
-        period = _own_period(rule, candidate, mine, page)
         strength *= factor
         why = f"{why}, {note}" if note else why
     strength *= _around(page, candidate, mine)
@@ -239,7 +236,7 @@ def _candidate(
     made = _field_candidate(
         rule.name, LinkedValue(each.page, candidate, []), strength, why, cap=cap, unit=rule.unit
     )
-    return made._replace(is_weak=mine is None or mine.meaning.weight < STRONG, period=period)
+    return made._replace(is_weak=mine is None or mine.meaning.weight < STRONG)
 
 
 def _is_about(link: LabelLink, candidate: ValueCandidate, page: AnalyzedPage) -> bool:
@@ -337,20 +334,7 @@ def _fit_unit(
     value = (Decimal(candidate.value) / months).quantize(CENT, rounding=ROUND_HALF_UP)
     made = replace(candidate, value=format_number(value), number=float(value))
     shown = f"{candidate.value} / {months} = {made.value}"
-    if _own_period(rule, candidate, mine, page) == per:
-        return made, factor, f"the amount of a {per}: {shown}"
     return made, factor * 0.8, f"computed from the amount by the {per}: {shown}"
-
-
-def _own_period(
-    rule: FieldRule, candidate: ValueCandidate, mine: LabelLink | None, page: AnalyzedPage
-) -> str:
-    """The period of an amount that is divided with certainty: its own label or the words at it name the period."""
-    if mine is None or _instalments(candidate, mine, page):
-        return ""
-    label = page.text[mine.mention.start : mine.mention.end]
-    per = candidate.per or _per_of(label)
-    return per if per in rule.divided and not _MONTHLY.search(label) else ""
 
 
 def _is_price_of_unit(
