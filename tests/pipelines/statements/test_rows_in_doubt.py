@@ -78,6 +78,13 @@ DAYS = "03/02/2026,A,-1.00\n03/05/2026,B,-2.00\n03/09/2026,C,3.00\n"
         "Date range: 1 March 2026 - 31 March 2026",
         "Umsätze vom 1. März 2026 bis 31. März 2026",
         "Opérations du 1 mars 2026 au 31 mars 2026",
+        "Transaction history 1 March 2026 - 31 March 2026",
+        "Export from 1 March 2026 to 31 March 2026",
+        "Your account from 1 March 2026 to 31 March 2026",
+        "Buchungen vom 1. März 2026 bis 31. März 2026",
+        "Kontobewegungen von 1. März 2026 bis 31. März 2026",
+        "Statement period 1 March 2026 to 31 March 2026",
+        "Period: March 2026",
     ],
 )
 @pytest.mark.parametrize("is_above", [True, False])
@@ -98,6 +105,43 @@ def test_days_in_which_something_else_is_valid_tell_no_order(tmp_path: Path, lin
     text = f"{line} 1 March 2026 to 31 March 2026\nDate,Description,Amount\n{DAYS}"
 
     assert "AMBIGUOUS_DATES" in read_bytes(tmp_path, text).flags
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Terms of use March 2026",
+        "Fee table March 2026",
+        "Prices March 2026",
+        "Prices for transactions March 2026",
+        "Leaflet March 2026",
+        "Branch closed 02.03.2026 - 12.03.2026",
+        "No transactions possible 02.03.2026 - 12.03.2026",
+    ],
+)
+@pytest.mark.parametrize("is_above", [True, False])
+def test_days_that_nothing_calls_those_of_the_rows_tell_no_order(
+    tmp_path: Path, line: str, is_above: bool
+) -> None:
+    table = f"Date,Description,Amount\n{DAYS}"
+
+    read = read_bytes(tmp_path, f"{line}\n{table}" if is_above else f"{table}{line}\n")
+
+    assert "AMBIGUOUS_DATES" in read.flags
+
+
+def test_a_month_alone_below_the_rows_tells_no_order(tmp_path: Path) -> None:
+    table = f"Date,Description,Amount\n{DAYS}March 2026\n"
+
+    assert "AMBIGUOUS_DATES" in read_bytes(tmp_path, table).flags
+
+
+def test_a_body_is_what_a_row_says(tmp_path: Path) -> None:
+    text = "Date,Body,Amount\n2026-02-13,Shop in Rome,-5.00\n2026-02-14,Pay,7.00\n2026-02-15,Shop,-5.00\n"
+
+    read = read_bytes(tmp_path, text)
+
+    assert [row["description"] for row in read.canonicals] == ["Shop in Rome", "Pay", "Shop"]
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,9 @@ def order_evidence(layout: ColumnLayout, rows: Rows, above: Rows) -> tuple[str, 
     others: list[Sequence[str]] = []
     for cells in rows:
         (booked if _is_booked(layout, cells) else others).append(cells)
-    around = [*above, *others]
     found = (
-        _around(around)
-        or _in_period(layout, booked, around)
+        _around([*above, *others])
+        or _in_period(layout, booked, above, others)
         or _beside(layout, booked)
         or _in_sequence(layout, booked)
     )
@@ -86,14 +85,16 @@ def _around(rows: Rows) -> tuple[str, str] | None:
     return (vote.order, f"{vote.why} (above or below the rows)") if _is_shown(texts) else None
 
 
-def _in_period(layout: ColumnLayout, booked: Rows, around: Rows) -> tuple[str, str] | None:
+def _in_period(
+    layout: ColumnLayout, booked: Rows, above: Rows, below: Rows
+) -> tuple[str, str] | None:
     """By the period that is printed above or below the rows, where they lie in it in one order only."""
-    if not any(_YEAR.search(cell) for cells in around for cell in cells):
+    if not any(_YEAR.search(cell) for cells in (*above, *below) for cell in cells):
         return None
     # Here, because it needs the reader of PDFs, which few tables do.
     from stateward.pipelines.statements.printed_text import period_around
 
-    period = period_around(around)
+    period = period_around(above, below)
     texts = sorted({cells[layout.date].strip() for cells in booked})
     if not (period.start and period.end) or not texts:
         return None

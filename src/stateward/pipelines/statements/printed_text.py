@@ -43,18 +43,19 @@ def read_printed(source: Source) -> StatementReading | None:
     return reading
 
 
-def period_around(rows: Sequence[Sequence[str]]) -> PrintedPeriod:
+def period_around(above: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) -> PrintedPeriod:
     """The period that rows above or below a table tell, which are read as the lines of a page are.
 
-    Offers, rates and cards are valid for a time, too.
+    Offers, rates and cards are valid for a time, too: a line must call its days those of a statement, or name no other.
     """
-    from stateward.pipelines.statements.pdf.facts import is_of_terms, period_of
+    from stateward.pipelines.statements.pdf.facts import period_of, tells_period
     from stateward.pipelines.statements.pdf.tokens import StatementLine
 
     lines: list[StatementLine] = []
-    for number, cells in enumerate(rows, start=1):
+    for number, cells in enumerate([*above, *below], start=1):
         text = CELL_GAP.join(cell.strip() for cell in cells if cell.strip())
-        if not is_of_terms(text) and (words := list(_words(number, text))):
+        is_told = tells_period(text, is_above=number <= len(above))
+        if is_told and (words := list(_words(number, text))):
             lines.append(StatementLine(1, number, words[0].base, LETTER_HEIGHT, words, text))
     return period_of(lines)
 

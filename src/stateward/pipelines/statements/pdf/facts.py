@@ -45,6 +45,18 @@ STATEMENT_NAMES = frozenset(
     "account bank kontoauszug auszug abrechnung rekeningafschrift kontoudtog kontoutdrag wyciag vypis conta cuenta "
     "conto compte konto mes periodo".split()
 )
+# Those that say by themselves that the days beside them are those of the rows.
+PERIOD_NAMES = STATEMENT_NAMES - set("account bank conta cuenta conto compte konto".split())
+# Those that say it where no word beside them is unknown: also texts about something else have them.
+_ROWS_NAMES = frozenset(
+    "transaction transactions history activity range export umsatze umsatz umsatzanzeige umsatzliste buchungen"
+    " kontobewegungen bewegungen zeitraum operations operaciones operazioni transacoes transacciones"
+    " transacties mutaties operacje transakcje transaktioner bevegelser posteringer period account konto".split()
+)
+_PREPOSITIONS = frozenset(
+    "from between and for of the your vom von und du desde del dal van od de des el le la les y e et per date datum"
+    " data fecha ihr ihre mein meine votre mon su tu mi".split()
+)
 # What else is valid for some time: its days are none of the statement.
 _OFFERS = re.compile(
     r"\b(?:offers?|promotion\w*|promo|introductory|voucher|warranty|campaign|ofertas?|promoci\w*|angebots?\w*"
@@ -260,6 +272,25 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
     day, is_named = _statement_date(lines)
     found = None if day else _month(lines, _MONTH_OF_YEAR)
     return found or PrintedPeriod("", day, is_unnamed=bool(day) and not is_named)
+
+
+def tells_period(text: str, *, is_above: bool) -> bool:
+    """Whether a line calls its days those of a statement, or has no other words than its days.
+
+    Below the rows, where banks print what else they have to say, every word of it must be known.
+    """
+    simple = vocab.simplify(text)
+    if is_of_terms(simple):
+        return False
+    words = {word for word in simple.split() if not any(map(str.isdigit, word))}
+    label = vocab.PERIODS.find(simple)
+    is_label = bool(words & PERIOD_NAMES) or label not in {"", *_PREPOSITIONS}
+    if is_label and is_above:
+        return True
+    known = {*vocab.FROM_WORDS, *vocab.TO_WORDS, *_PREPOSITIONS, *STATEMENT_NAMES, *_ROWS_NAMES}
+    known |= set(label.split())
+    others = {word for word in words - known if dates.fold(word) not in dates.MONTHS}
+    return not others and (is_label or is_above or bool(words & _ROWS_NAMES))
 
 
 def is_of_terms(text: str) -> bool:
