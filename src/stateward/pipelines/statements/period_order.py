@@ -21,6 +21,7 @@ class PrintedPeriod(msgspec.Struct):
     is_unnamed: bool = (
         False  # a day that stands somewhere, and that nothing calls the one of the statement
     )
+    is_of_other: bool = False  # that day is called one of something else: a birthday
 
 
 def order_by_period(

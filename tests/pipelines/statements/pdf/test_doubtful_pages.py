@@ -27,6 +27,13 @@ def row(day: str, text: str, amount: str) -> Line:
 
 HEADING: Line = [(60, "Date"), (150, "Description"), (-520, "Amount")]
 
+SHORT_DAYS = [
+    [*HEADING, (-570, "Balance")],
+    [*row("13/02", "Shop A", "-5.00"), (-570, "95.00")],
+    [*row("14/02", "Shop B", "-6.00"), (-570, "89.00")],
+    [*row("25/02", "Shop C", "-7.00"), (-570, "82.00")],
+]
+
 
 @pytest.mark.parametrize(("word", "is_doubted"), [("", True), ("Refund ", False)])
 def test_a_minus_at_both_ends_is_doubted_where_the_card_may_be_overpaid(
@@ -221,3 +228,35 @@ def test_a_row_that_begins_as_a_balance_of_a_day_does_is_never_counted_in_silenc
     )
 
     assert "2118.64" not in found.amounts or found.flags
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Date of birth 28/02/1985",
+        "Customer since 28/02/2019",
+        "Date account opened 28/02/2019",
+        "Geburtsdatum 28.02.1985",
+    ],
+)
+def test_a_day_of_the_customer_is_not_the_year_of_rows_in_silence(
+    tmp_path: Path, line: str
+) -> None:
+    found = read(tmp_path, [(60, "Example Bank account statement")], [(60, line)], *SHORT_DAYS)
+
+    assert found.dates[0] is None or "DATE_UNPROVEN" in found.flags
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Statement period 01/02/2026 - 28/02/2026 Offers inside",
+        "Kontoutskrift Tilbudskonto 01/02/2026 - 28/02/2026",
+        "Extracto Cuenta Oferta Joven 01/02/2026 - 28/02/2026",
+    ],
+)
+def test_a_period_that_is_named_holds_beside_an_offer(tmp_path: Path, line: str) -> None:
+    found = read(tmp_path, [(60, line)], *SHORT_DAYS)
+
+    assert found.dates == ["2026-02-13", "2026-02-14", "2026-02-25"]
+    assert found.flags == []

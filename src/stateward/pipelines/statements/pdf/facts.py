@@ -42,11 +42,12 @@ _MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
 _MONTH_OF_YEAR = re.compile(r"([^\W\d_]{3,12})\.?(?:\s?[/-]\s?|\sdel?\s)(20[0-9]{2}|25[0-9]{2})\b")
 STATEMENT_NAMES = frozenset(
     "extracto extrato estratto fatura factura resumen estado movimientos movimentos movimenti releve extrait statement "
-    "account bank kontoauszug auszug abrechnung rekeningafschrift kontoudtog kontoutdrag wyciag vypis conta cuenta "
-    "conto compte konto mes periodo".split()
+    "account bank kontoauszug auszug abrechnung rekeningafschrift kontoudtog kontoutdrag kontoutskrift wyciag vypis "
+    "conta cuenta conto compte konto mes periodo".split()
 )
 # Those that say by themselves that the days beside them are those of the rows.
 PERIOD_NAMES = STATEMENT_NAMES - set("account bank conta cuenta conto compte konto".split())
+_TITLES = PERIOD_NAMES - {"mes", "periodo", "estado"}  # that begin the line of a period
 # Those that say it where no word beside them is unknown: also texts about something else have them.
 _ROWS_NAMES = frozenset(
     "transaction transactions history activity range export umsatze umsatz umsatzanzeige umsatzliste buchungen"
@@ -67,6 +68,12 @@ _TERMS = re.compile(
     r"\b(?:valid\w*|gultig\w*|valable\w*|vigen\w*|geldig\w*|giltig\w*|gyldig\w*|platn\w*|wazn\w*|bonus|interest|rates?"
     r"|zins\w*|interes\w*|taux|tasso|tassi|tasas?|rente|loan|kredit|darlehen|pret|prestamo|prestito|insurance"
     r"|versicherung|assurance|seguro|contract|vertrag|contrat|contrato|card expires|warranty)\b"
+)
+# Days of the customer, of the account or of a card: older or later than the rows.
+_OTHER_DAYS = re.compile(
+    r"\b(?:birth|born|dob|since|opened|member|joined|expir\w*|valid\w*|geburt\w*|geboren|seit|eroffn\w*|naissance"
+    r"|depuis|ouvert\w*|nacimiento|apertura|nascita|nasciment\w*|geboorte\w*|sinds|urodz\w*"
+    r"|narozen\w*|fodsel\w*|fodelse\w*|syntyma\w*|szulet\w*|рождения)\b"
 )
 # A date whose parts have names: `Jour 17 Mois 12 Année 2024`.
 _NAMED_PARTS = re.compile(
@@ -271,6 +278,8 @@ def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
         return found
     day, is_named = _statement_date(lines)
     found = None if day else _month(lines, _MONTH_OF_YEAR)
+    if not (day or found) and (other := _other_day(lines)):
+        return PrintedPeriod("", other, is_unnamed=True, is_of_other=True)
     return found or PrintedPeriod("", day, is_unnamed=bool(day) and not is_named)
 
 
@@ -325,7 +334,7 @@ def _days_of_month(text: str) -> tuple[str, str] | None:
 def _period_in(line: StatementLine) -> PrintedPeriod | None:
     found = [token for token in line.dates if _is_full(token.text)]
     text = vocab.simplify(line.text)
-    if (len(line.words) > PERIOD_WORDS_MAX and _is_sentence(line)) or _OFFERS.search(text):
+    if (len(line.words) > PERIOD_WORDS_MAX and _is_sentence(line)) or _is_of_offer(text):
         return None
     is_labelled = bool(vocab.PERIODS.find(text))
     found = _joined_pair(line, found) if len(found) > 2 else found
@@ -344,6 +353,17 @@ def _period_in(line: StatementLine) -> PrintedPeriod | None:
     if len(found) == 1:
         return _half_year(line, found[0], is_labelled=is_labelled)
     return None
+
+
+def _is_of_offer(text: str) -> bool:
+    """Whether the days of a line are those of an offer: not those of a statement that has one in its name or behind."""
+    if not _OFFERS.search(text):
+        return False
+    before = re.split("[0-9]", text, maxsplit=1)[0]
+    if set(before.split()[:1]) & _TITLES:
+        return False
+    is_label = vocab.PERIODS.find(before) not in {"", *_PREPOSITIONS}
+    return not is_label or bool(_OFFERS.search(before))
 
 
 def _joined_pair(line: StatementLine, found: list[WordSpan]) -> list[WordSpan]:
@@ -427,10 +447,21 @@ def _statement_date(lines: Sequence[StatementLine]) -> tuple[str, bool]:
         full = [token for token in line.dates if _is_full(token.text)]
         if not full or len(line.words) > LABEL_WORDS_MAX or _is_balance(line):
             continue
-        if vocab.STATEMENT_DATES.find(vocab.simplify(line.text)):
+        label = vocab.STATEMENT_DATES.find(vocab.simplify(line.text))
+        before = " ".join(word.text for word in line.words[: full[0].start])
+        is_of_other = bool(_OTHER_DAYS.search(vocab.simplify(before)))
+        if label and (" " in label or not is_of_other):  # "date of birth" has "date"
             return full[0].text, True
+        if is_of_other:
+            continue
         alone = alone or next((each.text for each in full if not _SORT_CODE.match(each.text)), "")
     return alone, False
+
+
+def _other_day(lines: Sequence[StatementLine]) -> str:
+    """The first full date on a short line, though it is one of the customer or of a card."""
+    short = (line for line in lines if len(line.words) <= LABEL_WORDS_MAX and not _is_balance(line))
+    return next((d.text for line in short for d in line.dates if _is_full(d.text)), "")
 
 
 def _is_balance(line: StatementLine) -> bool:

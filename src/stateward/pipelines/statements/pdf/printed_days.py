@@ -41,18 +41,20 @@ def year_doubt(period: PrintedPeriod, tried: TriedReading) -> str:
     """Why the year of dates that print none may be another, or ""."""
     if _are_all_outside(period, tried):
         return "no row lies inside the period from which the year of its date was taken"
-    if period.is_unnamed and not _ends_before(period.end, tried):
+    if period.is_unnamed and not _ends_before(period, tried):
         return f"rows print no year, and nothing calls {period.end} the day of the statement: its year was taken"
     return ""
 
 
-def _ends_before(day: str, tried: TriedReading) -> bool:
+def _ends_before(period: PrintedPeriod, tried: TriedReading) -> bool:
     """Whether every date has a year, or the last of them lies shortly before a day, as before that of a letter."""
     texts = [row.date for row in tried.rows if not dates.has_year(row.date)]
     order, era = tried.terms.date_order, tried.terms.era
-    end = dates.read_date(day, order, era)
+    end = dates.read_date(period.end, order, era)
     if not texts or end is None:
         return True
+    if period.is_of_other:
+        return False
     start = end - YEAR
     whole = [f"{text}." if DAY_MONTH.fullmatch(text) else text for text in texts]
     days = [dates.nearest_date(text, order, start=start, end=end) for text in whole]
