@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.pipelines.statements.reading import read_bytes
 
 
@@ -32,3 +34,15 @@ def test_marks_that_repeat_what_their_columns_say_change_no_sign(tmp_path: Path)
     text = "Date,Description,Debit,Credit\n2026-01-05,Tax,0.80 Dr,\n2026-01-07,Transfer,,15.00 Cr\n"
 
     assert read_bytes(tmp_path, text).amounts == ["-0.80", "15.00"]
+
+
+@pytest.mark.parametrize(("out", "in_"), [("S", "H"), ("DR", "CR")])
+def test_a_lone_column_with_both_marks_may_have_decimal_commas(
+    tmp_path: Path, out: str, in_: str
+) -> None:
+    text = f"Datum;Text;Soll\n13.02.2026;Shop;1.005,00 {out}\n14.02.2026;Pay;7,00 {in_}\n15.02.2026;Shop;5,00 {out}\n"
+
+    read = read_bytes(tmp_path, text)
+
+    assert read.amounts == ["-1005.00", "7.00", "-5.00"]
+    assert read.flags == []

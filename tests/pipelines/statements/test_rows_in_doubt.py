@@ -21,13 +21,22 @@ EDGE = (
         "Dispositionskredit;;;5.000,00",
         "Zwischensumme Ausgaben;;;-30,00",
         "Aufwendungen;;;-30,00",
+        "Bargeld gesamt;;;-30,00",
     ],
 )
 def test_a_bare_last_row_is_doubted_whatever_it_is_called(tmp_path: Path, last: str) -> None:
     assert "TOTAL_SUSPECTED" in read_bytes(tmp_path, f"{EDGE}2026-03-31;{last}\n").flags
 
 
-@pytest.mark.parametrize("last", ["Kontoführungsentgelt;;;-4,90", "Habenzinsen;;;0,12"])
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Kontoführungsentgelt;;;-4,90",
+        "Habenzinsen;;;0,12",
+        "Bargeldauszahlung Geldautomat Köln;;;-50,00",
+        "ATM withdrawal London;;;-50,00",
+    ],
+)
 def test_what_the_bank_books_itself_names_no_other_side_and_is_a_row(
     tmp_path: Path, last: str
 ) -> None:

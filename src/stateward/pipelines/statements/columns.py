@@ -314,7 +314,8 @@ def _take_marked_side(
     sides = [role for role in ("debit", "credit") if role in roles]
     if len(sides) != 1 or "amount" in roles:
         return
-    read = (money.read_amount(row[roles[sides[0]]]) for row in body)
+    cells = [row[roles[sides[0]]] for row in body]
+    read = (money.read_amount(cell, decimal) for cell in cells for decimal in ".,")
     if {money.mark_sign(each.mark) for each in read if each and each.mark} >= {1, -1}:
         roles["amount"] = roles.pop(sides[0])
         claimed["amount"] = claimed.pop(sides[0])

@@ -36,6 +36,11 @@ _MINOR = re.compile(
     r"|minor(?:[ _]units?)?)(?:\b|$)"
 )
 _CODE = re.compile(r"\b[A-Z]{3}\b")
+_OF_CASH = re.compile(
+    r"bargeld|geldautomat|\batm\b|cash (?:withdrawal|machine|advance)|withdrawal|retrait|\bdab\b|cajero|reintegro"
+    r"|bancomat|preliev|geldopname|geldautomaat|bankomat|kontant|uttag|haevning|minibank|wyplata|vyber|saque|levantamento"
+    r"|automaattinosto|kateisnosto|keszpenz|снятие|банкомат|出金|提款|取款"
+)
 _OF_BANK = re.compile(
     r"fee\b|fees\b|charge|interest|entgelt|gebuhr|zins|spesen|abschluss|steuer|\bfrais|agios|interet|cotisation|comisi"
     r"|interes|impuesto|commission|canone|bollo|imposta|competenze|kosten|rente|avgift|ranta|gebyr|rente|oplat|prowizj"
@@ -120,7 +125,7 @@ def _do_days_differ(layout: ColumnLayout, booked: Sequence[Cells], other: int) -
 def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms) -> str:
     """Which of the first and the last row leaves several columns empty that all others fill; "" for neither.
 
-    What the bank itself books, a fee or interest, names no other side: a row, unless it is the sum of the others.
+    What the bank itself books, a fee or interest, and cash name no other side: rows, except for a sum of the others.
     """
     booked = [cells for cells in booked if not any(map(headings.whole_fact, cells))]
     if len(booked) < EDGE_ROWS_MIN:
@@ -132,15 +137,16 @@ def _odd_edge(layout: ColumnLayout, booked: Sequence[Cells], terms: ReadingTerms
         bare = [i for i, cell in enumerate(edge) if not cell.strip()]
         if sum(all(cells[i].strip() for cells in others) for i in bare) < EDGE_EMPTY_MIN:
             continue
-        if not _is_of_bank(layout, edge) or _is_sum_of_others(layout, edge, others, terms):
+        if not _has_no_other_side(layout, edge) or _is_sum_of_others(layout, edge, others, terms):
             return name
     return ""
 
 
-def _is_of_bank(layout: ColumnLayout, cells: Cells) -> bool:
-    """Whether the text of a row names what a bank books itself."""
+def _has_no_other_side(layout: ColumnLayout, cells: Cells) -> bool:
+    """Whether the text of a row names what a bank books itself, or cash."""
     places = (layout.description, *layout.texts, *layout.kinds)
-    return any(_OF_BANK.search(headings.simplify(cells[i])) for i in places if i >= 0)
+    texts = [headings.simplify(cells[i]) for i in places if i >= 0]
+    return any(_OF_BANK.search(text) or _OF_CASH.search(text) for text in texts)
 
 
 def _is_sum_of_others(
