@@ -246,6 +246,24 @@ def test_damage_is_named_shown_and_mended_only_when_told(shell: Shell, folder: P
     assert shell.json("ledger", "state", str(folder), "doc:1") == {"doc:1": "fetching"}
 
 
+def test_every_move_is_called_valid_only_where_all_lines_are_there(
+    shell: Shell, tmp_path: Path
+) -> None:
+    folder = tmp_path / "short"
+    with Ledger.open(folder, snapshots_kept=1) as ledger:
+        ledger.record_many([("doc:1", LedgerState.PENDING)])
+        ledger.compact()
+        whole = shell("verify", str(folder))
+        assert ledger.remove_archived(up_to=1, reason="old", execute=True)
+
+    rest = shell("verify", str(folder))
+
+    assert (whole.exit_code, rest.exit_code) == (Exit.OK, Exit.OK)
+    assert "every move is valid" in whole.stdout + whole.stderr
+    assert "every move is valid" not in rest.stdout + rest.stderr
+    assert "so that only moves after seq 1 are checked" in rest.stdout + rest.stderr
+
+
 def test_a_replay_finds_a_move_that_the_state_machine_does_not_have(
     shell: Shell, folder: Path
 ) -> None:

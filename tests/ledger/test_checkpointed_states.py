@@ -5,12 +5,20 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from stateward.ledger import Ledger, LedgerState, compaction, repair, verify, verify_proof
+from stateward.ledger import (
+    Ledger,
+    LedgerEntry,
+    LedgerState,
+    compaction,
+    repair,
+    verify,
+    verify_proof,
+)
 from stateward.ledger.chain import seal
 from stateward.ledger.disk import Disk
 from stateward.ledger.manifest import read_manifest, write_manifest
 from stateward.ledger.snapshot import Snapshot, SnapshotWriter
-from tests.ledger.builders import Clock, QuickDisk, a_ledger, states_of
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, a_ledger, states_of
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 
@@ -185,9 +193,56 @@ def test_moves_are_checked_after_lines_that_were_removed(tmp_path: Path) -> None
 
     (note,) = found.notes
     assert note.sentence == (
-        "lines up to here were removed (9 in all), so that moves after seq 11 are checked"
+        "9 lines were removed, the last of them here, so that only moves after seq 11 are checked"
     )
     assert "pending → completed is no move" in finding.sentence
+
+
+def test_moves_before_lines_that_were_given_up_are_checked_too(tmp_path: Path) -> None:
+    folder, clock = tmp_path / "l", Clock()
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+        last, head, delta = ledger.last_seq, ledger.head, ledger.files()[-1][0]
+    moved = '{"doc_id":"doc:1","old_state":"pending","new_state":"completed","timestamp":1.0,"adapter":""'
+    body = f'{moved},"seq":{last + 1},"n":1'.encode()
+    delta.write_bytes(delta.read_bytes() + seal(body, head.encode())[0])
+    with Ledger.open(folder, clock=clock, disk=QuickDisk(), snapshots_kept=2) as ledger:
+        for day in range(4):
+            ledger.record_many([(f"doc:{day}:{number}", PENDING) for number in range(3)])
+            ledger.compact()
+            clock.tick(DAY_S)
+    sorted(folder.glob("delta-*.gz"))[1].unlink()
+    repair(folder, execute=True, accept_loss=True, clock=clock)
+
+    found = verify(folder)
+    with Ledger.open(folder, read_only=True) as reader:
+        (finding,) = reader.replay()
+
+    assert (found.is_sound, found.removed) == (True, 4)
+    assert "only moves up to seq 5 and after seq 13 are checked" in found.notes[0].sentence
+    assert "pending → completed is no move" in finding.sentence
+
+
+def test_an_import_whose_beginning_was_removed_may_still_make_any_move(tmp_path: Path) -> None:
+    clock = Clock()
+    how = {"clock": clock, "disk": QuickDisk(), "snapshots_kept": 1}
+    with Ledger.open(tmp_path / "l", **how) as ledger:  # type: ignore[arg-type]
+        with ledger.importing(reason="old") as importer:
+            importer.record_many([LedgerEntry(doc_id="doc:1", state="pending", timestamp=1.0)])
+            ledger.compact()
+            clock.tick(DAY_S)
+            importer.record_many([LedgerEntry(doc_id="doc:1", state="completed", timestamp=2.0)])
+        assert ledger.remove_archived(up_to=2, reason="old", execute=True)
+        last, head, delta = ledger.last_seq, ledger.head, ledger.files()[-1][0]
+        assert list(ledger.replay()) == []
+    moved = '{"doc_id":"doc:1","old_state":"completed","new_state":"pending","timestamp":3.0,"adapter":""'
+    body = f'{moved},"seq":{last + 1},"n":1'.encode()
+    delta.write_bytes(delta.read_bytes() + seal(body, head.encode())[0])
+
+    with a_ledger(tmp_path / "l") as ledger:
+        (finding,) = ledger.replay()
+
+    assert "completed → pending is no move" in finding.sentence
 
 
 def test_a_forged_snapshot_is_found_where_the_lines_before_it_are_gone(tmp_path: Path) -> None:

@@ -81,9 +81,13 @@ _CONTROL_START = b'{"doc_id":"",'
 
 
 class LedgerVerification(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a verification: `findings` are damage, `notes` are not."""
+    """The result of a verification: `findings` are damage, `notes` are not.
+
+    `removed` are lines that are gone on purpose, or were given up: their moves cannot be checked.
+    """
 
     lines: int
+    removed: int = 0
     snapshots: int
     head: str
     root: str
@@ -139,7 +143,7 @@ class LedgerVerifier:
         self.findings: list[Damage] = []
         self.notes: list[Damage] = []
         self.listed: Manifest | None = None
-        self._lines = self._snapshots = 0
+        self._lines = self._snapshots = self._removed = 0
         self._span = MerkleSpan()
         self._named: dict[int, dict[str, int]] = {}
         """The roots of snapshots that the log names: by their last seq, each with the seq of the line."""
@@ -218,16 +222,20 @@ class LedgerVerifier:
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
         removed = [info for info in infos if info.is_removed]
         if removed:
-            lines = sum(info.end_seq - info.first_seq + 1 for info in removed)
-            last = removed[-1]
-            base = _replay_base(manifest, last.end_seq)
-            checked = (
-                f"moves after seq {base.last_seq} are checked" if base else "no moves are checked"
-            )
-            sentence = f"lines up to here were removed ({lines} in all), so that {checked}"
-            self._remarks.append(Damage(file=last.file, seq=last.last_seq, sentence=sentence))
+            self._note_removed(manifest, removed)
         if not self.findings:
             self._check_rollbacks(manifest, removed)
+
+    def _note_removed(self, manifest: Manifest, removed: list[DeltaInfo]) -> None:
+        """Say how many lines were removed, and which moves can be checked without them."""
+        self._removed = sum(info.end_seq - info.first_seq + 1 for info in removed)
+        first, last = removed[0], removed[-1]
+        base = _replay_base(manifest, last.end_seq)
+        parts = [f"up to seq {first.first_seq - 1}"] if first.first_seq > 1 else []
+        parts += [f"after seq {base.last_seq}"] if base else []
+        checked = f"only moves {' and '.join(parts)}" if parts else "no moves"
+        sentence = f"{self._removed} lines were removed, the last of them here, so that {checked} are checked"
+        self._remarks.append(Damage(file=last.file, seq=last.last_seq, sentence=sentence))
 
     def _check_rollbacks(self, manifest: Manifest, removed: list[DeltaInfo]) -> None:
         """The manifest says which lines are in effect, and the log must say the same.
@@ -430,6 +438,7 @@ class LedgerVerifier:
         """What was found."""
         return LedgerVerification(
             lines=self._lines,
+            removed=self._removed,
             snapshots=self._snapshots,
             head=self._heads[max(self._heads)],
             root=self._span.root().hex() if self._span.start == 0 else "",
@@ -457,22 +466,42 @@ def _replay(
 ) -> Iterator[Damage]:  # fmt: skip
     """Each transition against its state machine, and the outcome against the stored documents.
 
-    Imported lines may make any move. A mirrored line is checked against the machine that it names, if `tables` has
-    that version of it; a name that `tables` does not have is reported once. Where segments were removed the replay
-    begins at the snapshot after them. The seal of a mirrored transition is computed anew: a mirror is bound by the
-    hash rule of its store and by its own. Memory grows with the number of documents.
+    Where segments were removed there are two walks: from the start, which checks moves up to the first gap, and from
+    the snapshot after the last one.
     """
     unknown: set[str] = set()
     removed = max((info.end_seq for info in view.segments() if info.is_removed), default=0)
     base = _replay_base(view.manifest, removed)
-    walk = _LogWalk(view, base, progress)
-    is_importing = False
+    walk = _LogWalk(view, None, progress)
+    yield from _wrong_lines(walk, table, tables, unknown, up_to=base.last_seq if base else None)
+    if base is not None:
+        is_importing = walk.import_opened > removed or _is_import_open(view, base.last_seq)
+        walk = _LogWalk(view, base, progress)
+        walk.import_opened = base.last_seq if is_importing else 0
+        yield from _wrong_lines(walk, table, tables, unknown)
+    if walk.is_whole:
+        yield from _compare_stored(view, walk.states)
+
+
+def _wrong_lines(
+    walk: "_LogWalk", table: TransitionTable | None, tables: Mapping[str, TransitionTable], unknown: set[str], *,
+    up_to: int | None = None,
+) -> Iterator[Damage]:  # fmt: skip
+    """What is wrong with the lines of a walk, which ends after the seq `up_to`.
+
+    Imported lines may make any move. A mirrored line is checked against the machine that it names, if `tables` has
+    that version of it; a name that `tables` does not have is reported once (`unknown`). The seal of a mirrored
+    transition is computed anew: a mirror is bound by the hash rule of its store and by its own. Memory grows with the
+    number of documents.
+    """
     for line in walk.lines():
+        if up_to is not None and line.seq > up_to:
+            return
         if not line.doc_id:
             if line.new_state in (IMPORT_OPENED, IMPORT_CLOSED):
-                is_importing = line.new_state == IMPORT_OPENED
+                walk.import_opened = line.seq if line.new_state == IMPORT_OPENED else 0
             continue
-        is_checked = not is_importing and (line.source is None or bool(tables)) and walk.is_whole
+        is_judged = not walk.import_opened and (line.source is None or bool(tables))
         own = _table_of(line, table, tables)
         is_unknown = own is None and bool(tables) and line.adapter not in tables
         if is_unknown and line.adapter not in unknown:
@@ -480,13 +509,23 @@ def _replay(
             sentence = f"no machine {line.adapter!r} is known here, so its moves cannot be checked"
             yield Damage(file="log", seq=line.seq, sentence=sentence)
         state = walk.states.get(line.doc_id, (None,))[0]
-        for sentence in _wrong_moves(line, state, own, is_checked=is_checked):
+        for sentence in _wrong_moves(line, state, own, is_checked=is_judged and walk.is_whole):
             yield Damage(file="log", seq=line.seq, sentence=sentence)
-        is_first_seen = base is not None and line.doc_id not in walk.sealed
+        # What sealed it last is gone only if the snapshot that the walk began at knows the document.
+        is_first_seen = walk.has_base and state is not None and line.doc_id not in walk.sealed
         for sentence in _wrong_seals(line, walk.sealed, is_first_seen) if walk.is_whole else ():
             yield Damage(file="log", seq=line.seq, sentence=sentence)
-    if walk.is_whole:
-        yield from _compare_stored(view, walk.states)
+
+
+def _is_import_open(view: LedgerView, seq: int) -> bool:
+    """Whether an import was under way at `seq`: the line that closes it says where it was opened."""
+    for text in view.log_lines(after=seq):
+        if text.startswith(_CONTROL_START):
+            line = decode_line(text)
+            opened = line.metadata.get("opened")
+            if line.new_state == IMPORT_CLOSED and isinstance(opened, int) and opened <= seq:
+                return True
+    return False
 
 
 def _replay_base(manifest: Manifest, removed: int) -> SnapshotInfo | None:
@@ -515,14 +554,16 @@ class _LogWalk:
     """Goes through the log from a snapshot, or from its start, and knows where it has led the documents to.
 
     `states` are the state of each document and a hash of all that a snapshot keeps of it, `sealed` the last mirrored
-    transition of each, which the caller fills in. `is_whole` turns False where a line is missing, or the place that a
-    rollback went back to.
+    transition of each, and `import_opened` where an import that is under way began, which the caller fills in.
+    `is_whole` turns False where a line is missing, or the place that a rollback went back to.
     """
 
     def __init__(self, view: LedgerView, base: SnapshotInfo | None, progress: Progress) -> None:
         self._view, self._progress = view, progress
         self.seq = base.last_seq if base is not None else 0
+        self.has_base = base is not None
         self.is_whole = True
+        self.import_opened = 0
         self.states: dict[str, tuple[str, int]] = {}
         self.sealed: dict[str, Transition] = {}
         for key, kept in () if base is None else view.open_layers(base).lines():
