@@ -327,3 +327,23 @@ def test_without_head_nobody_says_that_a_torn_line_was_never_acknowledged(tmp_pa
     with a_ledger(folder) as ledger:
         assert list(states_of(ledger)) == ["doc:1"]
     assert verify(folder).is_sound
+
+
+def test_without_head_no_writer_cuts_off_many_lines_unasked(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:first", PENDING)
+        ledger.record_many([(f"doc:{number}", PENDING) for number in range(30)])
+        delta = ledger.files()[-1][0]
+    flip(delta, delta.read_bytes().index(b"\n") + 20)
+    (folder / "HEAD").unlink()
+    hurt = delta.read_bytes()
+
+    with pytest.raises(LedgerDamaged, match="the last 30 lines are torn; HEAD is missing"):
+        a_ledger(folder)
+    assert delta.read_bytes() == hurt
+    (step,) = repair(folder, execute=True, accept_loss=True)
+
+    assert (step.lost, step.needs_accept_loss) == (30, True)
+    with a_ledger(folder) as ledger:
+        assert list(states_of(ledger)) == ["doc:first"]

@@ -220,6 +220,9 @@ class LedgerVerifier:
         if self._head_seq >= expected:
             acknowledged = f"seq {self._head_seq} was acknowledged"
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
+        if self._slots == UNKNOWN:
+            sentence = f"it is missing or damaged, so nothing says whether lines after seq {self.last_seq} were lost"
+            self._remarks.append(Damage(file=HEAD, seq=self.last_seq, sentence=sentence))
         removed = [info for info in infos if info.is_removed]
         if removed:
             self._note_removed(manifest, removed)

@@ -42,7 +42,7 @@ from stateward.ledger import chain
 from stateward.ledger.builder import Change, CommitGroup, LineBuilder
 from stateward.ledger.delta import INDEX_EVERY_LINES, PADDING, Delta
 from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, create_empty, lock_owner, try_lock
-from stateward.ledger.head import HEAD_BYTES_MAX, head_slot, newest_slot, read_head
+from stateward.ledger.head import HEAD_BYTES_MAX, UNKNOWN, head_slot, newest_slot, read_slots
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
@@ -64,6 +64,7 @@ from stateward.ledger.record import (
 )
 from stateward.ledger.states import TransitionTable
 from stateward.ledger.view import (
+    NO_HEAD,
     STALE,
     LedgerView,
     unlisted_deltas,
@@ -136,9 +137,14 @@ class LedgerWriter:
         """Cut off a torn tail, keeping its bytes in a file; finish what a crash interrupted."""
         if not self.view.was_rebuilt and unlisted_deltas(self.folder, self.view.manifest):
             raise LedgerDamaged.at(MANIFEST, STALE)
-        view, head_seq = self.view, read_head(self.folder)
-        active = view.active
+        view, slots = self.view, read_slots(self.folder)
+        active, head_seq = view.active, slots[0]
         torn = active.torn_bytes(head_seq)
+        lines = len(torn.splitlines())
+        if lines > 1 and slots == UNKNOWN:
+            # One line may be given up with a note. How many more were acknowledged is for a person to decide.
+            sentence = f"the last {lines} lines are torn; {NO_HEAD}; repair says what can be done"
+            raise LedgerDamaged.at(active.path.name, sentence, byte=active.end, seq=active.seq + 1)
         self._head_fd = self.disk.open_slots(self.folder / HEAD)
         self._fd, self._size = self._open_log(active.path)
         if torn:
