@@ -57,6 +57,37 @@ def test_several_citations_under_one_number_are_all_read(tmp_path: Path) -> None
     assert block.reference.year == "2001"
 
 
+@pytest.mark.parametrize(
+    ("cited", "text"),
+    [
+        ("<mixed-citation>{}. {}.</mixed-citation>", "Roe. 2001. Poe. 2002."),
+        (
+            "<element-citation><name><surname>{}</surname></name><source>J</source><year>{}</year></element-citation>",
+            "Roe. (2001). J. Poe. (2002). J.",
+        ),
+    ],
+)
+def test_several_citations_under_one_number_stay_apart(
+    tmp_path: Path, cited: str, text: str
+) -> None:
+    both = cited.format("Roe", 2001) + cited.format("Poe", 2002)
+
+    paper = article(
+        tmp_path, f"<back><ref-list><ref><label>1</label>{both}</ref></ref-list></back>"
+    )
+
+    assert texts(paper.blocks, "reference") == [text]
+
+
+def test_what_looks_like_a_namespace_in_a_text_is_text(tmp_path: Path) -> None:
+    told = 'write <![CDATA[<a xmlns="urn:a"> or]]> xmlns="urn:b" here'
+
+    paper = article(tmp_path, f"<body><p>{told}</p></body>", attributes='\nxmlns="urn:jats"')
+
+    assert paper.metadata.title == "Beetles"
+    assert texts(paper.blocks, "paragraph") == ['write <a xmlns="urn:a"> or xmlns="urn:b" here']
+
+
 @pytest.mark.parametrize("is_inherited", [False, True])
 def test_an_article_in_a_default_namespace_is_an_article(
     tmp_path: Path, *, is_inherited: bool

@@ -118,6 +118,13 @@ def test_a_brace_that_is_never_closed_hides_no_other_entry() -> None:
     assert names(list(papers)) == [("doi", "10.5555/a"), ("doi", "10.5555/b")]
 
 
+def test_braces_that_are_never_closed_are_not_followed_to_the_end() -> None:
+    papers = list(entries_of("@a{b,c={" * 4000 + "@article{d, doi={10.5555/d}}"))
+
+    assert len(papers) == 4001
+    assert papers[-1].name == ("doi", "10.5555/d")
+
+
 def test_an_entry_of_ris_that_has_no_end_is_an_entry() -> None:
     papers = list(entries_of("TY  - JOUR\nDO  - 10.5555/a\nTY  - JOUR\nDO  - 10.5555/b\nER  - \n"))
 

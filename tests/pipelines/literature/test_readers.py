@@ -367,6 +367,8 @@ def test_a_doi_that_a_line_breaks_is_whole_and_a_year_after_one_is_no_part_of_it
         ids_in("doi:10.5555/journal.soup. 0107412 Editor")["doi"] == "10.5555/journal.soup.0107412"
     )
     assert ids_in("doi:10.5555/journal.soup. 2014")["doi"] == "10.5555/journal.soup"
+    assert ids_in("doi:10.5555/abc. 10115 Berlin")["doi"] == "10.5555/abc"
+    assert ids_in("doi:10.5555/abc- 10115")["doi"] == "10.5555/abc-10115"
 
 
 def test_the_number_of_a_heading_stays_with_its_words_and_columns_stay_apart() -> None:

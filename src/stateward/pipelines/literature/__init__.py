@@ -145,7 +145,7 @@ PLUGIN = Plugin(
             ),
         ),
     ),
-    readers={"literature.parse": 3},
+    readers={"literature.parse": 4},
     routes="stateward.pipelines.literature.routes:HANDLERS",
     commands=(
         PluginCommand(

@@ -591,7 +591,7 @@ class _Walk:
             citation = next(element.iter(*_CITATIONS), element)
         reference = _reference_of(citation, label)
         is_several = count > 1  # under one number: the first is taken apart, and all are read
-        text = prose(element, ("label",)) if is_several else citation_text(citation, reference)
+        text = _several_texts(element) if is_several else citation_text(citation, reference)
         self._add("reference", text, element, label=reference.label, reference=reference)
 
     def _add(
@@ -681,6 +681,18 @@ _FIELDS = frozenset(
     ("article-title", "chapter-title", "data-title", "source", "year", "volume", "fpage", "lpage", "elocation-id",
      "label")
 )  # fmt: skip
+
+
+def _several_texts(element: etree._Element) -> str:
+    """All that stands under one number, each citation apart from the next."""
+    pieces = [element.text or ""]
+    for child in element:
+        if child.tag in _CITATIONS:
+            pieces.append(citation_text(child, _reference_of(child, "")))
+        elif child.tag != "label":
+            pieces.append(prose(child, ("label",)))
+        pieces.append(child.tail or "")
+    return squeeze(" ".join(pieces))
 
 
 def citation_text(citation: etree._Element, reference: Reference) -> str:

@@ -25,6 +25,8 @@ from stateward.schemas import Request
 
 LIST_BYTES_MAX = 256 * 1024 * 1024
 LINE_CHARS_SHOWN = 80
+NESTED_MAX = 50  # braces in each other in a value; with more, one of them is never closed
+UNCLOSED_CHARS_MAX = 1000  # of a value whose brace is never closed
 # What columns and fields of lists are called, in small letters without signs.
 _NAMES = {
     "doi": "doi", "pmid": "pmid", "pubmedid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv",
@@ -48,7 +50,7 @@ _MEDLINE_FIELDS = {
     "LA": "language", "PT": "type",
 }  # fmt: skip
 # EndNote writes entries without a key.
-_ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*(?:[^,\s]*\s*,|(?=[A-Za-z][\w-]*\s*=))")
+_ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*(?:[^,\s]{0,300}\s*,|(?=[A-Za-z][\w-]*\s*=))")
 _BIBTEX_ENTRY = re.compile(r"^\s*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
 _FIELD = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*")
 _YEAR = re.compile(r"\b(1[5-9]|20|21)[0-9]{2}\b")
@@ -263,11 +265,13 @@ def _bibtex_value(text: str, at: int) -> tuple[str, int]:
     opening = text[at : at + 1]
     if opening == "{":
         depth = 0
-        for place in range(at, len(text)):
-            depth += {"{": 1, "}": -1}.get(text[place], 0)
+        for brace in _BRACES.finditer(text, at):
+            depth += 1 if brace[0] == "{" else -1
             if depth == 0:
-                return text[at + 1 : place], place + 1
-        return text[at + 1 :], len(text)
+                return text[at + 1 : brace.start()], brace.end()
+            if depth > NESTED_MAX:
+                break
+        return text[at + 1 : at + 1 + UNCLOSED_CHARS_MAX].partition("\n")[0], len(text)
     if opening == '"':
         end = text.find('"', at + 1)
         end = len(text) if end < 0 else end

@@ -25,8 +25,11 @@ _WORD = re.compile(r"[^\W\d_]{3,}|[\u2e80-\U0003ffff]")  # or a sign of a script
 _RUN_IN = re.compile(r"^(abstract|summary)\s*[.:\u2013\u2014-]+\s*(?=\S)", re.IGNORECASE)
 _ENTRY = re.compile(r"^(?:\[(?P<square>[0-9]{1,4})\]|(?P<plain>[0-9]{1,4})[.)])\s+")
 _DOI = re.compile(r"10\.[0-9]{4,9}/[^\s\"<>{}|\\^`]+")
-# At the end of a line: a year or a number of pages would be shorter.
-_BROKEN_DOI = re.compile(r"(10\.[0-9]{4,9}/[^\s\"<>{}|\\^`]*[./-])\s([0-9]{5,})")
+# At the end of a line: a year or a number of pages would be shorter. Behind a full stop a sentence or an address may
+# begin: only the number of an article is so long, and only where what stands before it names no more than a journal.
+_BROKEN_DOI = re.compile(
+    r"(10\.[0-9]{4,9}/(?:[^\s\"<>{}|\\^`]*[/-](?=\s[0-9]{5})|[^\s\d\"<>{}|\\^`]*\.(?=\s[0-9]{7})))\s([0-9]+)"
+)
 _PMID = re.compile(r"\bPMID:?\s*([0-9]{4,9})\b", re.IGNORECASE)
 _ARXIV = re.compile(
     r"\barXiv:\s*([0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?|[a-z-]+/[0-9]{7}(?:v[0-9]+)?)", re.IGNORECASE

@@ -26,7 +26,6 @@ _OWN_ENTITIES = re.compile(r"<!(?:DOCTYPE[^>\[]*\[|ENTITY)", re.IGNORECASE)
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _NAMED = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)([A-Za-z][A-Za-z0-9.]*);")
-_DEFAULT_NAMESPACE = re.compile(r"\sxmlns=(?:\"[^\"<]*\"|'[^'<]*')")
 _FRONT_CHARS = 64 * 1024  # where a document type is declared
 
 
@@ -65,19 +64,22 @@ class XmlSource:
         text = _DOCTYPE.sub("", _XML_DECLARATION.sub("", text, count=1), count=1)
         if "&" in text:
             text = _NAMED.sub(self._character, text)
-        if not self._has_namespace and " xmlns=" in text:
-            text = _DEFAULT_NAMESPACE.sub("", text)
         parser = etree.XMLParser(
             resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True,
             huge_tree=False,
         )  # fmt: skip
         try:
-            return etree.fromstring(text.strip().encode(), parser)
+            root = etree.fromstring(text.strip().encode(), parser)
         except etree.XMLSyntaxError as error:
             raise FatalFailure(
                 f"the XML is damaged or incomplete ({error.msg}); download it again",
                 code=CORRUPT_FILE,
             ) from error
+        if not self._has_namespace and "xmlns" in text:
+            for element in root.iter("{*}*"):
+                if element.prefix is None:
+                    element.tag = etree.QName(element).localname
+        return root
 
     def _character(self, found: "re.Match[str]") -> str:
         character = html5.get(f"{found[1]};")
