@@ -445,3 +445,18 @@ def test_names_and_values_above_a_table_may_be_more_lines_than_the_table_has(
 
     assert columns(found)["3"]["mean"] == "0.455"
     assert [note.partition(":")[0] for note in found.notes] == ["PREAMBLE_SKIPPED"]
+
+
+@pytest.mark.parametrize(
+    "odd", ["3,2.7,2.8,x", "Total,2,5.1,mV,mean,2.55", "a,b,c,d,e,f\ng,h,i,j,k,l"]
+)
+@pytest.mark.parametrize("rows", [2, 4])
+def test_torn_rows_of_a_small_table_of_two_columns_do_not_hide_the_others(
+    tmp_path: Path, odd: str, rows: int
+) -> None:
+    good = "".join(f"{at},2.{at}\n" for at in range(rows))
+
+    found = run(f"time,mV\n{good}{odd}\n", tmp_path)
+
+    assert len(points(found)) == rows
+    assert {fault[2] for fault in faults(found)} == {"ROW_LENGTH"}

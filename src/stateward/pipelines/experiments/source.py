@@ -49,6 +49,7 @@ NO_TABLE = "NO_TABLE"
 BAD_PACKAGE = "BAD_PACKAGE"
 PREAMBLE_MAX = 100  # lines above a table
 PAIR = 2
+BLOCK_MIN = 3  # lines of a table below names and values
 SAMPLE_ROWS = 200
 UNITS_ROWS_MIN = 3  # with fewer rows below it, a word is rather a value
 UNIT_CHARS_MAX = 20
@@ -355,9 +356,16 @@ def _usual_width(records: Sequence[Record]) -> int:
     """
     counts = Counter(len(cells) for _, cells in records[:SAMPLE_ROWS])
     usual = max(counts, key=lambda width: (counts[width], width), default=0)
-    if usual > PAIR:
+    if usual != PAIR:
         return usual
-    return max(counts, key=lambda width: (counts[width] * (width - 1), width), default=0)
+    tables = [each for each in counts if each == PAIR or _is_block(records[:SAMPLE_ROWS], each)]
+    return max(tables, key=lambda width: (counts[width] * (width - 1), width))
+
+
+def _is_block(records: Sequence[Record], width: int) -> bool:
+    """Whether the records of a width are a heading and rows below it: a footer or a torn row stands alone."""
+    at = [place for place, (_, cells) in enumerate(records) if len(cells) == width]
+    return len(at) >= BLOCK_MIN and at[-1] - at[0] == len(at) - 1
 
 
 def _is_comment(record: Record) -> bool:
