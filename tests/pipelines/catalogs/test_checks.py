@@ -224,6 +224,10 @@ def test_no_markup_makes_it_fail_or_leaves_a_script(markup: str) -> None:
         ("in_stock", "in_stock", []),
         ("Out of stock", "out_of_stock", []),
         ("https://schema.org/PreOrder", "preorder", []),
+        ("http://schema.org/SoldOut", "out_of_stock", []),
+        ("https://schema.org/Discontinued", "out_of_stock", []),
+        ("https://schema.org/LimitedAvailability", "in_stock", []),
+        ("https://schema.org/InStoreOnly", "in_stock", []),
         ("maybe", "", ["AVAILABILITY_UNREADABLE"]),
     ],
 )

@@ -54,27 +54,24 @@ CATEGORIES_MAX = 100_000
 STOCKS_MAX = 10_000
 # Rows of WooCommerce that stand for several products and have no price of their own.
 GROUPS = ("variable", "grouped", "external")
-# What feeds print, by the values of Google's and schema.org's.
+# What feeds print, by the values of Google's and schema.org's, which may stand behind its address.
+SCHEMA_ORG = "https://schema.org/"
 AVAILABILITIES = {
     word: name
     for name, words in {
         "in_stock": (
-            "in_stock", "in stock", "instock", "https://schema.org/instock", "http://schema.org/instock", "available",
-            "yes", "true", "1", "y", "ja", "lieferbar", "verfügbar", "auf lager", "sofort lieferbar", "en stock",
-            "disponible", "disponibile", "limitedavailability", "onlineonly", "instoreonly",
+            "in_stock", "in stock", "instock", "available", "yes", "true", "1", "y", "ja", "lieferbar", "verfügbar",
+            "auf lager", "sofort lieferbar", "en stock", "disponible", "disponibile", "limitedavailability",
+            "onlineonly", "instoreonly",
         ),
         "out_of_stock": (
-            "out_of_stock", "out of stock", "outofstock", "https://schema.org/outofstock",
-            "http://schema.org/outofstock", "unavailable", "sold out", "soldout", "no", "false", "0", "n", "nein",
-            "nicht lieferbar", "ausverkauft", "agotado", "rupture de stock", "épuisé", "esaurito", "discontinued",
+            "out_of_stock", "out of stock", "outofstock", "unavailable", "sold out", "soldout", "no", "false", "0", "n",
+            "nein", "nicht lieferbar", "ausverkauft", "agotado", "rupture de stock", "épuisé", "esaurito",
+            "discontinued",
         ),
-        "preorder": (
-            "preorder", "pre-order", "pre_order", "https://schema.org/preorder", "http://schema.org/preorder",
-            "presale", "vorbestellbar",
-        ),
+        "preorder": ("preorder", "pre-order", "pre_order", "presale", "vorbestellbar"),
         "backorder": (
-            "backorder", "back-order", "back_order", "on backorder", "onbackorder", "https://schema.org/backorder",
-            "http://schema.org/backorder", "available for order", "on order",
+            "backorder", "back-order", "back_order", "on backorder", "onbackorder", "available for order", "on order",
         ),
     }.items()
     for word in words
@@ -288,7 +285,8 @@ class Normalizer:
         if stock is None and row.stock:
             stock = self._stock(row.stock, flags)
         if row.availability:
-            availability = AVAILABILITIES.get(row.availability.strip().casefold(), "")
+            word = row.availability.strip().casefold().replace("http://", "https://", 1)
+            availability = AVAILABILITIES.get(word.removeprefix(SCHEMA_ORG), "")
             if not availability:
                 flags.append("AVAILABILITY_UNREADABLE")
         else:
