@@ -20,6 +20,7 @@ from stateward.pipelines.contracts.rules import ContractRules, OrdinaryRule, Ver
 from stateward.pipelines.contracts.states import GENERAL, QUOTE_CHARS_MAX, family
 from stateward.pipelines.kit.documents import TextDocument
 
+WHOLE = "="  # in front of a short sentence of which no part may excuse another, which could say the opposite
 START, END, NUMBER, NAME = "^", "$", "#", "*"
 SMALL_MIN = 3  # words of small letters: a name, an address or a heading has fewer
 PAIRS_MIN = 2
@@ -50,9 +51,11 @@ _GERMAN = re.compile(
 _CELLS = re.compile(r"\t+| {3,}|\.{3,}| \| ")
 _LABEL = re.compile(r"^\W{0,5}[^:.!?]{1,45}:\s+(?=\S)")
 _REMARK = re.compile(
-    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}(?:[\w-]{0,30}(?:bemerkung|anmerkung|vermerk|notiz)|"
-    r"hinweis|note|remark|info|zusatz|comment|kommentar|memo|status|anm\.)(?:en|e|s)?"
-    r"(?:\s\([^()\n]{1,30}\)|\s(?:vom|of|to|on|für|by)\s[^:\n]{1,25})?\s?:(?!\d)"
+    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}[\w-]{0,30}(?:bemerkung|anmerkung|vermerk|notiz|hinweis|note|remark|info|"
+    r"(?<!adress)(?<!namens)zusatz|comment|kommentar|memo|status|stempel|stamp|handschriftlich|handwritten|anm\.|bem\.)"
+    r"(?:en|e|s)?(?:\s\([^()\n]{1,30}\)"
+    r"|\s(?:vom|von|des|der|durch|an|of|to|on|für|by|from|for|re)\s[^:\n]{1,25}|\s(?:n[or]\.\s?)?\d{1,3})?"
+    r"(?:\s?:(?!\d)|\t+|\s{3,}|\s[-–—](?=\s))"
     r"|N\.\s?B\.:?|P\.\s?S\.:?|NB:|PS:)\s*",
     re.IGNORECASE,
 )
@@ -63,8 +66,6 @@ _OF_LAW = re.compile(
 )
 _DENIED = re.compile(r"\b(?:nicht|nie|niemand\w*|kein\w*|not|never|none)\b", re.IGNORECASE)
 _MONTH_OF_MAY = re.compile(r"\bMay\b")
-# What the sender does with a usual subject, or asks for, says nothing of the contract.
-_OURS = re.compile(r"\b(?:wir|uns|unser\w{0,2}|bitte|we|us|our|please)\b", re.IGNORECASE)
 _SHORTENED = (
     "Mr Ms Mrs Dr St Co No Nr ca Inc Ltd Corp inc incl inkl zzgl evtl bzw Art Abs lit Mio Str str Tel etc "
     "[A-Z] [0-9] [0-9][0-9]"
@@ -105,8 +106,8 @@ class _Words(NamedTuple):
             return bool(_DENIED.search(text) and is_of_thing and not self.harmless.search(text))
         if is_telling:
             return True
-        if self.harmless.search(text) and (not is_foreign or _OURS.search(text)):
-            return _is_ended(text) and is_short and not _OURS.search(text)
+        if self.harmless.search(text) and not is_foreign:
+            return _is_ended(text) and is_short
         return _is_ended(text) and bool(is_foreign or is_of_thing)
 
 
@@ -116,10 +117,13 @@ class _Known(NamedTuple):
     rule: OrdinaryRule
     pairs: frozenset[tuple[str, str]]
     words: frozenset[str]
+    whole: frozenset[str]
     duties: re.Pattern[str] | None
 
     def strangeness(self, text: str, names: frozenset[str]) -> float:
         """How much of a text it does not have, from 0 to 1."""
+        if _plain(text) in self.whole:
+            return 0.0
         found = tokens(text, names, self.words)
         pairs = [each for each in pairwise(found) if NAME not in each]
         if len(pairs) < PAIRS_MIN:
@@ -167,7 +171,10 @@ def ordinary_flags(
 
 def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words: _Words) -> bool:
     if _REMARK.match(text):
-        said = f"{_REMARK.sub('', text).rstrip(' .')}."
+        # In small letters: an unknown word with a capital letter would count as a name, and say nothing.
+        said = f"{_REMARK.sub('', text).rstrip(' .')}.".casefold()
+        if _DENIED.search(said) and 1 < len(said.split()) <= SHORT_WORDS:
+            return True
         return all(each.strangeness(said, frozenset()) >= each.fact_limit for each in known)
     least = 1.0
     for each in known:
@@ -325,7 +332,9 @@ def _load_known(rules: ContractRules) -> tuple[_Words, tuple[_Known, ...]]:
 
 def _known_of(rule: OrdinaryRule, of_kind: Sequence[OrdinaryRule]) -> _Known:
     pairs: set[tuple[str, str]] = set()
-    sentences = [each for one in of_kind for each in one.sentences]
+    listed = [each for one in of_kind for each in one.sentences]
+    whole = frozenset(_plain(each) for each in listed if each.startswith(WHOLE))
+    sentences = [each for each in listed if not each.startswith(WHOLE)]
     said = frozenset(word.casefold() for each in sentences for word in _TOKEN.findall(each))
     for sentence in sentences:
         found = tokens(sentence, frozenset({"name"}), said - {"name"})
@@ -334,4 +343,9 @@ def _known_of(rule: OrdinaryRule, of_kind: Sequence[OrdinaryRule]) -> _Known:
         first, _, following = line.partition(" ")
         pairs.update((first, second) for second in following.split())
     words = frozenset(word for pair in pairs for word in pair)
-    return _Known(rule, frozenset(pairs), words, family(rule.duties) if rule.duties else None)
+    duties = family(rule.duties) if rule.duties else None
+    return _Known(rule, frozenset(pairs), words, whole, duties)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_TOKEN.findall(text)).casefold()
