@@ -61,6 +61,10 @@ AGREEMENT = NDA.format(date=DATE, law="the State of Delaware")
         "In force: no",
         "Decision: declined",
         "Status: nicht aktiv",
+        "Falscher Kunde.",
+        "Falscher Preis!",
+        "Alles Quatsch.",
+        "Nur Spaß.",
         "Vermerk: falscher Kunde",
         "Kommentar: neuer Preis",
         "Ihre Daten sind falsch.",
@@ -105,6 +109,8 @@ def test_a_letter_with_such_a_sentence_waits(sentence: str) -> None:
         "Fortsetzung auf der nächsten Seite",
         "This page is left blank intentionally.",
         "Status: aktiv",
+        "Alles Gute!",
+        "Vielen Dank!",
     ],
 )
 def test_a_letter_with_an_ordinary_one_does_not(sentence: str) -> None:

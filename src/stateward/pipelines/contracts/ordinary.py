@@ -126,6 +126,10 @@ class _Known(NamedTuple):
             return 0.0
         found = tokens(text, names, self.words)
         pairs = [each for each in pairwise(found) if NAME not in each]
+        if len(pairs) < PAIRS_MIN and _is_ended(text):
+            # Short, and its capital words may be no names: only those of the document are.
+            found = tokens(text.casefold(), names, self.words)
+            pairs = [each for each in pairwise(found) if NAME not in each]
         if len(pairs) < PAIRS_MIN:
             return 0.0
         return sum(each not in self.pairs for each in pairs) / len(pairs)
@@ -161,7 +165,7 @@ def ordinary_flags(
         return
     names = _names(document, rules)
     values = list(_value_lines(document, found))
-    for text in _sentences(document, small_min=SMALL_MIN if kind == "agreements" else 1):
+    for text in _sentences(document, small_min=SMALL_MIN if kind == "agreements" else 0):
         if _is_strange(text, names, known, words) and not _has_value(text, values):
             quote = " ".join(text.split())[:QUOTE_CHARS_MAX]
             said = f"a sentence was not understood: {quote!r}"
@@ -230,7 +234,8 @@ def _sentences(document: TextDocument, *, small_min: int = SMALL_MIN) -> Iterato
 def _small_min(sentence: str, ended_min: int) -> int:
     if _REMARK.match(sentence):
         return 0
-    return ended_min if _is_ended(sentence) and sentence[:1].isupper() else SMALL_MIN
+    is_said = len(sentence.split()) > 1 and sentence[:1].isupper() and _is_ended(sentence)
+    return ended_min if is_said else SMALL_MIN
 
 
 def _is_ended(text: str) -> bool:
@@ -300,7 +305,7 @@ def _names(document: TextDocument, rules: ContractRules) -> frozenset[str]:
         for line in page.text.split("\n"):
             for cell in _CELLS.split(line):
                 value = cell.partition(":")[2] or cell
-                if not _SMALL.search(value):
+                if not _SMALL.search(value) and not _is_ended(value):
                     found.update(word.casefold() for word in _CAPITAL.findall(value))
     return frozenset(found)
 
