@@ -1,6 +1,7 @@
 """A turn that is decided on what was known before it: whatever changed meanwhile counts all the same."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from stateward.engine.foresight import PAUSE_S, Foresight
 from stateward.engine.node import Node
 from stateward.workers.sdk import Job, runner
 from tests.apps import Maker
+from tests.waiting import wait_until
 
 ACTOR = "person:anna"
 
@@ -189,3 +191,29 @@ def test_after_a_refusal_nothing_is_foreseen_for_a_while(app: App, node: Node, o
     now = PAUSE_S
     note(foresight, app, record)
     assert is_foreseen(foresight, app, record)
+
+
+def is_locked_out(app: App) -> bool:
+    """Whether a session of the store waits for a lock of another one."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
+    return bool(app.database.rows(f"{waiting} AND wait_event_type = 'Lock'"))
+
+
+@on_a_server
+def test_a_pause_that_is_made_while_a_turn_waits_for_its_record_is_heeded(
+    app: App, node: Node, other: App, make_app: Maker
+) -> None:
+    """A statement sees what was committed when it began, and the one that locks the record may wait for long."""
+    record = at(node, app, "running2")
+    foresight = Foresight(app.database, ticks=lambda: 0.0)
+    note(foresight, app, record)
+    operator = make_app(machines=[MACHINE])
+    with ThreadPoolExecutor(1) as turns:
+        with other.database.transaction():
+            other.store.load([record.id], lock=True)
+            turn = turns.submit(is_foreseen, foresight, app, record)
+            wait_until(lambda: is_locked_out(operator))
+            operator.actions.pause("three_steps", "step3", actor=ACTOR, reason=None)
+
+        with pytest.raises(StoreError, match="try again"):
+            turn.result()

@@ -24,9 +24,11 @@ PAUSE_S = 1.0  # after something was otherwise than foreseen, such as a stage th
 _IS_AS_KNOWN = (
     "CASE WHEN (SELECT count(*) FROM (SELECT 1 FROM records WHERE id = :id AND version = :version"
     " AND rank = :rank AND worker = :worker AND head = :head{for_update}) AS held) = 1"
-    " THEN (SELECT epoch FROM current_epoch) = :epoch AND NOT EXISTS (SELECT 1 FROM pauses)"
-    " ELSE FALSE END"
+    " THEN (SELECT epoch FROM current_epoch) = :epoch ELSE FALSE END"
 )
+# A query of its own, after the locks are held: it sees what was committed when it began, and the one before may have
+# waited for the record while a person paused a stage.
+_NOTHING_IS_PAUSED = "NOT EXISTS (SELECT 1 FROM pauses)"
 
 
 class Foresight:
@@ -80,6 +82,7 @@ class Foresight:
             head=record.head,
             epoch=self._epoch,
         )
+        self._database.require(_NOTHING_IS_PAUSED)
         return Locked(known=record, epoch=Known([(self._epoch,)]), paused=Known([]))
 
     def begin(self) -> None:
