@@ -1,5 +1,6 @@
 """What every test may ask for. Servers come from `tests/servers.py`; this file only wires them."""
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -52,6 +53,17 @@ def pytest_configure_node(node: Any) -> None:  # noqa: ANN401 - xdist has no typ
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile | None:
     return scheduler(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Thousands of tests that stay until the end are not looked through for garbage: neither now nor while they run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -31,6 +31,7 @@ class Environment:
             "--quiet",
             "--no-input",
             "--disable-pip-version-check",
+            "--no-compile",  # whatever is imported is compiled then; the rest of 170,000 lines need not be
             f"--constraint={versions}",
         ]
         self.run("-I", str(PIP), "install", *options, *what)
