@@ -1,1 +1,1 @@
-"""What is not shipped: simulation, chaos, history checker, benchmarks, load, document generators."""
+"""What is not shipped: simulation, chaos, history checker, benchmarks, load, generators of documents, test servers."""

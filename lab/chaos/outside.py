@@ -15,7 +15,7 @@ import msgspec
 
 from lab.brokers import Broker, nats_broker, nats_program, redis_broker, redis_program, s3_server
 from lab.chaos.proxy import LOOPBACK, Link, Switchboard
-from stateward.testing.s3 import ENVIRONMENT
+from lab.s3 import ENVIRONMENT
 
 REDIS, NATS = "redis", "nats"
 BROKERS: dict[str, Callable[[], Broker]] = {REDIS: redis_broker, NATS: nats_broker}

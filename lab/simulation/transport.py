@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from lab.checker import Seen, check
+from lab.memory_broker import MemoryBroker, MemoryEngine
 from lab.simulation.run import exported
 from lab.simulation.shapes import plain
 from lab.simulation.witness import kept_marks, kept_work
@@ -40,7 +41,6 @@ from stateward.telemetry import Log
 from stateward.transport import RELAY, Bus, WorkerInfo
 from stateward.transport.channel import Channel, Received
 from stateward.transport.engine import Delivery, Parcel
-from stateward.transport.memory import MemoryBroker, MemoryEngine
 from stateward.transport.messages import (
     CLASSES,
     HEARTBEAT,

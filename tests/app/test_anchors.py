@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
+from lab.s3 import ENVIRONMENT, S3Server
 from stateward import telemetry
 from stateward.app import App
 from stateward.app.anchors import anchor_when_due, hand_over
@@ -19,7 +20,6 @@ from stateward.ledger import generate_key, parse_verifier
 from stateward.proofs.history_checkpoint import read_checkpoint
 from stateward.settings import Settings
 from stateward.storage.sqlite import SqliteDatabase
-from stateward.testing.s3 import ENVIRONMENT, S3Server
 from tests.cli.shell import Shell
 from tests.notifications.smtp_server import mail_server
 from tests.timestamp_authority import timestamp_authority

@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
+from lab.s3 import ENVIRONMENT, S3Server
 from stateward.app import App
 from stateward.app.anchors import hand_over
 from stateward.app.backup import Backup
@@ -17,7 +18,6 @@ from stateward.app.restore import restore
 from stateward.blobs.objects import ObjectStorage
 from stateward.core.errors import ArtifactsUnreachable, InvalidRequest, StoreMismatch
 from stateward.settings import Settings
-from stateward.testing.s3 import ENVIRONMENT, S3Server
 from tests.blobs.test_moto import endpoint as endpoint
 from tests.blobs.test_moto import made_bucket
 

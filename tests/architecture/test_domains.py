@@ -17,7 +17,7 @@ DOMAINS = re.compile(
 RECORDED = "machine: literature"
 # Statements of SQL: in the packages that run them, and where a line says so.
 SQL = re.compile(r"SQL|prepared|statementcachesize", re.IGNORECASE)
-SQL_PLACES = ("storage/", "transport/", "testing/databases/")
+SQL_PLACES = ("storage/", "transport/")
 
 
 def test_only_pipelines_name_a_domain() -> None:

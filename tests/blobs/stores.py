@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
+from lab.s3 import ENVIRONMENT, S3Server
 from stateward.blobs import ArtifactStore, Folder
 from stateward.blobs.objects import ObjectOptions, ObjectStorage
-from stateward.testing.s3 import ENVIRONMENT, S3Server
 
 PART_BYTES = 1000
 BUCKET = "documents"

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from lab.s3 import ENVIRONMENT, S3Fault, S3Server
 from stateward.app import App
 from stateward.app.backup import Backup
 from stateward.app.backup_places import FolderPlace
@@ -25,7 +26,6 @@ from stateward.core.machine import Machine
 from stateward.definition.declare import declare
 from stateward.server.http_server import Server
 from stateward.settings import Settings
-from stateward.testing.s3 import ENVIRONMENT, S3Fault, S3Server
 from stateward.workers import fetching
 from stateward.workers.sdk import Job, runner
 from tests.blobs.stores import BUCKET

@@ -12,9 +12,9 @@ from unittest.mock import patch
 
 import pytest
 
+from lab.s3 import ENVIRONMENT
 from stateward.blobs.objects import ObjectOptions, ObjectStorage
 from stateward.core.errors import ArtifactChanged, ArtifactError, ArtifactsUnreachable
-from stateward.testing.s3 import ENVIRONMENT
 
 SMALL = b"a document"
 PAGE = Path(__file__).parents[2] / "docs/how-to/scale-out.md"

@@ -10,9 +10,9 @@ from urllib.request import urlopen
 
 import pytest
 
+from lab.s3 import ENVIRONMENT, FaultKind, S3Fault, S3Server
 from stateward.blobs.objects import CACHE_REST_S, ObjectOptions, ObjectStorage
 from stateward.core.errors import ArtifactChanged, ArtifactError, ArtifactsUnreachable
-from stateward.testing.s3 import ENVIRONMENT, FaultKind, S3Fault, S3Server
 from tests.blobs.stores import BUCKET, PART_BYTES, objects
 
 SMALL = b"a document"

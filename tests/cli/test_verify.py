@@ -8,9 +8,9 @@ import apsw
 import pytest
 import yaml
 
+from lab.s3 import ENVIRONMENT, S3Server
 from stateward.cli.exit_codes import Exit
 from stateward.proofs.checkpoints import generate_key
-from stateward.testing.s3 import ENVIRONMENT, S3Server
 from tests.cli.shell import Shell
 
 

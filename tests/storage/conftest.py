@@ -7,7 +7,7 @@ import pytest
 
 from stateward.storage.postgres import PostgresDatabase
 
-pytest.register_assert_rewrite("stateward.testing.databases")
+pytest.register_assert_rewrite("tests.storage.suite")
 
 
 @pytest.fixture

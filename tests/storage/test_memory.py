@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.testing.databases import DatabaseSuite
-from stateward.testing.databases.helpers import Opener
+from tests.storage.suite import DatabaseSuite
+from tests.storage.suite.helpers import Opener
 
 
 class TestMemory(DatabaseSuite):

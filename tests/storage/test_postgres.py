@@ -15,8 +15,9 @@ from lab.postgres import Server
 from stateward.core.errors import StoreError, StoreFull, StoreUnreachable
 from stateward.storage import libpq
 from stateward.storage.postgres import PostgresDatabase
-from stateward.testing.databases import DatabaseSuite
-from stateward.testing.databases.helpers import (
+from tests.storage.postgres_databases import empty_database
+from tests.storage.suite import DatabaseSuite
+from tests.storage.suite.helpers import (
     PAUSES,
     WAIT_S,
     WORK,
@@ -26,7 +27,6 @@ from stateward.testing.databases.helpers import (
     some_work,
     stages,
 )
-from tests.storage.postgres_databases import empty_database
 from tests.waiting import wait_until
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)

@@ -16,7 +16,8 @@ from stateward.storage import libpq
 from stateward.storage.database import TOPIC_EVENTS, TOPIC_WORK
 from stateward.storage.libpq import Queued
 from stateward.storage.postgres import PostgresDatabase
-from stateward.testing.databases.helpers import (
+from stateward.transport import EVENTS
+from tests.storage.suite.helpers import (
     PAUSES,
     QUIET_S,
     WAIT_S,
@@ -25,7 +26,6 @@ from stateward.testing.databases.helpers import (
     settle,
     stages,
 )
-from stateward.transport import EVENTS
 from tests.waiting import wait_until
 
 

@@ -17,9 +17,9 @@ from stateward.core.model import Work
 from stateward.storage.database import TOPIC_EVENTS, TOPIC_WORK
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.postgres import RUNNER_ROLE, PostgresDatabase, migrate
-from stateward.testing.databases.helpers import WAIT_S, all_work
 from stateward.transport import Bus, WorkerInfo
 from tests.storage.postgres_databases import applied, empty_database, runner_role
+from tests.storage.suite.helpers import WAIT_S, all_work
 
 
 @pytest.fixture

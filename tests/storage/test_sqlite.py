@@ -15,8 +15,8 @@ from stateward.storage import pipe_wakeups
 from stateward.storage.database import TOPIC_WORK
 from stateward.storage.migrations import migrations
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.testing.databases import DatabaseSuite
-from stateward.testing.databases.helpers import PAUSES, WAIT_S, Opener, a_pause, stages
+from tests.storage.suite import DatabaseSuite
+from tests.storage.suite.helpers import PAUSES, WAIT_S, Opener, a_pause, stages
 
 
 class TestSqlite(DatabaseSuite):

@@ -9,9 +9,9 @@ import pytest
 
 from lab.brokers import nats_broker, nats_program, redis_broker, redis_program
 from lab.kafka_mock import KafkaMock
+from lab.memory_broker import MemoryBroker, MemoryEngine
 from stateward.transport.connect import connect
 from stateward.transport.engine import Engine
-from stateward.transport.memory import MemoryBroker, MemoryEngine
 
 LEASE_S = 0.5
 ENGINES = ("memory", "redis", "nats", "kafka")

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from lab.memory_broker import MemoryBroker, MemoryEngine
 from stateward.blobs import Folder
 from stateward.core.model import Work
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.transport import Bus, WorkerInfo
 from stateward.transport.channel import Channel, Received
-from stateward.transport.memory import MemoryBroker, MemoryEngine
 from stateward.transport.messages import (
     STOP,
     WORK,

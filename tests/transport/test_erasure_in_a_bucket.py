@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 import pytest
 
+from lab.s3 import ENVIRONMENT, S3Server
 from stateward.app.process import remote_end
 from stateward.core.failpoints import Point
 from stateward.engine.erasure import SETTLED_WITHIN
-from stateward.testing.s3 import ENVIRONMENT, S3Server
 from stateward.workers.attempt_data import StageFiles
 from tests.transport.brokers import server_of
 from tests.transport.scene import Scene

@@ -1,4 +1,4 @@
-"""What tests are built from: servers, builders, fakes, and the suites that every engine must pass.
+"""What tests of machines and pipelines are built from: a rig, builders, and the benchmark of an installation.
 
 It may use `app` and everything below; only the command line uses it.
 """

@@ -4,7 +4,7 @@ from contextlib import suppress
 from threading import Event
 
 from stateward.core.errors import StoreError
-from stateward.testing.databases.helpers import (
+from tests.storage.suite.helpers import (
     PAUSES,
     QUIET_S,
     WAIT_S,

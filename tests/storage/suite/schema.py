@@ -2,7 +2,7 @@
 
 import multiprocessing
 
-from stateward.testing.databases.helpers import (
+from tests.storage.suite.helpers import (
     PAUSES,
     WAIT_S,
     Opener,

@@ -6,7 +6,7 @@ from stateward.core.errors import StoreError
 from stateward.storage.database import (
     Row,
 )
-from stateward.testing.databases.helpers import (
+from tests.storage.suite.helpers import (
     BATCH,
     BIG_NUMBERS,
     HOSTILE_JSON,

@@ -10,7 +10,7 @@ from stateward.storage.database import (
     Keys,
 )
 from stateward.storage.outputs import OUTPUTS
-from stateward.testing.databases.helpers import (
+from tests.storage.suite.helpers import (
     ATTEMPTED,
     EVENTS,
     HOSTILE_TEXTS,

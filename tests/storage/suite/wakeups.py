@@ -13,7 +13,7 @@ from stateward.storage.database import (
     TOPIC_WORK,
     TOPICS,
 )
-from stateward.testing.databases.helpers import (
+from tests.storage.suite.helpers import (
     EVENTS,
     PAUSES,
     QUIET_S,

@@ -5,12 +5,12 @@ Inherit `DatabaseSuite` in a test module and give it two fixtures, `open_databas
 one that has nothing. The suite knows the tables of the schema, but only to have something to write.
 """
 
-from stateward.testing.databases.history import History
-from stateward.testing.databases.schema import Schema
-from stateward.testing.databases.transactions import Transactions
-from stateward.testing.databases.values import Values
-from stateward.testing.databases.verbs import Verbs
-from stateward.testing.databases.wakeups import Wakeups
+from tests.storage.suite.history import History
+from tests.storage.suite.schema import Schema
+from tests.storage.suite.transactions import Transactions
+from tests.storage.suite.values import Values
+from tests.storage.suite.verbs import Verbs
+from tests.storage.suite.wakeups import Wakeups
 
 
 class DatabaseSuite(Transactions, Verbs, History, Values, Wakeups, Schema):
