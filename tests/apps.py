@@ -13,6 +13,10 @@ Maker = Callable[..., App]
 
 # For tests whose subject is what the database does: locks, cursors, races.
 on_each_store = pytest.mark.parametrize("store_url", ["sqlite", "postgres"], indirect=True)
+# For tests whose subject minds no database: PostgreSQL is left to `make test-long`.
+on_postgres_if_long = pytest.mark.parametrize(
+    "store_url", ["sqlite", pytest.param("postgres", marks=pytest.mark.long)], indirect=True
+)
 
 
 def fresh_store(request: pytest.FixtureRequest, folder: Path) -> str:

@@ -13,7 +13,10 @@ SPREAD = ("tests/docs/test_docs.py", "tests/cli/test_contract.py")
 # Files that share what takes long to make.
 TOGETHER = ("tests/packaging/",)
 # What takes longest begins first: nothing is worse than a file that begins when all others have ended.
-FIRST = ("tests/packaging/", "tests/console/", "tests/docs/", "tests/faults/", "tests/lab/")
+FIRST = (
+    "tests/packaging/", "tests/console/", "tests/docs/", "tests/faults/", "tests/lab/", "tests/app/",
+    "tests/transport/", "tests/workers/", "tests/pipelines/labs/test_pdf.py", "tests/pipelines/literature/",
+)  # fmt: skip
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc] # xdist has no types

@@ -22,7 +22,7 @@ from stateward.core.errors import (
 )
 from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
-from tests.apps import Maker
+from tests.apps import Maker, on_postgres_if_long
 from tests.waiting import WAIT_S_MAX
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n2026-01-03;-3,00; Bread  roll\n"
@@ -74,6 +74,7 @@ def test_ids_are_unguessable_and_sort_by_time() -> None:
     assert len(set(times)) > 1  # much finer than a second
 
 
+@on_postgres_if_long
 def test_a_statement_without_rows_is_kept_and_its_next_stage_skipped(app: App) -> None:
     record = app.submit(b"date;amount;text\n").record
 
@@ -83,6 +84,7 @@ def test_a_statement_without_rows_is_kept_and_its_next_stage_skipped(app: App) -
     assert app.records.explain(record.id).code == "skipped"
 
 
+@on_postgres_if_long
 def test_a_file_that_is_no_statement_fails_with_its_own_code(app: App) -> None:
     record = app.submit(b"\x1f\x8b\x08\x00\x01\x02").record
 
@@ -106,6 +108,7 @@ def test_a_failed_record_is_retried_by_a_person_who_says_why(app: App) -> None:
     assert app.record(record.id).retry_count == 1
 
 
+@on_postgres_if_long
 def test_what_the_machine_does_not_allow_is_refused_and_nothing_is_written(app: App) -> None:
     record = app.submit(STATEMENT).record
 
@@ -125,6 +128,7 @@ def test_a_request_made_of_an_old_sight_is_refused(app: App) -> None:
         app.actions.act("cancel", record.id, actor="person:ann", reason=None, version=0)
 
 
+@on_postgres_if_long
 def test_unknown_things_are_refused_by_name(app: App) -> None:
     with pytest.raises(UnknownName, match="no record 'UL_nobody'"):
         app.record("UL_nobody")
@@ -154,6 +158,7 @@ def test_bulk_actions_count_first_and_refuse_to_mean_everything(app: App) -> Non
     assert app.store.queries.counts()["upload", "queued_for_parse"] == 3
 
 
+@on_postgres_if_long
 def test_too_large_a_document_is_refused_and_leaves_nothing(
     make_app: Maker, tmp_path: Path
 ) -> None:
@@ -195,6 +200,7 @@ def test_explain_knows_a_pause_of_the_whole_machine_and_a_lost_worker(app: App) 
         assert app.records.explain(record.id).code == "worker_lost"
 
 
+@on_postgres_if_long
 def test_settings_for_what_is_not_declared_are_refused(make_app: Maker) -> None:
     with pytest.raises(DeclarationError, match="there is no machine 'invoice'"):
         make_app("invoice_record: {retry: false}\n")
@@ -204,6 +210,7 @@ def test_settings_for_what_is_not_declared_are_refused(make_app: Maker) -> None:
         )
 
 
+@on_postgres_if_long
 def test_a_pipeline_that_cannot_be_loaded_is_refused(make_app: Maker, tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("1 / 0")
@@ -226,6 +233,7 @@ def test_doctor_looks_at_everything(app: App) -> None:
     assert checks["dead letters"].is_well
 
 
+@on_postgres_if_long
 def test_doctor_misses_a_worker_where_records_wait(app: App) -> None:
     app.submit(STATEMENT)
 
@@ -246,18 +254,20 @@ def test_doctor_tells_of_events_that_could_not_be_read(app: App) -> None:
     assert checks["dead letters"].sentence == "1 could not be read (event: no JSON)"
 
 
-@pytest.mark.parametrize("actor", ["ann", "person:", "person: ", "runner:x", ""])
+@on_postgres_if_long
 @pytest.mark.parametrize("verb", ["cancel", "retry"])  # the second is not possible from its state
-def test_a_malformed_actor_is_told_so(app: App, verb: Verb, actor: str) -> None:
+def test_a_malformed_actor_is_told_so(app: App, verb: Verb) -> None:
     record = app.submit(STATEMENT).record
 
-    with pytest.raises(
-        InvalidRequest, match=rf"the actor '{actor}' .* name a person, as person:anna"
-    ):
-        app.actions.act(verb, record.id, actor=actor, reason=None)
+    for actor in ("ann", "person:", "person: ", "runner:x", ""):
+        with pytest.raises(
+            InvalidRequest, match=rf"the actor '{actor}' .* name a person, as person:anna"
+        ):
+            app.actions.act(verb, record.id, actor=actor, reason=None)
     assert app.record(record.id) == record
 
 
+@on_postgres_if_long
 def test_a_skipped_stage_is_logged_as_a_warning(app: App) -> None:
     record = app.submit(STATEMENT).record
     (created,) = app.records.history(record.id)
@@ -272,6 +282,7 @@ def test_a_skipped_stage_is_logged_as_a_warning(app: App) -> None:
     assert "skipped: nothing for the next stage to do" in line
 
 
+@on_postgres_if_long
 def test_what_people_write_and_what_runners_quote_stays_out_of_the_log(app: App) -> None:
     record = app.submit(STATEMENT).record
     (created,) = app.records.history(record.id)
@@ -292,6 +303,7 @@ def test_what_people_write_and_what_runners_quote_stays_out_of_the_log(app: App)
     assert not any(private in line for private in ("rent", "Doe", "note"))
 
 
+@on_postgres_if_long
 def test_waiting_for_a_record_ends_when_it_rests(app: App) -> None:
     record = app.submit(STATEMENT).record
     assert app.records.wait(record.id, timeout_s=0.05).status == "queued_for_parse"
@@ -317,6 +329,7 @@ def test_an_export_is_complete_and_checks_out_by_hand(app: App, tmp_path: Path) 
         app.admin.export(tmp_path / "out")
 
 
+@on_postgres_if_long
 def test_scratch_folders_of_dead_processes_are_swept_and_ones_own_goes_with_it(
     app: App, tmp_path: Path
 ) -> None:
@@ -359,6 +372,7 @@ def steps_of_opening(settings: Settings) -> int:
     return steps
 
 
+@on_postgres_if_long
 def test_a_document_that_was_changed_is_an_error_and_never_a_result(app: App) -> None:
     record = app.submit(STATEMENT).record
     path = app.artifacts.path(record.artifact or "")

@@ -6,16 +6,12 @@ from pathlib import Path
 import pytest
 
 from stateward import telemetry
-from tests.apps import Maker
+from tests.apps import Maker, on_postgres_if_long
 
 HOSTILE = Path(__file__).with_name("hostile.py")
-# What a runner does harms the same on either store.
-EITHER_STORE = pytest.mark.parametrize(
-    "store_url", ["sqlite", pytest.param("postgres", marks=pytest.mark.long)], indirect=True
-)
 
 
-@EITHER_STORE
+@on_postgres_if_long
 @pytest.mark.parametrize(
     ("deed", "status", "code"),
     [
@@ -66,7 +62,7 @@ def test_who_waits_behind_a_long_job_is_given_back_and_done_all_the_same(make_ap
     assert app.admin.verify().is_sound
 
 
-@EITHER_STORE
+@on_postgres_if_long
 @pytest.mark.parametrize(
     ("recycle", "is_shared_by_one", "is_shared_by_all"),
     [("owner", True, False), ("always", False, False), ("jobs", True, True)],
@@ -89,7 +85,7 @@ def test_documents_of_two_owners_share_no_process(
     assert (second == third) == is_shared_by_all
 
 
-@EITHER_STORE
+@on_postgres_if_long
 def test_a_kernel_that_protects_nothing_is_said_when_a_worker_starts(
     make_app: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

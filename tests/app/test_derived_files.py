@@ -12,7 +12,7 @@ import pytest
 from stateward.app import App
 from stateward.core.errors import DeclarationError
 from stateward.settings import Settings
-from tests.apps import Maker
+from tests.apps import Maker, on_postgres_if_long
 
 PIPELINE = f"pipelines: ['{Path(__file__).with_name('pictures.py')}']\n"
 SMALL = b"\x89PNG\r\n\x1a\nthe document"
@@ -23,6 +23,7 @@ def names(app: App, record_id: str) -> list[str]:
     return [each.path for each in app.records.files(app.record(record_id))]
 
 
+@on_postgres_if_long
 def test_files_go_from_stage_to_stage_in_children_and_inline(make_app: Maker) -> None:
     app = make_app(PIPELINE)
     record = app.submit(b"the document", machine="pictures").record
@@ -34,6 +35,7 @@ def test_files_go_from_stage_to_stage_in_children_and_inline(make_app: Maker) ->
     assert checked == [{"sha256": [sha256(each).hexdigest() for each in (SMALL, FRAMED)]}]
 
 
+@on_postgres_if_long
 def test_a_record_says_which_files_it_has_and_exposes_a_reference(make_app: Maker) -> None:
     app = make_app(PIPELINE)
     record = app.submit(b"the document", machine="pictures").record

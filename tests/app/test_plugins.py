@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.apps import Maker
+from tests.apps import Maker, on_postgres_if_long
 
 NOTES = """
 from stateward.definition.display import Column, ItemView
@@ -50,6 +50,7 @@ PLUGIN = Plugin(
 """
 
 
+@on_postgres_if_long
 def test_a_document_goes_to_the_runners_of_the_plug_in_that_knows_its_content(
     make_app: Maker, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from stateward.app import App
 from stateward.settings import Settings
-from tests.apps import Maker
+from tests.apps import Maker, on_postgres_if_long
 from tests.waiting import wait_until
 
 MORTAL = Path(__file__).with_name("mortal.py")
@@ -53,6 +53,7 @@ def test_a_killed_child_and_a_killed_worker_cost_a_document_nothing(tmp_path: Pa
         assert app.admin.verify().is_sound
 
 
+@on_postgres_if_long
 def test_a_document_that_kills_its_processes_is_stopped_and_says_why(make_app: Maker) -> None:
     app = make_app(f"pipelines: ['{MORTAL}']\n")
     record = app.submit(b"deadly", machine="mortal").record

@@ -10,7 +10,7 @@ import pytest
 from stateward.app import App
 from stateward.app.plugins import Plugins
 from stateward.workers import confinement
-from tests.apps import Maker
+from tests.apps import Maker, on_postgres_if_long
 
 PAYING = Path(__file__).with_name("paying.py")
 
@@ -50,6 +50,7 @@ def test_what_was_paid_for_is_not_asked_for_again_after_a_kill(
     and os.uname().machine not in confinement.CALLS,
     reason="this kernel confines no network",
 )
+@on_postgres_if_long
 def test_a_runner_that_is_declared_offline_may_not_connect_either(make_app: Maker) -> None:
     class Offline(Plugins):
         offline_runners = ("paying.ask",)
@@ -64,6 +65,7 @@ def test_a_runner_that_is_declared_offline_may_not_connect_either(make_app: Make
         assert "PermissionError" in str(app.record(record.id).error_message)
 
 
+@on_postgres_if_long
 def test_contracts_are_read_without_a_network_unless_there_is_a_model(make_app: Maker) -> None:
     model = "model: {base_url: 'http://127.0.0.1:1/v1', name: any}"
 

@@ -1,6 +1,6 @@
 """A run in several processes has the same tests in each, whichever folder it began with."""
 
-from tests.scheduling import TESTS, stagger
+from tests.scheduling import FIRST, SPREAD, TESTS, TOGETHER, stagger
 
 
 def test_each_process_begins_with_another_folder_and_collects_all() -> None:
@@ -20,3 +20,7 @@ def test_what_was_named_is_collected_as_it_was_named() -> None:
     named = [str(TESTS / "core"), str(TESTS / "app")]
 
     assert stagger(named, number=1, count=2) == named
+
+
+def test_what_is_put_in_order_is_there() -> None:
+    assert [name for name in FIRST + SPREAD + TOGETHER if not (TESTS.parent / name).exists()] == []

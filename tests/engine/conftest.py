@@ -16,7 +16,8 @@ from stateward.testing.rig import Rig
 Opener = Callable[[], Database]
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+# In memory it is the same SQLite without a file, and quicker by little: that is left to `make test-long`.
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.long), "sqlite", "postgres"])
 def open_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     """Open the same database as often as wished (in memory: the one handle there is)."""
     opened: list[Database] = []
