@@ -11,6 +11,10 @@ DATE = "This Agreement is made and entered into as of March 3, 2025"
 AGREEMENT = NDA.format(date=DATE, law="the State of Delaware")
 
 
+def with_clause(clause: str) -> str:
+    return AGREEMENT.replace("\n2. Gov", f"\n{clause}\n2. Gov")
+
+
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -134,7 +138,7 @@ def test_a_letter_with_an_ordinary_one_does_not(sentence: str) -> None:
     ],
 )
 def test_an_agreement_that_was_not_signed_waits(clause: str) -> None:
-    assert flags(extracted(AGREEMENT.replace("\n2. Gov", f"\n{clause}\n2. Gov"), "general"))
+    assert flags(extracted(with_clause(clause), "general")) == ["NOT_A_CONTRACT"]
 
 
 @pytest.mark.parametrize(
@@ -151,8 +155,7 @@ def test_an_agreement_that_was_not_signed_waits(clause: str) -> None:
     ],
 )
 def test_a_usual_clause_of_signing_is_no_missing_signature(clause: str) -> None:
-    text = AGREEMENT.replace("\n2. Gov", f"\n{clause}\n2. Gov")
-    assert "NOT_A_CONTRACT" not in flags(extracted(text, "general"))
+    assert flags(extracted(with_clause(clause), "general")) == []
 
 
 @pytest.mark.parametrize(

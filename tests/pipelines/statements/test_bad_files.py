@@ -15,9 +15,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "reference" / "statement-codes.md"
 
 
 def a_bomb() -> bytes:
-    return zipped(
-        {"xl/workbook.xml": "<a/>", "xl/worksheets/sheet1.xml": "0" * (300 * 1024 * 1024)}
-    )
+    return zipped({"xl/workbook.xml": "<a/>", "xl/worksheets/sheet1.xml": "0" * (20 * 1024 * 1024)})
 
 
 def a_lying_bomb() -> bytes:

@@ -77,7 +77,10 @@ def test_a_tenant_who_does_not_pay_is_no_booking_that_does_not_count(tmp_path: P
     assert read_bytes(tmp_path, f"Date,Description,Amount\n{rows}").flags == []
 
 
-DAYS = "03/02/2026,A,-1.00\n03/05/2026,B,-2.00\n03/09/2026,C,3.00\n"
+TABLE = "Date,Description,Amount\n03/02/2026,A,-1.00\n03/05/2026,B,-2.00\n03/09/2026,C,3.00\n"
+beside_the_rows = pytest.mark.parametrize(
+    "page", [f"{{line}}\n{TABLE}", f"{TABLE}{{line}}\n"], ids=["above", "below"]
+)
 
 
 @pytest.mark.parametrize(
@@ -96,29 +99,23 @@ DAYS = "03/02/2026,A,-1.00\n03/05/2026,B,-2.00\n03/09/2026,C,3.00\n"
         "Period: March 2026",
     ],
 )
-@pytest.mark.parametrize("is_above", [True, False])
+@beside_the_rows
 def test_a_period_tells_the_order_of_dates_above_or_below_the_rows(
-    tmp_path: Path, line: str, is_above: bool
+    tmp_path: Path, line: str, page: str
 ) -> None:
-    table = f"Date,Description,Amount\n{DAYS}"
-
-    read = read_bytes(tmp_path, f"{line}\n{table}" if is_above else f"{table}{line}\n")
-
-    assert read.dates == ["2026-03-02", "2026-03-05", "2026-03-09"]
-
-
-@pytest.mark.parametrize(
-    "line", ["Bonus in the statement of", "Mes ofertas:", "Abrechnung Zinsen gültig"]
-)
-def test_days_in_which_something_else_is_valid_tell_no_order(tmp_path: Path, line: str) -> None:
-    text = f"{line} 1 March 2026 to 31 March 2026\nDate,Description,Amount\n{DAYS}"
-
-    assert "AMBIGUOUS_DATES" in read_bytes(tmp_path, text).flags
+    assert read_bytes(tmp_path, page.format(line=line)).dates == [
+        "2026-03-02",
+        "2026-03-05",
+        "2026-03-09",
+    ]
 
 
 @pytest.mark.parametrize(
     "line",
     [
+        "Bonus in the statement of 1 March 2026 to 31 March 2026",
+        "Mes ofertas: 1 March 2026 to 31 March 2026",
+        "Abrechnung Zinsen gültig 1 March 2026 to 31 March 2026",
         "Terms of use March 2026",
         "Fee table March 2026",
         "Prices March 2026",
@@ -128,21 +125,15 @@ def test_days_in_which_something_else_is_valid_tell_no_order(tmp_path: Path, lin
         "No transactions possible 02.03.2026 - 12.03.2026",
     ],
 )
-@pytest.mark.parametrize("is_above", [True, False])
+@beside_the_rows
 def test_days_that_nothing_calls_those_of_the_rows_tell_no_order(
-    tmp_path: Path, line: str, is_above: bool
+    tmp_path: Path, line: str, page: str
 ) -> None:
-    table = f"Date,Description,Amount\n{DAYS}"
-
-    read = read_bytes(tmp_path, f"{line}\n{table}" if is_above else f"{table}{line}\n")
-
-    assert "AMBIGUOUS_DATES" in read.flags
+    assert "AMBIGUOUS_DATES" in read_bytes(tmp_path, page.format(line=line)).flags
 
 
 def test_a_month_alone_below_the_rows_tells_no_order(tmp_path: Path) -> None:
-    table = f"Date,Description,Amount\n{DAYS}March 2026\n"
-
-    assert "AMBIGUOUS_DATES" in read_bytes(tmp_path, table).flags
+    assert "AMBIGUOUS_DATES" in read_bytes(tmp_path, f"{TABLE}March 2026\n").flags
 
 
 def test_a_body_is_what_a_row_says(tmp_path: Path) -> None:
