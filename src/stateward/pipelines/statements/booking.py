@@ -38,6 +38,19 @@ PENDING = frozenset(
     "in progress",
     "in behandeling",
     "à venir",
+    "en cours",
+    "en proceso",
+    "em processamento",
+    "in bearbeitung",
+    "in elaborazione",
+    "in lavorazione",
+    "under behandling",
+    "w trakcie",
+    "w trakcie realizacji",
+    "w realizacji",
+    "feldolgozás alatt",
+    "в обработке",
+    "в процессе",
 }
 FAILED = frozenset(
     """declined reverted failed cancelled canceled rejected denied returned voided void refused storniert abgelehnt

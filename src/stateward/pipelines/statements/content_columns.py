@@ -67,6 +67,10 @@ def _layout_by(
     first = at + 1 if summary else min(first, at)
     body = body[1:] if summary else body
     roles = _dates_by_name(_roles_by_content(_columns_of(body)) or roles, names)
+    others = [i for i, column in enumerate(_columns_of(body)) if i not in roles.values()]
+    kinds = [
+        i for i in others if share_of([row[i] for row in body if row[i].strip()], is_words) >= MOST
+    ]
     found = ", ".join(f"column {i + 1} is {role}" for role, i in roles.items())
     return ColumnLayout(
         width=width,
@@ -75,6 +79,7 @@ def _layout_by(
         is_headed=False,
         decisions=(f"no known headings; by content, {found}",),
         summary=summary,
+        kinds=tuple(kinds),  # what tells of a row where its description is empty
         **cast("dict[str, Any]", roles),
     )
 
@@ -158,7 +163,7 @@ def _roles_by_content(columns: Sequence[Cells]) -> dict[str, int] | None:
     sums = _money_columns(columns, filled, days)
     if not sums:
         return None
-    roles = {"date": days[0], **_money_roles(columns, sums)}
+    roles = {"date": days[0], **_money_roles(columns, sums, columns[days[0]])}
     if len(days) > 1:
         roles["value_date"] = days[1]
     taken = {*days, *sums}
@@ -206,7 +211,7 @@ def _money_columns(
     return zero_or_money if with_decimals else found
 
 
-def _money_roles(columns: Sequence[Cells], sums: Sequence[int]) -> dict[str, int]:
+def _money_roles(columns: Sequence[Cells], sums: Sequence[int], days: Cells) -> dict[str, int]:
     """The roles of money columns: two of which one is filled are debit and credit, one that adds up is the balance."""
     if len(sums) == 1:
         return {"amount": sums[0]}
@@ -220,7 +225,7 @@ def _money_roles(columns: Sequence[Cells], sums: Sequence[int]) -> dict[str, int
                 found["balance"] = rest[-1]
             return found
     full = [i for i in sums if share_of(columns[i], lambda text: bool(text.strip())) == 1]
-    if rows := _in_row_roles(columns, full):
+    if rows := _in_row_roles(columns, full) or _before_roles(columns, full, days):
         return rows
     for amount in full:
         for balance in full:
@@ -295,6 +300,31 @@ def _in_row_roles(columns: Sequence[Cells], full: Sequence[int]) -> dict[str, in
         ends = pairwise(rows)
         if all(one[1] == two[0] or one[0] == two[1] for one, two in ends):
             return {"amount": amount, "balance": after, "before": before}
+    return None
+
+
+def _before_roles(
+    columns: Sequence[Cells], full: Sequence[int], days: Cells
+) -> dict[str, int] | None:
+    """The amount and the balance before it, where each row begins with what the row before it, in time, ended with."""
+    order = dates.vote_order(days).order or "dmy"
+    known = [day for text in days if (day := dates.read_date(text, order))]
+    is_rising, is_falling = known == sorted(known), known == sorted(known, reverse=True)
+    if len(known) < CHAINED_ROWS_MIN or is_rising == is_falling:
+        return None
+    decimal = money.vote_decimal([text for i in full for text in columns[i]]).decimal
+    values = {i: [money.amount(text, decimal) for text in columns[i]] for i in full}
+    for amount, before in permutations(full, 2):
+        moved, stood = values[amount], values[before]
+        if not any(map(_is_signed, columns[amount])) or len({*stood}) == 1:
+            continue
+        if is_falling:
+            moved, stood = moved[::-1], stood[::-1]
+        if None not in (*moved, *stood) and all(
+            one + by == two  # type: ignore[operator]
+            for (one, two), by in zip(pairwise(stood), moved, strict=False)
+        ):
+            return {"amount": amount, "before": before}
     return None
 
 

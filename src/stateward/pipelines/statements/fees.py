@@ -70,7 +70,10 @@ def _by_price(
         prices = {
             round(abs(a * b), 2) for a, b in combinations(numbers, 2) if abs(a) != 1 != abs(b)
         }
-        value = abs(interpret.signed_amount(row, terms))
+        try:
+            value = abs(interpret.signed_amount(row, terms))
+        except interpret.UnreadableText:
+            return None  # the row is refused where it is read
         found = {value in prices} if value in prices else set[bool]()
         found |= {False} if {value - fee, value + fee} & prices else set[bool]()
         if len(found) != 1:

@@ -18,6 +18,9 @@ DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
 Cells = Sequence[str]
 Start = Callable[[], Iterator[Record]]
 
+# A date or a number behind the apostrophe that makes it a text in a sheet.
+_APOSTROPHE = re.compile(r"'[0-9][0-9.,/-]*")
+APOSTROPHES_MIN = 2
 _CURRENCY_ALONE = re.compile(r"([A-Z]{3})\s?[$€£]?")
 # Letters that Persian has and Arabic has not.
 _PERSIAN = re.compile("[\u067e\u0686\u0698\u06a9\u06af\u06cc]")
@@ -25,6 +28,19 @@ _SWAPPED = str.maketrans(".,", ",.")
 _DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}\.?")
 SIGNED_ROWS_MIN = 2  # amounts that show the decimal sign of a column
 _SOLAR = re.compile(r"(1[34][0-9]{2})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})")
+
+
+def start_without_apostrophes(start: Start, head: Sequence[Cells]) -> Start | None:
+    """Dates and numbers without the apostrophe that stands before them."""
+    found = sum(bool(_APOSTROPHE.fullmatch(cell)) for cells in head for cell in cells if cell)
+    if found < APOSTROPHES_MIN:
+        return None
+
+    def records() -> Iterator[Record]:
+        for line, cells in start():
+            yield line, [c[1:] if c[:1] == "'" and _APOSTROPHE.fullmatch(c) else c for c in cells]
+
+    return records
 
 
 def start_with_one_amount(start: Start, head: Sequence[Cells]) -> Start | None:
@@ -49,6 +65,45 @@ def start_with_one_amount(start: Start, head: Sequence[Cells]) -> Start | None:
             yield line, moved
 
     return records
+
+
+def start_with_fees_booked(start: Start, head: Sequence[Cells]) -> Start | None:
+    """Fees in the column of money out, in rows that have no other amount: there, the fee is what was booked."""
+    found = next(filter(None, (_fee_columns(cells) for cells in head[:HEADING_WITHIN])), None)
+    if found is None:
+        return None
+    fee, out, others = found
+
+    def is_lone(cells: Cells) -> bool:
+        width = max(fee, *others)
+        return (
+            len(cells) > width
+            and not any(cells[i].strip() for i in others)
+            and money.is_amount(cells[fee].strip())
+        )
+
+    if not any(map(is_lone, head)):
+        return None
+    texts = [cells[out].strip() for cells in head if len(cells) > out]
+    has_minus = any(text[:1] in "-−" for text in texts if money.is_amount(text))
+
+    def records() -> Iterator[Record]:
+        for line, cells in start():
+            if is_lone(cells):
+                text = cells[fee].strip().lstrip("-−")
+                cells[out], cells[fee] = f"-{text}" if has_minus else text, ""
+            yield line, cells
+
+    return records
+
+
+def _fee_columns(cells: Cells) -> tuple[int, int, list[int]] | None:
+    """The columns of fees, of money out, and all of money below headings; None where one of them is missing."""
+    roles = [headings.role_of(cell) for cell in cells]
+    others = [i for i, role in enumerate(roles) if role in ("amount", "debit", "credit")]
+    if not {"fee", "debit"} <= {*roles}:
+        return None
+    return roles.index("fee"), roles.index("debit"), others
 
 
 def _currency_columns(head: Sequence[Cells]) -> dict[int, str]:

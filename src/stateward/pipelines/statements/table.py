@@ -19,7 +19,6 @@ from stateward.pipelines.statements.date_evidence import order_evidence, printed
 from stateward.pipelines.statements.day_columns import open_day, with_booking_days
 from stateward.pipelines.statements.day_parts import has_open_years, start_with_whole_days
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
-from stateward.pipelines.statements.initial_marks import start_with_spelled_marks
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import (
     ReadingTerms,
@@ -35,16 +34,11 @@ from stateward.pipelines.statements.profiles import (
     find_profile,
     spelled_headings,
 )
-from stateward.pipelines.statements.rewritten_columns import (
-    start_with_one_amount,
-    start_with_one_decimal,
-    start_with_solar_days,
-)
+from stateward.pipelines.statements.rewrites import REWRITES
 from stateward.pipelines.statements.rivals import (
     do_dates_differ,
     other_date,
     rival_problems,
-    start_in_major_units,
 )
 from stateward.pipelines.statements.row_totals import (
     RowTotals,
@@ -52,7 +46,6 @@ from stateward.pipelines.statements.row_totals import (
     period_ends,
     row_fact,
 )
-from stateward.pipelines.statements.serial_dates import dated_start
 from stateward.pipelines.statements.signs import (
     SignRule,
     balances_prove,
@@ -207,18 +200,7 @@ class StatementTable:
         """The records from the top, and the first of them, with dates, amounts and marks as other tables print them."""
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
-        for rewritten, why in (
-            (start_with_whole_days, "year, month and day stand in three columns"),
-            (dated_start, "dates are numbers of days, as sheets store them"),
-            (start_in_major_units, "by their headings, whole numbers are cents"),
-            (start_with_one_amount, "columns that are called by a currency are the amounts in it"),
-            (
-                start_with_one_decimal,
-                "amounts of some columns have a comma, those of others a point",
-            ),
-            (start_with_solar_days, "dates are those of the Persian calendar"),
-            (start_with_spelled_marks, "letters below a heading of two words are their initials"),
-        ):
+        for rewritten, why in REWRITES:
             texts = [cells for _, cells in head]
             if start := rewritten(self._start, texts):
                 if rewritten is start_with_whole_days and has_open_years(texts):
