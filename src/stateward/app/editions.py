@@ -139,7 +139,9 @@ class Editions:
         pairs = zip(result.chunks, now, strict=False)
         if len(result.chunks) == len(now) and all(new.data == old for new, old in pairs):
             return None
-        return self._store(record, stage, result, actor=actor, hints={})
+        with self._transaction():
+            self._records.lock(record)  # as in `reread`
+            return self._store(record, stage, result, actor=actor, hints={})
 
     def reread(
         self,
