@@ -102,7 +102,6 @@ class Seen(msgspec.Struct, kw_only=True):
     now: str | None = None
     slack_s: float = 0.0  # how long clocks may have gone unread, and how far they jumped
     is_healed: bool = False
-    is_fenced: bool = True  # a worker that lost its work cannot write (not so on an outside bus)
 
 
 class History(msgspec.Struct, kw_only=True):

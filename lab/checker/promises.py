@@ -65,7 +65,7 @@ def e3(case: Case) -> Iterator[Finding]:
             yield from _of_holder(case, entry)
     for mark in case.seen.marks or ():
         holder = case.holders.get((mark["record_id"], mark["version"]))
-        if case.seen.is_fenced and case.seen.handed is not None and not _is_holder(mark, holder):
+        if case.seen.handed is not None and not _is_holder(mark, holder):
             yield where_of(mark), f"{mark['worker']} wrote an output that was not its own to write"
 
 
@@ -76,7 +76,7 @@ def _of_holder(case: Case, entry: Line) -> Iterator[Finding]:
         return
     holder = case.holders.get((entry["record_id"], entry["version"] - 1))
     named = {"worker": entry["actor"].removeprefix("runner:")}
-    if holder is None or (case.seen.is_fenced and not _is_holder(named, holder)):
+    if not _is_holder(named, holder):
         yield where_of(entry), f"{entry['actor']} reported an attempt that was not its own"
 
 

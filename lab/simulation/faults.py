@@ -137,7 +137,6 @@ def _mark_first(world: World) -> bool:
     process = world.rng.choice(able)
     process.die()
     process.is_split = True
-    world.is_fenced = False
     world.note(f"{process.name} writes its marks first from here on")
     world.start(process)
     return True

@@ -42,12 +42,12 @@ from stateward.storage.database import (
     Wakeup,
 )
 from stateward.storage.lanes import LANES
-from stateward.storage.outputs import Outputs, result_event
+from stateward.storage.outputs import AttemptResult, Outputs, result_event
 from stateward.storage.pipe_wakeups import PipeWakeup
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store
 from stateward.telemetry import Log
-from stateward.transport import WorkerInfo
+from stateward.transport import WorkerInfo, work_keys
 from stateward.workers.results import Died
 from stateward.workers.sdk import Completed, Limits, Result
 from stateward.workers.worker import Key, Worker
@@ -280,15 +280,11 @@ class SimulatedWorker(Worker):
 
 
 class SplitWorker(SimulatedWorker):
-    """A worker on an outside bus: its mark is durable first, and only later is the event on its way.
-
-    No process can tell it in time that the work was given to another. The first mark of an attempt wins, and the
-    event tells of that one.
-    """
+    """A worker on an outside bus: its mark is durable first, and only later is the event on its way."""
 
     def __init__(self, process: "Process", outcome: Outcome, runners: Sequence[str]) -> None:
         super().__init__(process, outcome, runners)
-        self._marked: dict[Key, Work] = {}
+        self._marked: list[AttemptResult] = []
 
     @property
     def is_loaded(self) -> bool:
@@ -316,14 +312,17 @@ class SplitWorker(SimulatedWorker):
         finished = list(self._finished.values())
         if not finished:
             return self._is_written
-        self._outputs.write([self._attempts.output(each.work, each.result) for each in finished])
-        self._marked = {key: each.work for key, each in self._finished.items()}
+        outputs = [self._attempts.output(each.work, each.result) for each in finished]
+        _, seals = self._outputs.write_finished(
+            outputs, work_keys([each.work for each in finished])
+        )
+        self._marked = [each.result for each, seal in zip(outputs, seals, strict=True) if seal]
         self._is_written = True
         return True
 
     def _tell(self, tell: Callable[[Sequence[Event]], object]) -> bool:
         with self._database.transaction():
-            marks = [self._outputs.result(key[0], key[1]) for key in self._marked]
+            marks = [self._outputs.result(each.record_id, each.version) for each in self._marked]
             tell(
                 [
                     result_event(mark, self._outputs.seal(mark.record_id, mark.version))
@@ -331,12 +330,8 @@ class SplitWorker(SimulatedWorker):
                     if mark is not None
                 ]
             )
-            self._bus.finish(list(self._marked.values()))
-        self._marked.clear()
+        self._marked = []
         return True
-
-    def _is_under_way(self, key: Key) -> bool:
-        return key in self._marked
 
 
 class WaitContext(msgspec.Struct, kw_only=True):

@@ -654,7 +654,6 @@ def seen(world: World) -> Seen:
         now=to_iso(world.now),
         slack_s=world.jumped_s + unseen_s + 2 * LEASE_S,
         is_healed=True,
-        is_fenced=world.is_fenced,
     )
 
 

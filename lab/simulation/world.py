@@ -122,7 +122,6 @@ class World:
         self.armed: Point | None = None
         self.countdown = 0
         self.is_healing = False
-        self.is_fenced = True
         self.jumped_s = 0.0
         self.looked_at: Micros = START
         self.unseen: Micros = 0
@@ -248,9 +247,9 @@ class World:
         return done
 
     def _look_for_stale_work(self) -> None:
-        """What ended an attempt from outside has also taken its work away; not so on an outside bus."""
+        """What ended an attempt from outside has also taken its work away."""
         ended, self.witness.ended = self.witness.ended, set()
-        if not ended or not self.is_fenced:
+        if not ended:
             return
         found = self.around.database.rows(STALE_WORK)
         lines = [dict(zip(("record_id", "version", "worker"), row, strict=True)) for row in found]

@@ -74,6 +74,11 @@ def test_a_child_that_had_begun_a_document_dies_as_one_that_had(seed: int) -> No
     assert simulate(seed).violations == []
 
 
+def test_a_worker_that_comes_back_writes_nothing_of_a_record_that_was_erased() -> None:
+    """One whose mark is durable before its event did here, for it did not exchange its work for it as real ones do."""
+    assert simulate(9_402_765).violations == []
+
+
 def test_the_judge_asks_the_version_in_which_a_record_failed_for_its_retries() -> None:
     """No retry was allowed, and a newer version that allows three heard of the failure."""
     assert simulate(3_232_117).violations == []
