@@ -4,6 +4,7 @@ Events are tampered with where they lie, in the inbox; processes are killed and 
 thing that is done is also told to the witness, so that the checker knows which events were lost or forged.
 """
 
+import random
 from collections.abc import Callable
 
 import msgspec
@@ -29,6 +30,7 @@ SKEW_S = 3.0
 OUTAGE_S = 2 * 3600.0
 AWAY_STEPS = (2, 6)
 AGAIN_MAX = 4
+MEANWHILE_SHARE = 0.1  # of results that another one comes before
 GARBLED = ('{"id": 7}', "no JSON at all", '{"id": "x", "type": "parse.completed"}', "[]")
 
 _decode = msgspec.json.Decoder(Event).decode
@@ -356,11 +358,28 @@ def _cancelled(world: World) -> bool:
 
 
 def _paused(world: World) -> bool:
-    stages = ["", *world.around.machine.stage]
-    stage = world.rng.choice(stages)
-    world.pause(stage)
-    world.later(_steps(world), lambda: world.resume(stage))
+    _pause(world, world.rng)
     return True
+
+
+def _pause(world: World, rng: random.Random) -> None:
+    stage = rng.choice(["", *world.around.machine.stage])
+    world.pause(stage)
+    world.later(rng.randint(*AWAY_STEPS), lambda: world.resume(stage))
+
+
+def let_others_in(world: World) -> None:
+    """From now on a stage may be paused between a result and the turn that is decided on what was known before it.
+
+    By chance of its own: where none comes, the history is the same as without.
+    """
+    rng = random.Random(-world.plan.seed)
+
+    def meanwhile() -> None:
+        if not world.is_healing and rng.random() < MEANWHILE_SHARE:
+            _pause(world, rng)
+
+    world.around.meanwhile = meanwhile
 
 
 def _sequenced(world: World) -> bool:

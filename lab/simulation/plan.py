@@ -78,8 +78,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     hands_over: bool = False  # submissions are dispatched with their records where they can be
     # People erase and hold records, and rules of retention delete what is old.
     has_upkeep: bool = False
-    # Turns are decided on what is known before them, as over a server of databases. That refuses a turn at its end,
-    # when all is decided in memory; here it is refused at its beginning.
+    # Turns are decided on what is known before them, as over a server of databases, which refuses a turn at its end.
     foresees: bool = False
 
     @property

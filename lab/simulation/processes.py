@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from lab.simulation.late_refusals import LateRefusals
 from lab.simulation.witness import Witness, WitnessedBus
 from stateward.blobs import Artifact
 from stateward.core.chain import GENESIS
@@ -101,7 +102,7 @@ class FlagWakeup(PipeWakeup):
             self._leave(self)
 
 
-class ArenaDatabase(SqliteDatabase):
+class ArenaDatabase(LateRefusals):
     """The store in memory, with wake-ups in memory."""
 
     def wakeup(self, *topics: str) -> PipeWakeup:
@@ -127,8 +128,7 @@ class Arena:
     def cleared(self, *, lanes: int = 1, has_round_trips: bool = False) -> SqliteDatabase:
         """The database as its migrations made it, with so many lanes.
 
-        With `has_round_trips` turns are decided on what is known before them, as over a server. SQLite refuses what no
-        longer holds at once, though, where PostgreSQL does once all is decided in memory: that half is not simulated.
+        With `has_round_trips` turns are decided on what is known before them, and refused late, as over a server.
         """
         self.database.has_round_trips = has_round_trips
         fresh = [Lane(lane=number) for number in range(lanes)]
@@ -350,6 +350,8 @@ class WaitContext(msgspec.Struct, kw_only=True):
     numbers: int = 0
     living: set[str] = set()
     registered: tuple[Machine, MachineRegistry] | None = None
+    meanwhile: Callable[[], None] = lambda: None
+    """What others do while a process has results and has not begun to decide on what it knew of their records."""
 
     def registry(self, store: Store, now: Micros) -> MachineRegistry:
         """The machine in force; it is registered by the first process that starts with it."""
@@ -503,6 +505,8 @@ class Process:
         worker = self.worker
         is_busy = bool(self.make_decisions())
         is_busy |= worker.prepare() if worker is not None else False
+        if self.is_coordinator and worker is not None and worker.finishing:
+            self.around.meanwhile()
         is_busy |= self._coordinate_anew(topics) if self.is_coordinator else self.settle()
         if worker is not None and self.is_coordinator:
             worker.committed()

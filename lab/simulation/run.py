@@ -19,7 +19,7 @@ from lab.checker import (
     read_lines,
 )
 from lab.simulation.bench import Bench
-from lab.simulation.faults import inject
+from lab.simulation.faults import inject, let_others_in
 from lab.simulation.plan import Fault, Plan, plan_of
 from lab.simulation.processes import (
     HEARTBEAT_S,
@@ -152,6 +152,8 @@ class Life:
         self._aim = world.plan.aim
         self.upkeep = Upkeep(world) if world.plan.has_upkeep else None
         self.bench = Bench(world) if world.plan.needs_several else None
+        if world.plan.foresees:
+            let_others_in(world)
         self._names = [f"doc{number}" for number in range(world.plan.records)]
         self._faults: dict[str, int] = {}
         self._struck: dict[tuple[str, str], None] = {}

@@ -21,6 +21,7 @@ import msgspec
 
 from lab.checker import Seen, check
 from lab.memory_broker import MemoryBroker, MemoryEngine
+from lab.simulation.late_refusals import LateRefusals
 from lab.simulation.run import exported
 from lab.simulation.shapes import plain
 from lab.simulation.witness import kept_marks, kept_work
@@ -35,7 +36,7 @@ from stateward.engine.relay import Relay, RelayConfig
 from stateward.engine.remote_results import ResultChecker
 from stateward.engine.scheduler import Scheduler
 from stateward.storage.outputs import Outputs
-from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.sqlite import MEMORY
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import RELAY, Bus, WorkerInfo
@@ -245,7 +246,7 @@ class World:
         self.broker = MemoryBroker(ticks=self.ticks)
         self.later: list[tuple[str, Parcel]] = []
         self._snapshot: dict[str, Any] | None = None
-        self.database = SqliteDatabase(MEMORY)
+        self.database = LateRefusals(MEMORY)
         self.database.has_round_trips = True  # as a server: turns are decided on what is known
         self.store, self.outputs, self.bus = (
             Store(self.database), Outputs(self.database), Bus(self.database),

@@ -236,6 +236,10 @@ def what_is_foreseen_knows_of_no_pause(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(foresight, "_NOTHING_IS_PAUSED", "TRUE")
 
 
+def what_was_refused_stays_known(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(foresight.Foresight, "is_wrong", lambda self: self._is_used)
+
+
 class Defect(NamedTuple):
     """What is broken, the laws that may tell of it, and the fault that brings it to light, if one does."""
 
@@ -269,7 +273,8 @@ DEFECTS = [
     Defect(one_death_is_a_failure, {"B1"}, Fault.KILL_WORKER),
     Defect(outside_ids_are_forgotten, {"E1"}, Fault.SEQUENCED),
     Defect(paused_stages_are_dispatched, {"P2"}, Fault.PAUSED),
-    Defect(what_is_foreseen_knows_of_no_pause, {"P2"}, Fault.PAUSED),
+    Defect(what_is_foreseen_knows_of_no_pause, {"P2"}),
+    Defect(what_was_refused_stays_known, {"V1"}),
     Defect(error_codes_are_lost, {"C1"}),
     Defect(fatal_failures_are_retried, {"S12"}),
     Defect(an_upgrade_turns_time_back, {"S11"}, Fault.UPGRADED),
