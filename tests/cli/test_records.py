@@ -2,10 +2,13 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from stateward.app import App
+from stateward.cli.context import CliContext
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import cut, moment, safe, span
 from tests.cli.shell import Shell
@@ -212,3 +215,14 @@ def test_texts_are_cut_and_moments_have_a_zone() -> None:
     assert cut("x" * 200, chars_max=5) == "xxxx…"
     assert moment(1_700_000_000_000_000) == "2023-11-14 22:13:20Z"
     assert safe("a\x9b\u202eb\ud800\t") == "a\\x9b\\u202eb\\ud800\\t"
+
+
+def test_the_beginning_of_an_id_is_enough_where_no_http_client_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "stateward.client", None)
+
+    with App.embedded(tmp_path) as app:
+        record_id = app.submit(b"date;amount;text\n", machine="upload").record.id
+
+        assert CliContext().whole_id(app, record_id[:10]) == record_id

@@ -64,6 +64,11 @@ class ReviewAnswer(NamedTuple):
 class AppProtocol(Protocol):
     """A Stateward. Who acts is the person at this machine, or over HTTP the one whose key it is."""
 
+    def whole(self, given: str) -> str:
+        """The id of the record that a person means: as it is, or of the one whose id begins with it."""
+        is_whole = len(given.partition("_")[2]) >= ID_CHARS or not _SHORT_ID.fullmatch(given)
+        return given if is_whole else _only(given, (each.id for each in self.find(f"id:{given}*")))
+
     # Documents in
 
     def check_submission(
@@ -345,12 +350,6 @@ class AppProtocol(Protocol):
     ) -> dict[str, int]:
         """Write the history into a new or empty folder; the lines of each file. Over HTTP it is the transitions."""
         ...
-
-
-def whole_id(given: str, find: "Callable[[str], Iterator[schemas.Record]]") -> str:
-    """The id that a person means: as it is, or the one record whose id begins with it."""
-    is_whole = len(given.partition("_")[2]) >= ID_CHARS or not _SHORT_ID.fullmatch(given)
-    return given if is_whole else _only(given, (each.id for each in find(f"id:{given}*")))
 
 
 def one_of(given: str, ids: Iterable[str]) -> str:

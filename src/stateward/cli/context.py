@@ -129,15 +129,17 @@ class CliContext:
 
     def whole_id(self, app: "App | Client", given: str) -> str:
         """The id of a record that a person means, who may have typed its beginning."""
-        from stateward.client import Client
+        from stateward.app import App
 
-        if isinstance(app, Client):
-            from stateward.cli.remote import RemoteApp
+        if isinstance(
+            app, App
+        ):  # asked first: the client is of an extra that a local command does not need
+            from stateward.cli.local import LocalApp
 
-            return RemoteApp(app).whole(given)
-        from stateward.cli.local import LocalApp
+            return LocalApp(app).whole(given)
+        from stateward.cli.remote import RemoteApp
 
-        return LocalApp(app).whole(given)
+        return RemoteApp(app).whole(given)
 
     @contextmanager
     def _settings_for_reading(self, settings: "Settings") -> Iterator["Settings"]:

@@ -43,10 +43,9 @@ def keys(context: "CliContext") -> Iterator[Keys]:
         with context.local_app(settings) as app:
             yield LocalKeys(app)
         return
-    from stateward.cli.remote import translate_errors
     from stateward.client import Client
 
-    with Client(settings.server.url, key=settings.server.key) as client, translate_errors():
+    with context.client(Client) as client:
         yield RemoteKeys(client)
 
 
@@ -57,7 +56,6 @@ class LocalKeys(Keys):
         self._app = app
 
     def create(self, asked: "KeyRequest") -> "KeyDocument":
-        """Make a key; the answer has its text."""
         from stateward.app.key_views import key_view
 
         made, text = self._app.admin.new_key(
@@ -71,14 +69,12 @@ class LocalKeys(Keys):
         return key_view(made, now=self._app.clock(), text=text)
 
     def all(self) -> "list[KeyDocument]":
-        """Every key, without its secret."""
         from stateward.app.key_views import key_view
 
         now = self._app.clock()
         return [key_view(each, now=now) for each in self._app.keys.all()]
 
     def revoke(self, key_id: str) -> bool:
-        """Close a key; whether it was open."""
         return self._app.admin.revoke_key(key_id)
 
 
@@ -89,7 +85,6 @@ class RemoteKeys(Keys):
         self._client = client
 
     def create(self, asked: "KeyRequest") -> "KeyDocument":
-        """Make a key; the answer has its text."""
         return self._client.create_key(
             asked.name,
             asked.role,
@@ -100,9 +95,7 @@ class RemoteKeys(Keys):
         )
 
     def all(self) -> "list[KeyDocument]":
-        """Every key, without its secret."""
         return self._client.keys()
 
     def revoke(self, key_id: str) -> bool:
-        """Close a key; whether it was open."""
         return self._client.revoke_key(key_id).was_open

@@ -30,7 +30,6 @@ from stateward.cli.apps import (
     SearchRequest,
     StageItems,
     status_query,
-    whole_id,
 )
 from stateward.core.errors import InvalidRequest, StatewardError, UnknownName
 from stateward.core.model import SECOND, Micros, from_iso
@@ -55,16 +54,11 @@ class LocalApp(AppProtocol):
         # Parsed once a command: `age>2h` means the same when it is shown to a person and when it is acted on.
         self._query = cache(app.records.query)
 
-    def whole(self, record_id: str) -> str:
-        """The id of a record that a person means, who may have typed its beginning."""
-        return whole_id(record_id, self.find)
-
     # Documents in
 
     def check_submission(
         self, machine: str | None, priority: str, source_type: str | None = None
     ) -> str:
-        """The machine that documents go to."""
         submissions, plugins = self._app.submissions, self._app.plugins
         if machine in (None, AUTO):
             self._check_any_priority(priority)
@@ -98,7 +92,6 @@ class LocalApp(AppProtocol):
         priority: str,
         reason: str | None,
     ) -> schemas.RecordOpened:
-        """Store a document and create its record."""
         found = self._app.submit(
             source, machine=machine, name=name, labels=labels, priority=priority, reason=reason
         )
@@ -111,7 +104,6 @@ class LocalApp(AppProtocol):
         )
 
     def is_known(self, path: Path, *, machine: str, source_type: str | None) -> bool:
-        """Whether a pipeline reads a file as it is."""
         return self._app.submissions.is_known(path, machine=machine, source_type=source_type)
 
     def work_while(self, is_wanted: Callable[[], bool]) -> bool:
@@ -125,7 +117,6 @@ class LocalApp(AppProtocol):
     # Queries
 
     def record(self, record_id: str) -> schemas.Record:
-        """One record."""
         found = self._app.record(self.whole(record_id))
         records = self._app.records
         return records.with_successors(records.view(found), found)
@@ -147,18 +138,15 @@ class LocalApp(AppProtocol):
             after = page[-1].id
 
     def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
-        """The record once it has ended or rests, at the latest after this time."""
         record_id = self.whole(record_id)
         return self._app.records.view(self._app.records.wait(record_id, timeout_s=timeout_s))
 
     def history(self, record_id: str) -> list[schemas.Transition]:
-        """Every transition of a record."""
         record_id = self.whole(record_id)
         records = self._app.records
         return [records.transition_view(each) for each in records.history(record_id)]
 
     def explain(self, record_id: str) -> schemas.Why:
-        """Why a record is where it is."""
         record_id = self.whole(record_id)
         return why_view(self._app.record(record_id), self._app.records.explain(record_id))
 
@@ -168,7 +156,6 @@ class LocalApp(AppProtocol):
         return [attempt_view(each) for each in self._app.records.attempts(record_id)]
 
     def stages(self, record_id: str) -> list[str]:
-        """The stages of a record's machine."""
         record_id = self.whole(record_id)
         return list(self._app.registry.of(self._app.record(record_id)).stage)
 
@@ -180,7 +167,6 @@ class LocalApp(AppProtocol):
         kind: str | None = None,
         edition: int | None = None,
     ) -> StageItems:
-        """The items of a stage."""
         record_id = self.whole(record_id)
         record = self._app.record(record_id)
         found = self._app.records.find_items(record, stage=stage, kind=kind, edition=edition)
@@ -190,13 +176,11 @@ class LocalApp(AppProtocol):
         return StageItems(maker, self._app.outputs.items(record.id, version))
 
     def files(self, record_id: str) -> list[schemas.RecordFile]:
-        """The derived files of a record."""
         record_id = self.whole(record_id)
         record = self._app.record(record_id)
         return [file_view(record.id, each) for each in self._app.records.files(record)]
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
-        """The bytes of a derived file."""
         record_id = self.whole(record_id)
         wanted = f"{stage}/{name}"
         saved = self._app.records.files(self._app.record(record_id))
@@ -206,7 +190,6 @@ class LocalApp(AppProtocol):
         raise UnknownName("file", wanted, [each.path for each in saved])
 
     def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
-        """The best ranked documents in a format that their pipeline offers."""
         found = self._app.search.find(
             asked.text,
             pipeline=asked.pipeline,
@@ -234,24 +217,20 @@ class LocalApp(AppProtocol):
                 return
 
     def errors(self) -> list[schemas.ErrorGroup]:
-        """Records that rest with an error, by cause."""
         return error_group_views(self._app.dashboard.causes())
 
     def counts(self, query: str) -> list[schemas.StatusCount]:
-        """How many records match."""
         records, asked = self._app.records, self._query(query)
         return status_counts(records.count(asked), records.count_cancelled(asked))
 
     # Actions
 
     def act(self, verb: Verb, record_id: str, *, reason: str | None) -> schemas.Record:
-        """Retry or cancel a record."""
         record_id = self.whole(record_id)
         found = self._app.actions.act(verb, record_id, actor=self._actor, reason=reason)
         return self._app.records.view(found)
 
     def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
-        """Let a record go sooner or later."""
         record_id = self.whole(record_id)
         (found,) = self._app.actions.set_priority(
             [record_id], priority, actor=self._actor, reason=reason
@@ -271,7 +250,6 @@ class LocalApp(AppProtocol):
         is_dry_run: bool,
         progress: Callable[[int], None],
     ) -> Bulk:
-        """Do something with everything that is named or matches."""
         ids = [self.whole(each) for each in ids]
         return self._app.actions.bulk(
             action,
@@ -285,14 +263,12 @@ class LocalApp(AppProtocol):
         )
 
     def reprocess(self, record_id: str, *, reason: str | None) -> schemas.RecordOpened:
-        """Process the document of a record again."""
         record_id = self.whole(record_id)
         made = self._app.external_driver.reprocess(record_id, actor=self._actor, reason=reason)
         record = self._app.records.view(made.record)
         return schemas.RecordOpened(record=record, is_duplicate=made.is_duplicate)
 
     def move(self, event: str, record_id: str, *, reason: str | None) -> schemas.Record:
-        """Make a move that the machine of a record declares, by its event."""
         record_id = self.whole(record_id)
         (found,) = self._app.actions.move(event, [record_id], actor=self._actor, reason=reason)
         if isinstance(found, StatewardError):
@@ -300,13 +276,11 @@ class LocalApp(AppProtocol):
         return self._app.records.view(found)
 
     def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
-        """Let a held record go on."""
         record_id = self.whole(record_id)
         found = self._app.external_driver.advance(record_id, actor=self._actor, reason=reason)
         return self._app.records.view(found)
 
     def provenance(self, record_id: str, form: str) -> schemas.Provenance:
-        """The history of a record in the format of another tool."""
         from stateward.app.provenance import provenance
 
         record = self._app.record(self.whole(record_id))
@@ -315,17 +289,14 @@ class LocalApp(AppProtocol):
         return schemas.Provenance(record_id=record.id, format=named, document=document)
 
     def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
-        """Stop dispatching a stage."""
         self._app.actions.pause(machine, stage, actor=self._actor, reason=reason)
 
     def resume(self, machine: str, stage: str) -> bool:
-        """Dispatch a stage again."""
         return self._app.actions.resume(machine, stage, actor=self._actor)
 
     # Reviews
 
     def reread(self, record_id: str, asked: schemas.RereadRequest) -> schemas.RereadAnswer:
-        """Read a document again."""
         found = self._app.editions.reread(
             self.whole(record_id),
             hints=dict(asked.hints),
@@ -345,41 +316,34 @@ class LocalApp(AppProtocol):
     def decide_flags(
         self, record_id: str, action: FlagAction, *, reason: str | None
     ) -> schemas.Record:
-        """Decide about a flagged result."""
         record = self._app.flags.decide(record_id, action, actor=self._actor, reason=reason)
         return self._app.records.view(record)
 
     def pending_reviews(self, *, limit: int) -> list[schemas.ReviewTask]:
-        """What waits for a decision."""
         found = self._app.reviews.pending(limit=limit)
         return [task_view(each, actor=self._actor) for each in found]
 
     def review(self, record_id: str) -> schemas.ReviewDetail:
-        """A review with the values to look at."""
         record_id = self.whole(record_id)
         task = self._app.reviews.task(record_id)
         return review_view(self._app.reviews, self._app.store, task, actor=self._actor)
 
     def review_statistics(self, *, days: int) -> schemas.ReviewStatistics:
-        """What people decided in reviews."""
         since = self._app.clock() - days * 86_400 * SECOND
         return statistics_view(self._app.review_statistics.since(since), since=since)
 
     def claim(self, record_id: str) -> schemas.ReviewTask:
-        """Claim a review."""
         record_id = self.whole(record_id)
         task = self._app.reviews.claim(record_id, actor=self._actor, is_administrator=True)
         return task_view(task, actor=self._actor)
 
     def unclaim(self, record_id: str) -> schemas.ReviewTask:
-        """Leave a claimed review to others."""
         record_id = self.whole(record_id)
         return task_view(self._app.reviews.unclaim(record_id, actor=self._actor), actor=self._actor)
 
     def create_review_link(
         self, record_id: str, person: str, *, hours: float | None
     ) -> schemas.ReviewLink:
-        """Make a link that lets a named person decide a review."""
         from stateward.app.approver_links import link_url
 
         own = self._app.approver_links
@@ -389,17 +353,14 @@ class LocalApp(AppProtocol):
         return msgspec.structs.replace(own.view(made), url=link_url(self._app.settings, text))
 
     def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
-        """The links to a review."""
         own = self._app.approver_links
         return [own.view(each) for each in own.of(self.whole(record_id))]
 
     def revoke_review_link(self, record_id: str, link_id: str) -> bool:
-        """Close a link."""
         record_id = self.whole(record_id)
         return self._app.approver_links.revoke(record_id, link_id, actor=self._actor)
 
     def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
-        """Answer a review."""
         from stateward.engine.answers import DecisionRequest
 
         record_id = self.whole(record_id)
@@ -424,7 +385,6 @@ class LocalApp(AppProtocol):
         is_blind: bool,
         notes: str | None,
     ) -> schemas.ReviewTask:
-        """Ask another person or a group."""
         from stateward.engine.answers import OpinionRequest
 
         asking = OpinionRequest(
@@ -441,7 +401,6 @@ class LocalApp(AppProtocol):
     # The installation
 
     def audit(self, wanted: AuditFilter, *, is_rising: bool = False) -> Iterator[schemas.AuditItem]:
-        """Entries of the audit log."""
         from stateward.app.views import audit_view
         from stateward.storage.audit import ENTRIES_MAX, AuditQuery
 
@@ -460,7 +419,6 @@ class LocalApp(AppProtocol):
                 yield audit_view(place, entry)
 
     def doctor(self) -> schemas.Diagnosis:
-        """What is wrong with the installation."""
         from stateward.app.doctor import checks
 
         return diagnosis_view(checks(self._app))
@@ -468,7 +426,6 @@ class LocalApp(AppProtocol):
     def verify(
         self, *, checkpoint: str | None = None, progress: Callable[[str, int], None]
     ) -> schemas.Verification:
-        """Replay the whole history and check it."""
         from stateward.proofs.history_checkpoint import read_checkpoint
 
         kept = None if checkpoint is None else read_checkpoint(checkpoint)
@@ -484,7 +441,6 @@ class LocalApp(AppProtocol):
         is_compacted: bool,
         progress: Callable[[str], None],
     ) -> schemas.ErasureAnswer:
-        """Delete what records held, and keep the proof."""
         from stateward.app.subjects import records_of, remaining_copies
         from stateward.app.views import erasure_view
 
@@ -499,7 +455,6 @@ class LocalApp(AppProtocol):
         return erasure_view(done, copies=copies, is_dry_run=is_dry_run)
 
     def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
-        """Forbid the deletion of anything of a record, or allow it again."""
         from stateward.app.views import held_view
 
         change = self._app.eraser.hold if is_held else self._app.eraser.release
@@ -507,7 +462,6 @@ class LocalApp(AppProtocol):
         return held_view(done, is_held=is_held)
 
     def holds(self) -> list[schemas.HeldRecord]:
-        """The records of which nothing may be deleted."""
         from stateward.app.views import held_view
 
         return [held_view(each, is_held=True) for each in self._app.eraser.holds()]
@@ -515,14 +469,12 @@ class LocalApp(AppProtocol):
     def apply_retention(
         self, *, is_dry_run: bool, progress: Callable[[str, int], None]
     ) -> schemas.RetentionAnswer:
-        """Delete what is old, by the rules of the settings."""
         from stateward.app.views import retention_view
 
         done = self._app.retention.run(actor=person(), is_dry_run=is_dry_run, progress=progress)
         return retention_view(done, is_dry_run=is_dry_run)
 
     def dead_letters(self) -> Iterator[schemas.DeadLetter]:
-        """Events and messages that could not be read, newest first."""
         from stateward.app.views import dead_letter_view
 
         before = None
@@ -531,19 +483,16 @@ class LocalApp(AppProtocol):
             before = found[-1][0]
 
     def feed(self) -> schemas.FeedDocument:
-        """How far the change feed has come."""
         from stateward.app.feed import feed_status, feed_view
 
         return feed_view(self._app, feed_status(self._app))
 
     def replay_feed(self, seq: int) -> schemas.FeedDocument:
-        """Have everything from a transition on sent again."""
         from stateward.app.feed import feed_view, replay_feed
 
         return feed_view(self._app, replay_feed(self._app, seq, actor=person()))
 
     def gold_lines(self) -> Iterator[bytes]:
-        """Every decision of a person as a line of gold data."""
         return (each.line() for each in self._app.reviews.gold())
 
     def export_history(

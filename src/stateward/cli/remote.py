@@ -24,7 +24,6 @@ from stateward.cli.apps import (
     SearchRequest,
     StageItems,
     status_query,
-    whole_id,
 )
 from stateward.cli.output import write_file
 from stateward.client import ApiProblem, Client, ServerUnreachable
@@ -56,9 +55,12 @@ class RemoteApp(AppProtocol):
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def whole(self, record_id: str) -> str:
-        """The id of a record that a person means, who may have typed its beginning."""
-        return whole_id(record_id, self.find)
+    @contextmanager
+    def _on(self, record_id: str, verb: str = "") -> Iterator[str]:
+        """The id of the record that a person means; what the server says about it becomes a local error."""
+        whole = self.whole(record_id)
+        with translate_errors(whole, verb=verb):
+            yield whole
 
     # Documents in
 
@@ -115,9 +117,7 @@ class RemoteApp(AppProtocol):
     # Queries
 
     def record(self, record_id: str) -> schemas.Record:
-        """One record."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return self._client.record(record_id)
 
     def find(
@@ -128,7 +128,6 @@ class RemoteApp(AppProtocol):
         machines: Sequence[str] = (),
         after: str = "",
     ) -> Iterator[schemas.Record]:
-        """Every record that matches."""
         with translate_errors():
             known = {}
             if statuses or machines:
@@ -139,25 +138,18 @@ class RemoteApp(AppProtocol):
                     yield record
 
     def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
-        """The record once it has ended or rests, at the latest after this time."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return self._client.wait(record_id, timeout_s=timeout_s)
 
     def history(self, record_id: str) -> list[schemas.Transition]:
-        """Every transition of a record."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return list(self._client.history(record_id))
 
     def explain(self, record_id: str) -> schemas.Why:
-        """Why a record is where it is."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return self._client.explain(record_id)
 
     def attempts(self, record_id: str) -> list[schemas.Attempt]:
-        """Every attempt at a stage of a record."""
         record_id = self.whole(record_id)
         stages = self.stages(record_id)
         with translate_errors(record_id):
@@ -166,7 +158,6 @@ class RemoteApp(AppProtocol):
         return sorted(found, key=lambda each: each.attempt)
 
     def stages(self, record_id: str) -> list[str]:
-        """The stages of a record's machine."""
         record_id = self.whole(record_id)
         machine = self.record(record_id).machine
         with translate_errors():
@@ -180,7 +171,6 @@ class RemoteApp(AppProtocol):
         kind: str | None = None,
         edition: int | None = None,
     ) -> StageItems:
-        """The items of a stage."""
         record_id = self.whole(record_id)
 
         def fetch(cursor: str | None) -> schemas.ItemPage:
@@ -199,19 +189,15 @@ class RemoteApp(AppProtocol):
         return StageItems(first.stage, rows(first))
 
     def files(self, record_id: str) -> list[schemas.RecordFile]:
-        """The derived files of a record."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return self._client.files(record_id)
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
-        """The bytes of a derived file."""
         record_id = self.whole(record_id)
         with translate_errors():
             yield from self._client.file(record_id, stage, name)
 
     def search(self, asked: SearchRequest) -> Iterator[schemas.SearchHit]:
-        """Passages or ranked documents that match."""
         with translate_errors():
             yield from self._client.search(
                 asked.text,
@@ -221,7 +207,6 @@ class RemoteApp(AppProtocol):
             )
 
     def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
-        """The best ranked documents in a format that their pipeline offers."""
         with translate_errors():
             return self._client.search_as(
                 asked.text,
@@ -233,28 +218,23 @@ class RemoteApp(AppProtocol):
             )
 
     def errors(self) -> list[schemas.ErrorGroup]:
-        """Records that rest with an error, by cause."""
         with translate_errors():
             return self._client.errors()
 
     def counts(self, query: str) -> list[schemas.StatusCount]:
-        """How many records match."""
         with translate_errors():
             return self._client.counts(query or None)
 
     # Actions
 
     def act(self, verb: Verb, record_id: str, *, reason: str | None) -> schemas.Record:
-        """Retry or cancel a record."""
         record_id = self.whole(record_id)
         act = self._client.retry if verb == "retry" else self._client.cancel
         with translate_errors(record_id, verb=verb):
             return act(record_id, reason=reason)
 
     def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
-        """Let a record go sooner or later."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb="priority"):
+        with self._on(record_id, "priority") as record_id:
             return self._client.set_priority(record_id, _number(priority), reason=reason)
 
     def bulk(
@@ -296,43 +276,32 @@ class RemoteApp(AppProtocol):
         )
 
     def reprocess(self, record_id: str, *, reason: str | None) -> schemas.RecordOpened:
-        """Process the document of a record again."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb="reprocess"):
+        with self._on(record_id, "reprocess") as record_id:
             return self._client.reprocess(record_id, reason=reason)
 
     def move(self, event: str, record_id: str, *, reason: str | None) -> schemas.Record:
-        """Make a move that the machine of a record declares, by its event."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb=event):
+        with self._on(record_id, event) as record_id:
             return self._client.move(record_id, event, reason=reason)
 
     def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
-        """Let a held record go on."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb="advance"):
+        with self._on(record_id, "advance") as record_id:
             return self._client.advance(record_id, reason=reason)
 
     def provenance(self, record_id: str, form: str) -> schemas.Provenance:
-        """The history of a record in the format of another tool."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return self._client.provenance(
                 record_id, form="prov" if form == "prov" else "openlineage"
             )
 
     def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
-        """Stop dispatching a stage."""
         with translate_errors():
             self._client.pause(machine, stage=stage or None, reason=reason)
 
     def resume(self, machine: str, stage: str) -> bool:
-        """Dispatch a stage again."""
         with translate_errors():
             return self._client.resume(machine, stage=stage or None).was_paused
 
     def audit(self, wanted: AuditFilter, *, is_rising: bool = False) -> Iterator[schemas.AuditItem]:
-        """Entries of the audit log."""
         whole = wanted.record_id and self.whole(wanted.record_id)
         with translate_errors():
             yield from self._client.audit(
@@ -348,69 +317,52 @@ class RemoteApp(AppProtocol):
 
     def reread(self, record_id: str, asked: schemas.RereadRequest) -> schemas.RereadAnswer:
         """Have the server read a document again."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return self._client.reread(record_id, asked)
 
     def decide_flags(
         self, record_id: str, action: FlagAction, *, reason: str | None
     ) -> schemas.Record:
-        """Decide about a flagged result."""
         with translate_errors(record_id, verb=action):
             return self._client.decide_flags(record_id, action, reason=reason)
 
     def pending_reviews(self, *, limit: int) -> list[schemas.ReviewTask]:
-        """What waits for a decision."""
         with translate_errors():
             return list(islice(self._client.pending_reviews(limit=limit), limit))
 
     def review(self, record_id: str) -> schemas.ReviewDetail:
-        """A review with the values to look at."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return self._client.get_review(record_id)
 
     def review_statistics(self, *, days: int) -> schemas.ReviewStatistics:
-        """What people decided in reviews."""
         with translate_errors():
             return self._client.review_statistics(days=days)
 
     def claim(self, record_id: str) -> schemas.ReviewTask:
-        """Claim a review."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb="claim"):
+        with self._on(record_id, "claim") as record_id:
             return self._client.claim_review(record_id)
 
     def unclaim(self, record_id: str) -> schemas.ReviewTask:
-        """Leave a claimed review to others."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb="unclaim"):
+        with self._on(record_id, "unclaim") as record_id:
             return self._client.unclaim_review(record_id)
 
     def create_review_link(
         self, record_id: str, person: str, *, hours: float | None
     ) -> schemas.ReviewLink:
-        """Make a link that lets a named person decide a review."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb="link"):
+        with self._on(record_id, "link") as record_id:
             return self._client.create_review_link(record_id, person, hours=hours)
 
     def review_links(self, record_id: str) -> list[schemas.ReviewLink]:
-        """The links to a review."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb="look"):
+        with self._on(record_id, "look") as record_id:
             return self._client.review_links(record_id)
 
     def revoke_review_link(self, record_id: str, link_id: str) -> bool:
-        """Close a link."""
         record_id = self.whole(record_id)
         with translate_errors():
             return self._client.revoke_review_link(record_id, link_id).was_open
 
     def decide(self, record_id: str, answer: ReviewAnswer) -> schemas.Record:
-        """Answer a review."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb=answer.action):
+        with self._on(record_id, answer.action) as record_id:
             return self._client.review(record_id, **answer._asdict())
 
     def ask_opinion(
@@ -422,9 +374,7 @@ class RemoteApp(AppProtocol):
         is_blind: bool,
         notes: str | None,
     ) -> schemas.ReviewTask:
-        """Ask another person or a group."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id, verb="refer"):
+        with self._on(record_id, "refer") as record_id:
             return self._client.ask_opinion(
                 record_id, to, corrected=corrected, is_blind=is_blind, notes=notes
             )
@@ -432,7 +382,6 @@ class RemoteApp(AppProtocol):
     # The installation
 
     def doctor(self) -> schemas.Diagnosis:
-        """What is wrong with the installation."""
         with translate_errors():
             return self._client.doctor()
 
@@ -459,13 +408,10 @@ class RemoteApp(AppProtocol):
             return self._client.erase(named, subject=subject, reason=reason, is_dry_run=is_dry_run)
 
     def hold(self, record_id: str, *, reason: str, is_held: bool) -> schemas.HeldRecord:
-        """Forbid the deletion of anything of a record, or allow it again."""
-        record_id = self.whole(record_id)
-        with translate_errors(record_id):
+        with self._on(record_id) as record_id:
             return self._client.hold(record_id, reason=reason, is_held=is_held)
 
     def holds(self) -> list[schemas.HeldRecord]:
-        """The records of which nothing may be deleted."""
         with translate_errors():
             return self._client.holds()
 
@@ -477,29 +423,24 @@ class RemoteApp(AppProtocol):
             return self._client.apply_retention(is_dry_run=is_dry_run)
 
     def dead_letters(self) -> Iterator[schemas.DeadLetter]:
-        """Events and messages that could not be read, newest first."""
         with translate_errors():
             yield from self._client.dead_letters()
 
     def feed(self) -> schemas.FeedDocument:
-        """How far the change feed has come."""
         with translate_errors():
             return self._client.feed()
 
     def replay_feed(self, seq: int) -> schemas.FeedDocument:
-        """Have everything from a transition on sent again."""
         with translate_errors():
             return self._client.replay_feed(seq)
 
     def gold_lines(self) -> Iterator[bytes]:
-        """Every decision of a person as a line of gold data."""
         with translate_errors():
             yield from self._client.gold_lines()
 
     def export_history(
         self, folder: Path, *, progress: Callable[[str, int], None]
     ) -> dict[str, int]:
-        """Write the transitions into a new or empty folder."""
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
         with translate_errors():

@@ -102,10 +102,9 @@ def webhooks(context: "CliContext") -> Iterator[Webhooks]:
         with context.local_app(settings) as app:
             yield LocalWebhooks(app)
         return
-    from stateward.cli.remote import translate_errors
     from stateward.client import Client
 
-    with Client(settings.server.url, key=settings.server.key) as client, translate_errors():
+    with context.client(Client) as client:
         yield RemoteWebhooks(client)
 
 
@@ -126,30 +125,24 @@ class LocalWebhooks(Webhooks):
         return LocalApp(self._app).whole(record_id)
 
     def add(self, url: str, events: Sequence[str], content: str) -> schemas.WebhookDocument:
-        """Add an address; the answer has its secret."""
         made = self._own.add(url, events=tuple(events), content=content, actor=self._actor)
         return self._views.webhook_view(made, secret=made.secret)
 
     def all(self) -> list[schemas.WebhookDocument]:
-        """Who is told."""
         return [self._views.webhook_view(each) for each in self._own.webhooks()]
 
     def get(self, webhook_id: str) -> schemas.WebhookDocument:
-        """One of them, with its secret."""
         found = self._own.with_secret(webhook_id)
         return self._views.webhook_view(found, secret=found.secret)
 
     def rotate(self, webhook_id: str) -> schemas.WebhookDocument:
-        """Make a new secret; the answer has it."""
         changed = self._own.rotate(webhook_id, actor=self._actor)
         return self._views.webhook_view(changed, secret=changed.secret)
 
     def enable(self, webhook_id: str) -> schemas.WebhookDocument:
-        """Tell it again."""
         return self._views.webhook_view(self._own.enable(webhook_id, actor=self._actor))
 
     def disable(self, webhook_id: str, reason: str) -> schemas.WebhookDocument:
-        """Tell it nothing for now."""
         from stateward.core.model import plain_actor
 
         said = f"disabled by {plain_actor(self._actor)}" + (f": {reason}" if reason else "")
@@ -158,7 +151,6 @@ class LocalWebhooks(Webhooks):
         )
 
     def remove(self, webhook_id: str) -> None:
-        """Forget it."""
         self._own.remove(webhook_id, actor=self._actor)
 
     def ping(self, webhook_id: str) -> schemas.DeliveryDocument:
@@ -180,20 +172,17 @@ class LocalWebhooks(Webhooks):
         state: DeliveryState | None,
         limit: int,
     ) -> list[schemas.DeliveryDocument]:
-        """Messages, newest first."""
         found = self._own.deliveries(
             webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
         )
         return [self._views.delivery_view(each) for each in found]
 
     def delivery(self, webhook_id: str, message_id: str) -> schemas.DeliveryDocument:
-        """One message, with every attempt."""
         return self._views.delivery_view(*self._own.delivery(webhook_id, message_id))
 
     def replay(
         self, *, webhook_id: str | None, message_id: str | None, is_dead: bool, since: str | None
     ) -> int:
-        """Deliver messages again; how many."""
         from stateward.core.model import from_iso
 
         return self._own.replay(
@@ -217,14 +206,12 @@ class RemoteWebhooks(Webhooks):
         return RemoteApp(self._client).whole(record_id)
 
     def add(self, url: str, events: Sequence[str], content: str) -> schemas.WebhookDocument:
-        """Add an address; the answer has its secret."""
         kind: Literal["standard", "cloudevents"] = (
             "cloudevents" if content == "cloudevents" else "standard"
         )
         return self._client.add_webhook(url, events, content=kind)
 
     def all(self) -> list[schemas.WebhookDocument]:
-        """Who is told."""
         return self._client.webhooks()
 
     def get(self, webhook_id: str) -> schemas.WebhookDocument:
@@ -232,19 +219,15 @@ class RemoteWebhooks(Webhooks):
         return self._client.webhook(webhook_id)
 
     def rotate(self, webhook_id: str) -> schemas.WebhookDocument:
-        """Make a new secret; the answer has it."""
         return self._client.rotate_webhook(webhook_id)
 
     def enable(self, webhook_id: str) -> schemas.WebhookDocument:
-        """Tell it again."""
         return self._client.enable_webhook(webhook_id)
 
     def disable(self, webhook_id: str, reason: str) -> schemas.WebhookDocument:
-        """Tell it nothing for now."""
         return self._client.disable_webhook(webhook_id, reason=reason or None)
 
     def remove(self, webhook_id: str) -> None:
-        """Forget it."""
         self._client.remove_webhook(webhook_id)
 
     def ping(self, webhook_id: str) -> schemas.DeliveryDocument:
@@ -266,20 +249,17 @@ class RemoteWebhooks(Webhooks):
         state: DeliveryState | None,
         limit: int,
     ) -> list[schemas.DeliveryDocument]:
-        """Messages, newest first."""
         found = self._client.deliveries(
             webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
         )
         return list(islice(found, limit))
 
     def delivery(self, webhook_id: str, message_id: str) -> schemas.DeliveryDocument:
-        """One message, with every attempt."""
         return self._client.delivery(webhook_id, message_id)
 
     def replay(
         self, *, webhook_id: str | None, message_id: str | None, is_dead: bool, since: str | None
     ) -> int:
-        """Deliver messages again; how many."""
         return self._client.replay_deliveries(
             webhook_id=webhook_id,
             message_id=message_id,
