@@ -216,6 +216,19 @@ def test_the_first_sentence_of_a_help_fits_into_the_list_of_commands() -> None:
     assert [each for each in sentences if not (10 < len(each) <= 60 and each.endswith("."))] == []
 
 
+def test_every_option_says_what_it_means_and_names_its_number() -> None:
+    options = [
+        (path, option)
+        for path, command in commands().items()
+        for option in command.params
+        if isinstance(option, click.Option)
+    ]
+
+    assert [(path, each.name) for path, each in options if not each.help] == []
+    ranges = [(path, each) for path, each in options if isinstance(each.type, click.IntRange)]
+    assert [(path, each.name) for path, each in ranges if not each.metavar] == []
+
+
 def test_every_example_can_be_read() -> None:
     examples = [
         each for command in commands().values() for each in getattr(command, "examples", ())

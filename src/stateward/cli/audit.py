@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateward.cli.apps import AuditFilter
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import CliContext, Group, limit_option, pass_context
 from stateward.cli.output import cut, moment, plural, write_file, write_table
 
 if TYPE_CHECKING:
@@ -52,14 +52,7 @@ def filters(command: Any) -> Any:  # noqa: ANN401 - click's own
     examples=["stateward audit list", "stateward audit list --verb document_read --jsonl"],
 )
 @filters
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1, max=ROWS_MAX),
-    default=ROWS,
-    show_default=True,
-    help="How many at most.",
-)
+@limit_option(default=ROWS, most=ROWS_MAX)
 @pass_context
 def list_(
     context: CliContext,

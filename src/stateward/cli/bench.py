@@ -36,6 +36,7 @@ COLUMNS = {
 )
 @click.option(
     "--records",
+    metavar="N",
     type=click.IntRange(1, RECORDS_MAX),
     default=5_000,
     show_default=True,
@@ -43,6 +44,7 @@ COLUMNS = {
 )
 @click.option(
     "--rounds",
+    metavar="N",
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,

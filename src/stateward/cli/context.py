@@ -237,6 +237,20 @@ def _remember(context: click.Context, option: click.Parameter, value: object) ->
         )
 
 
+def limit_option(
+    text: str = "How many at most.", *, default: int | None = None, most: int | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option --limit of a command that lists something."""
+    return click.option(
+        "--limit",
+        metavar="N",
+        type=click.IntRange(1, most),
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
+
+
 def context_of(context: click.Context) -> CliContext:
     """The context of this call."""
     return context.ensure_object(CliContext)

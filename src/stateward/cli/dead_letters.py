@@ -4,7 +4,7 @@ from itertools import islice
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, limit_option, pass_context
 from stateward.cli.output import cut, moment, write_table
 
 
@@ -15,7 +15,7 @@ from stateward.cli.output import cut, moment, write_table
     is_reading=True,
     examples=["stateward dead-letters", "stateward dead-letters --jsonl"],
 )
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@limit_option(default=50, most=1000)
 @pass_context
 def dead_letters(context: CliContext, *, limit: int) -> None:
     """List events and messages that could not be read.

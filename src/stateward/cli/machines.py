@@ -185,7 +185,7 @@ def graph(context: CliContext, *, name: str, format_: str, out: Path | None) -> 
     """Draw a machine, or write it as a Windmill flow.
 
     Pictures are Mermaid, Graphviz DOT or SVG. A flow calls the service step by step, in Windmill's order; it needs a
-    machine whose stages have gates.
+    machine with external stages.
     """
     own = _machine_named(context, name)
     text = _flow(own, out) if format_ == OPENFLOW else _draw(own, format_, out)

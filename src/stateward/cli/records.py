@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, limit_option, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import (
@@ -154,14 +154,7 @@ class _Listing(Command):
     multiple=True,
     help="Of this machine; may be given again.",
 )
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=ROWS_DEFAULT,
-    show_default=True,
-    help="The most records to show.",
-)
+@limit_option("The most records to show.", default=ROWS_DEFAULT)
 @click.option(
     "--after", metavar="ID", default="", help="Go on after this record of an earlier list."
 )
@@ -466,12 +459,7 @@ def _write_log_line(line: "Fields") -> None:
     is_flag=True,
     help="Each id once, however many of the records hold it; the rest is counted.",
 )
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="The most items to print; otherwise all.",
-)
+@limit_option("The most items to print; otherwise all.")
 @pass_context
 def items(
     context: CliContext,

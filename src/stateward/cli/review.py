@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from stateward.cli.apps import ReviewAnswer
-from stateward.cli.context import (
-    CliContext,
-    Command,
-    Group,
-    pass_context,
-)
+from stateward.cli.context import CliContext, Command, Group, limit_option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import (
     cut,
@@ -97,14 +92,7 @@ for _command in (link, links, revoke_link):
     is_reading=True,
     examples=["stateward review list", "stateward review list --jsonl"],
 )
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1, max=1000),
-    default=ROWS,
-    show_default=True,
-    help="How many at most.",
-)
+@limit_option(default=ROWS, most=1000)
 @pass_context
 def list_(context: CliContext, *, limit: int) -> None:
     """List what waits for a decision.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stateward.cli.apps import SearchRequest
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, limit_option, pass_context
 from stateward.cli.output import plural, write, write_lines
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ leaves it alone.
   "late payment"           words in this order
   invoi*                   words that begin so
   -draft                   without this word
-  machine:invoices           of this machine; also status: source: is: created> age<
+  machine:invoices         of this machine; also status: source: is: created> age<
   label.client:42          with this label
 
 What matches stands in [brackets]; with --json it is marked in `snippet`, and `where` is the place in the document.
@@ -54,14 +54,7 @@ was found. --filter compares what is known of a document, and --format writes th
     ],
 )
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
-@click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=HITS_DEFAULT,
-    show_default=True,
-    help="The most results to show.",
-)
+@limit_option("The most results to show.", default=HITS_DEFAULT)
 @click.option(
     "--pipeline",
     metavar="NAME",

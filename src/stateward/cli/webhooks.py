@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import CliContext, Group, limit_option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import (
     moment,
@@ -173,7 +173,7 @@ def ping(context: CliContext, *, webhook_id: str) -> Exit:
 @click.option("--record", "record_id", metavar="ID", help="Only deliveries about this record.")
 @click.option("--state", type=click.Choice(STATES), help="Only what is so.")
 @click.option("--message", "message_id", metavar="ID", help="One message, with all its attempts.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@limit_option(default=50, most=1000)
 @pass_context
 def log(
     context: CliContext,
@@ -207,7 +207,7 @@ def log(
 
 @webhook.command("dead", is_listing=True, is_reading=True, examples=["stateward webhook dead"])
 @click.argument("webhook_id", metavar="[ID]", required=False)
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@limit_option(default=50, most=1000)
 @pass_context
 def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
     """List what could not be delivered."""
@@ -266,10 +266,24 @@ def _check_moment(text: str) -> None:
 
 @webhook.command("listen", examples=["stateward webhook listen --port 9000 --count 1"])
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default=True)
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65_535),
+    default=9000,
+    show_default=True,
+    help="The port to listen at; 0 takes a free one.",
+)
 @click.option("--secret", envvar="WEBHOOK_SECRET", help="Check signatures with this whsec_ secret.")
-@click.option("--count", type=click.IntRange(1), help="End after so many messages.")
-@click.option("--answer", type=click.IntRange(200, 599), default=204, show_default=True)
+@click.option("--count", metavar="N", type=click.IntRange(1), help="End after so many messages.")
+@click.option(
+    "--answer",
+    metavar="STATUS",
+    type=click.IntRange(200, 599),
+    default=204,
+    show_default=True,
+    help="The HTTP status that each message is answered with.",
+)
 @pass_context
 def listen(
     context: CliContext, *, host: str, port: int, secret: str | None, count: int | None, answer: int

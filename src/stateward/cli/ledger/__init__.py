@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.context import CliContext, Group, limit_option, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger import checkpoints, maintenance, migrate, verify
 from stateward.cli.ledger import write as writing
@@ -69,11 +69,7 @@ def duration(text: str) -> timedelta:
     "--long", "is_long", is_flag=True, help="List them with since when, adapter and error."
 )
 @click.option("--state", "state_", help="Only those in this state.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, ROWS_MAX),
-    help=f"At most that many; with --long {ROWS_DEFAULT} for people.",
-)
+@limit_option(f"At most that many; with --long {ROWS_DEFAULT} for people.", most=ROWS_MAX)
 @pass_context
 def state(
     context: CliContext, *, ledger_path: Path, doc_ids: tuple[str, ...], is_long: bool, state_: str | None,
@@ -282,11 +278,7 @@ def _most_first(names: dict[str, int]) -> list[tuple[str, int]]:
 @click.option(
     "--state", "states", multiple=True, help="Only these states; otherwise all that are no end."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, ROWS_MAX),
-    help=f"At most that many; {ROWS_DEFAULT} for people.",
-)
+@limit_option(f"At most that many; {ROWS_DEFAULT} for people.", most=ROWS_MAX)
 @pass_context
 def stuck(
     context: CliContext,
@@ -356,6 +348,7 @@ def query(context: CliContext, ledger_path: Path, sql: str) -> None:
 @ledger_argument
 @click.option(
     "--after",
+    metavar="SEQ",
     type=click.IntRange(0),
     help="Begin after this seq; otherwise with what comes from now on.",
 )

@@ -66,6 +66,7 @@ PLACES_SHOWN = 10
 )
 @click.option(
     "--days",
+    metavar="N",
     type=click.IntRange(1),
     default=BACKUP_DAYS,
     show_default=True,
