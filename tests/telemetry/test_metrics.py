@@ -103,9 +103,10 @@ def test_the_buckets_of_a_histogram_add_up(app: App) -> None:
     app.submit(STATEMENT)
     app.run_until_idle()
 
-    for family in scraped(app).values():
-        if family.type != "histogram":
-            continue
+    histograms = [family for family in scraped(app).values() if family.type == "histogram"]
+
+    assert histograms
+    for family in histograms:
         by_labels: dict[tuple[tuple[str, str], ...], list[float]] = {}
         for each in family.samples:
             if each.name.endswith("_bucket"):

@@ -291,7 +291,10 @@ def test_of_three_parties_none_is_sure() -> None:
 def test_every_value_has_the_place_where_it_is_printed() -> None:
     document = text_document(f"Title\f{PREAMBLES[0][0]}{REST}")
 
-    for one in find_values(Prose(document)):
+    values = list(find_values(Prose(document)))
+
+    assert {one.field for one in values} == {"party", "effective_date", "governing_law"}
+    for one in values:
         assert one.place is not None
         page = document.pages[one.place.page - 1]
         assert page.number == 2

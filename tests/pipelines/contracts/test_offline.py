@@ -83,7 +83,10 @@ def test_every_value_stands_where_its_place_says() -> None:
     text = WRITTEN[0]["text"]
     document = text_document(text)
 
-    for found in extracted(text).values():
+    values = extracted(text).values()
+
+    assert len(values) == 7
+    for found in values:
         assert found.place is not None
         page = document.pages[found.place.page - 1]
         printed = page.text[found.place.start : found.place.end]

@@ -77,9 +77,12 @@ def test_references_are_taken_apart_as_far_as_the_source_does(tmp_path: Path) ->
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_offsets_lead_to_the_block_in_the_decoded_file(tmp_path: Path, encoding: str) -> None:
     data = PMC.encode(encoding)
-    for block in read(tmp_path, data).blocks:
-        if block.kind in ("reference", "table"):
-            continue
+    blocks = [
+        each for each in read(tmp_path, data).blocks if each.kind not in ("reference", "table")
+    ]
+
+    assert blocks
+    for block in blocks:
         decoded = data.decode(encoding if encoding != "utf-8-sig" else "utf-8")
         shift = int(encoding == "utf-8-sig")  # the mark is no part of the decoded text
         assert block.where.start is not None
