@@ -159,6 +159,14 @@ CONTRACTS = {
     "Agreement start: January 1, 2026\n"
     "Agreement end: December 31, 2027\n"
     "Cancellation notice: 30 days",
+    "services": "Services Agreement\n"
+    "between Harrow Bay Ltd (the Provider) and Bexley Ltd (the Customer)\n"
+    "1. The Customer shall pay within 30 days of the invoice date.\n"
+    "2. This Agreement begins on 1 April 2026 and has an initial term of 12 months.\n"
+    "3. This Agreement is governed by the laws of England.",
+    "commas": "This Tenancy Agreement, dated 3 March 2026, is of Ann Lee, the landlord, and Bob Ray, the tenant.\n"
+    "The tenant rents the flat at 4 Mill Lane, Bath, for 12 months, beginning on 1 April 2026, at 900 pounds a month.\n"
+    "Either party may end it, after six months, with two months' notice, in writing, to the other party.",
     "motor": "Motor Insurance Certificate and Schedule\n"
     "Policy type: Car insurance\n"
     "Expiry date: 31 July 2026\n"
@@ -175,6 +183,10 @@ OTHERS = {
     "01.02.2025;Hausratversicherung Beitrag 9,84 Vertragsnummer 12 Laufzeit 12 Monate;-9,84",
     "laboratory": "Insurance policy number 4, contract term, written notice\n"
     "Haemoglobin 14 g/dl, reference interval 12-16",
+    "bill": "Stromrechnung\n"
+    "Rechnungsnummer: VB-2026-0031\n"
+    "Ihr Stromvertrag: Tarif Grün, Vertragskonto 4711, Grundpreis 9,90 EUR/Monat, Arbeitspreis 31 ct/kWh\n"
+    "Mindestvertragslaufzeit 12 Monate, Kündigungsfrist 1 Monat, Vertragsbeginn 01.01.2025",
     "advice": "Before you sign a contract, read it. A tenancy agreement should be short.",
 }
 

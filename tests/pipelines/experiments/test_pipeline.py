@@ -13,7 +13,13 @@ from stateward.app import App
 from stateward.cli import cli
 from stateward.definition.discovery import machine_file
 from stateward.definition.plugin import Content
-from stateward.pipelines.experiments.detection import MEASUREMENTS, NUMBERS, TABLE, detect
+from stateward.pipelines.experiments.detection import (
+    MEASUREMENTS,
+    NUMBERS,
+    READINGS,
+    TABLE,
+    detect,
+)
 from stateward.server.http_server import Server
 from tests import web
 from tests.server.api_client import settings_at
@@ -222,3 +228,20 @@ def test_words_in_an_encoding_that_is_not_guessed_are_words(tmp_path: Path) -> N
 
     assert found is not None
     assert found.confidence == TABLE
+
+
+@pytest.mark.parametrize(
+    ("minutes", "is_reading"),
+    [((0, 5, 10, 15, 20), True), ((50, 55, 60, 65), True), ((0, 7, 9, 31, 32), False), ((3, 3, 3, 3), False)],
+)  # fmt: skip
+def test_readings_at_even_steps_of_time_are_measured_whatever_their_headings_say(
+    tmp_path: Path, minutes: tuple[int, ...], *, is_reading: bool
+) -> None:
+    path = tmp_path / "log.csv"
+    lines = [f"2026-02-03 {9 + at // 60:02}:{at % 60:02},pump,{at}.25" for at in minutes]
+    path.write_text("\n".join(["Date,Description,Amount", *lines]), encoding="utf-8")
+
+    found = detect(Content.of(path))
+
+    assert found is not None
+    assert (found.confidence == READINGS) is is_reading

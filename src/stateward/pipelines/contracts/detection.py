@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import unescape
 from importlib.resources import files
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +29,10 @@ WORDS_CHARS_MAX = 60  # of a sign, as evidence
 SIGNS_MIN = 3
 # What an account has paid for names contracts, too, with their numbers, day after day.
 SIGNS_MIN_IN_TABLES, SIGNS_MIN_AMONG_DAYS = 4, 6
+# A contract names other documents in passing ("within 14 days of the invoice date"). So many kinds of their words, or
+# one with its figure behind it ("Invoice date: 3 March"), are those of the document itself.
+SIGNS_MIN_BESIDE_OTHERS = 6
+OTHERS_MAX = 2
 AMOUNTS_MIN, DAYS_MIN = 6, 9  # of a table
 _DAY = re.compile(
     r"(?m)^\W{0,3}\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?\b|^\W{0,3}\d{1,2}[ -][^\W\d_]{3,9}\b"
@@ -50,6 +55,7 @@ class Signs(NamedTuple):
 
     patterns: Mapping[str, re.Pattern[str]]
     others: re.Pattern[str]
+    own_others: re.Pattern[str]
     stems: tuple[str, ...]
 
 
@@ -60,7 +66,9 @@ def signs() -> Signs:
         (files("stateward.pipelines.contracts") / "signs.yaml").read_text("utf-8")
     )
     patterns = {name: _any(words) for name, words in read["signs"].items()}
-    return Signs(patterns, _any(read["others"]), tuple(read["stems"]))
+    others = _any(read["others"])
+    own_others = re.compile(rf"(?:{others.pattern})[ :#\u2013-]{{0,4}}(?:\w{{1,9}}[ -]){{0,1}}\d")
+    return Signs(patterns, others, own_others, tuple(read["stems"]))
 
 
 def _any(words: Iterable[str]) -> re.Pattern[str]:
@@ -71,8 +79,9 @@ def _any(words: Iterable[str]) -> re.Pattern[str]:
 def detect(content: Content) -> Detected | None:
     """A contract with its evidence, or None."""
     form, texts = _read(content)
-    best = _signs(texts)
-    if len(best) < _signs_min(texts):
+    plain = _plain(texts)
+    best = _signs(plain)
+    if not best or len(best) < max(_signs_min(texts), _signs_min_beside_others(plain)):
         return None
     return Detected(
         source_type=SOURCE_TYPE,
@@ -92,32 +101,54 @@ def _signs_min(texts: Sequence[str]) -> int:
     return SIGNS_MIN
 
 
+def _signs_min_beside_others(plain: Iterable[str]) -> float:
+    """How many signs are enough beside the words of other documents."""
+    known = signs()
+    named = set[str]()
+    for text in plain:
+        if known.own_others.search(text.lower()):
+            return inf
+        named.update(known.others.findall(text.lower()))
+    if len(named) > OTHERS_MAX:
+        return inf
+    return SIGNS_MIN_BESIDE_OTHERS if named else 0
+
+
 def _is_table(text: str) -> bool:
-    """Whether nearly every line has as many signs between its cells as the first one: an export, and no contract."""
+    """Whether nearly every line has as many signs between its cells as the first one: an export, and no contract.
+
+    A comma with a blank behind it is one of a sentence.
+    """
     lines = [line for line in text.splitlines() if line.strip()][:LINES_SEEN]
     if len(lines) < LINES_MIN:
         return False
     return any(
-        (count := lines[0].count(sign)) >= 2
-        and sum(line.count(sign) >= count for line in lines) >= len(lines) - 1
+        (count := _count(sign, lines[0])) >= 2
+        and sum(_count(sign, line) >= count for line in lines) >= len(lines) - 1
         for sign in ",;\t|"
     )
 
 
-def _signs(texts: Iterable[str]) -> list[str]:
+def _count(sign: str, line: str) -> int:
+    return line.count(sign) - (0 if sign == "|" else line.count(f"{sign} "))
+
+
+def _plain(texts: Iterable[str]) -> list[str]:
+    """Those of the texts of a document that have any word of a contract, without line breaks."""
+    plain = (" ".join(text.split())[:TEXT_CHARS_MAX] for text in texts)
+    stems = signs().stems
+    return [text for text in plain if any(stem in text.lower() for stem in stems)]
+
+
+def _signs(plain: Iterable[str]) -> list[str]:
     """The signs of texts that are one document, each with the first words that were found."""
     known = signs()
     found: dict[str, str] = {}
-    for text in texts:
-        plain = " ".join(text.split())[:TEXT_CHARS_MAX]
-        small = plain.lower()
-        if not any(stem in small for stem in known.stems):
-            continue
-        if known.others.search(small):
-            return []
+    for text in plain:
+        small = text.lower()
         for name, pattern in known.patterns.items():
             if name not in found and (match := pattern.search(small)):
-                found[name] = plain[match.start() : match.end()][:WORDS_CHARS_MAX]
+                found[name] = text[match.start() : match.end()][:WORDS_CHARS_MAX]
     return [f"{name}: {found[name]}" for name in known.patterns if name in found]
 
 

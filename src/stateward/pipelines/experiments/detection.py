@@ -2,8 +2,9 @@
 
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.experiments.schema import heading_unit
@@ -13,7 +14,8 @@ from stateward.pipelines.kit.files import ZIP, is_binary
 # A table may be anything, so that pipelines that know it better are believed first, and so are statements if as sure.
 # Only measurements have units, and only orders their headings; an account has a text for each booking, and amounts of
 # at most two or three decimals.
-PACKAGE, MEASUREMENTS, NUMBERS, TABLE, ARCHIVE = 90, 30, 25, 20, 10
+# Readings at even steps of time are those of an instrument whatever their headings say.
+PACKAGE, READINGS, MEASUREMENTS, NUMBERS, TABLE, ARCHIVE = 90, 40, 30, 25, 20, 10
 NUMBER_ROWS_MIN = 4
 SALES_MIN = 3  # headings of a list of orders: dates and amounts, and no account
 _SALES = frozenset(
@@ -27,6 +29,8 @@ _MEASURED = frozenset(
      "longitude", "lat", "lon", "lng", "speed", "height", "weight", "length", "width", "depth", "age", "population",
      "score", "rating", "high", "low", "volume", "mean", "median", "ratio", "index"}
 )  # fmt: skip
+EVEN_STEPS = 0.8  # of the steps from reading to reading: some are lost
+DAY_S = 24 * 60 * 60
 DECIMALS_MIN = 4  # of a number that is no amount of money
 LINES_SEEN = 20
 # Of the rows that must be as wide as the first: prose has commas, but not as many in each line.
@@ -43,6 +47,10 @@ _UNIT = re.compile(
     r"|[°º]?[CF]|deg[CFK]?|degrees|rad|sr|%|‰|pct|percent|pp[mbt]|sec|min|h|hrs?|d|a|yr|(?:day|hour|minute|second|month|year)s?"
     r"|n|counts?|px|bp|pH|mmHg|ha|rpm|dBm?|a\.u\.|in|inch(?:es)?|ft|lbs?|oz|mph|psi|t|individuals|cells|cfu|copies",
     re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}[T ,]\s?)?"
+    r"(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?"
 )
 _HEADING_WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -72,6 +80,8 @@ def detect(content: Content) -> Detected | None:
     sales = names & _SALES if not any("balance" in name for name in names) else frozenset[str]()
     is_measured = sum(map(_names_measure, headings)) >= MEASURED_MIN
     confidence = NUMBERS if is_measured or _are_numbers(rows[1:]) else TABLE
+    if _are_readings(rows[1:]):
+        return _table(READINGS)
     is_told = _units(headings) >= UNITS_MIN or len(sales) >= SALES_MIN
     return _table(MEASUREMENTS if is_told else confidence)
 
@@ -111,6 +121,24 @@ def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
         if sum(map(bool, map(_FINE.fullmatch, column))) > len(column) / 2
     ]
     return bool(fine) or not (has_words or is_signed)
+
+
+def _are_readings(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a column has dates with a time of day, one after the other at steps of the same length."""
+    for column in zip(*rows, strict=False):
+        times = [_TIME.fullmatch(cell.strip(' "')) for cell in column]
+        if len(times) < NUMBER_ROWS_MIN or not all(times):
+            continue
+        seconds = [_seconds(*found.groups(default="0")) for found in times if found]
+        steps = Counter((later - sooner) % DAY_S for sooner, later in pairwise(seconds))
+        step, count = steps.most_common(1)[0]
+        if step and count >= EVEN_STEPS * (len(times) - 1):
+            return True
+    return False
+
+
+def _seconds(hours: str, minutes: str, seconds: str) -> int:
+    return 3600 * int(hours) + 60 * int(minutes) + int(seconds)
 
 
 def _headings(rows: Sequence[Sequence[str]]) -> Sequence[str]:
