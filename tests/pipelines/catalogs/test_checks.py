@@ -228,6 +228,8 @@ def test_no_markup_makes_it_fail_or_leaves_a_script(markup: str) -> None:
         ("https://schema.org/Discontinued", "out_of_stock", []),
         ("https://schema.org/LimitedAvailability", "in_stock", []),
         ("https://schema.org/InStoreOnly", "in_stock", []),
+        ("https://www.schema.org/MadeToOrder", "backorder", []),
+        ("schema:Reserved", "out_of_stock", []),
         ("maybe", "", ["AVAILABILITY_UNREADABLE"]),
     ],
 )

@@ -5,6 +5,7 @@ and a category of the taxonomy. What is missing but not wrong is flagged on the 
 without a currency stays without one. The same observations and rules give the same bytes.
 """
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -40,7 +41,7 @@ from stateward.pipelines.catalogs.tables import LONG_ROW
 from stateward.workers.sdk import Batch, Job, Outcome
 
 # To be increased by a change after which the same observations give other products.
-NORMALIZER_VERSION = 2
+NORMALIZER_VERSION = 3
 BATCH_ROWS = 250
 BATCH_CHARS = 100_000  # of descriptions: a batch must fit into a chunk of 256 KiB
 REJECTED_KEPT_MAX = 5_000
@@ -55,7 +56,7 @@ STOCKS_MAX = 10_000
 # Rows of WooCommerce that stand for several products and have no price of their own.
 GROUPS = ("variable", "grouped", "external")
 # What feeds print, by the values of Google's and schema.org's, which may stand behind its address.
-SCHEMA_ORG = "https://schema.org/"
+SCHEMA_ORG = re.compile(r"^(?:https?://(?:www\.)?schema\.org/|schema:)")
 AVAILABILITIES = {
     word: name
     for name, words in {
@@ -67,11 +68,12 @@ AVAILABILITIES = {
         "out_of_stock": (
             "out_of_stock", "out of stock", "outofstock", "unavailable", "sold out", "soldout", "no", "false", "0", "n",
             "nein", "nicht lieferbar", "ausverkauft", "agotado", "rupture de stock", "épuisé", "esaurito",
-            "discontinued",
+            "discontinued", "reserved",
         ),
         "preorder": ("preorder", "pre-order", "pre_order", "presale", "vorbestellbar"),
         "backorder": (
             "backorder", "back-order", "back_order", "on backorder", "onbackorder", "available for order", "on order",
+            "madetoorder", "made to order",
         ),
     }.items()
     for word in words
@@ -285,8 +287,8 @@ class Normalizer:
         if stock is None and row.stock:
             stock = self._stock(row.stock, flags)
         if row.availability:
-            word = row.availability.strip().casefold().replace("http://", "https://", 1)
-            availability = AVAILABILITIES.get(word.removeprefix(SCHEMA_ORG), "")
+            word = SCHEMA_ORG.sub("", row.availability.strip().casefold())
+            availability = AVAILABILITIES.get(word, "")
             if not availability:
                 flags.append("AVAILABILITY_UNREADABLE")
         else:
