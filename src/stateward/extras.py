@@ -11,7 +11,7 @@ from stateward.core.errors import MissingExtra
 
 DISTRIBUTION = "stateward"
 EVERYTHING = "all"
-_REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+).*;.*\bextra == ['\"]([A-Za-z0-9_-]+)['\"]")
+_REQUIREMENT = r"^([A-Za-z0-9._-]+).*;.*\bextra == ['\"]([A-Za-z0-9_-]+)['\"]"
 
 
 def missing_extra(error: ImportError) -> MissingExtra | None:
@@ -31,7 +31,7 @@ def _extras_of(module: str) -> set[str]:
         return set()
     found: set[str] = set()
     for line in lines:
-        if match := _REQUIREMENT.match(line):
+        if match := re.match(_REQUIREMENT, line):
             # A distribution's name and its module differ at most in the separator, or the module is a prefix
             # (opentelemetry-sdk installs opentelemetry).
             name = match[1].lower().replace("-", "_")

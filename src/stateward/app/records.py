@@ -1,5 +1,7 @@
 """Queries: records, their histories, items and logs, why they wait, how many there are. Writes nothing."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -53,7 +55,7 @@ class Records:
         bus: Bus,
         registry: MachineRegistry,
         new_wakeup: Callable[[], Wakeup],
-        flag_decisions: "Callable[[Iterable[Record]], Mapping[str, FlagDecision]]",
+        flag_decisions: Callable[[Iterable[Record]], Mapping[str, FlagDecision]],
         successors: Callable[[Record], list[str]],
         has_runner: Callable[[str], bool],
         engine_stages: Collection[tuple[str, str]] = (),
@@ -96,7 +98,7 @@ class Records:
         """The view of a record with the records that process its document again."""
         return replace(shown, replaced_by=self._successors(record))
 
-    def _decision(self, record: Record) -> "FlagDecision | None":
+    def _decision(self, record: Record) -> FlagDecision | None:
         """What was decided about a flagged record; for the others, which are most, nothing is looked up."""
         if not flag_codes(record):
             return None

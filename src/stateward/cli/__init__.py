@@ -14,7 +14,6 @@ import click
 from stateward import __version__
 from stateward.cli.context import Root, hold_streams
 
-GARBAGE_FROM = 50_000
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 HELP = """Run document pipelines as durable state machines.
 
@@ -166,11 +165,8 @@ click.version_option(__version__, prog_name="stateward", message="%(prog)s %(ver
 
 
 def main() -> None:
-    """The `stateward` command."""
+    """Run the command of this process's arguments, and end the process."""
     hold_streams()
-    # Nearly all that a short command allocates are modules, which stay: looking for garbage among them in vain took a
-    # tenth of its time.
-    gc.set_threshold(GARBAGE_FROM)
     # Read by NumPy when it is loaded. Threads of its own would wait for each other by turning in circles: where every
     # core has work, the vector of one query took ten times the CPU time with two of them.
     os.environ.setdefault(BLAS_THREADS, "1")  # noqa: TID251 - no setting of ours: handed to a library

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -50,9 +50,12 @@ class LocalApp(AppProtocol):
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._actor = person()
         # Parsed once a command: `age>2h` means the same when it is shown to a person and when it is acted on.
         self._query = cache(app.records.query)
+
+    @cached_property
+    def _actor(self) -> str:
+        return person()
 
     # Documents in
 

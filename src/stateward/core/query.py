@@ -62,14 +62,13 @@ ELSEWHERE = {
 NEGATED: dict[Op, Op] = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 MIRRORED: dict[Op, Op] = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
-_HEAD = re.compile(
-    r"(?P<sign>-|not:)?(?:(?P<key>[A-Za-z][\w.-]*)(?P<op>>=|<=|!=|[:=<>]))?", re.ASCII
-)
-_VALUE = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s",]+)', re.DOTALL)
-_LABEL = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)([smhdw])")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_HEX = re.compile(r"[0-9a-f]{4,64}")
+# Compiled when a query is read, which most commands never do.
+_HEAD = r"(?a:(?P<sign>-|not:)?(?:(?P<key>[A-Za-z][\w.-]*)(?P<op>>=|<=|!=|[:=<>]))?)"
+_VALUE = r'"(?P<quoted>(?:[^"\\]|\\(?s:.))*)"|(?P<plain>[^\s",]+)'
+_LABEL = r"[A-Za-z0-9_.-]{1,64}"
+_SPAN = r"([0-9]{1,9}(?:\.[0-9]{1,3})?)([smhdw])"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_HEX = r"[0-9a-f]{4,64}"
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,7 +198,7 @@ def _scan(text: str, now: Micros) -> Iterator[_Raw]:
 
 
 def _raw(text: str, start: int, now: Micros) -> tuple[_Raw, int]:
-    head = _HEAD.match(text, start)
+    head = re.compile(_HEAD).match(text, start)
     assert head is not None  # noqa: S101 - every part of the pattern may be absent
     values, end = _values(text, start, head.end())
     key, op, written = head["key"] or WORD, head["op"] or ":", text[start:end]
@@ -221,7 +220,7 @@ def _raw(text: str, start: int, now: Micros) -> tuple[_Raw, int]:
 def _values(text: str, start: int, position: int) -> tuple[tuple[str, ...], int]:
     values: list[str] = []
     while True:
-        found = _VALUE.match(text, position)
+        found = re.compile(_VALUE).match(text, position)
         if found is None:
             _refuse_value(text, start, position)
         quoted = found["quoted"]
@@ -260,7 +259,7 @@ def _key(raw: _Raw) -> str:
         return SOURCE_LABEL
     if folded.startswith(META):
         label = raw.key[len(META) :]
-        if not _LABEL.fullmatch(label):
+        if not re.fullmatch(_LABEL, label):
             _refuse(raw.text, "a label has 1 to 64 letters, digits, '_', '.' or '-'")
         return META + label
     if folded == WORD or folded in _READERS:
@@ -308,7 +307,7 @@ def _read_claims(raw: _Raw, key: str) -> Term:
 
 def _read_hashes(raw: _Raw, key: str) -> Term:
     term = _read_names(raw, key)
-    if not all(_HEX.fullmatch(text) for text in term.texts):
+    if not all(re.fullmatch(_HEX, text) for text in term.texts):
         _refuse(
             raw.text, "an artifact is given by the first 4 to 64 digits (0-9, a-f) of its SHA-256"
         )
@@ -354,7 +353,7 @@ def _read_moment(raw: _Raw, key: str) -> Term:
 
 def _moment(raw: _Raw, value: str) -> Micros:
     try:
-        at = from_iso(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
+        at = from_iso(f"{value}T00:00:00Z" if re.fullmatch(_DATE, value) else value)
         to_iso(at)
     except (ValueError, OverflowError, OSError):
         at = -1
@@ -367,7 +366,7 @@ def _moment(raw: _Raw, value: str) -> Micros:
 def _read_span(raw: _Raw, key: str) -> Term:
     """`age>2h` means created before two hours ago: a greater age is an earlier time, so the operator is mirrored."""
     value = _only(raw) if raw.op != ":" else ""
-    found = _SPAN.fullmatch(value)
+    found = re.fullmatch(_SPAN, value)
     if found is None:
         _refuse(raw.text, f"write {key}>2h or {key}<10m; the units are {', '.join(UNITS)}")
     ago = round(float(found[1]) * UNITS[found[2]])
@@ -449,8 +448,8 @@ def _order(term: Term) -> tuple[int, str, bool, str, list[tuple[bool, int, str]]
 def _value_text(key: str, value: str | int) -> str:
     if isinstance(value, int):
         return to_iso(value) if key in SPANS.values() else str(value)
-    plain = _VALUE.fullmatch(value)
-    head = _HEAD.match(value)
+    plain = re.fullmatch(_VALUE, value)
+    head = re.match(_HEAD, value)
     is_word = key != WORD or (head is not None and head.end() == 0)
     if plain is not None and plain["plain"] is not None and is_word:
         return value

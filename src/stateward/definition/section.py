@@ -152,8 +152,7 @@ def _sections(
                 if isinstance(each, Section):
                     yield (name, place), each
         case dict() if value:
-            kind = next((field.type for field in fields(type_) if field.name == name), None)
-            if kind is None or (keys := yaml_source.key_form(kind)) is None:
+            if (keys := yaml_source.gathered_keys(type_, name)) is None:
                 return
             for own, each in value.items():
                 if isinstance(each, Section):

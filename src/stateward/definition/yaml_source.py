@@ -7,11 +7,12 @@ in a message.
 
 import re
 from collections.abc import Hashable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias, TypeGuard, TypeVar
 
 import msgspec
 from msgspec import inspect as kinds
+from msgspec.structs import FieldInfo, fields
 
 from stateward.core.errors import Fault
 from stateward.core.model import plural
@@ -42,7 +43,7 @@ def convert(document: Document, type_: type[T], *, at: Path = ()) -> tuple[T | N
     if not document.has(*at):
         return None, [document.fault(at, f"{_describe_path(at)} is missing")]
     walk = _Walk(document)
-    shaped = walk.shape(type_info(type_), value_at(document.value, at), at)  # type: ignore[arg-type]
+    shaped = walk.shape(_outermost(type_), value_at(document.value, at), at)  # type: ignore[arg-type]
     if walk.faults:
         return None, sorted(walk.faults, key=lambda fault: fault.line)
     try:
@@ -55,6 +56,42 @@ def convert(document: Document, type_: type[T], *, at: Path = ()) -> tuple[T | N
 def type_info(type_: Hashable) -> kinds.Type:
     """What msgspec knows of a type; taking a section apart takes a millisecond, and every field asks for it."""
     return kinds.type_info(type_)
+
+
+def _outermost(type_: Hashable) -> kinds.Type:
+    """What is known of a type; of a Struct not its fields, which `_fields` gives one by one."""
+    if not (isinstance(type_, type) and issubclass(type_, msgspec.Struct)):
+        return type_info(type_)
+    config = type_.__struct_config__
+    return kinds.StructType(type_, (), tag_field=config.tag_field, tag=config.tag)
+
+
+class _Field:
+    """A field of a Struct. Its type is taken apart when a document speaks of it, which is of few settings."""
+
+    def __init__(self, field: FieldInfo) -> None:
+        self.name = field.encode_name
+        self.is_required = field.required
+        metadata = getattr(field.type, "__metadata__", ())
+        extras = (each.extra or {} for each in metadata if isinstance(each, msgspec.Meta))
+        self.keys: str | None = next((each["keys"] for each in extras if "keys" in each), None)
+        self._type = field.type
+
+    @cached_property
+    def kind(self) -> kinds.Type:
+        """What msgspec knows of its type."""
+        return kinds.type_info(self._type)
+
+
+@lru_cache(maxsize=1024)
+def _fields(cls: type[msgspec.Struct]) -> tuple[_Field, ...]:
+    """The fields of a Struct, in the order of their declaration."""
+    return tuple(map(_Field, fields(cls)))
+
+
+def gathered_keys(cls: type[msgspec.Struct], name: str) -> str | None:
+    """The form of the keys that a field gathers, such as `<machine>_record`."""
+    return next((field.keys for field in _fields(cls) if field.name == name), None)
 
 
 def describe_type(kind: kinds.Type) -> str:
@@ -221,31 +258,34 @@ class _Walk:
         shaped: dict[str, object] = {}
         if kind.tag_field in left:
             shaped[kind.tag_field] = left.pop(kind.tag_field)
-        for field in sorted(kind.fields, key=lambda field: key_form(field.type) is not None):
+        # Those that gather keys come last, for what the others leave.
+        for field in sorted(_fields(kind.cls), key=lambda field: field.keys is not None):
             shaped.update(self._field(field, left, path))
         for key in left:
-            self.refuse((*path, key), _unknown_key(key, kind))
+            self.refuse((*path, key), _unknown_key(key, kind.cls))
         if len(self.faults) == faults_before:
             self._validate(kind.cls, shaped, path)
         return shaped
 
-    def _field(self, field: kinds.Field, left: dict[str, object], path: Path) -> dict[str, object]:
+    def _field(self, field: _Field, left: dict[str, object], path: Path) -> dict[str, object]:
         """Takes what belongs to the field out of what is left."""
-        name = field.encode_name
-        if (keys := key_form(field.type)) is not None:
-            return {name: self._gather(keys, field.type, left, path)}
+        name = field.name
+        if field.keys is not None:
+            return {name: self._gather(field.keys, field, left, path)}
         if name in left:
-            return {name: self.value(field.type, left.pop(name), (*path, name))}
-        if field.required:
-            self.refuse((*path, name), f"{name} is missing; it must be {describe_type(field.type)}")
+            return {name: self.value(field.kind, left.pop(name), (*path, name))}
+        if field.is_required:
+            self.refuse((*path, name), f"{name} is missing; it must be {describe_type(field.kind)}")
         return {}
 
     def _gather(
-        self, keys: str, kind: kinds.Type, left: dict[str, object], path: Path
+        self, keys: str, field: _Field, left: dict[str, object], path: Path
     ) -> dict[str, object]:
-        naked = _without_metadata(kind)
-        type_ = naked.value_type if isinstance(naked, kinds.DictType) else kinds.AnyType()
         found = {key: _form_pattern(keys).fullmatch(key) for key in left}
+        if not any(found.values()):
+            return {}
+        naked = _without_metadata(field.kind)
+        type_ = naked.value_type if isinstance(naked, kinds.DictType) else kinds.AnyType()
         return {
             match[1]: self.value(type_, left.pop(key), (*path, key))
             for key, match in found.items()
@@ -290,10 +330,10 @@ def _describe_path(path: Path) -> str:
     )
 
 
-def _unknown_key(key: str, kind: kinds.StructType) -> str:
+def _unknown_key(key: str, cls: type[msgspec.Struct]) -> str:
     from difflib import get_close_matches
 
-    known = [key_form(field.type) or field.encode_name for field in kind.fields]
+    known = [field.keys or field.name for field in _fields(cls)]
     near = get_close_matches(key, known, n=1, cutoff=0.7)
     if near:
         return f"{quote_word(key)} is not a known key; did you mean {near[0]}?"

@@ -13,7 +13,7 @@ DATABASE_URL = "database:"
 SCHEMES = ("redis", "rediss", "nats", "tls", "kafka")
 LISTING = ("nats", "tls", "kafka")  # whose URLs may name several servers
 _SERVER = r"(\[[0-9a-fA-F:.]+\]|[^\s,:/@\[\]]+)(:[0-9]{1,5})?"
-_SERVERS = re.compile(f"{_SERVER}(,{_SERVER})*")
+_SERVERS = f"{_SERVER}(,{_SERVER})*"
 
 
 class TransportSettings(Section, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ def is_engine_url(url: str) -> bool:
             if "@" in "".join(after):  # the end of a login that is not encoded
                 return False
             hosts = hosts.rpartition("@")[2]
-        return _SERVERS.fullmatch(hosts) is not None
+        return re.fullmatch(_SERVERS, hosts) is not None
     try:
         parts = urlsplit(url)
         return parts.scheme in SCHEMES and bool(parts.hostname) and (parts.port or 1) > 0
