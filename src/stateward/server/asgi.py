@@ -135,40 +135,78 @@ def _register(handlers: Sequence[ControllerRouterHandler], body_bytes_max: int) 
 def _let_in(app: ASGIApp) -> ASGIApp:
     """No more requests under way than the settings say, and none that `guard` refuses.
 
-    A stranger's is under way until its answer is made: one who does not read it would keep the place, where callers
-    have a share of them each.
-
     Here, and not as a guard of Litestar, which copies the handler of a route for each request: 0.05 ms.
     """
 
     async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
         service: Service = scope["litestar_app"].state.service
-        counted = 0 if _is_light(scope) else 1
-        if counted and service.requests >= service.settings.api.requests_max:
-            raise overload_refusal()
-        service.requests += counted
+        place = _Place(service, is_needed=not _is_light(scope))
+        place.take()
         connection = ASGIConnection[Any, Any, Any, Any](scope, receive, send)
-
-        async def send_without_place(message: Message) -> None:
-            nonlocal counted
-            service.requests -= counted
-            counted = 0
-            await send(message)
-
         try:
             await guard(connection, scope["route_handler"])
+            if CALLER not in scope["state"]:
+                await app(scope, place.left_while(receive), place.left_at(send))
+                return
             with ExitStack() as places:
                 try:
                     _take_places(service, scope, places)
                 except Refusal:
                     await confirm_caller(connection)
                     raise
-                is_strangers = CALLER not in scope["state"]
-                await app(scope, receive, send_without_place if is_strangers else send)
+                await app(scope, receive, send)
         finally:
-            service.requests -= counted
+            place.leave()
 
     return bounded
+
+
+class _Place:
+    """Of what may be under way at once, the place of one request; what is light needs none.
+
+    A stranger has it only while the service is at work: who sends a body slowly or does not read the answer would
+    keep it, where callers have a share of them each.
+    """
+
+    def __init__(self, service: Service, *, is_needed: bool) -> None:
+        self._service = service
+        self._is_needed = is_needed
+        self._is_taken = False
+
+    def take(self) -> None:
+        """Have it; `Refusal` where there is none left."""
+        service = self._service
+        if self._is_taken or not self._is_needed:
+            return
+        if service.requests >= service.settings.api.requests_max:
+            raise overload_refusal()
+        service.requests += 1
+        self._is_taken = True
+
+    def leave(self) -> None:
+        """Give it back, if it is taken."""
+        self._service.requests -= self._is_taken
+        self._is_taken = False
+
+    def left_while(self, receive: Receive) -> Receive:
+        """`receive`, without the place until something comes."""
+
+        async def received() -> Any:  # noqa: ANN401 - a message of ASGI
+            self.leave()
+            message = await receive()
+            self.take()
+            return message
+
+        return received
+
+    def left_at(self, send: Send) -> Send:
+        """`send`, without the place from the first message of the answer on."""
+
+        async def sent(message: Message) -> None:
+            self.leave()
+            await send(message)
+
+        return sent
 
 
 def _is_light(scope: Scope) -> bool:

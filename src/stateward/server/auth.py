@@ -21,18 +21,21 @@ from litestar import Request, Response
 from litestar.connection import ASGIConnection
 from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler
+from litestar.types import Scope
 
 from stateward.app import App
 from stateward.app.approver_links import LIVE
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import PERSON, Fields, Record, clean_text
 from stateward.server.executors import Condition
+from stateward.server.extra_routes import ExtraRoutes
 from stateward.server.listening import LOOPBACK, is_loopback
 from stateward.server.problems import Refusal
 from stateward.server.service import Service, shown_hash
 from stateward.server.short_ids import SHORT_ID, complete_ids
 from stateward.server.strict import CALLER, check_address_text, check_query
 from stateward.server.throttle import account_of, address_of
+from stateward.server.turns import Turns
 from stateward.settings.server import ApiSettings
 from stateward.storage.audit import KEY_REFUSED, AuditEntry
 from stateward.storage.idempotency import Answer, IdempotentRequest
@@ -49,6 +52,8 @@ LOCAL = "local"
 READ = "read"
 SESSION_COOKIE = "stateward_session"
 CSRF_HEADER = "x-csrf-token"
+# Asked by who watches the service; little is done for each.
+PROBES = frozenset({"/healthz", "/readyz"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 KEY_CHARS = re.compile(r"[\x21-\x7e]{1,255}")
 QUOTED = re.compile(r'".+"')
@@ -128,6 +133,29 @@ def caller_of(request: Asked) -> Caller:
 def read_ahead(request: Asked) -> Any:  # noqa: ANN401 - what the `reads` of the route gives
     """What was read together with the caller, once; None if nothing was."""
     return request.scope["state"].pop(READ, None)
+
+
+def line_of(service: Service, extra: ExtraRoutes | None, scope: Scope) -> Turns | None:
+    """Where a request waits for its turn; None if it goes first: it shows what was let in before, or asks for health.
+
+    Pages, and what they load for everybody, have a line of their own: a client that calls the API for the first time
+    does not stand behind them. Where no key is needed only those wait.
+    """
+    if scope["path"] in PROBES:
+        return None
+    line = (
+        service.page_turns if extra is not None and extra.covers(scope["path"]) else service.turns
+    )
+    connection = ASGIConnection[Any, Any, Any, Any](scope)
+    shown = connection.headers.get("authorization")
+    if shown is not None:
+        text = _shown_key(shown, is_basic_taken=True) or NO_KEY
+        is_known = text != NO_KEY and shown_hash(text) in service.known_keys
+    elif token := connection.cookies.get(session_cookie(service.settings.api)):
+        is_known = shown_hash(token) in service.known_sessions
+    else:
+        is_known = line is service.turns and shown_hash(NO_KEY) in service.known_keys
+    return None if is_known else line
 
 
 async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
@@ -336,6 +364,7 @@ async def _caller(
     if token:
         signed_in = await service.quick.ask(lambda app: _signed_in(app, token))
         if signed_in is not None:
+            service.remember_session(token)
             _check_form(connection, csrf_token(token))
             return signed_in
     is_local = is_loopback(service.settings.api.host)
@@ -345,6 +374,7 @@ async def _caller(
             app, ahead if is_local else _no_read, was_open=shown_hash(NO_KEY) in service.known_keys
         )
     ):
+        service.known_keys.pop(shown_hash(NO_KEY), None)
         raise Refusal(
             "unauthenticated",
             "a key is needed: send it as `Authorization: Bearer sw_…`",
@@ -405,6 +435,7 @@ async def authenticate(
         service.failures.clear(address, shown)
         service.remember_key(shown, key)
         return key
+    service.known_keys.pop(shown_hash(shown), None)
     is_first, wait_s = service.failures.add(address, shown)
     if is_first or wait_s or refused_as != KEY_REFUSED:
         told: Fields = {"address": address, "key_id": account_of(shown), "is_held_up": wait_s > 0}

@@ -17,7 +17,7 @@ import resource
 from collections import OrderedDict, deque
 from functools import partial
 from http import HTTPStatus
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 import httptools
@@ -28,6 +28,7 @@ from uvicorn.server import ServerState
 from stateward import telemetry
 from stateward.server.problems import Refusal
 from stateward.server.strict import CALLER
+from stateward.server.turns import leave
 from stateward.settings.server import ApiSettings
 
 SWEEP_S = 1.0
@@ -96,8 +97,9 @@ class Connections:
         self._log = telemetry.log("api")
         self._unsaid: dict[str, int] = {}
         self._said_at: dict[str, float] = {}
+        # Ordered by time, the oldest first; a plain dictionary is slow at its beginning once much was taken from there.
         self._idle: OrderedDict[BoundedProtocol, None] = OrderedDict()
-        self._busy: dict[BoundedProtocol, None] = {}
+        self._busy: OrderedDict[BoundedProtocol, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._idle) + len(self._busy)
@@ -124,20 +126,16 @@ class Connections:
         One that is idle since a moment may have sent its request already, and strangers who come back whenever they
         are closed must not take its place: it gives way last.
         """
-        # The first need not be the longest idle: one that has begun to send a head is new again.
-        silent = (each for each in self._idle if not each.is_new(now))
-        strangers = (each for each in self._busy if each.is_strangers(now))
+        # Both stand in the order of their times, so that the first that is new ends the search.
+        silent = takewhile(lambda each: not each.is_new(now), self._idle)
+        longer = takewhile(lambda each: not each.is_new(now), self._busy)
+        strangers = (each for each in longer if each.is_strangers(now))
         return next(chain(silent, strangers, self._idle), None)
 
     def note(self, protocol: "BoundedProtocol", *, is_busy: bool) -> None:
-        """A connection has begun a request, or ended its last one."""
-        if is_busy:
-            self._idle.pop(protocol, None)
-            self._busy[protocol] = None
-        else:
-            self._busy.pop(protocol, None)
-            self._idle[protocol] = None
-            self._idle.move_to_end(protocol)
+        """A connection has begun something: to be idle, to send a head, or to be busy with a request."""
+        self.forget(protocol)
+        (self._busy if is_busy else self._idle)[protocol] = None
 
     def forget(self, protocol: "BoundedProtocol") -> None:
         """A connection is gone."""
@@ -272,6 +270,7 @@ class BoundedProtocol(HttpToolsProtocol):
         for cycle in self._cycles:
             cycle.disconnected = cycle.disconnected or not cycle.response_complete
             cycle.message_event.set()
+            leave(cycle.scope["state"])
         self._cycles.clear()
         if self._is_admitted:
             super().connection_lost(exc)
@@ -286,6 +285,7 @@ class BoundedProtocol(HttpToolsProtocol):
         elif not self._is_begun:
             self._is_begun = True
             self._since = self.loop.time()
+            self._own.note(self, is_busy=False)
         self._fruitless += len(data)
         self._unset_keepalive_if_required()
         self._parse(data)

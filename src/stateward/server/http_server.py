@@ -17,6 +17,7 @@ import uvicorn
 from stateward import telemetry
 from stateward.app import App
 from stateward.server.asgi import make_app, make_extra_app
+from stateward.server.auth import line_of
 from stateward.server.connections import Connections
 from stateward.server.extra_routes import Beside, ExtraRoutes
 from stateward.server.listening import BACKLOG, listening, url_of
@@ -117,7 +118,7 @@ class Server:
         for name in LOGGERS:
             logging.getLogger(name).handlers = [_IntoLog()]
         config = uvicorn.Config(
-            around(beside or app, own),
+            around(beside or app, own, partial(line_of, app.state.service, self._extra_routes)),
             http=connections.protocol(),
             ws="none",
             backlog=min(ACCEPTED_AT_ONCE, connections.most),

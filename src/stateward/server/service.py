@@ -18,6 +18,7 @@ from stateward.server.executors import DbThread, Writer, overload_refusal
 from stateward.server.hub import Hub
 from stateward.server.problems import Refusal
 from stateward.server.throttle import Failures
+from stateward.server.turns import Turns
 from stateward.settings import Settings
 from stateward.storage.audit import KEY_USED, AuditEntry
 from stateward.storage.database import TOPIC_CHANGES
@@ -56,10 +57,15 @@ class Service:
         self.failures = Failures()
         self.known_keys: dict[bytes, ApiKey | None] = {}
         """Who was let in before, by the hash of what was shown; None under "": there is no key, and none is needed."""
+        self.known_sessions: set[bytes] = set()
+        """Sessions that were let in before, by the hash of their tokens: they go before strangers."""
         self.rates = Rates(settings.api.rate_per_minute, burst=settings.api.burst)
         self.requests = 0
         self.readiness: asyncio.Future[list[ReadyCheck]] | None = None
         """The last look at whether the service can work; all who ask meanwhile wait for the same."""
+        self.turns = Turns()
+        self.page_turns = Turns()
+        """Those of strangers who call the API, and of those who want pages and their files."""
         self.let_in = Places(settings.api.requests_max)
         self.streams = Places(settings.api.streams_max)
         self.is_open = False
@@ -134,6 +140,12 @@ class Service:
         if len(self.known_keys) >= CALLERS_MAX:
             self.known_keys.clear()
         self.known_keys[shown_hash(shown)] = key
+
+    def remember_session(self, token: str) -> None:
+        """Note who was signed in when they asked."""
+        if len(self.known_sessions) >= CALLERS_MAX:
+            self.known_sessions.clear()
+        self.known_sessions.add(shown_hash(token))
 
     def used(self, key_id: str) -> None:
         """Note that a key was used; it is written once a minute."""

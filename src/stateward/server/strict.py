@@ -10,7 +10,7 @@ Answers of the API are not stored by anyone on the way, and no browser guesses t
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal, get_args, get_origin
 from urllib.parse import unquote_to_bytes
@@ -26,6 +26,7 @@ from litestar.typing import FieldDefinition
 
 from stateward.core.model import clean_text
 from stateward.server.problems import ClientGone, Refusal
+from stateward.server.turns import Turns
 from stateward.settings.server import ApiSettings
 
 DEPTH_MAX = 64
@@ -236,8 +237,10 @@ def _check_values(name: str, values: list[Any], declared: QueryName) -> None:
 # All answers
 
 
-def around(app: ASGIApp, settings: ApiSettings) -> ASGIApp:
-    """The application with HEAD, and with the headers that every answer has."""
+def around(
+    app: ASGIApp, settings: ApiSettings, line_of: Callable[[Scope], Turns | None] = lambda _: None
+) -> ASGIApp:
+    """The application with HEAD, with the headers that every answer has, and with strangers who wait in line."""
     fixed = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
     if settings.tls_certificate is not None or settings.behind_tls_proxy:
         fixed.append((b"strict-transport-security", b"max-age=%d" % YEAR_S))
@@ -245,6 +248,9 @@ def around(app: ASGIApp, settings: ApiSettings) -> ASGIApp:
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         is_head = scope.get("method") == "HEAD"
         is_begun = is_ended = False
+        line = line_of(scope)
+        if line is not None and not await line.next(scope["state"]):
+            return
 
         async def with_headers(message: Message) -> None:
             nonlocal is_begun, is_ended
@@ -260,7 +266,10 @@ def around(app: ASGIApp, settings: ApiSettings) -> ASGIApp:
                     piece, rest = bytes(rest[:PIECE_BYTES]), rest[PIECE_BYTES:]
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
                     # Others have their turn, and so has the news that this client is gone.
-                    await asyncio.sleep(0)
+                    if line is None or CALLER in scope["state"]:
+                        await asyncio.sleep(0)
+                    elif not await line.next(scope["state"]):
+                        return
                 message["body"] = bytes(rest)
             await send(message)
 
