@@ -155,13 +155,19 @@ class Inbox:
 
 
 class Outage:
-    """While an engine is away: growing pauses, and a line in the log when it begins, once a minute, and at its end."""
+    """While an engine is away: growing pauses, and a line in the log when it begins, once a minute, and at its end.
+
+    What comes and goes for the same reason, such as a request that is refused each time among others that are not, is
+    told once a minute, too.
+    """
 
     def __init__(self, log: Log, *, ticks: Callable[[], float] = time.monotonic) -> None:
         self._log = log
         self._ticks = ticks
         self._since: float | None = None
         self._remind_at = 0.0
+        self._reason = ""
+        self._is_told = False
         self.pause_s = 0.0
 
     @property
@@ -171,15 +177,18 @@ class Outage:
 
     def note(self, error: Exception) -> None:
         """A try has failed."""
-        now = self._ticks()
-        if self._since is None or now >= self._remind_at:
-            self._remind_at = now + REMIND_EVERY_S
-            self._log.warning(f"cannot go on, trying again until it passes: {error}")
+        now, reason = self._ticks(), str(error)
+        is_news = self._since is None and reason != self._reason
+        if is_news or now >= self._remind_at:
+            self._remind_at, self._reason, self._is_told = now + REMIND_EVERY_S, reason, True
+            self._log.warning(f"cannot go on, trying again until it passes: {reason}")
         self._since = now if self._since is None else self._since
         self.pause_s = min(max(PAUSE_MIN_S, 2 * self.pause_s), PAUSE_MAX_S)
 
     def end(self) -> None:
         """A try has succeeded."""
-        if self._since is not None:
+        if self._since is None:
+            return
+        if self._is_told:
             self._log.warning(f"going on after {self._ticks() - self._since:.1f} s")
-            self._since, self.pause_s = None, 0.0
+        self._since, self.pause_s, self._is_told = None, 0.0, False
