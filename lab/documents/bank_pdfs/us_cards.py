@@ -167,16 +167,16 @@ def capital_one(s: Sheet) -> None:
 
     def heads() -> list[Column]:
         return [
-            Column("date", "Trans Date", 0.13, "date"),
-            Column("post", "Post Date", 0.13),
+            Column("bought", "Trans Date", 0.13),
+            Column("date", "Post Date", 0.13, "date"),
             Column("text", "Description", 0.54, "text"),
             Column("amount", "Amount", 0.2, "amount", "r"),
         ]
 
     def row(e: Entry) -> Cells:
         return {
+            "bought": s.day(e.day - timedelta(days=e.day.day % 3), "{Mon} {d}"),
             "date": s.day(e.day, "{Mon} {d}"),
-            "post": s.day(e.value_day, "{Mon} {d}"),
             "text": " ".join(e.lines),
             "amount": s.signed(-e.amount, plus="$", minus="- $"),
         }

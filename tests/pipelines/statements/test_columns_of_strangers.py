@@ -103,3 +103,23 @@ def test_balances_at_the_ends_of_a_period_are_balances(tmp_path: Path) -> None:
     )
 
     assert read_bytes(tmp_path, text).flags == []
+
+
+def test_a_currency_beside_an_amount_may_contradict_the_heading_above_it(tmp_path: Path) -> None:
+    text = (
+        "Tarih;Text;Tutar (USD);Bakiye (USD)\n13.03.2025;Maaş;1850,00;2791,70\n"
+        "14.03.2025;Market;-64,35;2727,35\nDönem sonu bakiyesi;;;2.727,35 TL\n"
+    )
+
+    assert "CURRENCY_CONTRADICTED" in read_bytes(tmp_path, text).flags
+
+
+def test_a_reference_of_several_words_tells_what_the_row_is(tmp_path: Path) -> None:
+    text = (
+        "Transaction Date,Reference,Debit Amount,Credit Amount,Transaction Ref1,Transaction Ref2\n"
+        "28 Mar 2025,SAL, ,6150.00,SALARY PAYMENT,Kestrel Marine Pte Ltd\n"
+        "27 Mar 2025,POS,48.20, ,NETS QR PAYMENT,TO: KOPITIAM @ TAMPINES\n"
+    )
+    said = [row["description"] for row in read_bytes(tmp_path, text).canonicals]
+
+    assert said == ["Kestrel Marine Pte Ltd", "TO: KOPITIAM @ TAMPINES"]

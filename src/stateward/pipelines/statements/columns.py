@@ -513,7 +513,14 @@ def _by_content(role: str, column: Cells, name: str) -> str:
         return "amount" if are_amounts >= MOST else "text"
     if role == "currency":
         return role if share_of(filled, _may_be_currency) >= MOST else "text"
+    if role == "reference":  # some banks call all that they know of a row so
+        return "text" if share_of(filled, _is_phrase) >= MOST else role
     return role
+
+
+def _is_phrase(text: str) -> bool:
+    """Whether a text is of several words, with more letters than figures."""
+    return " " in text and sum(map(str.isalpha, text)) > sum(map(str.isdigit, text))
 
 
 def _instead_of_days(filled: Cells, are_amounts: float) -> str:

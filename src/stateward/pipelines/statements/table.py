@@ -74,6 +74,7 @@ from stateward.pipelines.statements.table_cells import (
 )
 from stateward.pipelines.statements.table_currency import (
     is_in_pesos,
+    named_currency,
     own_currency,
     own_of_two,
     point_of_currency,
@@ -364,8 +365,13 @@ class StatementTable:
         """The currency of the amounts; `told` is the one that stands above the table."""
         own = printed_currency(layout, body) or only_text(body, layout.currency)
         currency = own_of_two(own, told) if own and told else told
+        named = named_currency(layout)
+        message = ""
         if told and currency != told:
             message = f"the amounts are in {own}, and {told} stands above the table"
+        elif own and named and own_of_two(own, named) != named:
+            message = f"amounts are printed in {own}, and their heading names {named}"
+        if message:
             problem = StatementProblem(code="CURRENCY_CONTRADICTED", message=message)
             self._reading.problems.append(problem)
         return currency or self._source.hints.currency or own

@@ -42,6 +42,11 @@ def printed_currency(layout: ColumnLayout, body: Sequence[Record]) -> str:
             )
             if read is not None and read.currency:
                 return read.currency
+    return named_currency(layout)
+
+
+def named_currency(layout: ColumnLayout) -> str:
+    """The currency in the heading of the amounts, or ""."""
     named = (heading_currency(layout.headings[index]) for index in layout.amounts)
     return next((code for code in named if code), "")
 

@@ -62,7 +62,7 @@ def test_charges_with_a_minus_below_debts_with_a_minus_are_money_that_went_out(c
 
 
 def test_every_page_has_the_same_of_two_dates_though_their_names_are_broken(card: Read) -> None:
-    assert card.dates == ["2026-03-23", "2026-03-24", "2026-03-28"]
+    assert card.dates == ["2026-03-26", "2026-03-27", "2026-03-30"]
 
 
 def test_the_second_line_of_a_cell_belongs_to_it_though_its_name_stands_in_the_middle(

@@ -51,8 +51,10 @@ from stateward.pipelines.statements.pdf.completeness import (
     RAW_CHARS_MAX,
     column_sums,
     is_accounted,
+    is_smudged,
     is_total_line,
     left_lines,
+    looks_like_row,
     row_problems,
 )
 from stateward.pipelines.statements.pdf.contexts import (
@@ -91,7 +93,6 @@ __all__ = ["read", "read_pdf"]
 
 CONTEXT_MAX = 8  # lines above a heading that may be its title
 UNREAD_SHOWN_MAX = 20
-ROW_WORDS_MAX = 30  # a line with more words is prose
 CARD_SURE = 2  # see `facts.card_strength`
 PAGES_NAMED_MAX = 10
 TEXTLESS_MAX = 0.25  # of the rows: if more have no text, so the bank prints them
@@ -103,9 +104,6 @@ CODES = {
     TEXT_TOO_LARGE: "TOO_LARGE",
     TOO_MANY_PAGES: "TOO_LARGE",
 }
-_SMUDGED = re.compile(
-    r"[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
-)
 _MASKED = re.compile(r"[Xx*•]{2}")
 ADVICE = "ask the bank for the original PDF or export the statement as CSV"
 
@@ -286,6 +284,7 @@ class _Assembler:
         self._is_summed = True  # every section leads from its opening to its closing balance
         self._sums: set[Decimal] = set()  # of all debits, and of all credits, of each section
         self._carried: set[int] = set()  # sections that end with a balance that is carried forward
+        self._passed_on: set[int] = set()  # those of them that say that the next page goes on
 
     def reading(self) -> StatementReading:
         """All sections, and the problems found on the way."""
@@ -393,12 +392,20 @@ class _Assembler:
         if not builder.sections:
             self._start_section(account, table, context)
         elif account and not printed.is_same_account(account, self._accounts[-1]):
-            if self._accounts[-1] or builder.sections[-1]:
+            is_other = self._accounts[-1] or builder.sections[-1]
+            if is_other and not self._is_named_above(account):
                 self._start_section(account, table, context)
             else:
                 self._accounts[-1] = account
         elif not account and builder.sections[-1] and self._opens_other_account(table, context):
             self._start_section("", table, context)
+
+    def _is_named_above(self, account: str) -> bool:
+        """Whether the one section without an account begins far below a line that names this one."""
+        if self._accounts != [""]:
+            return False
+        above = (line for line in self._lines if (line.page, line.number) < self._starts[0])
+        return printed.is_same_account(account, printed.first_account(above))
 
     def _start_section(
         self, account: str, table: PdfTable, context: Sequence[StatementLine]
@@ -522,11 +529,9 @@ class _Assembler:
             self._carried.add(number)
             ends = (at for entry in tried.drafts for at in entry.lines)
             is_last = (tried.closing.page, tried.closing.line) > max(ends, default=(0, 0))
-            self._goes_on |= (
-                is_last
-                and number == len(self._builder.sections) - 1
-                and vocab.is_passed_on(tried.closing.label)
-            )
+            if is_last and vocab.is_passed_on(tried.closing.label):
+                self._passed_on.add(number)
+                self._goes_on |= number == len(self._builder.sections) - 1
         self._problems += row_problems(draft, tried)
         self._report_doubts(tried)
         self._report_edges(number, tried)
@@ -639,7 +644,7 @@ class _Assembler:
         facts = {(fact.page, fact.line) for fact in self._builder.facts}
         facts |= self._builder.day_balances
         tables = [] if self._is_summed else self._read_tables()
-        for line in (line for table in tables for line in table.lines if _is_smudged(line)):
+        for line in (line for table in tables for line in table.lines if is_smudged(line)):
             self._problems.append(
                 StatementProblem(
                     code="ROW_UNREAD",
@@ -653,7 +658,7 @@ class _Assembler:
         count = 0
         for line in free:
             at = (line.page, line.number)
-            is_row = at in unread or _looks_like_row(line)
+            is_row = at in unread or looks_like_row(line)
             if not line.number or at in self._skipped or at in facts or not is_row:
                 continue
             if is_total_line(line, self._sums):
@@ -699,8 +704,10 @@ class _Assembler:
         """
         before, this = sections[number - 1], sections[number]
         drafts = self._builder.sections[number - 1]
-        if self._accounts[number] or not drafts or not self._begins_page(number, drafts[-1].page):
+        if not drafts or not self._begins_page(number, drafts[-1].page):
             return False
+        if self._accounts[number]:
+            return number - 1 in self._passed_on
         if not before.closing:
             return True
         is_carried = number - 1 in self._carried
@@ -726,21 +733,3 @@ class _Assembler:
 def digits_of(value: str) -> str:
     """The digits of an amount: a page may print the sign of a balance in another way than a row."""
     return "".join(filter(str.isdigit, value))
-
-
-def _is_smudged(line: StatementLine) -> bool:
-    """Whether the last word of a line is an amount of which figures are hidden or lost."""
-    return bool(_SMUDGED.fullmatch(line.words[-1].text))
-
-
-def _looks_like_row(line: StatementLine) -> bool:
-    """Whether a line has a date at its left end and an amount at its right end."""
-    token = line.date_at(0)
-    amounts = [found for found in line.money if has_decimals(found.text)]
-    if token is None or not amounts or len(line.words) > ROW_WORDS_MAX:
-        return False
-    text = vocab.simplify(line.text)
-    named = vocab.simplify(" ".join(word.text for word in line.words[token.end : amounts[0].start]))
-    is_label = any(labels.find(text) for labels in vocab.BALANCE_LABELS.values())
-    is_label = is_label or bool(vocab.SUMS.matches(named))
-    return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label

@@ -23,6 +23,10 @@ from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, h
 Place = tuple[int, int]
 RAW_CHARS_MAX = 200
 _RATE = re.compile(r"[0-9]{1,4}[.,][0-9]{4,6}")
+ROW_WORDS_MAX = 30  # a line with more words is prose
+_SMUDGED = re.compile(
+    r"[-+(]?(?=[^#?*\ufffd]*[#?*\ufffd])[0-9#?*\ufffd]+(?:[.,'][0-9#?*\ufffd]+)*[.,][0-9#?*\ufffd]{2}\)?"
+)
 
 
 def is_accounted(
@@ -226,3 +230,21 @@ def _is_left(heading: TableHeading, line: StatementLine) -> bool:
         and not is_in_text(token, line.words)
         for token in line.money
     )
+
+
+def is_smudged(line: StatementLine) -> bool:
+    """Whether the last word of a line is an amount of which figures are hidden or lost."""
+    return bool(_SMUDGED.fullmatch(line.words[-1].text))
+
+
+def looks_like_row(line: StatementLine) -> bool:
+    """Whether a line has a date at its left end and an amount at its right end."""
+    token = line.date_at(0)
+    amounts = [found for found in line.money if has_decimals(found.text)]
+    if token is None or not amounts or len(line.words) > ROW_WORDS_MAX:
+        return False
+    text = vocab.simplify(line.text)
+    named = vocab.simplify(" ".join(word.text for word in line.words[token.end : amounts[0].start]))
+    is_label = any(labels.find(text) for labels in vocab.BALANCE_LABELS.values())
+    is_label = is_label or bool(vocab.SUMS.matches(named))
+    return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label

@@ -7,7 +7,7 @@ arithmetic of the rows decides which ones are opening and closing.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from stateward.pipelines.kit import dates
 from stateward.pipelines.kit.money import CURRENCY_CODES, SYMBOLS, read_amount
@@ -497,14 +497,21 @@ def _account(line: StatementLine) -> str:
     if not vocab.ACCOUNTS.find(vocab.simplify(line.text)):
         return ""
     taken = {at for token in line.dates for at in range(token.start, token.end)}
-    text = " ".join(word.text for at, word in enumerate(line.words) if at not in taken)
-    for found in _NUMBER.finditer(text):
+    words = [word.text for at, word in enumerate(line.words) if at not in taken]
+    behind = words[_label_end(words) :]  # first: the box of a bank may stand before its account
+    for found in chain(*(_NUMBER.finditer(" ".join(part)) for part in (behind, words))):
         number = found[0].strip(" .-")
         if sum(
             c.isdigit() or c in "Xx*•" for c in number
         ) >= ACCOUNT_DIGITS_MIN and not has_decimals(number):
             return number
     return ""
+
+
+def _label_end(words: Sequence[str]) -> int:
+    """How many words lead to the end of the first label of an account."""
+    ends = range(1, len(words) + 1)
+    return next((n for n in ends if vocab.ACCOUNTS.find(vocab.simplify(" ".join(words[:n])))), 0)
 
 
 def _iban(text: str) -> str:

@@ -102,7 +102,7 @@ def _times(heading: TableHeading, parsed: ParsedLine) -> set[int]:
 
 
 def _dates(heading: TableHeading, line: StatementLine) -> dict[str, WordSpan]:
-    """The dates of a line by role; the first column of dates is the date unless it is a value date."""
+    """The dates of a line by role: that of the booking is the date, else the first one unless it is a value date."""
     columns = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
     has_date = heading.has_day_lines or any(column.role == vocab.DATE for column in columns)
     found: dict[str, WordSpan] = {}
@@ -112,15 +112,16 @@ def _dates(heading: TableHeading, line: StatementLine) -> dict[str, WordSpan]:
         may_be = words and words[0].x0 < text_start(heading) + 1 and not _is_number(heading, words)
         token = line.date_at(0) if may_be else None
         return {vocab.DATE: token} if token else {}
+    named = [c for c in columns if c.role == vocab.DATE and vocab.is_booking_date(c.text)]
     for column in columns:
         role = column.role if has_date else vocab.DATE
         token = _date_under(heading, column, line, at)
         if token is not None:
             at = token.end
-            if role in found and vocab.is_transaction_date(column.text):
-                found[vocab.VALUE_DATE] = found.pop(
-                    role
-                )  # when it was bought goes before when it was booked
+            if (
+                role in found and named and column is named[0]
+            ):  # what stands before it is the purchase
+                found[vocab.VALUE_DATE] = found.pop(role)
             role = vocab.VALUE_DATE if role in found else role
             found.setdefault(role, token)
     if not has_date and vocab.DATE not in found and vocab.VALUE_DATE in found:

@@ -273,6 +273,8 @@ class RowBuilder:
         # The name of a column may stand over its middle: then the row shows where its texts begin.
         if opened is not None and opened.is_complete and opened.texts:
             starts_right = starts_right or abs(one.x_text - opened.x_text) <= SAME_START
+            # Nothing but a text begins between the dates and the name of a column of texts.
+            starts_right = starts_right or one.x_text > _dates_end(heading)
         if not starts_right and not self._date and len(cells_of(one.line)) > 1:
             self._heading_lines += 1  # a heading of several lines: so have its rows
         elif not starts_right and opened is not None and opened.is_complete:
@@ -687,6 +689,12 @@ def _belongs_to_next(
     if opened is None or opened.last_page != one.line.page:
         return True
     return below < CLOSER * (one.line.base - opened.last_base)
+
+
+def _dates_end(heading: TableHeading) -> float:
+    """Where the columns of dates end that stand left of the texts; nowhere if there are none."""
+    ends = [column.x1 for column in heading.columns if column.role in vocab.DATE_ROLES]
+    return max((end for end in ends if end < text_start(heading)), default=float("inf"))
 
 
 def _full_date(one: ParsedLine) -> str:

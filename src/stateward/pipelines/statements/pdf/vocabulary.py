@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
-from stateward.pipelines.statements.heading_parts import role_by_parts
+from stateward.pipelines.statements.heading_parts import day_role, role_by_parts
 from stateward.pipelines.statements.headings import simplify as simplify_heading
 
 CACHE_MAX = 1 << 14
@@ -132,7 +132,6 @@ class _VocabularyFile(msgspec.Struct, forbid_unknown_fields=True):
     titles: dict[str, str]
     title_words: dict[str, str]
     not_booked: str
-    transaction_dates: str
     periods: str
     statement_dates: str
     cards: str
@@ -160,7 +159,6 @@ TITLE_WORDS = {role: _phrases(text) for role, text in _DATA.title_words.items()}
 DATED_BALANCES, SUMS = PhraseSet(_DATA.dated_balances), PhraseSet(_DATA.sums)
 NOT_BOOKED, CONTINUED = PhraseSet(_DATA.not_booked), PhraseSet(_DATA.continued)
 PERIODS, STATEMENT_DATES = PhraseSet(_DATA.periods), PhraseSet(_DATA.statement_dates)
-TRANSACTION_DATES = PhraseSet(_DATA.transaction_dates)
 CARDS, BANKS = PhraseSet(_DATA.cards), PhraseSet(_DATA.banks)
 FROM_WORDS, TO_WORDS = _phrases(_DATA.from_words), _phrases(_DATA.to_words)
 ACCOUNTS, OWING = PhraseSet(_DATA.accounts), PhraseSet(_DATA.owing)
@@ -237,6 +235,7 @@ def is_carrying(kind: str, label: str) -> bool:
 # Of those, the ones that are never the last of a statement, as a balance carried to the next month is.
 _PASSED_ON = re.compile(
     r"\bubertrag\b(?! von)|\bnext page\b|\b(?:a reporter|suma y sigue|a riportare|do przeniesienia|att overfora)\b"
+    r"|\b(?:overføres|transporteren|over te brengen|over te dragen|siirretaan)\b"
     r"|接下|次頁繰越"
 )
 
@@ -256,9 +255,9 @@ _VALUE_WORDS = frozenset("valor value wert valeur valore varde vaerdi".split())
 _VALUES = [[word] for word in sorted(_VALUE_WORDS)]
 
 
-def is_transaction_date(text: str) -> bool:
-    """Whether a heading names the day on which something was bought, and not that of its booking."""
-    return TRANSACTION_DATES.matches(simplify(text.replace("- ", "")))
+def is_booking_date(text: str) -> bool:
+    """Whether a heading names the day of a booking, and not that on which something was bought."""
+    return day_role(simplify(text.replace("- ", ""))) == "date"
 
 
 def begins_heading(text: str) -> bool:
