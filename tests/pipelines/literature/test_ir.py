@@ -18,7 +18,7 @@ def test_the_same_bytes_have_the_same_form(tmp_path: Path) -> None:
 
     assert one == about_ir(second.metadata, ir_blocks(second.blocks))
     assert one.version == VERSION
-    assert one.summary == "2 sections, 3 paragraphs, 1 tables, 2 references"
+    assert one.summary == "2 sections, 3 paragraphs, 1 table, 2 references"
 
 
 def test_another_paragraph_changes_no_other_id(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hashlib import sha256
 
 import msgspec
 
-from stateward.core.model import Fields
+from stateward.core.model import Fields, plural
 from stateward.pipelines.literature.paper import Block, Metadata
 
 VERSION = "stateward.paper/1"
@@ -71,17 +71,9 @@ def about_ir(metadata: Metadata, blocks: list[IrBlock]) -> IrAbout:
 
 def _summary(counts: Mapping[str, int]) -> str:
     """How much there is, in a few words."""
-    named = (
-        ("heading", "sections"),
-        ("paragraph", "paragraphs"),
-        ("table", "tables"),
-        ("figure", "figures"),
-    )
-    parts = [
-        f"{counts[kind]} {name}"
-        for kind, name in (*named, ("reference", "references"))
-        if counts.get(kind)
-    ]
+    kinds = ("heading", "paragraph", "table", "figure", "reference")
+    nouns = {"heading": "section"}
+    parts = [plural(counts[kind], nouns.get(kind, kind)) for kind in kinds if counts.get(kind)]
     return ", ".join(parts) or "an abstract" if counts.get("abstract") or parts else "a title"
 
 
