@@ -69,12 +69,8 @@ async def decide_flags(
             expected=version,
         )
 
-    def answer(app: App, record: Record) -> Answer:
-        headers = {"ETag": views.etag(record.version)}
-        return views.json_answer(views.record_view(app, record), headers=headers)
-
     once = once_of(caller, request, key, (await request.body(), if_match or ""))
-    return await operations.write_once(request, once, Call(act), answer)
+    return await operations.write_once(request, once, Call(act), views.record_answer)
 
 
 @post(

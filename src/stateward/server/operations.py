@@ -544,12 +544,7 @@ async def move_record(
         )
         return answer
 
-    def answer(app: App, record: Record) -> Answer:
-        return views.json_answer(
-            views.record_view(app, record), headers={"ETag": views.etag(record.version)}
-        )
-
-    return await write_once(request, once, Call(act), answer)
+    return await write_once(request, once, Call(act), views.record_answer)
 
 
 async def set_priority(
@@ -576,12 +571,7 @@ async def set_priority(
         )
         return answer
 
-    def answer(app: App, record: Record) -> Answer:
-        return views.json_answer(
-            views.record_view(app, record), headers={"ETag": views.etag(record.version)}
-        )
-
-    return await write_once(request, once, Call(act), answer)
+    return await write_once(request, once, Call(act), views.record_answer)
 
 
 async def write_once(

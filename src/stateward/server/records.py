@@ -134,11 +134,7 @@ async def advance(
         reason = None if data is None else data.reason
         return app.external_driver.advance(record_id, actor=caller.actor, reason=reason)
 
-    def answer(app: App, record: Record) -> Answer:
-        headers = {"ETag": views.etag(record.version)}
-        return views.json_answer(views.record_view(app, record), headers=headers)
-
-    return reply(await operations.write_once(request, once, Call(act), answer))
+    return reply(await operations.write_once(request, once, Call(act), views.record_answer))
 
 
 @post(

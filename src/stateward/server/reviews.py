@@ -11,7 +11,7 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.views import pending_view, review_view, statistics_view, task_view
 from stateward.core.approvals import person_of
-from stateward.core.model import SECOND, Record
+from stateward.core.model import SECOND
 from stateward.engine.answers import DecisionRequest, OpinionRequest
 from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.review_tasks import Task
@@ -217,13 +217,8 @@ async def decide(
     deciding = _deciding(request, record_id, data, if_match)
     once = once_of(caller, request, key, (await request.body(), if_match or ""))
 
-    def answer(app: App, record: Record) -> Answer:
-        return views.json_answer(
-            views.record_view(app, record), headers={"ETag": views.etag(record.version)}
-        )
-
     intent = Call(lambda app: app.reviews.decide(deciding))
-    return reply(await operations.write_once(request, once, intent, answer))
+    return reply(await operations.write_once(request, once, intent, views.record_answer))
 
 
 @put(

@@ -48,6 +48,11 @@ def record_view(
     return app.records.view(record, files=files)
 
 
+def record_answer(app: App, record: Record) -> Answer:
+    """A record as an answer, with its version."""
+    return json_answer(record_view(app, record), headers={"ETag": etag(record.version)})
+
+
 def candidate_view(candidate: Candidate) -> schemas.DetectedType:
     """What a document may be."""
     return schemas.DetectedType(
