@@ -316,7 +316,7 @@ def test_without_head_nobody_says_that_a_torn_line_was_never_acknowledged(tmp_pa
     flip(delta, delta.stat().st_size - 50)
     (folder / "HEAD").unlink()
 
-    (finding,) = verify(folder).findings
+    finding, *_ = verify(folder).findings
     (step,) = repair(folder)
     with Ledger.open(folder, read_only=True) as reader:
         (note,) = reader.notes
@@ -327,6 +327,21 @@ def test_without_head_nobody_says_that_a_torn_line_was_never_acknowledged(tmp_pa
     with a_ledger(folder) as ledger:
         assert list(states_of(ledger)) == ["doc:1"]
     assert verify(folder).is_sound
+
+
+def test_a_writer_says_that_it_writes_a_lost_head_anew(tmp_path: Path) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:1", PENDING)
+    (tmp_path / "l" / "HEAD").write_bytes(b"")
+    found = verify(tmp_path / "l")
+
+    with a_ledger(tmp_path / "l") as ledger:
+        (note,) = ledger.notes
+
+    assert [each.file for each in found.findings] == ["HEAD"]
+    assert "HEAD is written anew" in note
+    assert "nothing says whether lines after seq 1 were lost" in note
+    assert verify(tmp_path / "l").is_sound
 
 
 def test_without_head_no_writer_cuts_off_many_lines_unasked(tmp_path: Path) -> None:

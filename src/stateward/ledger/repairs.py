@@ -36,6 +36,7 @@ from stateward.ledger.manifest import (
 )
 from stateward.ledger.verification import BadSegment, LedgerVerifier
 from stateward.ledger.view import (
+    HEAD_LOST,
     SEQ_MAX,
     Progress,
     no_progress,
@@ -116,6 +117,8 @@ class _Repair:
             for finding in of_log:
                 if finding.file not in bad:
                     self._repair_other(finding, last_seq=verifier.last_seq)
+            if read_slots(self._folder) == UNKNOWN and verifier.last_seq:
+                self._write_lost_head(verifier.last_seq)
         return self._steps
 
     def _add_impossible(self, finding: Damage, action: str) -> None:
@@ -339,6 +342,16 @@ class _Repair:
         if self._is_loss_accepted:
             self._rename_if_exists(HEAD, f"{HEAD}.damaged")
             self._disk.sync_dir(self._folder)
+
+    def _write_lost_head(self, last_seq: int) -> None:
+        """Whether lines are missing at the end nothing can say: that this is accepted is for a person to say."""
+        finding = Damage(file=HEAD, seq=last_seq, sentence=HEAD_LOST.format(seq=last_seq))
+        action = "believe the log, and write it anew: lines that were lost at the end are not missed any more"
+        self._steps.append(RepairStep(finding=finding, action=action, needs_accept_loss=True))
+        if self._is_loss_accepted and all(each.is_possible for each in self._steps):
+            self._rename_if_exists(HEAD, f"{HEAD}.damaged")
+            slot = head_slot(seq=last_seq, size=0, generation=0)
+            write_atomically(self._disk, self._folder / HEAD, slot)
 
     def _cut_log(self, manifest: Manifest, info: DeltaInfo, byte: int, seq: int) -> None:
         """Make the good lines of the damaged delta the active one; rename the rest.

@@ -60,6 +60,7 @@ from stateward.ledger.record import (
 from stateward.ledger.snapshot import Snapshot
 from stateward.ledger.states import TransitionTable
 from stateward.ledger.view import (
+    HEAD_LOST,
     NO_HEAD,
     STALE,
     LedgerView,
@@ -113,6 +114,7 @@ def verify(
             if checkpoint is not None:
                 verifier.check_checkpoint(checkpoint)
             verifier.check_opens()
+            verifier.check_head()
         # Findings count only if the manifest is still the one that was read: otherwise a writer has replaced files
         # meanwhile, and what looks like damage may be the difference between the two lists.
         if not verifier.findings or read_manifest(folder) in (None, verifier.listed):
@@ -220,9 +222,6 @@ class LedgerVerifier:
         if self._head_seq >= expected:
             acknowledged = f"seq {self._head_seq} was acknowledged"
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
-        if self._slots == UNKNOWN:
-            sentence = f"it is missing or damaged, so nothing says whether lines after seq {self.last_seq} were lost"
-            self._remarks.append(Damage(file=HEAD, seq=self.last_seq, sentence=sentence))
         removed = [info for info in infos if info.is_removed]
         if removed:
             self._note_removed(manifest, removed)
@@ -436,6 +435,11 @@ class LedgerVerifier:
             return
         sentence = "lines that led to it were removed, so no checkpoint covers it; compare with a newer one"
         self._report(snapshots[0].file, sentence)
+
+    def check_head(self) -> None:
+        """A log that was cut after a whole line is good in itself: without HEAD nothing tells it from a sound one."""
+        if self._slots == UNKNOWN and self.last_seq:
+            self._report(HEAD, HEAD_LOST.format(seq=self.last_seq), seq=self.last_seq)
 
     def result(self) -> LedgerVerification:
         """What was found."""

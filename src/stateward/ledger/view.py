@@ -63,6 +63,10 @@ ATTEMPTS_MAX = 20
 SEQ_MAX = 1 << 62
 STALE = "it is older than the other files, as after restoring it alone; it can be rebuilt from them"
 NO_HEAD = "HEAD is missing or damaged, so nothing says whether it had been acknowledged"
+HEAD_LOST = (
+    "it is missing or damaged, so nothing says whether lines after seq {seq} were lost; compare with a checkpoint or a "
+    "backup"
+)
 OFFSET_BITS = 48
 """The position of a line in one of several deltas is one int: number of the delta, then offset of up to 256 TiB."""
 Progress = Callable[[str, int], None]
