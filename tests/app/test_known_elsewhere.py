@@ -7,7 +7,7 @@ import pytest
 
 from stateward.app import App
 from stateward.app.anchors import hand_over
-from stateward.app.known_elsewhere import compare_elsewhere, way_on
+from stateward.app.known_elsewhere import Elsewhere, compare_elsewhere, way_on
 from stateward.app.restore import restore
 from stateward.cli.exit_codes import Exit
 from stateward.core.errors import InvalidRequest
@@ -123,3 +123,25 @@ def test_what_was_erased_since_does_not_come_back_in_silence(own: Settings, tmp_
     )
     steps = [each for each in way_on(found, new, place="P") if each.startswith("erase again")]
     assert f"stateward erase {' '.join(sorted(ids))} " in steps[0]
+
+
+def test_a_document_without_a_record_is_something_that_is_missing(tmp_path: Path) -> None:
+    """Where nothing else is known, it is the only trace of what came after the set."""
+    own = settings_at(tmp_path / "own")
+    with App(own) as app:
+        submitted(app, 1)
+        late = app.artifacts.put([b"came later"], bytes_max=100)
+
+    found = compare_elsewhere(own)
+
+    assert found == Elsewhere(unknown_documents=(late.sha256,))
+    assert found.is_behind
+
+
+def test_the_way_on_does_not_name_an_object_as_a_file(tmp_path: Path) -> None:
+    own = settings_at(tmp_path / "own", "artifacts: {url: 's3://documents/ours'}\n")
+
+    first, _ = way_on(Elsewhere(unknown_documents=("ab" * 32,)), own, place="PLACE")
+
+    assert f"fetch s3://documents/ours/{'ab' * 32} into a file" in first
+    assert first.endswith("stateward submit FILE")

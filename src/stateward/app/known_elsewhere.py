@@ -63,6 +63,7 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
         """Whether anything is missing here, or cannot be known."""
         return bool(
             self.missing
+            or self.unknown_documents
             or self.ledger_ahead
             or self.checkpoint_ahead
             or self.newer_sets
@@ -239,6 +240,23 @@ def _ledger_ahead(settings: Settings, newest: int) -> tuple[int, list[str]]:
     return ahead, list(records)[:SHOWN_MAX]
 
 
+def place_of(digest: str, settings: Settings) -> str:
+    """Where a document is stored: a file, or an object."""
+    if settings.artifacts.is_folder:
+        return str(settings.data_path / "artifacts" / digest[:2] / digest)
+    return f"{settings.artifacts.url}/{digest}"
+
+
+def _submit_again(place: str, settings: Settings) -> str:
+    step = "submit the documents again that no record names: "
+    if settings.artifacts.is_folder:
+        return f"{step}stateward submit {place}"
+    return (
+        f"{step}fetch {place} into a file (aws s3 cp, gcloud storage cp, az storage blob download), and then "
+        "stateward submit FILE"
+    )
+
+
 def way_on(found: Elsewhere, settings: Settings, *, place: str | None) -> list[str]:
     """What a person does next, in this order; nothing where all is here."""
     steps = []
@@ -269,13 +287,7 @@ def way_on(found: Elsewhere, settings: Settings, *, place: str | None) -> list[s
             f"{settings.ledger.mirror} {found.ledger_records[0]}"
         )
     if found.unknown_documents:
-        first = found.unknown_documents[0]
-        shown = (
-            settings.data_path / "artifacts" / first[:2] / first
-            if settings.artifacts.is_folder
-            else f"{settings.artifacts.url}/{first}"
-        )
-        steps.append(f"submit the documents again that no record names: stateward submit {shown}")
+        steps.append(_submit_again(place_of(found.unknown_documents[0], settings), settings))
     if found.ledger_ahead:
         steps.append(
             "name a new folder in ledger.mirror: that ledger is not continued by this history"

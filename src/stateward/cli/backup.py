@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from stateward.app.backup_places import BackupPlace, BackupSet
     from stateward.app.known_elsewhere import Elsewhere
+    from stateward.settings import Settings
 
 SHOWN_MAX = 10
 OPTION_WORDS = ("list", "check")  # who types one wants to look, and no folder of that name
@@ -148,7 +149,7 @@ def restore(
             f"restored {plural(found.set.records, 'record')} with {plural(found.documents, 'document')} as of "
             f"{found.set.taken_at}"
         )
-        _tell(context, found, steps)
+        _tell(context, found, steps, settings)
     return Exit.OK if verdict.is_sound and not found.is_behind else Exit.FOUND_PROBLEMS
 
 
@@ -190,7 +191,7 @@ def _compare(context: CliContext, checkpoints: tuple[Path, ...]) -> Exit:
     if context.json:
         context.emit({**_plain(found), "next": steps})
     else:
-        _tell(context, found, steps)
+        _tell(context, found, steps, settings)
         if not found.is_behind:
             context.say("nothing is known elsewhere that is missing here")
     return Exit.FOUND_PROBLEMS if found.is_behind else Exit.OK
@@ -235,17 +236,19 @@ def _show_sets(context: CliContext, sets: "list[BackupSet]") -> Exit:
     return Exit.OK
 
 
-def _tell(context: CliContext, found: "Elsewhere", steps: list[str]) -> None:
+def _tell(context: CliContext, found: "Elsewhere", steps: list[str], settings: "Settings") -> None:
+    from stateward.app.known_elsewhere import place_of
+
     if found.newer_sets:
-        write(f"{plural(len(found.newer_sets), 'set')} of the same place hold more")
+        write(f"sets of the same place that hold more: {len(found.newer_sets):,}")
     _list(
         f"{plural(len(found.erased_since), 'record')} came back that were erased since",
         found.erased_since,
     )
     _list(f"{plural(len(found.missing), 'document')} of these records are not here", found.missing)
     _list(
-        f"{plural(len(found.unknown_documents), 'document')} came later, and no record names them",
-        [f"artifacts/{digest[:2]}/{digest}" for digest in found.unknown_documents],
+        f"{plural(len(found.unknown_documents), 'document')} came later, without a record here",
+        [place_of(digest, settings) for digest in found.unknown_documents[:SHOWN_MAX]],
     )
     if found.ledger_ahead:
         write(
