@@ -16,6 +16,7 @@ TOGETHER = ("tests/packaging/",)
 FIRST = (
     "tests/packaging/", "tests/console/", "tests/docs/", "tests/faults/", "tests/lab/", "tests/app/",
     "tests/transport/", "tests/workers/", "tests/pipelines/labs/test_pdf.py", "tests/pipelines/literature/",
+    "tests/pipelines/statements/pdf/test_reading.py", "tests/engine/test_verify.py", "tests/server/test_kill.py",
 )  # fmt: skip
 
 
