@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.s3 import ENVIRONMENT, S3Server
 from stateward.app import App
 from stateward.app.anchors import hand_over
 from stateward.app.known_elsewhere import Elsewhere, compare_elsewhere, way_on
@@ -138,10 +139,19 @@ def test_a_document_without_a_record_is_something_that_is_missing(tmp_path: Path
     assert found.is_behind
 
 
-def test_the_way_on_does_not_name_an_object_as_a_file(tmp_path: Path) -> None:
-    own = settings_at(tmp_path / "own", "artifacts: {url: 's3://documents/ours'}\n")
+def test_the_way_on_names_an_object_as_one_that_is_fetched_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    with S3Server("documents") as server:
+        place = f"{{url: 's3://documents/ours', endpoint: '{server.endpoint}'}}"
+        own = settings_at(tmp_path / "own", f"artifacts: {place}\n")
+        with App(own) as app:
+            app.artifacts.put([b"came later"], bytes_max=100)
+        (key,) = server.objects["documents"]
 
-    first, _ = way_on(Elsewhere(unknown_documents=("ab" * 32,)), own, place="PLACE")
+        first, _ = way_on(compare_elsewhere(own), own, place="PLACE")
 
-    assert f"fetch s3://documents/ours/{'ab' * 32} into a file" in first
+    assert f"fetch s3://documents/{key} into a file" in first
     assert first.endswith("stateward submit FILE")

@@ -242,9 +242,9 @@ def _ledger_ahead(settings: Settings, newest: int) -> tuple[int, list[str]]:
 
 def place_of(digest: str, settings: Settings) -> str:
     """Where a document is stored: a file, or an object."""
-    if settings.artifacts.is_folder:
-        return str(settings.data_path / "artifacts" / digest[:2] / digest)
-    return f"{settings.artifacts.url}/{digest}"
+    own = settings.artifacts
+    folder = str(settings.data_path / "artifacts") if own.is_folder else own.url.rstrip("/")
+    return f"{folder}/{digest[:2]}/{digest}"
 
 
 def _submit_again(place: str, settings: Settings) -> str:
