@@ -24,10 +24,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from tests.waiting import WAIT_S_MAX
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 HOME = "/home/ann"  # what the pages call the folder that they run in
-BLOCK_S_MAX = 50
 
 MARKED = re.compile(
     r"<!-- setup\n(?P<setup>.*?)-->"
@@ -104,15 +105,16 @@ class Session:
         self._exports = folder / "exports"
         self._output = folder / "output"  # a file: a pipe would wait for what stays running
         self._environment = environment(folder / "bin") | variables
-        self._groups: list[int] = []
+        self._shells: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for group in self._groups:
+        for shell in self._shells:
             with suppress(ProcessLookupError):
-                os.killpg(group, signal.SIGKILL)
+                os.killpg(shell.pid, signal.SIGKILL)
+            shell.wait()  # one that was given up on would be a warning in whichever test comes next
 
     def write(self, name: str, body: str) -> None:
         """A block that is a file."""
@@ -136,8 +138,8 @@ class Session:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            self._groups.append(shell.pid)
-            code = shell.wait(BLOCK_S_MAX)
+            self._shells.append(shell)
+            code = shell.wait(WAIT_S_MAX)
         return code, self._output.read_text("utf-8").replace(str(self.folder), HOME)
 
     def is_printed(self, shown: str, printed: str) -> bool:
