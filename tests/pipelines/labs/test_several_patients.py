@@ -117,10 +117,12 @@ def test_rows_of_one_report_number_are_of_one_person(
         bundle("a", "a", "b", kind="searchset"),
     ],
 )
-def test_a_batch_says_so_where_no_key_tells_its_patients_apart(tmp_path: Path, data: str) -> None:
+def test_a_batch_is_flagged_where_no_key_tells_its_patients_apart(
+    tmp_path: Path, data: str
+) -> None:
     flags, notes = said(tmp_path, data, patient_key="")
 
-    assert (flags, "PATIENTS_UNTOLD" in notes) == ([], True)
+    assert (flags, "PATIENTS_UNTOLD" in notes) == (["PATIENTS_UNTOLD"], True)
     assert not any(name in notes.casefold() for name in ("hall", "hill", "smith", "baker"))
     assert "PATIENTS_UNTOLD" not in said(tmp_path, data)[1]
 

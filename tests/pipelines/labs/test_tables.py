@@ -383,3 +383,21 @@ def test_measles_are_no_rubella(tmp_path: Path) -> None:
     found = results(tmp_path, csv("Rubeola IgG;25;[IU]/mL;<16;", "Rubella IgG;3;[IU]/mL;<1;"))
 
     assert [each.get("code", "") for each in found] == ["", "8014-3"]
+
+
+def test_a_flag_in_the_cell_of_its_value_is_the_flag(tmp_path: Path) -> None:
+    heading = (
+        "Patient:;Hall, Amy;DOB:;08/17/1958;;\nTest;Units;Reference range;03/02/2026;06/08/2026"
+    )
+    text = csv(
+        "INR;;0.9-1.1;2.4 H;1.0",
+        "NT-proBNP;pg/mL;<125;1,890 (H);<20",
+        "Urine protein;;negative;2+;1 x daily",
+        heading=heading,
+    )
+
+    found = results(tmp_path, text)
+
+    told = [(each.get("value"), each.get("printed_flag", "")) for each in found]
+    assert told[:5] == [("2.4", "H"), ("1.0", ""), ("1890", "H"), ("20", ""), ("2+", "")]
+    assert {each["collected"] for each in found} == {"2026-03-02", "2026-06-08"}

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from stateward.pipelines.labs.pdf.own_flags import is_legend
 from stateward.pipelines.labs.ranges import flag_of, read_range
 from stateward.pipelines.labs.values import plain, read_value, vote_decimal
 
@@ -138,3 +139,17 @@ def test_a_flag_follows_from_value_and_range_or_is_left_open(
     value: str, within: str, flag: str
 ) -> None:
     assert flag_of(read_value(value), read_range(within)) == flag
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("+ / - = Wert über / unter Referenzbereich   ++ = stark erhöht", True),
+        ("-- = not performed", True),
+        ("S = SUSCEPTIBLE   R = RESISTANT", True),
+        ("HDL-Cholesterin + 65 mg/dl", False),
+        ("< = 5 Treffer", False),
+    ],
+)
+def test_a_line_that_says_what_signs_mean_is_no_result(line: str, *, is_told: bool) -> None:
+    assert is_legend(line) is is_told

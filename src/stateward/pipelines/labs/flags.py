@@ -1,7 +1,8 @@
 """Which problems of a report say that it is wrong or incomplete, and so need a person: its flags.
 
 Everything else that is noted leaves a value as it is printed and says what is not known of it. A flag means that two
-things that the report itself says cannot both be true, or that a part of it is not here.
+things that the report itself says cannot both be true, or that a part of it is not here, such as whose
+results they are.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,9 +17,9 @@ from stateward.pipelines.labs.model import (
     UNIT_CONTRADICTED,
     LabResult,
 )
-from stateward.pipelines.labs.persons import SEVERAL_PATIENTS
+from stateward.pipelines.labs.persons import PATIENTS_UNTOLD, SEVERAL_PATIENTS
 
-OF_DOCUMENTS = (SEVERAL_PATIENTS, PAGE_MISSING, FILE_CUT, DAMAGED)
+OF_DOCUMENTS = (SEVERAL_PATIENTS, PATIENTS_UNTOLD, PAGE_MISSING, FILE_CUT, DAMAGED)
 OF_RESULTS = (ROW_UNREAD, NO_VALUE, UNIT_CONTRADICTED, FLAG_DISAGREES)
 SIDES = {"HH": "H", "LL": "L", "AA": "A"}
 # What is printed, and what value and range say. An N outside of the range is only noted: it also means "not judged".

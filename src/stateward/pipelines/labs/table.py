@@ -32,6 +32,7 @@ from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
 from stateward.pipelines.labs.words import (
     ENVIRONMENT,
+    FLAGS,
     PERSON_COLUMNS,
     PROCESS_TESTS,
     column_of,
@@ -50,6 +51,13 @@ OF_PEOPLE = frozenset(
 # A unit may begin with digits behind a blank: `6,9 10*3/uL`.
 _EAST_ASIAN = re.compile(r"([0-9]{4})年([0-9]{1,2})月([0-9]{1,2})日")
 _VALUE_AND_UNIT = re.compile(r"([<>≤≥]?=?\s*[0-9][0-9.,']*)(?:\s+(?=\S)|(?=[^\d\s]))(.*)")
+
+# Of one letter only those that are flags everywhere: `t` and `b` are also units.
+_VALUE_AND_FLAG = re.compile(
+    r"([<>≤≥]?=?\s*[0-9][0-9.,']*)\s*([(\[]?(?:[HLAN]|[^\W\d_]{2,}|[*!↑↓▲▼]{1,3}|(?<=\s)[+-]{1,3})[)\]]?)",
+    re.IGNORECASE,
+)
+SIDES_OF_RANGE = frozenset({"H", "HH", "L", "LL", "A", "AA", "N"})
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -156,7 +164,8 @@ def _read_rows(
     if columns is None:
         raise _no_columns()
     body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
-    _read_body(body, columns, reading, source, broken)
+    above = [cell for row in heads[:at] for cell in map(str.strip, row) if is_date(cell)]
+    _read_body(body, columns, reading, source, broken, above)
     _tell_patients(reading, persons_in(heads[at], body), has_key=bool(source.patient_key))
     if columns.has_unsure_codes and not columns.is_of_production and _are_of_people(reading):
         reading.observations = [_with_sure_code(each) for each in reading.observations]
@@ -290,18 +299,19 @@ def _read_body(
     reading: LabReading,
     source: ReportSource,
     broken: set[int],
+    dates_above: Sequence[str],
 ) -> None:
     texts = [
         columns.cell(cells, role) for _, cells in body for role in ("value", "range", "low", "high")
     ]
-    texts += [cells[at] for _, cells in body for at, _ in columns.tests if at < len(cells)]
+    valued = [at for at, _ in (*columns.tests, *columns.dates)]
+    texts += [cells[at] for _, cells in body for at in valued if at < len(cells)]
     if "unit" not in columns.roles:
         texts = [_with_unit_inside(text)[0] for text in texts]
     decimal = vote_decimal(texts)
     dates = [columns.cell(cells, role) for _, cells in body for role in ("collected", "resulted")]
-    vote = vote_order(
-        filter(None, (*dates, *(date for _, date in columns.dates))), usual=source.date_order
-    )
+    headed = (date for _, date in columns.dates)
+    vote = vote_order(filter(None, (*dates, *headed, *dates_above)), usual=source.date_order)
     patients: set[str] = set()
     section = ""
     described: dict[
@@ -424,6 +434,9 @@ def _observation(
     unit = cell(cells, "unit")
     if "unit" not in columns.roles:
         value, unit = _with_unit_inside(value)
+    flag = cell(cells, "flag")
+    if not flag:
+        value, flag = _with_flag_inside(value, decimal)
     problems: tuple[str, ...] = ()
     if code and not is_loinc(code):
         problems = (BAD_CODE,)
@@ -438,7 +451,7 @@ def _observation(
         value=value,
         unit=unit,
         range=cell(cells, "range") or limits(cell(cells, "low"), cell(cells, "high")),
-        flag=cell(cells, "flag"),
+        flag=flag,
         code="" if BAD_CODE in problems else code,
         local_code=cell(cells, "local_code") or (code if BAD_CODE in problems else ""),
         specimen=cell(cells, "specimen") or _matrix(columns),
@@ -461,6 +474,15 @@ def _with_unit_inside(text: str) -> tuple[str, str]:
     """The value and the unit of a table without a column of units: `94,4 fL`."""
     found = _VALUE_AND_UNIT.fullmatch(text)
     return (found[1], found[2]) if found and is_known_unit(found[2]) else (text, "")
+
+
+def _with_flag_inside(text: str, decimal: str) -> tuple[str, str]:
+    """The value and the flag of a cell that holds both: `2.4 H`, `< 5 (L)`."""
+    found = _VALUE_AND_FLAG.fullmatch(text)
+    if found is None or read_value(text, decimal).kind not in ("unread", "text"):
+        return text, ""
+    is_flag = FLAGS.get(found[2].strip("()[] ").casefold()) in SIDES_OF_RANGE
+    return (found[1].strip(), found[2]) if is_flag else (text, "")
 
 
 def limits(low: str, high: str) -> str:

@@ -21,6 +21,10 @@ ROWS_MIN = 2  # out of range: one may be chance
 PLACES = ("flag", "comment", "status", UNKNOWN, "")  # roles of columns; "" for cells without one
 NORMAL = "N"
 _LEGEND = re.compile(r"(?<!\S)(\S{1,2}) ?[=:] ?([^\W\d]+)")
+# No result begins with a sign and an equals sign: `+ / - = Wert über / unter Referenzbereich`.
+_LEGEND_OF_SIGNS = re.compile(
+    r"\s*[^\w\s(=<>]{1,3}(?:\s?[/,]\s?[^\w\s(=<>]{1,3})*\s?=\s?[^\W\d]{2}"
+)
 
 
 def learn_flags(rows: Sequence[Row]) -> None:
@@ -53,6 +57,8 @@ def legend_of(texts: Iterable[str]) -> dict[str, str]:
 
 def is_legend(text: str) -> bool:
     """Whether a line says what several flags mean and nothing else: `S = SUSCEPTIBLE   R = RESISTANT`."""
+    if _LEGEND_OF_SIGNS.match(text):
+        return True
     told = [found for found in _LEGEND.finditer(text) if found[2].casefold() in FLAGS]
     size = sum(len(found[0].split()) for found in told)
     return len(told) > 1 and size >= len(text.split())
