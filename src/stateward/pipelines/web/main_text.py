@@ -74,6 +74,22 @@ _PUBLISHED = re.compile(
     rf"{_LINE_START}(?:posted|published|publicado|publicada|publi[ée]e?|veröffentlicht|erschienen|pubblicato|gepubliceerd|geplaatst)\b",
     re.IGNORECASE,
 )
+# A line that has a date, too, needs only one word: `19. August 2026 | Von Birgit Nestmann, Freiberg`.
+_BY = re.compile(
+    rf"{_LINE_START}(?i:by|von|par|por|di|av|af)\s"
+    rf"({_NAME_WORD}(?:\s(?:(?:de|van|von|der|den|la|del|di|da)\s)?{_NAME_WORD}){{1,3}})"
+    r"(?=\s?(?:$|[,;|·•\u2013\u2014(\d]))"
+)
+_WRITTEN_THEN = re.compile(
+    rf"{_PUBLISHED.pattern}|\b(?:updated|modified|edited|revised|reviewed on|created|written|date[d:]|by|"
+    r"aktualisiert|geändert|bearbeitet|erstellt|stand|datum|von|mise? à jour|modifi[ée]|rédigé|par|actualizado|editado|"
+    r"escrito|fecha|por|aggiornato|modificato|scritto|bijgewerkt|gewijzigd|atualizado|uppdaterad|opdateret)\b|更新|发布|公開|投稿",
+    re.IGNORECASE,
+)
+_PAGE_START = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
+_PAGE_END = re.compile(r"</(?:html|body)\s{0,9}>", re.IGNORECASE)
+_NEXT_SPAN = re.compile(r"</span>\s?<span\b[^<>]{0,500}>", re.IGNORECASE)
+DATED_CHARS_MAX = 2000  # of a line in which a day is looked for
 BYLINE_CHARS_MAX = 120
 BYLINES_MAX = 60  # lines that are looked at, the nearest above the text
 TEXT_START_CHARS = 60  # by which the start of the main text is found in the page
@@ -102,6 +118,7 @@ class PageText(msgspec.Struct, frozen=True, kw_only=True):
     site: str = ""
     language: str = ""
     url: str = ""
+    is_cut: bool = False  # the file ends in the middle of a text or a tag
     is_main: bool = True  # False: no main text was found, and this is all text of the page
 
 
@@ -135,17 +152,26 @@ def read_page(page: CapturedPage) -> PageText:
         language=language_of(text, said[1].lower() if said else ""),
         url=page.url or found.get("url", ""),
         is_main=is_main,
+        is_cut=_is_cut(html),
     )
+
+
+def _is_cut(html: str) -> bool:
+    """Whether a page ends inside of its head or body: a browser closes them, a torn download does not."""
+    if html.rstrip().endswith(">") or _PAGE_END.search(html):
+        return False
+    return _PAGE_START.search(html) is not None
 
 
 def printed_date(date: str, html: str, above: Sequence[str] = ()) -> str:
     """The date of a page; none where the library made the first day of a month or year that stands alone.
 
-    An address such as `/2023/11/` names a month, and a line above the text may print the day.
+    An address such as `/2023/11/` names a month, and a line above the text may print the day. Below the text a
+    line must say that the page was written or changed then: that of a review or a comment does not.
     """
     year, month, day = (*date.split("-"), "", "")[:3]
     if day != "01":
-        return date
+        return date if _is_of_page(date, html, above) else ""
     # With the markup, which may hold the date, and without it: `1<sup>er</sup> janvier`.
     texts = (html, _MARKUP.sub(" ", html))
     pattern = re.compile("|".join(_first_days(year, int(month))), re.IGNORECASE)
@@ -177,12 +203,30 @@ def _first_days(year: str, month: int) -> tuple[str, ...]:
     )
 
 
+def _is_of_page(date: str, html: str, above: Sequence[str]) -> bool:
+    """Whether a day is told by markup, by a line above the text, or by one that says what happened to the page then."""
+    from stateward.pipelines.web.facts import page_dates
+
+    if date in html or date.replace("-", "/") in html or date.replace("-", "") in html or not above:
+        return True
+    if any(date in page_dates(line) for line in above):
+        return True
+    told = [line for line in _shown_lines(html) if date in page_dates(line[:DATED_CHARS_MAX])]
+    return not told or any(map(_WRITTEN_THEN.search, told))
+
+
+def _shown_lines(html: str) -> list[str]:
+    """The lines of a page as a browser shows them, with a bar between elements that follow each other in a line."""
+    shown = " ".join(_without_hidden(html).split())
+    shown = _LINE_ENDS.sub("\n", _NEXT_SPAN.sub(" | ", shown))
+    return [" ".join(unescape(_MARKUP.sub(" ", line)).split()) for line in shown.split("\n")]
+
+
 def _lines_above(html: str, text: str) -> list[str]:
     """The short lines of a page above its main text; none where the page does not show where that begins."""
     long = next((line for line in text.splitlines() if len(line) >= MAIN_CHARS_MIN), "")
     start = "".join(long.split())[:TEXT_START_CHARS]
-    shown = _LINE_ENDS.sub("\n", " ".join(_without_hidden(html).split()))
-    lines = [" ".join(unescape(_MARKUP.sub(" ", line)).split()) for line in shown.split("\n")]
+    lines = _shown_lines(html)
     at = next((at for at, line in enumerate(lines) if start in line.replace(" ", "")), 0)
     return [line for line in lines[:at] if 0 < len(line) <= BYLINE_CHARS_MAX][-BYLINES_MAX:]
 
@@ -418,7 +462,10 @@ def _tidy(text: str) -> str:
 
 def _byline_author(above: Sequence[str]) -> str:
     """The name behind words for `written by`, where the lines above a text have one name so and no other."""
+    from stateward.pipelines.web.facts import page_dates
+
     names = {name for line in above for name in _WRITTEN_BY.findall(line)}
+    names |= {name for line in above if page_dates(line) for name in _BY.findall(line)}
     return _line(names.pop()) if len(names) == 1 else ""
 
 

@@ -18,7 +18,7 @@ from stateward.pipelines.web.main_text import PageText, read_page
 from stateward.pipelines.web.options import WebOptions
 from stateward.workers.sdk import Batch, Job, Outcome
 
-READER_VERSION = 5  # to be increased by a change after which the same bytes give other facts
+READER_VERSION = 6  # to be increased by a change after which the same bytes give other facts
 BATCH_FACTS = 100
 SEARCHED_CHARS_MAX = 200_000
 NOTE_CHARS_MAX = 300
@@ -126,6 +126,11 @@ class _PageReader:
             title=page.title,
             language=page.language,
         )
+        if page.is_cut:
+            self.note(
+                DAMAGED_FILE,
+                "the file ends in the middle of the page, and the rest of it is missing; save it again",
+            )
         if not page.is_main:
             self.note(
                 "NO_MAIN_TEXT",

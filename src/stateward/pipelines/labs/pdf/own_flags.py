@@ -21,7 +21,7 @@ ROWS_MIN = 2  # out of range: one may be chance
 PLACES = ("flag", "comment", "status", UNKNOWN, "")  # roles of columns; "" for cells without one
 NORMAL = "N"
 _LEGEND = re.compile(r"(?<!\S)(\S{1,2}) ?[=:] ?([^\W\d]+)")
-# No result begins with a sign and an equals sign: `+ / - = Wert über / unter Referenzbereich`.
+# No result begins with a sign and an equals sign: `+ / - = high / low`.
 _LEGEND_OF_SIGNS = re.compile(
     r"\s*[^\w\s(=<>]{1,3}(?:\s?[/,]\s?[^\w\s(=<>]{1,3})*\s?=\s?[^\W\d]{2}"
 )

@@ -1,0 +1,64 @@
+"""Who wrote a page and when is what the page says of itself; and a page that was cut off is told."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.pipelines.web import main_text
+from stateward.pipelines.web.main_text import printed_date
+from stateward.workers.sdk import Completed
+from tests.pipelines.web.reading import LONG, read
+
+HEAD = "<html><head><title>A page</title></head><body><h1>A page</h1>"
+
+
+@pytest.mark.parametrize(
+    ("line", "author"),
+    [
+        ("<p>19. August 2026, 5:00 Uhr | Von Birgit Nestmann, Freiberg | 2 Min.</p>", "Birgit Nestmann"),
+        ("<div><span>14 May 2026</span> <span>By Ann Lee</span> <span>Reporter</span></div>", "Ann Lee"),
+        ("<p>By Popular Demand</p>", ""),
+        ("<p>Von Berlin nach Hamburg am 3. Mai 2026</p>", ""),
+    ],
+)  # fmt: skip
+def test_a_name_beside_a_date_above_the_text_is_its_author(
+    tmp_path: Path, line: str, author: str
+) -> None:
+    (page,) = read(tmp_path, f"{HEAD}{line}<p>{LONG}</p></body></html>".encode()).pages
+
+    assert page.get("author", "") == author
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "date"),
+    [
+        ("<p>3 May 2026</p>", "", "2026-05-03"),
+        ("<p>Lamps</p>", "<h2>Reviews</h2><p><b>JT</b> 3 May 2026: Bright!</p>", ""),
+        ("<p>Lamps</p>", "<p>This page was last edited on 3 May 2026.</p>", "2026-05-03"),
+        ("<p>Lamps</p>", '<time datetime="2026-05-03">3 May</time>', "2026-05-03"),
+    ],
+)
+def test_a_day_below_the_text_is_that_of_the_page_only_if_a_line_says_so(
+    above: str, below: str, date: str
+) -> None:
+    html = f"{HEAD}{above}<p>{LONG}</p>{below}</body></html>"
+
+    assert printed_date("2026-05-03", html, main_text._lines_above(html, LONG)) == date
+
+
+@pytest.mark.parametrize(
+    ("end", "flags"),
+    [
+        ("<p>It was said that the sho", ["DAMAGED_FILE"]),
+        ('<a href="https://exam', ["DAMAGED_FILE"]),
+        ("<p>The end.</p>", []),
+        ("<p>The end.</body></html>\n", []),
+    ],
+)
+def test_a_page_that_ends_in_the_middle_is_flagged(
+    tmp_path: Path, end: str, flags: list[str]
+) -> None:
+    found = read(tmp_path, f"{HEAD}<p>{LONG}</p>{end}".encode())
+
+    assert isinstance(found.parsed, Completed)
+    assert found.parsed.facts.get("flags", []) == flags
