@@ -1,5 +1,6 @@
 """What makes a valid product: GTINs, prices, currencies, categories, duplicates; and what is only flagged."""
 
+import json
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -122,7 +123,7 @@ def test_a_price_that_can_be_read_in_two_ways_is_flagged(tmp_path: Path) -> None
     assert (said.product["price"], "flags" in said.product) == ("1.299", False)
 
 
-def test_a_missing_currency_is_flagged_and_not_guessed(tmp_path: Path) -> None:
+def test_a_missing_currency_is_not_guessed(tmp_path: Path) -> None:
     rows = "A,Lamp,$5.00,\nB,Lamp,6.00,\nC,Lamp,7.00,usd\nD,Lamp,8.00,XQZ\nE,Lamp,9.00 EUR,USD\n"
     document = f"SKU,Name,Price,Currency\n{rows}"
 
@@ -131,10 +132,57 @@ def test_a_missing_currency_is_flagged_and_not_guessed(tmp_path: Path) -> None:
     flags = {each["sku"]: (each.get("currency", ""), each.get("flags")) for each in found.products}
     assert flags == {
         "A": ("", ["AMBIGUOUS_CURRENCY"]),
-        "B": ("", ["MISSING_CURRENCY"]),
         "C": ("USD", None),
     }
-    assert found.rejected == {5: "UNKNOWN_CURRENCY", 6: "CURRENCY_CONFLICT"}
+    assert found.rejected == {
+        3: "MISSING_CURRENCY",
+        5: "UNKNOWN_CURRENCY",
+        6: "CURRENCY_CONFLICT",
+    }
+
+
+def test_a_missing_currency_is_flagged_where_few_rows_print_one(tmp_path: Path) -> None:
+    found = read(tmp_path, "SKU,Name,Price\nA,Lamp,5.00 EUR\nB,Lamp,6.00\nC,Lamp,7.00\n")
+
+    assert [each.get("flags", []) for each in found.products] == [
+        [],
+        ["MISSING_CURRENCY"],
+        ["MISSING_CURRENCY"],
+    ]
+
+
+def test_a_price_list_may_call_its_articles_by_a_code_and_its_prices_by_who_pays_them(
+    tmp_path: Path,
+) -> None:
+    heading = "Code,Product,Barcode,Trade price (GBP),RRP (GBP)"
+
+    product = read(tmp_path, f"{heading}\nHB-1,Heather Honey,5060123000016,4.10,6.99\n").product
+
+    assert (product["sku"], product["price"], product["list_price"]) == ("HB-1", "4.10", "6.99")
+    assert product["currency"] == "GBP"
+
+
+def test_line_breaks_that_woocommerce_writes_as_two_signs_are_line_breaks(tmp_path: Path) -> None:
+    heading = "ID,Type,SKU,Name,Description,Regular price"
+
+    product = read(tmp_path, f"{heading}\n1,simple,A,Tea,First\\nsecond,5.40\n").product
+
+    assert product["description"] == "First\nsecond"
+
+
+def test_prices_and_titles_of_json_may_be_objects_in_any_language(tmp_path: Path) -> None:
+    rows = [
+        {"sku": "A", "name": {"fr": "Ampoule", "en": "Bulb"}, "prix": {"montant": 4.9, "devise": "EUR"}},
+        {"sku": "B", "name": {"fr": "Ruban", "en": None}, "prix": {"montant": 29.9, "devise": "EUR"}},
+        {"sku": "C", "name": {"fr": "Spot", "en": "Spot"}, "prix": {"montant": None, "devise": "EUR"}},
+    ]  # fmt: skip
+    document = json.dumps({"produits": rows})
+
+    found = read(tmp_path, document)
+
+    told = [(each["title"], each["price"], each["currency"]) for each in found.products]
+    assert told == [("Ampoule", "4.90", "EUR"), ("Ruban", "29.90", "EUR")]
+    assert found.rejected == {3: "MISSING_PRICE"}
 
 
 def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_the_samples_are_read_with_their_bad_rows(tmp_path: Path) -> None:
         10: "GTIN_SCIENTIFIC",
         11: "UNPARSEABLE_PRICE",
     }
-    assert found["google-feed.xml"].rejected == {3: "BAD_GTIN_CHECKSUM"}
+    assert found["google-feed.xml"].rejected == {2: "MISSING_CURRENCY", 3: "BAD_GTIN_CHECKSUM"}
     assert len(found["shopify-leather.csv"].products) == 4
     bench = found["preisliste-werkzeug.csv"].products[3]
     assert (bench["price"], bench["price_printed"], bench["currency"]) == ("389.00", "389,-", "EUR")

@@ -16,6 +16,7 @@ from stateward.pipelines.catalogs.headings import (
     roles_in,
     simplify,
 )
+from stateward.pipelines.catalogs.objects import AMOUNTS
 from stateward.pipelines.catalogs.readers import PAGE_CHARS_MAX, is_page
 from stateward.pipelines.kit.delimited import DELIMITERS
 from stateward.pipelines.kit.files import ZIP, is_pdf
@@ -48,7 +49,7 @@ NAMES = re.compile(
     r"catalog|katalog|catalogue|product|produkt|artikel|price.?list|preisliste|pricelist|tarif|listino|sortiment",
     re.IGNORECASE,
 )
-MONEY_KEYS = {"amount", "value", "currency"}  # of an object that is a price
+MONEY_KEYS = AMOUNTS | {"currency"}  # of an object that is a price
 _BMECAT = re.compile(rb"<(?:\w+:)?BMECAT\b", re.IGNORECASE)
 _GOOGLE = b"http://base.google.com/ns/1.0"
 _XML_ITEM = re.compile(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-READER_VERSION = 4  # to be increased by a change after which the same bytes give other observations
+READER_VERSION = 5  # to be increased by a change after which the same bytes give other observations
 NOTES_MAX = 20
 NOTE_CHARS_MAX = 300
 
@@ -100,6 +100,7 @@ class ParseSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     decimal_why: str = ""
     currency: str = ""
     currency_why: str = ""
+    prints_currency: bool = False  # most rows say theirs
     problems: list[Problem] = []
 
 

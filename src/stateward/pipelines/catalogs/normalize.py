@@ -41,7 +41,7 @@ from stateward.pipelines.catalogs.tables import LONG_ROW
 from stateward.workers.sdk import Batch, Job, Outcome
 
 # To be increased by a change after which the same observations give other products.
-NORMALIZER_VERSION = 3
+NORMALIZER_VERSION = 4
 BATCH_ROWS = 250
 BATCH_CHARS = 100_000  # of descriptions: a batch must fit into a chunk of 256 KiB
 REJECTED_KEPT_MAX = 5_000
@@ -92,6 +92,7 @@ SENTENCES = {
     "UNPARSEABLE_PRICE": "{value} is no price",
     "NEGATIVE_PRICE": "the price {value} is negative",
     "UNKNOWN_CURRENCY": "{value} is no currency",
+    "MISSING_CURRENCY": "the currency is missing, and other rows print theirs",
     "CURRENCY_CONFLICT": "the price and its currency disagree: {value}",
     "BAD_GTIN": "{value} is no GTIN: it has other characters than digits",
     "PLACEHOLDER_GTIN": "{value} is a placeholder and no GTIN",
@@ -222,6 +223,7 @@ class Normalizer:
         roles = set(about.columns.values())
         self._has_price = "price" in roles
         self._needs_sku = about.format not in PROGRAMS  # there the SKU is a choice of the merchant
+        self._has_written_breaks = about.format == "woocommerce"
         self._known_prices: dict[tuple[str, str], Price] = {}  # as printed: price and currency
         self._known_categories: dict[str, str] = {}
         self._ids: dict[str, int] = {}
@@ -278,7 +280,7 @@ class Normalizer:
         digits = code and (code if is_plain_gtin(code) else self._gtin(row, code, flags))
         printed = row.category.strip() or row.product_type.strip() or parent.category
         category = self._known_categories.get(printed) or self._category(printed, flags)
-        description = _text(row.description) if row.description else parent.description
+        description = self._description(row) if row.description else parent.description
         sale, sale_from, sale_to = (
             self._sale(row, price, flags) if row.sale_price or row.sale_dates else NO_SALE
         )
@@ -352,6 +354,12 @@ class Normalizer:
         while len(self._parents) > PARENTS_MAX:
             del self._parents[next(iter(self._parents))]
 
+    def _description(self, row: PrintedProduct) -> str:
+        """The text of a description; WooCommerce writes line breaks as two signs."""
+        if self._has_written_breaks and "\\n" in row.description:
+            return _text(row.description.replace("\\r", "").replace("\\n", "\n"))
+        return _text(row.description)
+
     def _other_identity(
         self, row: PrintedProduct, handle: str, options: dict[str, str], flags: list[str]
     ) -> str:
@@ -382,6 +390,8 @@ class Normalizer:
         currency = price.currency or stated or self._currency
         flags = [flag for flag in price.flags if flag != SHARED_SIGN or not currency]
         if not currency and SHARED_SIGN not in flags:
+            if self._about.prints_currency:
+                raise _Rejected("MISSING_CURRENCY")
             flags.append("MISSING_CURRENCY")
         if not Decimal(price.amount):
             flags.append("ZERO_PRICE")
@@ -465,7 +475,7 @@ class Normalizer:
         handle = row.handle.strip()
         if handle and row.title and handle not in self._parents:
             # The first variant may have no price; the product still has the title that the others inherit.
-            about = row.description and _text(row.description), row.brand.strip()
+            about = row.description and self._description(row), row.brand.strip()
             category = row.category.strip() or row.product_type.strip()
             self._remember(
                 row, _Parent(_line(row.title), *about, category, row.image, _option_names(row))

@@ -4,6 +4,7 @@ Numbers keep the digits that are printed: no float is made of a price.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -42,6 +43,23 @@ OBJECTS_MAX = 1_000_000  # that are saved of a torn file
 TRANSPARENT = frozenset(
     {"offers", "pricing", "prices", "identifiers", "details", "attributes", "node"}
 )
+# What an amount is called inside of an object that is a price: `prix: {montant: 4.9, devise: EUR}`.
+AMOUNTS = frozenset(
+    {
+        "amount",
+        "value",
+        "montant",
+        "valeur",
+        "betrag",
+        "wert",
+        "importe",
+        "monto",
+        "valor",
+        "importo",
+        "bedrag",
+    }
+)
+_LANGUAGE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]{2})?")
 _loads = partial(json.loads, parse_float=str, parse_int=str, parse_constant=str)
 
 
@@ -286,13 +304,31 @@ def _cells(value: Mapping[str, JsonValue], prefix: str = "", depth: int = 0) -> 
         is_list = isinstance(given, list) and bool(given) and name in TRANSPARENT
         inner = given[0] if is_list and isinstance(given, list) else given
         if isinstance(inner, dict) and depth < DEPTH_MAX and not _label(inner):
-            parent = "" if name in TRANSPARENT else f"{name} "
-            nested = _cells(inner, parent, depth + 1)
-            for key, text in nested.items():
+            for key, text in _cells_inside(name, inner, depth).items():
                 cells.setdefault(key, text)
         else:
             cells[f"{prefix}{name}"] = _text(inner)[:VALUE_CHARS_MAX]
     return cells
+
+
+def _cells_inside(name: str, inner: JsonObject, depth: int) -> PrintedCells:
+    """What an object inside a product says; prices and texts in several languages by the names that all shops have."""
+    if role_of(name)[0] in PRICES:
+        return {
+            _name_in_price(name, each): _text(told)[:VALUE_CHARS_MAX]
+            for each, told in inner.items()
+        }
+    cells = _cells(inner, "" if name in TRANSPARENT else f"{name} ", depth + 1)
+    texts = [told for told in inner.values() if isinstance(told, str) and told]
+    if texts and all(map(_LANGUAGE.fullmatch, inner)):  # the first language stands for the text
+        cells[name] = texts[0][:VALUE_CHARS_MAX]
+    return cells
+
+
+def _name_in_price(name: str, inner: str) -> str:
+    if inner.lower() in AMOUNTS:
+        return name
+    return "currency" if role_of(inner)[0] == "currency" else f"{name} {inner}"
 
 
 def _text(value: JsonValue) -> str:

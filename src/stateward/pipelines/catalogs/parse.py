@@ -11,6 +11,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
+from stateward.pipelines.catalogs.currencies import currency_in
 from stateward.pipelines.catalogs.model import CatalogReading, Observation, ParseSummary, notes_of
 from stateward.pipelines.catalogs.options import CatalogOptions
 from stateward.pipelines.catalogs.readers import read_catalog
@@ -23,6 +24,7 @@ PROBLEMS_MAX = 1000
 PROBLEMS_LOGGED_MAX = 100
 # Distinct printed prices that vote on the decimal sign: enough for any table, and bounded for a hostile one.
 PRICES_MAX = 5_000
+CURRENCY_ROWS_MAX = 2_000  # that are asked whether they say their currency
 # UTF-8 that was read as Windows-1252: a letter of Latin script, or a sign, became two or three.
 _SPLIT_LETTER = re.compile(
     "[\u00c2-\u00c5][\u0080-\u00bf\u0152-\u0178\u02c6\u2013-\u2122](?![A-Z])|\u00e2\u20ac"
@@ -62,10 +64,19 @@ class _PriceSample:
 
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
+        self._asked = self._told = 0
 
     def add(self, rows: list[Observation]) -> None:
         if len(self._texts) < PRICES_MAX:
             self._texts |= dict.fromkeys([row.price or row.sale_price for row in rows])
+        if self._asked < CURRENCY_ROWS_MAX:
+            self._asked += len(rows)
+            self._told += sum(bool(row.currency or currency_in(row.price)) for row in rows)
+
+    @property
+    def prints_currency(self) -> bool:
+        """Whether most rows say their currency, so that one without lacks it."""
+        return self._told * 2 > self._asked
 
     def texts(self) -> Iterator[str]:
         """Each side of a range is a price of its own."""
@@ -105,6 +116,7 @@ def _summary(reading: CatalogReading, prices: _PriceSample, count: int) -> Parse
         decimal_why=vote.why,
         currency=reading.currency,
         currency_why=reading.currency_why,
+        prints_currency=prices.prints_currency,
         problems=reading.problems[:PROBLEMS_MAX],
     )
 
