@@ -34,7 +34,7 @@ _LABEL_AFTER = re.compile(
 )
 _LABEL_BEFORE = re.compile(
     r"\b(?:effective\s+date|date\s+of\s+(?:this\s+)?agreement|agreement\s+date|commencement\s+date|vertragsbeginn)\b"
-    r"(?:\s+of\s+this\s+agreement)?\s*(?:\([^)]{0,40}\)\s*)?(?::|is|shall\s+be|means|as)?\s*(?:as\s+of\s+)?(?:the\s+)?\W{0,4}$",
+    r"(?:\s+of\s+this\s+agreement)?\s*(?:\([^)]{0,40}\)\s*)?(?::|is|ist|shall\s+be|means|as)?\s*(?:as\s+of\s+)?(?:the\s+|der\s+)?\W{0,4}$",
     re.IGNORECASE,
 )
 # Among the definitions, wherever they stand: `"Effective Date" means December 13, 2008`.
@@ -53,6 +53,7 @@ _EXHIBIT = re.compile(
 )
 _EFFECTIVE = re.compile(
     r"\bwith\s+effect\s+(?:from|as\s+of|on)\s*(?:the|this)?\s*$|\bmit\s+Wirkung\s+(?:vom|ab|zum|ab\s+dem)\s*$|"
+    r"\b(?:enters|comes)\s+into\s+(?:force|effect)\s+(?:on|from)\s*(?:the)?\s*$|"
     r"\b(?:effective|wirksam)\b(?:\s+for\s+all\s+purposes)?\s*,?\s*(?:as\s+of|on|from|this|the|ab)?\s*(?:the|this)?\s*$",
     re.IGNORECASE,
 )
@@ -63,8 +64,8 @@ _ENTERS = re.compile(
 )
 _IN_FORCE = re.compile(r"^\s*in\s+kraft\b", re.IGNORECASE)
 _BEGINS = re.compile(
-    r"\b(?:vertrag|vereinbarung|vertragsverhältnis|mietverhältnis|pachtverhältnis|mietzeit|laufzeit|vertragslaufzeit|mitgliedschaft)\s+"
-    r"beginnt\s+(?:am|zum|ab|mit\s+dem)\s*(?:dem\s+)?$",
+    r"\b(?:vertrag|vereinbarung|abkommen|vertragsverhältnis|mietverhältnis|pachtverhältnis|mietzeit|laufzeit|vertragslaufzeit|mitgliedschaft)\s+"
+    r"(?:beginnt\s+(?:am|zum|ab|mit\s+dem)|gilt\s+(?:ab|vom|mit\s+wirkung\s+(?:ab|vom|zum)))\s*(?:dem\s+)?$",
     re.IGNORECASE,
 )
 # `In Ergänzung des Kooperationsvertrages vom`: the date of what is not this contract.
@@ -94,7 +95,7 @@ _THIS_IS_DATED = re.compile(
     re.IGNORECASE,
 )
 _ROW_LABEL = re.compile(
-    r"\W*(?:(?:agreement\s+)?date(?:d|\s+of\s+(?:this\s+)?(?:agreement|lease|contract))?|datum|(?:vertrags)?beginn|start\s+date|commencement)\s*:?\s*(?:the\s+)?",
+    r"\W*(?:(?:agreement\s+)?date(?:d|\s+of\s+(?:this\s+)?(?:agreement|lease|contract))?|datum|(?:vertrags)?beginn|start\s+date|commencement|effective)\s*:?\s*(?:the\s+|am\s+)?",
     re.IGNORECASE,
 )
 _THIS = re.compile(

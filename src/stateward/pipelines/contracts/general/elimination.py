@@ -86,6 +86,9 @@ _EFFECTIVE = re.compile(r"\b(?:effective|in\s+force|in\s+Kraft|wirksam|gültig)\
 # What follows is about its end: `beginnt am 1. März 2025 und endet nach 6 Monaten`.
 _DATE_ENDS = re.compile(
     r"\b(?:between|among(?:st)?|by|zwischen)\b|[(.;]|"
+    r",?\s+und\s+(?:hat\s+eine\s+(?:feste\s+)?Laufzeit\s+von|(?:gilt|läuft)\s+(?:für|auf)(?:\s+die\s+Dauer\s+von)?)\s+\w+\s+"
+    r"(?:Jahre?n?|Monate?n?)(?:\s+bis\s+zum\s+\d|\s*(?=[.;]|$))|"
+    r",?\s+for\s+an?\s+(?:\w+\s+)?(?:period|term)\s+of\s+\w+|"
     r",?\s+und\s+endet\s+(?:nach|am|mit)\s+[\w. ]{1,40}"
     r"(?:,\s+ohne\s+dass\s+es\s+(?:hierzu\s+)?einer\s+kündigung\s+bedarf)?\s*(?=[.;]|$)|"
     r",?\s+and\s+(?:ends|expires)\s+(?:on|after)\s+[\w, ]{1,40}(?=[.;]|$)",
@@ -101,7 +104,8 @@ _CONFLICTS = re.compile(
     r"\b(?:except|excluding|exclusive\s+of|without|other\s+than|regardless|irrespective|notwithstanding|but\s+not|to\s+the\s+exclusion)\b"
     r"[^.;]{0,120}?\b(?:conflicts?|choice)[\s-]+(?:of[\s-]+)?laws?\b[^.;]{0,160}|"
     r"\b(?:conflicts?|choice)[\s-]+of[\s-]+laws?\b[^.;]{0,160}|"
-    r"\bunter\s+Ausschluss\b[^.;]{0,160}",
+    r"\bunter\s+Ausschluss\b[^.;]{0,160}|"
+    r"\bmit\s+Ausnahme\s+(?:der|des|seiner|von)\s+(?:\w+\s+){0,2}(?:Verweisungs|Kollisions|UN-)[^.;]{0,60}",
     re.IGNORECASE,
 )
 _STARTS = re.compile(
@@ -149,6 +153,7 @@ _BODY = re.compile(
     r"(?:\b(?i:und|and|sowie|zwischen|between)|:)\s*(?:(?:der|dem|die|den|the)\s+)?(?P<name>(?:Stadt|Gemeinde|Landkreis|Land|Universität|Hochschule|"
     r"Stiftung|Verein|Eheleute|Ehepaar|Freistaat|Bundesrepublik|University|City|County|Town|College|Foundation|Trust)\s+(?:of\s+)?[A-ZÄÖÜ]\w+)"
 )
+_UNTIL = re.compile(r"\b(?:bis|endet)\s+(?:zum|am|mit(?:\s+dem)?)\s*$", re.IGNORECASE)
 _MOVED = re.compile(
     r"\b(?:verschoben|verschiebt|verlegt|vorverlegt|vorgezogen|postponed|deferred|moved|brought\s+forward)\b",
     re.IGNORECASE,
@@ -245,6 +250,8 @@ def _is_rival(prose: Prose, dated: FoundDate, day: EffectiveDate) -> bool:
     around = prose.text[max(first, dated.start - DATE_BEFORE) : min(last, dated.end + DATE_BEHIND)]
     if _MOVED.search(around):
         return True
+    if _UNTIL.search(before):
+        return False
     is_begun = _BEGINS.search(around) or _WITH_EFFECT.search(before)
     return bool(_CONTRACT.search(around) and is_begun) or bool(
         _STARTS.search(before) and _CONTRACT.search(before)
@@ -349,13 +356,15 @@ def _find_acting(prose: Prose, named: list[PartyName]) -> Iterator[str]:
 
 def _find_strangers(prose: Prose, named: list[PartyName]) -> Iterator[PartyName]:
     """Companies for which a line at the end is signed, and that are none of the parties."""
-    text = prose.text
-    for found in _SIGNED_FOR.finditer(text, int(SIGNED_FROM * len(text))):
-        for name in companies_in(text, found.end(), min(len(text), found.end() + SIGNED_CHARS)):
-            if name.start - found.end() <= 1 and not any(
-                one.key in name.key or name.key in one.key for one in named
-            ):
-                yield name
+    first = int(SIGNED_FROM * len(prose.text))
+    lines = "\n".join(row.text for row in prose.rows if row.start >= first and "\t" not in row.text)
+    for text in (lines, *prose.columns(first)):
+        for found in _SIGNED_FOR.finditer(text):
+            for name in companies_in(text, found.end(), min(len(text), found.end() + SIGNED_CHARS)):
+                if name.start - found.end() <= 1 and not any(
+                    one.key in name.key or name.key in one.key for one in named
+                ):
+                    yield name
 
 
 def _find_listed(prose: Prose, named: list[PartyName]) -> str:

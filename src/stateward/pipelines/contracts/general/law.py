@@ -33,7 +33,7 @@ _STATE = (
 )
 _GOVERNED = (
     r"(?:govern(?:ed|s|ing)?|constru(?:ed|ction)|interpret(?:ed|ation)|enforce(?:d|ment|able)?|subject\s+to\s+and|"
-    r"unterlieg(?:t|en)|untersteh(?:t|en)|gilt|gelten|findet|anwendbar|anzuwenden|ist(?=[^.;]{0,120}\b(?:anzuwenden|anwendbar|maßgeb)))"
+    r"unterlieg(?:t|en)|maßgeb(?:lich|end)|untersteh(?:t|en)|gilt|gelten|findet|anwendbar|anzuwenden|ist(?=[^.;]{0,120}\b(?:anzuwenden|anwendbar|maßgeb)))"
 )
 _CLAUSE = re.compile(
     rf"\b{_GOVERNED}\b(?:(?!\borganized\b|\bincorporated\b).){{0,260}}?\blaws?\s*(?:,\s*(?:and\s+)?[^,.;]{{0,60}},\s*)?"
@@ -48,8 +48,8 @@ _ADJECTIVE_CLAUSE = re.compile(
 # `Delaware law governs this Agreement`, `the laws of Texas shall apply`: the law is what the sentence speaks of.
 _GOVERNS = re.compile(
     rf"(?:\blaws?\s+of\s+{_STATE}{_PLACE}(?:,?\s+U\.?S\.?A?\.?)?|"
-    rf"\b(?:(?P<adjective>{_any(list(ADJECTIVES))})|{_PLACE.replace('place', 'own')})\s+law)\s+"
-    r"(?:(?:shall|will|is\s+to)\s+)?(?:govern|control|appl(?:y|ies))s?(?=\s+(?:this|to\s+this|the\s+(?:validity|terms)|all)\b|\s*[.;])",
+    rf"\b(?:(?P<adjective>{_any(list(ADJECTIVES))})|{_PLACE.replace('place', 'own')})\s+(?:law|Recht))\s+"
+    r"(?:(?:shall|will|is\s+to)\s+)?(?:govern|control|appl(?:y|ies)|findet\s+Anwendung|gilt)s?(?=\s+(?:this|to\s+this|the\s+(?:validity|terms)|all)\b|\s*[.;])",
     re.IGNORECASE,
 )
 _RECHT = re.compile(rf"\bRecht\s+(?:der\s+|des\s+)?{_PLACE}\b", re.IGNORECASE)
@@ -60,8 +60,8 @@ _COURTS = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    rf"\b(?:governing|applicable|choice\s+of)\s+law\b(?:\s+and\s+\w+)?\s*[:.\t-]\s*(?:the\s+)?(?:laws?\s+of\s+)?"
-    rf"{_STATE}(?:{_PLACE}|(?P<adjective>{_any(list(ADJECTIVES))})\s+law)\b",
+    rf"\b(?:(?:governing|applicable|choice\s+of)\s+law|anwendbares\s+Recht)\b(?:\s+and\s+\w+)?\s*[:.\t-]\s*(?:the\s+)?(?:laws?\s+of\s+)?"
+    rf"{_STATE}(?:{_PLACE}|(?P<adjective>{_any(list(ADJECTIVES))})\s+(?:law|Recht))\b",
     re.IGNORECASE,
 )
 _ORGANIZED = re.compile(
@@ -76,7 +76,7 @@ _OTHERS = re.compile(
 )
 BEFORE_CHARS = 160
 NAME_CHARS, GOVERNS_CHARS = 40, 120  # before and behind the word law
-_LAW = re.compile(r"\b(?:[Ll]aws?|LAWS?)\b")
+_LAW = re.compile(r"\b(?:[Ll]aws?|LAWS?|Recht)\b")
 _SEPARATE = re.compile(
     r"\b(?:securities|patent|tax|bankruptcy|employment|antitrust|privacy)\s+$", re.IGNORECASE
 )

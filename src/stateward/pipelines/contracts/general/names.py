@@ -22,6 +22,7 @@ FORMS = {
     "kgaa": "KGaA", "se": "SE", "bv": "B.V.", "nv": "N.V.", "as": "A/S", "asa": "ASA", "ab": "AB", "oy": "Oy",
     "oyj": "Oyj", "pty": "Pty", "kk": "K.K.", "corp": "Corp.", "co": "Co.", "ulc": "ULC", "lc": "L.C.",
     "ggmbh": "gGmbH", "mbh": "mbH", "eg": "eG", "ev": "e.V.", "ohg": "OHG", "gbr": "GbR", "ug": "UG",
+    "mbb": "mbB", "dac": "DAC",
 }  # fmt: skip
 # Words that make a name that of an organisation, but need not end it.
 KINDS = frozenset(words("kinds"))
@@ -61,6 +62,9 @@ _GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv", "md", "phd", "esq", "cp
 # Behind the name of a person: no part of it.
 _DEGREES = re.compile(r"(?:,?\s+(?:M\.\s?D\.?|Ph\.?\s?D\.?|Esq\.?|CPA|M\.?B\.?A\.?|J\.D\.?))+$")
 _HONORIFICS = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Messrs)\.?\s+", re.IGNORECASE)
+_TITLED = re.compile(
+    r"(?:Dr|Prof)\.\s+(?=[A-ZÄÖÜ])"
+)  # `Dr. Oetker KG`: a part of the name of a firm
 # What contracts call parties instead of their names, and words that alone are no name.
 OFFICES = frozenset(words("offices"))
 ROLES = OFFICES | frozenset(words("roles"))
@@ -105,7 +109,7 @@ _COMMA = re.compile(r"\s*,\s*")
 # `Bexley GmbH & Co. KG`: a partnership whose partner is a company.
 _WITH_PARTNER = re.compile(r"\s*&\s*Co\.?\s*(?:KGaA|KG|OHG)(?!\w)", re.IGNORECASE)
 _PARTNERS = frozenset({"gmbh", "mbh", "ag", "se", "ug"})
-_SMALL_FORMS = frozenset({"plc", "gmbh", "llc", "inc", "ltd", "mbH", "e.V"})  # `QIWI plc`
+_SMALL_FORMS = frozenset({"plc", "gmbh", "llc", "inc", "ltd", "mbH", "mbB", "e.V"})  # `QIWI plc`
 
 
 class PartyName(msgspec.Struct, frozen=True, gc=False):
@@ -137,6 +141,9 @@ def name_at(text: str, start: int) -> PartyName | None:
     while start < len(text) and text[start] in " \t":
         start += 1
     if found := _HONORIFICS.match(text, start):
+        whole = _name(text, start, _end(text, start)) if _TITLED.match(text, start) else None
+        if whole is not None and whole.is_company:
+            return whole
         start = found.end()
     if _NUMBER.match(text, start) and not _NUMBERED.match(text, start):
         return None

@@ -17,6 +17,7 @@ from stateward.pipelines.contracts.general.preamble import (
     preamble_of,
 )
 from stateward.pipelines.contracts.general.prose import Prose
+from stateward.pipelines.contracts.general.set_out import set_out_parties
 from stateward.pipelines.contracts.general.signatures import (
     addressee,
     greeting_row,
@@ -50,7 +51,8 @@ class Party(msgspec.Struct, frozen=True, gc=False):
 
 def parties_of(prose: Prose) -> list[Party]:
     """The parties in the order in which they are named."""
-    tail = letters_of(prose.text[int(TAIL * len(prose.text)) :])
+    first = int(TAIL * len(prose.text))
+    tail = letters_of(prose.text[first:]) + letters_of("\n".join(prose.columns(first)))
     greeting = greeting_row(prose)
     unlined = greeting_at(prose) if greeting is None else None
     preamble = preamble_of(prose)
@@ -118,6 +120,8 @@ def _agreement(prose: Prose, preamble: list[PartyMention]) -> list[PartyMention]
     """The parties of an agreement: by its first sentence, by labels, by the first person, by signatures."""
     if sum(bool(mention.alias) for mention in preamble) >= 2:
         return preamble
+    if set_out := set_out_parties(prose):
+        return set_out
     signed = signed_parties(prose)
     if len(signed) >= max(2, len({mention.name.key for mention in preamble})):
         return signed

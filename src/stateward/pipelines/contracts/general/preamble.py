@@ -46,7 +46,8 @@ _LABEL = re.compile(
     + "|".join(sorted(OFFICES, key=len, reverse=True)).replace(
         "disclosing", "(?:disclosing|receiving)\\s+party"
     )
-    + r"|party\s+(?:[A-H]|[1-9]|one|two))(?:\s*[/(][\w\s-]{1,30}\)?)?\s*(?::|\t)\s*",
+    + r"|(?:party|partei|vertragspartner(?:in)?)\s+(?:[A-H]|[1-9]|one|two)|between|zwischen|(?:and|und)(?=\s*:))"
+    r"(?:\s*[/(][\w\s-]{1,30}\)?)?\s*(?::|\t)\s*",
     re.IGNORECASE,
 )
 _BLANK = re.compile(r"_{2,}|\[[\s\u2022.*]*\]|\t|\.{4,}|-{4,}")
@@ -72,7 +73,8 @@ _INNER = re.compile(
 )
 _DESCRIBED = re.compile(
     r"\s*,?\s*(?:\(|an?\s+(?:\w+\s+){0,6}(?:corporation|company|partnership|individual|bank|trust|entity|resident|association|"
-    r"limited|citizen|organization|person|firm|university|institution)|having\b|with\s+(?:\w+\s+){0,3}(?:office|place|address|"
+    r"limited|citizen|organization|person|firm|university|institution)|having\b|(?-i:[A-ZÄÖÜ][\w.-]*\s+){1,4}\d{1,4}\s?[a-z]?,|"
+    r"vertreten\s+durch\b|mit\s+Sitz\b|(?:FN|HRB|HRA)\s|-\s*(?:nachfolgend|im\s+Folgenden)\b|with\s+(?:\w+\s+){0,3}(?:office|place|address|"
     r"head)|located|whose|residing|of\s+\d|on\s+behalf|for\s+itself|organi[sz]ed|incorporated|d/b/a|its\b|and\s+(?:its|all)\b|"
     r"together\s+with|acting|$|\.\s|;)",
     re.IGNORECASE,
@@ -221,7 +223,8 @@ def _inner(part: str, start: int) -> list[PartyName]:
     """Names inside a part, behind `and` or a semicolon, with their own description."""
     found: list[PartyName] = []
     for step in _INNER.finditer(part, start):
-        name = name_at(part, step.end())
+        lead = _LEAD.match(part, step.end())
+        name = name_at(part, lead.end() if lead else step.end())
         if name is None or (found and name.start < found[-1].end):
             continue
         if (name.is_company or name.is_person) and _DESCRIBED.match(part, name.end):

@@ -35,7 +35,7 @@ _ABBREVIATED = re.compile(
 
 # A row of a table whose first cell is a heading of the contract is a statement of its own.
 _LABELLED = re.compile(
-    r"\s*(?:effective\s+date|date|term|duration|(?:governing|applicable)\s+law|jurisdiction|purpose|party\s+\w{1,3})\s*\t",
+    r"\s*(?:effective\s+date|date|term|duration|(?:governing|applicable)\s+law|jurisdiction|purpose|(?:party|partei)\s+\w{1,3}|beginn|laufzeit|gegenstand|anwendbares\s+recht|gerichtsstand)\s*\t",
     re.IGNORECASE,
 )
 # A paragraph begins a sentence, and its heading on a line of its own is none: `§ 5 Laufzeit`.
@@ -84,6 +84,19 @@ class Prose:
     def row_at(self, at: int) -> ProseLine:
         """The line of a character."""
         return self.rows[max(0, bisect_right(self._starts, at) - 1)]
+
+    def columns(self, start: int) -> list[str]:
+        """Behind an offset, what stands in one column over lines with as many cells: signatures side by side."""
+        found: list[str] = []
+        above: list[str] = []
+        for row in self.rows:
+            cells = row.text.split("\t") if row.start >= start else []
+            if len(cells) > 1 and len(cells) == len(above):
+                above = [f"{one} {two}" for one, two in zip(above, cells, strict=True)]
+                continue
+            found += above
+            above = cells if len(cells) > 1 else []
+        return found + above
 
     def sentence(self, at: int) -> tuple[int, int]:
         """Start and end of the sentence around a character."""
