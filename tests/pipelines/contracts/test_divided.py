@@ -1,4 +1,4 @@
-"""Premiums of longer periods and two kinds of insurance wait for a person; days of payments contradict nothing."""
+"""A premium of a longer period goes on where no other period is named; two kinds of insurance wait for a person."""
 
 import pytest
 
@@ -16,9 +16,7 @@ def is_accepted(text: str, vertical: str) -> bool:
 @pytest.mark.parametrize(
     "lines",
     [
-        "Annual premium: EUR 148.20",
-        "Jahresbeitrag inkl. Versicherungsteuer: 148,20 EUR",
-        "Premium: EUR 74.10 half-yearly",
+        "Annual premium: EUR 148.20\nMonthly premium on request: EUR 13.00",
         # The head of a column, a frequency or another sentence may name another period than the label.
         "Zahlweise\tmonatlich\nJahresbeitrag\t148,20 EUR",
         "Zahlweise\tvierteljährlich\nJahresbeitrag\t148,20 EUR",
@@ -35,6 +33,47 @@ def is_accepted(text: str, vertical: str) -> bool:
 )
 def test_a_premium_of_a_longer_period_waits(lines: str) -> None:
     assert not is_accepted(written(INSURANCE, monthly_premium=lines), "insurance")
+
+
+@pytest.mark.parametrize(
+    ("lines", "monthly"),
+    [
+        ("Annual premium: EUR 148.20", "12.35"),
+        ("Jahresbeitrag inkl. Versicherungsteuer: 148,20 EUR", "12.35"),
+        (
+            "Jahresbeitrag ohne Versicherungsteuer\t124,54 EUR\nJährlich zu zahlender Beitrag\t148,20 EUR",
+            "12.35",
+        ),
+        ("Beitrag je Vierteljahr: 37,05 EUR", "12.35"),
+    ],
+)
+def test_a_premium_of_the_only_period_that_is_named_is_divided(lines: str, monthly: str) -> None:
+    found = value(
+        extracted(written(INSURANCE, monthly_premium=lines), "insurance"), "monthly_premium"
+    )
+    assert found.value == monthly
+    assert f"= {monthly}" in found.why
+
+
+def test_a_premium_by_the_year_goes_on_with_its_arithmetic() -> None:
+    text = written(INSURANCE, monthly_premium="Annual premium: EUR 148.20")
+    assert is_accepted(text, "insurance")
+
+
+@pytest.mark.parametrize(
+    ("title", "label"),
+    [
+        ("Your home insurance", "Type of cover\tContents insurance"),
+        ("Ihre Kfz-Versicherung", "Versicherungsart\tKfz-Haftpflicht mit Vollkasko"),
+        (
+            "Versicherungsschein Hausratversicherung",
+            "Versicherte Gefahr\tFeuer, Sturm, Hagel, Einbruch",
+        ),
+    ],
+)
+def test_a_name_that_says_the_same_more_closely_is_no_contradiction(title: str, label: str) -> None:
+    text = f"{title}\n" + written(INSURANCE, policy_type=label)
+    assert "nearly as likely" not in value(extracted(text, "insurance"), "policy_type").why
 
 
 def test_an_instalment_by_the_quarter_is_no_premium_and_waits() -> None:

@@ -107,7 +107,7 @@ _DATES = DateFinder(
 )
 
 _GROUP = "[.,'’ \u00a0\u202f]"
-_STRICT = rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)(?:[.,]\d{{1,4}})?|\d+(?:[.,]\d{{1,4}})?)(?!\d)"
+_STRICT = rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)(?:[.,]\d{{1,5}})?|\d+(?:[.,]\d{{1,5}})?)(?!\d)"
 _FIGURE = rf"(?:{_STRICT}(?!\s?[.,]\s?\d\d(?!\d))|\d+\s?[.,]\s?\d\d(?!\d))"  # OCR may put a blank before decimals
 _LARGE = r"Mio\.?|Millionen|Million|millions?|Mill\.|mn|Mrd\.?|Milliarden?|billion|bn|Tsd\.?|Tausend|thousand"
 _TIMES = rf"(?:\s?(?:{_LARGE})|k|m)"
@@ -125,6 +125,8 @@ _MONEY = re.compile(
 _BARE = re.compile(
     rf"(?<![\w.,/-])(?P<figure>{_STRICT})(?:(?P<times>{_TIMES}){_WORD_END})?(?![\w%°/]|[.,]\d|\s?[%x×]|\.\d)"
 )
+# `01.12.` is a day of every year.
+_DAY_OF_YEAR = re.compile(r"(?:0?[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])")
 _TAXED = (
     r"(?:inkl\.?|incl\.?|inclusive|including|zzgl\.?|exkl\.?|excl\.?|brutto|netto|gross|net|of|VAT|MwSt\.?|"
     r"USt\.?|tax|"
@@ -317,6 +319,8 @@ def bare_numbers(text: str, *, decimal: str = ",") -> Iterator[ValueCandidate]:
     for found in _BARE.finditer(text):
         value = guess_number(found["figure"], decimal, is_fine=False)
         if value is None or len(found["figure"]) > FIGURE_CHARS_MAX:
+            continue
+        if text[found.end() : found.end() + 1] == "." and _DAY_OF_YEAR.fullmatch(found["figure"]):
             continue
         per, _ = _per(text, found.start(), found.end())
         value *= _times(found["times"])

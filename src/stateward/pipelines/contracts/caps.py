@@ -12,9 +12,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from stateward.core.model import Fields, Json
-from stateward.pipelines.contracts.candidates import quantities
+from stateward.pipelines.contracts.candidates import money, quantities
 from stateward.pipelines.contracts.due_dates import uneven_due_dates
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
+from stateward.pipelines.contracts.offline.arithmetic import is_net_of
+from stateward.pipelines.contracts.offline.number_fields import STATED
 from stateward.pipelines.contracts.ordinary import ordinary_flags
 from stateward.pipelines.contracts.periods import convert_period
 from stateward.pipelines.contracts.remarks import remark_flags
@@ -38,6 +40,8 @@ SHOUTED_CHARS_MAX = 140  # of a line in capitals, as a stamp is, and of one abov
 TOP_LINES = 3
 HEADING_LINES = 25  # of the first page: further down a line of one word may be part of a table
 TEXT_CHARS_MAX = 200_000
+NET_AND_GROSS = "NET_AND_GROSS"  # the code of the rules about taxes
+OTHER_PERIOD = "OTHER_PERIOD"  # and of those about periods
 INSTRUCTIONS = "INSTRUCTIONS"  # the code of the rule that knows instructions to a program
 ONLY_PARTY_CAP = 70
 UNSEEN_WORDS_MIN = 4  # fewer are a mark, a number of a form, the title of a file
@@ -56,6 +60,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _SENTENCE_END = re.compile(r"[.;!?](?=\s+[A-ZÄÖÜ(\"“§]|\s*$)")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _GAP = re.compile(r"\t| {3,}|:\s")
+_WIDE = re.compile(r" {3,}")
 
 
 class Surroundings(NamedTuple):
@@ -192,10 +197,22 @@ def _cap(
         found = lower_confidence(found, SCAN_CAP, "its page is a scan, which was read by OCR")
     around = surroundings(page, place.start, place.end)
     found = convert_period(found, field, around.before, around.behind)
+    is_gross = field.kind == "money" and _is_gross(found, around)
     for each in caps:
+        if is_gross and each.rule.code == NET_AND_GROSS:
+            continue
+        if STATED in found.why and each.rule.code == OTHER_PERIOD:
+            continue  # it was divided, and no other period is named anywhere
         if _is_for(each.rule, field) and _holds(each, found, around, in_document):
             found = lower_confidence(found, each.rule.cap, each.rule.sentence)
     return found
+
+
+def _is_gross(found: FoundValue, around: Surroundings) -> bool:
+    """Whether an amount beside it is this one without its tax: then it is the one that is paid."""
+    printed = [each.number for each in money(around.plain) if each.start != len(around.before)]
+    own = next((each.number for each in money(around.value)), 0.0)
+    return any(is_net_of(each, own) for each in printed)
 
 
 def lower_confidence(found: FoundValue, cap: int, sentence: str) -> FoundValue:
@@ -239,6 +256,8 @@ def surroundings(page: TextPage, start: int, end: int) -> Surroundings:
     before, behind = text[first:start], text[end:last]
     before = _BLANK_LINE.split(before)[-1]
     behind = _BLANK_LINE.split(behind)[0]
+    if is_prose and line is not None:
+        before = _below_cells(before)
     if is_prose:
         ends = [each.end() for each in _SENTENCE_END.finditer(before)]
         before = before[ends[-1] :] if ends else before
@@ -249,6 +268,14 @@ def surroundings(page: TextPage, start: int, end: int) -> Surroundings:
 
 def _is_prose(line: str) -> bool:
     return len(line.split()) >= PROSE_WORDS and not _GAP.search(line)
+
+
+def _below_cells(before: str) -> str:
+    """What stands before a value, below the last row of cells: no sentence begins in one."""
+    above, newline, own = before.rpartition("\n")
+    lines = above.split("\n") if newline else []
+    cells = [at for at, line in enumerate(lines) if "\t" in line or _WIDE.search(line)]
+    return "\n".join([*lines[cells[-1] + 1 :], own]) if cells else before
 
 
 def _flat(text: str) -> str:

@@ -27,6 +27,7 @@ from stateward.pipelines.contracts.ground_truth import (
 )
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import ContractRules, FieldRule, Vertical
+from stateward.pipelines.contracts.statutory import mask_statutory
 from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.kit.documents import TextDocument
 from stateward.pipelines.kit.evaluation import FieldScore
@@ -131,6 +132,7 @@ def measure(
 def by_rules(document: TextDocument, vertical: Vertical, rules: ContractRules) -> Extraction:
     """The extraction of the offline extractor that the rules of a vertical ask for."""
     extractor = GeneralExtractor() if vertical.extractor == GENERAL else OfflineExtractor()
+    document = mask_statutory(document)
     seen = mask_instructions(document, rules)
     return cap_extraction(extractor.extract(seen, vertical, rules), document, vertical, rules)
 

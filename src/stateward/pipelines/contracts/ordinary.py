@@ -24,6 +24,7 @@ WHOLE = "="  # in front of a short sentence of which no part may excuse another,
 START, END, NUMBER, NAME = "^", "$", "#", "*"
 SMALL_MIN = 3  # words of small letters: a name, an address or a heading has fewer
 PAIRS_MIN = 2
+DENIAL_WORDS = 8  # in a sentence of so few words what is denied is what it is about
 SHORT_WORDS = 5  # a sentence of so few words says one thing, and no subject excuses it
 ACROSS_MIN = 3  # words of small letters in what is printed across a page
 LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
@@ -51,7 +52,7 @@ _GERMAN = re.compile(
 _CELLS = re.compile(r"\t+| {3,}|\.{3,}| \| ")
 _LABEL = re.compile(r"^\W{0,5}[^:.!?]{1,45}:\s+(?=\S)")
 _REMARK = re.compile(
-    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}[\w-]{0,30}(?:bemerkung|anmerkung|vermerk|notiz|hinweis|note|remark|info|"
+    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}[\w-]{0,30}(?:bemerkung|anmerkung|vermerk|notiz|hinweis|note|remark|info|nachtrag|nachträge|korrektur|berichtigung|addendum|correction|erratum|"
     r"(?<!adress)(?<!namens)zusatz|comment|kommentar|memo|status|stempel|stamp|handschriftlich|handwritten|anm\.|bem\.)"
     r"(?:en|e|s)?(?:\s\([^()\n]{1,30}\)"
     r"|\s(?:vom|von|des|der|durch|an|of|to|on|für|by|from|for|re)\s[^:\n]{1,25}|\s(?:n[or]\.\s?)?\d{1,3})?"
@@ -65,10 +66,18 @@ _OF_LAW = re.compile(
     r"(?:(?!(?:AG|KG|OHG|UG|SE|EUR|CHF|GBP)\b)[A-ZÄÖÜ]\w{0,20}[A-Z]\b|\w*[Gg]esetz)"
 )
 _DENIED = re.compile(r"\b(?:nicht|nie|niemand\w*|kein\w*|not|never|none)\b", re.IGNORECASE)
+_NOTHING = re.compile("(?!)")
+_QUESTION = re.compile(  # it asks, and asserts nothing
+    r"\W*(?:was|wie|wo|wer|wann|welche[rsn]?|what|how|where|when|who|which)\b[^.!?;:]{1,60}\?\s*",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"\s(?:no|nr)\.?(?=:?\s*(?:#|\d|[A-Z]{1,4}[ -]?\d|$))", re.IGNORECASE)
+_NONE = re.compile(r"\s*(?:none|nil|keine?r?|n/a|entfällt)\W*", re.IGNORECASE)
+_SMALL_OF_ADDRESS = frozenset("plc und and of an der am im in care service line".split())
 _MONTH_OF_MAY = re.compile(r"\bMay\b")
 _SHORTENED = (
-    "Mr Ms Mrs Dr St Co No Nr ca Inc Ltd Corp inc incl inkl zzgl evtl bzw Art Abs lit Mio Str str Tel etc "
-    "[A-Z] [0-9] [0-9][0-9]"
+    "Mr Ms Mrs Dr St Co No no Nr ca Inc Ltd Corp inc incl inkl zzgl evtl bzw Art Abs lit Mio Str str Tel etc "
+    "ppa gez geb ref reg max min [A-Za-z] [0-9] [0-9][0-9]"
 )
 _SENTENCE_END = re.compile(
     "(?<=[.!?;])"
@@ -88,13 +97,33 @@ class _Words(NamedTuple):
     things: re.Pattern[str]
     harmless: re.Pattern[str]
     open: re.Pattern[str]
+    idle: re.Pattern[str]
+    denying: re.Pattern[str]
+
+    def is_idle(self, text: str) -> bool:
+        """Whether a sentence asserts nothing of a contract by its form: a question, an address, a known form."""
+        if _QUESTION.fullmatch(text) or self.idle.fullmatch(text.rstrip(" .!")):
+            return True
+        words = text.split()
+        if any(word[:1].isdigit() for word in words) and all(map(_is_of_address, words)):
+            return not self.telling.search(text)
+        label = _LABEL.match(text)
+        if label is None or self.things.search(label[0]) or self.pointing.search(text):
+            return False
+        value = text[label.end() :]
+        is_none = _NONE.fullmatch(value) is not None
+        return is_none or (len(value.split()) <= SHORT_WORDS and not self.telling.search(text))
 
     def may_speak(self, text: str, strangeness: float) -> bool:
         """Whether an unusual sentence may say something of this contract.
 
         A label does not end as a sentence does, and a thing alone says nothing there.
         """
-        text = _MONTH_OF_MAY.sub("#", text)
+        text = _NUMBERS.sub(" #", _MONTH_OF_MAY.sub("#", text))
+        if self.denying.search(text):
+            return True
+        if self.is_idle(text):
+            return False
         if self.pointing.search(text):
             return True
         if _OF_LAW.search(text):
@@ -134,6 +163,16 @@ class _Known(NamedTuple):
             return 0.0
         return sum(each not in self.pairs for each in pairs) / len(pairs)
 
+    def denies(self, text: str, names: frozenset[str], denying: re.Pattern[str]) -> bool:
+        """Whether a sentence has a word that denies a contract, and nothing of the kind stands beside it ordinarily."""
+        found = tokens(text, names, self.words)
+        is_short = len(found) <= DENIAL_WORDS + 2
+        return any(
+            (is_short and _DENIED.fullmatch(word) and (word, behind) not in self.pairs)
+            or (denying.fullmatch(word) and {(before, word), (word, behind)}.isdisjoint(self.pairs))
+            for before, word, behind in zip(found, found[1:], found[2:], strict=False)
+        )
+
     @property
     def fact_limit(self) -> float:
         """From which strangeness on a remark is unusual."""
@@ -145,6 +184,14 @@ class _Known(NamedTuple):
         if is_duty or _ITEM.match(text) or text.rstrip().endswith((";", ",", ":")):
             return self.rule.strange
         return self.rule.strange_fact
+
+
+def _is_of_address(word: str) -> bool:
+    """Whether a word may be one of a name, an address or the number of a telephone: no amount, and no small word."""
+    bare = word.strip(",.:;()")
+    if len(bare) < 2 or bare in _SMALL_OF_ADDRESS:
+        return True
+    return bare[0].isupper() or (bare[0] in "+0123456789" and "," not in bare)
 
 
 def ordinary_flags(
@@ -183,7 +230,7 @@ def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words
     least = 1.0
     for each in known:
         strangeness = each.strangeness(text, names)
-        if strangeness < each.limit(text):
+        if strangeness < each.limit(text) and not each.denies(text, names, words.denying):
             return False
         least = min(least, strangeness)
     return words.may_speak(text, least)
@@ -234,7 +281,8 @@ def _sentences(document: TextDocument, *, small_min: int = SMALL_MIN) -> Iterato
 def _small_min(sentence: str, ended_min: int) -> int:
     if _REMARK.match(sentence):
         return 0
-    is_said = len(sentence.split()) > 1 and sentence[:1].isupper() and _is_ended(sentence)
+    is_word = " " not in sentence and sentence.endswith("?")
+    is_said = sentence[:1].isupper() and _is_ended(sentence) and not is_word
     return ended_min if is_said else SMALL_MIN
 
 
@@ -254,11 +302,18 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
         if held:
             yield " ".join(held)
         held = []
-        values = [cell if _REMARK.match(cell) else _LABEL.sub("", cell, count=1) for cell in cells]
+        values = [cell if _REMARK.match(cell) else _without_label(cell) for cell in cells]
         if len(values) > 1:
             yield from values
         elif line:
             held = values
+
+
+def _without_label(cell: str) -> str:
+    """What a cell says behind its label; a few words say something only together with it."""
+    label = _LABEL.match(cell)
+    is_short = label is not None and len(cell[label.end() :].split()) <= SHORT_WORDS
+    return cell if label is None or (is_short and _is_ended(cell)) else cell[label.end() :]
 
 
 def _goes_on(above: str, line: str) -> bool:
@@ -330,6 +385,10 @@ def _load_known(rules: ContractRules) -> tuple[_Words, tuple[_Known, ...]]:
             family(rules.thing_words),
             family(rules.harmless_words),
             family(rules.open_words),
+            re.compile(
+                "|".join(f"(?:{each})" for each in rules.idle_forms) or "(?!)", re.IGNORECASE
+            ),
+            family(rules.denying_words) if rules.denying_words else _NOTHING,
         )
         _BY_VERSION[rules.version] = (words, known)
     return _BY_VERSION[rules.version]

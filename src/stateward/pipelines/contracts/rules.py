@@ -80,9 +80,10 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     `labels` name it; `weak` labels name it where no label does; `rivals` are so similar that a contract with both needs
     a review; `instead` are weak labels that mean something else beside a label. `zero` are words behind a label that
     mean zero, `phrases` state a value (the key) without a number, `words` are values of a text field that need no
-    label, `sentences` are patterns with a group `value`, and `told` are patterns of sentences in the small print that
-    tell it: another value in one of them is a doubt. A group `{a|b}` in a label stands for each of its parts;
-    an empty part is allowed. A required field that `may_be_missing` holds a contract up only where it is printed.
+    label, `wider` are words of such values with those that say the same more closely, `sentences` are patterns with a
+    group `value`, and `told` are patterns of sentences in the small print that tell it: another value in one of
+    them is a doubt. A group `{a|b}` in a label stands for each of its parts; an empty part is allowed. A required
+    field that `may_be_missing` holds a contract up only where it is printed.
     """
 
     name: Slug
@@ -96,6 +97,7 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     zero: Words = {}
     phrases: Words = {}
     words: Words = {}
+    wider: Words = {}
     sentences: list[str] = []
     told: list[str] = []
     range: ValueRange | None = None
@@ -293,6 +295,10 @@ class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         str
     ] = []  # in a sentence that says nothing of this contract, unless it points
     open_words: list[str] = []  # in a sentence about what may happen
+    denying_words: list[
+        str
+    ] = []  # by which a contract, or a value, is called wrong or not in force
+    idle_forms: list[str] = []  # patterns of whole sentences that change no contract
     signature_words: list[str] = []  # at the start of a line of a signature
     signing_words: list[str] = []  # in a sentence that belongs to the signatures
     schedule_words: list[str] = []  # at the start of the heading of what is attached
@@ -314,6 +320,8 @@ class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
     thing_words: tuple[str, ...] = ()
     harmless_words: tuple[str, ...] = ()
     open_words: tuple[str, ...] = ()
+    denying_words: tuple[str, ...] = ()
+    idle_forms: tuple[str, ...] = ()
     signature_words: tuple[str, ...] = ()
     signing_words: tuple[str, ...] = ()
     schedule_words: tuple[str, ...] = ()
@@ -389,6 +397,8 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
         thing_words=tuple(word for file in caps.values() for word in file.thing_words),
         harmless_words=tuple(word for file in caps.values() for word in file.harmless_words),
         open_words=tuple(word for file in caps.values() for word in file.open_words),
+        denying_words=tuple(word for file in caps.values() for word in file.denying_words),
+        idle_forms=tuple(form for file in caps.values() for form in file.idle_forms),
         signature_words=tuple(word for file in caps.values() for word in file.signature_words),
         signing_words=tuple(word for file in caps.values() for word in file.signing_words),
         schedule_words=tuple(word for file in caps.values() for word in file.schedule_words),

@@ -31,6 +31,7 @@ from stateward.pipelines.contracts.rules import (
     rules_of,
     shipped_texts,
 )
+from stateward.pipelines.contracts.statutory import mask_statutory
 from stateward.pipelines.contracts.switching import day_of
 from stateward.pipelines.contracts.terms import terms_of
 from stateward.pipelines.contracts.validation import ValidationResult, validate_extraction
@@ -197,6 +198,7 @@ def extract_terms(
     job: Job, document: TextDocument, vertical: Vertical, rules: ContractRules, options: Options
 ) -> Extraction:
     """What the configured extractors find, capped by what the document says around the values."""
+    document = mask_statutory(document)
     seen = mask_instructions(document, rules)
     found = _by_extractors(job, seen, vertical, rules, options)
     return cap_extraction(found, document, vertical, rules)

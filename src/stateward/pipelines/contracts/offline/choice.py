@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
+from stateward.pipelines.contracts.offline.arithmetic import TAX_RATES, parts_of
 from stateward.pipelines.contracts.offline.labels import stands_in
 from stateward.pipelines.contracts.offline.number_fields import (
     BY_UNIT,
-    TAX_RATES,
     FieldCandidate,
     months_later,
 )
@@ -109,12 +109,14 @@ def _choice(
         return None
     group = list(groups.values())[ranked[0][1]]
     best = max(group, key=lambda each: each.score)
+    parts = _parts(rule, best, reading)
     ranked = [
         ranked[0],
         *(
             each
             for each in ranked[1:]
             if not _is_part(rule, best, groups, each[1])
+            and list(groups.values())[each[1]][0].number not in parts
             and not _is_stand_in(rule, best, list(groups.values())[each[1]])
         ),
     ]
@@ -148,6 +150,24 @@ def _choice(
     return FieldChoice(best, max(0, round(confidence)), said, cap)
 
 
+def _parts(rule: FieldRule, best: FieldCandidate, reading: ContractReading) -> set[float]:
+    """The amounts of which the best one is the sum."""
+    if rule.kind != "money":
+        return set()
+    amounts = amounts_of(reading)
+    return {amounts[at] for at in parts_of(best.number, amounts)}
+
+
+def amounts_of(reading: ContractReading) -> list[float]:
+    """All amounts of a document, in their order."""
+    return [
+        each.number
+        for page in reading.pages
+        for each in page.candidates
+        if each.kind == "money" and each.per != "kWh"
+    ]
+
+
 def _is_part(
     rule: FieldRule, best: FieldCandidate, groups: dict[str, list[FieldCandidate]], at: int
 ) -> bool:
@@ -155,7 +175,16 @@ def _is_part(
     if rule.kind != "text":
         return False
     one, other = skeleton(best.value), list(groups)[at]
-    return one in other or other in one
+    return one in other or other in one or _is_narrower(rule, one, other)
+
+
+def _is_narrower(rule: FieldRule, one: str, other: str) -> bool:
+    """Whether one of two names says the same as the other, more closely: a home, and its contents."""
+    return any(
+        skeleton(wide) in first and any(skeleton(each) in second for each in narrow)
+        for wide, narrow in rule.wider.items()
+        for first, second in ((one, other), (other, one))
+    )
 
 
 def _is_stand_in(rule: FieldRule, best: FieldCandidate, group: list[FieldCandidate]) -> bool:

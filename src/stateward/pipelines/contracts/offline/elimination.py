@@ -12,14 +12,14 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
-from stateward.pipelines.contracts.offline.choice import RECKONED, FieldChoice
+from stateward.pipelines.contracts.offline.arithmetic import is_net_of, parts_of
+from stateward.pipelines.contracts.offline.choice import RECKONED, FieldChoice, amounts_of
 from stateward.pipelines.contracts.offline.grid import GridCell
 from stateward.pipelines.contracts.offline.labels import LabelMention, stands_in
 from stateward.pipelines.contracts.offline.linking import LabelLink
 from stateward.pipelines.contracts.offline.number_fields import (
     NEW_WORDS,
     OLD_WORDS,
-    TAX_RATES,
     LinkedValue,
     is_special_case,
 )
@@ -37,7 +37,6 @@ NUMBER_DIGITS_MIN = 5  # a word with so many digits is the number of a customer 
 YEAR_SLACK = 0.07  # of twelve rounded months
 WHOLE_MIN = 1.0  # what a kWh costs leads to no other amount
 YEAR_ROUNDING = 12.0  # of the cost of a year whose instalments were rounded to whole euros
-TAX_SLACK = 0.011
 QUOTED_WORDS_MAX = 4
 REFERENCE_CHARS = 60  # before a date
 ARREARS_CHARS = 80  # before an amount
@@ -72,6 +71,10 @@ _BONUS = re.compile(
     r"bonus|rabatt|nachlass|vorteil|gutschrift|guthaben|cashback|credit|discount|rebate|saving",
     re.IGNORECASE,
 )
+# The days in which a customer may withdraw are no notice, and their last day is no date of the contract.
+_WITHDRAWAL = re.compile(r"widerruf\w*|\bcooling[- ]off\b|\bwithdraw\w*", re.IGNORECASE)
+_READING = re.compile(r"abgelesen|ablesung|zählerstand|meter\s+read", re.IGNORECASE)
+_NOTICE = re.compile(r"kündig|\bnotice\b|terminat", re.IGNORECASE)
 _START = re.compile(r"(?:beginn|start|start\s+date)\Z", re.IGNORECASE)
 _DEDUCTED = re.compile(
     r"rabatt|nachlass|vorteil|gutschrift|guthaben|cashback|ersparnis|credit|discount|rebate|saving",
@@ -95,6 +98,9 @@ _REMARKS = re.compile(
     r"|\b(?:VAT|GST|IPT|MwSt|USt|tax(?:es)?)\.?\s+(?:and\s+(?:fees|levies|surcharges)\s+)?(?:included|inkl\w*|inbegriffen)"
     r"|,?\s*(?:at\s+)?12:01\s?a\.?m\.?(?:,?\s+(?:local\s+)?(?:standard\s+)?time)?"
     r"|\bauf\s+(?:der\s+)?(?:Grundlage|Basis)\s+(?:eines|Ihres|des)\s+(?:\w+\s+)?\w*verbrauchs\s+von\s+[\d.]+\s*kWh(?:\s+(?:im|pro)\s+Jahr)?"
+    r"|\b(?:erstmals|first\s+payment)\s+(?:fällig\s+|due\s+)?(?:am|zum|on)\s+(?=\d)"
+    r"|\b(?:(?:bei|mit)\s+)?(?:(?:einem|ihrem|deinem|dem)\s+)?(?:\w+\s+)?\w*verbrauch\w*\s+von\s+(?:rund\s+|etwa\s+|ca\.\s+)?[\d.]+\s*kWh(?:\s*(?:im|pro|/)\s*Jahr)?"
+    r"|\bon\s+or\s+(?:just\s+)?(?:around|after|about)\s+the\s+\d{1,2}(?:st|nd|rd|th)?(?:\s+of\s+(?:each|every|the)\s+month)?"
     r"|\berstmals\s+(?:am|zum)\s+\d{1,2}\.\s+(?:des\s+(?:ersten\s+)?\w*monats\b|(?=[.,;)]|$))"
     r"|\b(?:by|per|mit|im|via)\s+(?:SEPA[- ])?"
     r"(?:Lastschrift(?:verfahren|mandat|einzug)?|Bankeinzug|Direct\s+Debit|electronic\s+funds\s+transfer)\b"
@@ -210,6 +216,7 @@ def _is_explained(
             not reader.is_about(each, rule.name)
             or _is_of_another(best, rule, ADJACENT_MIN)
             or reader.is_special_case(each)
+            or (reader.says(each, _WITHDRAWAL) and not reader.says(each, _NOTICE))
         )
     if rule.kind == "date" and (
         _is_of_another(best, rule, ADJACENT_MIN)
@@ -217,12 +224,15 @@ def _is_explained(
         or reader.is_of_reference(each)
         or reader.is_of_others(each)
         or reader.is_of_payment(each)
+        or reader.says(each, _WITHDRAWAL)
+        or reader.says(each, _READING)
     ):
         return True
     if rule.per == "month" and candidate.per != "once" and reader.is_each_time(each):
         return False
     if rule.kind == "money" and (
         _is_reckoned(candidate, choices)
+        or candidate.number in reader.parts
         or (candidate.per != "month" and reader.is_fee(each))
         or candidate.per == "once"
         or (
@@ -240,9 +250,10 @@ def _is_explained(
             return False
         if _is_of_another(best, rule, ADJACENT_MIN):
             return True
-    is_of_another = _is_of_another(best, rule, LINK_MIN) or (
-        not choices[rule.name].best.is_weak and reader.is_stand_in(each, rule)
-    )
+    is_sure = not choices[rule.name].best.is_weak
+    if is_sure and reader.is_stand_in(each, rule):
+        return True  # no word beside a base price makes it an instalment
+    is_of_another = _is_of_another(best, rule, LINK_MIN)
     return is_of_another and not reader.unread(
         each.page, candidate.start, candidate.end, is_aside=True
     )
@@ -256,15 +267,11 @@ def _is_reckoned(candidate: ValueCandidate, choices: Mapping[str, FieldChoice]) 
     """Whether an amount leads to a chosen one: twelve times it, or without the tax in it."""
     return any(
         abs(candidate.number - 12 * choice.best.number) < YEAR_SLACK
-        or (
-            candidate.tax == "net"
-            and any(
-                abs(candidate.number * (1 + rate) - choice.best.number) < TAX_SLACK
-                for rate in TAX_RATES
-            )
-        )
         for choice in choices.values()
         if choice.best.number >= WHOLE_MIN
+    ) or (
+        candidate.tax == "net"
+        and any(is_net_of(candidate.number, choice.best.number) for choice in choices.values())
     )
 
 
@@ -309,6 +316,13 @@ class _Reader:
             for name, choice in choices.items()
             if (rule := vertical.field(name)) and rule.kind == "provider"
         ]
+        amounts = amounts_of(reading)
+        self.parts = {
+            amounts[at]
+            for name, choice in choices.items()
+            if (rule := vertical.field(name)) and rule.kind == "money"
+            for at in parts_of(choice.best.number, amounts)
+        }
         lasting = set(_lasting(vertical, choices))
         self._spans = [list(_spans(page)) for page in reading.pages]
         for each in values:
@@ -496,8 +510,16 @@ class _Reader:
         if cell is None:
             return False
         text = page.text[cell.start : each.candidate.start]
-        is_alone = not each.links and not text.strip() and len(page.grid.rows[cell.row]) == 1
+        is_alone = not each.links and not text.strip()
+        is_alone = is_alone and (len(page.grid.rows[cell.row]) == 1 or self._is_in_head(each, cell))
         return each.candidate.end >= cell.end - 1 and (is_alone or bool(_PLACE.fullmatch(text)))
+
+    def _is_in_head(self, each: LinkedValue, cell: GridCell) -> bool:
+        """Whether a cell stands above everything that the contract says, beside the address of the customer."""
+        page = self.reading.pages[each.page]
+        own = [one.start for one in page.mentions if not one.is_decoy]
+        first = page.cell(min(own)) if own else None
+        return not each.page and first is not None and cell.row < first.row
 
 
 def _is_number(word: str) -> bool:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from stateward.pipelines.contracts import candidates as forms
 from stateward.pipelines.contracts.candidates import ValueCandidate
+from stateward.pipelines.contracts.offline.arithmetic import with_taxes
 from stateward.pipelines.contracts.offline.labels import STRONG, WEAK, LabelMention
 from stateward.pipelines.contracts.offline.linking import LabelLink, links
 from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
@@ -25,7 +26,7 @@ SCORE_MIN = 0.2
 HEADERS_MAX = 12
 OLD_AROUND_CHARS = 40
 UNIT_CHARS = 12
-FROM_CHARS = 12
+FROM_CHARS = 24
 FROM_TO, TWO_DATES, BY_TERM = 0.86, 0.45, 0.9
 
 RIVAL, EVEN, AMONG = 0.3, 0.72, 0.65
@@ -33,8 +34,10 @@ ABOUT_MIN = 0.28
 OLD, NET, TERMS, ONCE, FAR = 0.3, 0.6, 0.62, 0.1, 0.5
 WORTH = {"kWh": 0.74, "month": 0.5, "": 0.0}
 BY_UNIT = "by its unit"
-TAX_RATES = (0.19, 0.2, 0.05, 0.07, 0.081, 0.12)  # Germany, Austria and Britain, Switzerland
 BY_KIND = {"quantity": 0.6}
+STATED_CAP = (
+    84  # of an amount of a longer period that is the only period of payment in the document
+)
 DIVISORS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
 
 OLD_WORDS = re.compile(
@@ -77,12 +80,20 @@ _CASE_WORDS = frozenset(
     "möglich you may can must end cancel terminate this the your contract agreement supply service with by giving give "
     "us at least of notice period is a an writing written to need s hat er recht auszugstag umzugstag zu".split()
 )
+_TIME = (
+    r"(?:(?:at\s+)?(?:\d{1,2}[:.]\d\d|\d{1,2}(?=\s*Uhr)|midnight|noon|Mitternacht)\s*(?:Uhr\b|hrs\b|hours\b|[ap]m\b)?"
+    r"\s*(?:mittags\s*)?(?:(?:at\s+)?(?:on|am|the\s+end\s+of|des)\s+)?)?"
+)
 _TO = re.compile(
-    r"\s*(?:bis(?:\s+(?:zum|einschl\w*\.?|einschließlich))?|[-–—]|to|until|till|through|und|and)\s*(?:the\s|"
-    r"den\s|dem\s|incl\w*\.?\s)?",
+    rf"(?:,?\s*{_TIME})?\s*(?:(?:and|und)\s+(?:runs?|ends?|läuft|endet)\s+)?"
+    r"(?:bis(?:\s+(?:zum|einschl\w*\.?|einschließlich))?|[-–—]|to|until|till|through|und|and)\s*(?:the\s|"
+    rf"den\s|dem\s|incl\w*\.?\s)?{_TIME}",
     re.IGNORECASE,
 )
-_FROM = re.compile(r"\b(?:vom|von|from|zwischen|between|ab)\s*(?:dem\s|the\s)?$", re.IGNORECASE)
+_FROM = re.compile(
+    rf"\b(?:vom|von|from|zwischen|between|ab|starts|beginnt)\s*(?:dem\s|the\s)?{_TIME}$",
+    re.IGNORECASE,
+)
 _UNTIL = re.compile(r"\b(?:bis|until|till|to|through)\s*(?:zum\s|the\s)?$", re.IGNORECASE)
 _EDGE = re.compile(r"[\n\t|;(]|[:.,]\s")
 _CENT = re.compile(r"\b(?:ct|cents?|pence|p)\b\s*(?:/|je|pro|per|$|\)|\])", re.IGNORECASE)
@@ -100,6 +111,23 @@ _INSTALMENTS = re.compile(
 _MONTHLY = re.compile(r"monat|mtl|month", re.IGNORECASE)
 _QUARTERLY = re.compile(r"viertelj|quarter", re.IGNORECASE)
 _HALF = re.compile(r"halbj|half-year|semi-annual", re.IGNORECASE)
+STATED = "the only period of payment that is named"
+_PAYMENT_PERIODS = {
+    "month": re.compile(
+        r"\bmonatlich|\bmtl\b|\bmonats(?:beitr|rate|prämie|betr|zahl|preis)|(?:pro|je|im|jeden|/)\s*monat\b|\bmonthly\b"
+        r"|(?:per|a|each|every|/)\s*month\b|\braten|\brate\b|teilzahl|teilbetr|abschl[aä]g|instal+ment|\bloading\b",
+        re.IGNORECASE,
+    ),
+    "quarter": re.compile(r"viertelj|quartal|quarter", re.IGNORECASE),
+    "half": re.compile(r"halbj|half[- ]?year|semi-?annual|six-monthly", re.IGNORECASE),
+    "year": re.compile(
+        r"jahres(?:beitr|prämie|betr|brutto|zahl|gesamt)|(?<!viertel)(?<!halb)jährlich\w*\s+(?:zu\s+zahl|beitrag|prämie)"
+        r"|\b(?:annual|yearly)\s+(?:\w+\s+)?(?:premium|contribution|payment)|(?:zahl(?:ungs)?weise|frequency)\W{0,4}(?:jährlich|annual|yearly)"
+        r"|(?:beitrag|prämie|premium)\W+(?:\w+\W+){0,3}(?:pro\s+jahr|jährlich|per\s+(?:year|annum)|for\s+the\s+year)"
+        r"|\bfor\s+the\s+year\b",
+        re.IGNORECASE,
+    ),
+}
 _MODE = re.compile(
     r"(?:zahl(?:ungs|)weise|zahlungsrhythmus|zahlungsperiode|zahlungsintervall|payment (?:frequency|method|"
     r"interval|mode)|paid|instalments?|zahlung)\s*[:\t ]\s*"
@@ -138,7 +166,7 @@ def link_values(reading: ContractReading) -> list[LinkedValue]:
     return [
         LinkedValue(at, candidate, links(candidate, page.labelled))
         for at, page in enumerate(reading.pages)
-        for candidate in page.candidates
+        for candidate in with_taxes(page)
     ]
 
 
@@ -147,11 +175,12 @@ def candidates(
 ) -> list[FieldCandidate]:
     """Every candidate for every field of a vertical that is a number."""
     mode = _payment_mode(reading)
+    period = only_period(reading)
     found: list[FieldCandidate] = []
     for rule in vertical.fields:
         for each in linked:
             if each.candidate.kind == rule.kind:
-                made = _candidate(rule, each, reading, mode)
+                made = _candidate(rule, each, reading, mode, period)
                 if made and made.score >= SCORE_MIN:
                     found.append(made)
         found.extend(_in_words(rule, reading))
@@ -190,7 +219,7 @@ def terms(
 
 
 def _candidate(
-    rule: FieldRule, each: LinkedValue, reading: ContractReading, mode: str
+    rule: FieldRule, each: LinkedValue, reading: ContractReading, mode: str, period: str = ""
 ) -> FieldCandidate | None:
     page = reading.pages[each.page]
     mine = next((link for link in each.links if link.meaning.what == rule.name), None)
@@ -223,7 +252,7 @@ def _candidate(
         return None
     candidate = each.candidate
     if rule.kind == "money":
-        fitted = _fit_unit(rule, candidate, mine, page, mode)
+        fitted = _fit_unit(rule, candidate, mine, page, mode, period)
         if fitted is None:
             return None
         candidate, factor, note = fitted
@@ -233,6 +262,7 @@ def _candidate(
     if rule.range and not rule.range.holds(candidate.number):
         strength *= FAR
     cap = 70 if "computed" in why or candidate.is_ambiguous else 100
+    cap = STATED_CAP if STATED in why and not candidate.is_ambiguous else cap
     made = _field_candidate(
         rule.name, LinkedValue(each.page, candidate, []), strength, why, cap=cap, unit=rule.unit
     )
@@ -299,6 +329,7 @@ def _fit_unit(
     mine: LabelLink | None,
     page: AnalyzedPage,
     mode: str,
+    period: str = "",
 ) -> tuple[ValueCandidate, float, str] | None:
     """An amount in the unit of the field (per month, per kWh), a factor and a note; None if it cannot be converted."""
     around = _context(candidate, mine, page)
@@ -334,6 +365,8 @@ def _fit_unit(
     value = (Decimal(candidate.value) / months).quantize(CENT, rounding=ROUND_HALF_UP)
     made = replace(candidate, value=format_number(value), number=float(value))
     shown = f"{candidate.value} / {months} = {made.value}"
+    if per == period and per == (candidate.per or _per_of(around)):
+        return made, factor, f"computed from the amount by the {per}, {STATED}: {shown}"
     return made, factor * 0.8, f"computed from the amount by the {per}: {shown}"
 
 
@@ -462,6 +495,17 @@ def _per_of(words: str) -> str:
     return "year" if _YEARLY.search(words) else ""
 
 
+def only_period(reading: ContractReading) -> str:
+    """The only period of payment that the words of a document name, if it is longer than a month; else ""."""
+    named = {
+        period
+        for page in reading.pages
+        for period, pattern in _PAYMENT_PERIODS.items()
+        if pattern.search(page.text)
+    }
+    return named.pop() if len(named) == 1 and "month" not in named else ""
+
+
 def _payment_mode(reading: ContractReading) -> str:
     """How often the contract is paid, if it says so and it is not monthly; else ""."""
     for page in reading.pages:
@@ -561,8 +605,8 @@ def _two_dates(
     """Two dates with `bis` between them are the first and the second date of a sequence."""
     name = f"{order.first}>{order.second}"
     found: list[FieldCandidate] = []
-    for one, other in pairwise(linked):
-        if one.page != other.page or (one.candidate.kind, other.candidate.kind) != ("date", "date"):
+    for one, other in pairwise(each for each in linked if each.candidate.kind == "date"):
+        if one.page != other.page:
             continue
         page = reading.pages[one.page]
         gap = page.text[one.candidate.end : other.candidate.start]

@@ -24,6 +24,7 @@ TITLE_CHARS_MAX = 90
 WEAK_COLON = 0.72
 NAME_BEHIND = "the name behind"
 COLON, BESIDE, OVER, NEXT_LINE, QUOTED, RUN = 1.0, 0.97, 0.92, 0.9, 0.95, 0.86
+LISTED_MIN = 2  # commas
 OWN_WORD, OWN_TITLE, QUOTED_TITLE = 0.6, 0.8, 0.7
 
 _COLON = re.compile(
@@ -189,6 +190,8 @@ def _candidate(
     own = _own_words(rule)
     if rule.words and ":" in name and own.find(tokens(name.partition(":")[0])):
         name = tidy(name.partition(":")[0])  # `Hausrat: Feuer, Wasser` lists what is insured
+    if rule.words and name.count(",") >= LISTED_MIN and not own.find(tokens(name)):
+        return  # a list of what is insured against
     if rule.words and own.whole(name) is None:
         inner = next(iter(own.find(tokens(name))), None)
         score *= 0.97 if inner else 0.9 if _COVER.search(name) else 0.7
@@ -229,7 +232,8 @@ def _own(rule: FieldRule, page: AnalyzedPage, at: int) -> Iterator[FieldCandidat
     if not rule.words:
         return
     for hit in _own_words(rule).find(page.words):
-        if hit.slip == "compound":
+        is_of_name = any(each.start < hit.start < each.end for each in page.names)
+        if hit.slip == "compound" or is_of_name:
             continue
         cell = page.cell(hit.start)
         if cell is None:

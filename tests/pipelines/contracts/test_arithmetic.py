@@ -1,0 +1,81 @@
+"""Amounts that arithmetic explains are no rivals: net and gross in one row, and parts of a sum."""
+
+import pytest
+
+from stateward.pipelines.contracts.offline.arithmetic import is_net_of, parts_of
+from stateward.pipelines.contracts.rules import ACCEPTED_MIN
+from stateward.pipelines.contracts.values import canonical
+from tests.pipelines.contracts.capped import ENERGY, INSURANCE, RULES, extracted, value, written
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "Ihre Preise\nPreisbestandteil\tnetto\tbrutto (inkl. 19 % USt.)\nArbeitspreis\t28,13 ct/kWh\t33,47 ct/kWh",
+        "Arbeitspreis brutto: 33,47 ct/kWh (28,13 ct/kWh netto)",
+    ],
+)
+def test_the_gross_price_of_a_row_is_the_one_that_is_paid(lines: str) -> None:
+    price = value(extracted(written(ENERGY, kwh_price=lines), "energy"), "kwh_price")
+    assert price.value == "0.3347"
+
+
+def test_two_prices_that_no_tax_explains_wait() -> None:
+    lines = "Arbeitspreis\t28,13 ct/kWh\t34,40 ct/kWh"
+    price = value(extracted(written(ENERGY, kwh_price=lines), "energy"), "kwh_price")
+    assert price.confidence < ACCEPTED_MIN
+
+
+def test_a_net_amount_is_known_by_the_usual_taxes() -> None:
+    assert is_net_of(28.13, 33.47)
+    assert is_net_of(268.75, 301.00)
+    assert not is_net_of(33.47, 28.13)
+    assert not is_net_of(28.13, 34.40)
+
+
+def test_parts_are_amounts_in_a_row_with_that_sum() -> None:
+    assert parts_of(14.28, [65000.0, 9.15, 2.41, 2.72, 14.28]) == {1, 2, 3}
+    assert parts_of(14.28, [9.15, 2.41, 14.28]) == set()
+    assert parts_of(20.0, [20.0, 10.0]) == set()
+
+
+@pytest.mark.parametrize(
+    "line", ["Der Beitrag wird jeweils zum 01.12. eingezogen.", "Fällig zum 01.12."]
+)
+def test_a_day_of_every_year_is_no_amount(line: str) -> None:
+    found = extracted(f"{written(INSURANCE)}\n{line}", "insurance")
+    assert value(found, "monthly_premium").value == "10.00"
+
+
+def test_a_price_with_three_decimals_of_a_penny_is_an_amount() -> None:
+    rule = RULES.vertical("energy").field("kwh_price")
+    assert rule is not None
+    assert canonical(rule, "0.26047", RULES) == "0.26047"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Versicherungsnehmer: Gernot Halm, geb. 07.02.1979",
+        "Der Anfangsstand wird zum 30.04.2025 abgelesen.",
+        "Your cooling-off period runs until 14 April 2025.",
+    ],
+)
+def test_birthdays_readings_and_days_of_withdrawal_contradict_no_date(line: str) -> None:
+    start = value(extracted(f"{written(ENERGY)}\n{line}", "energy"), "contract_start")
+    assert start.confidence >= ACCEPTED_MIN
+
+
+def test_a_year_of_consumption_beside_a_monthly_instalment_is_no_period_of_it() -> None:
+    line = "Mit Ihrem Verbrauch von 2.100 kWh im Jahr landen wir bei einem monatlichen Abschlag von 64 Euro."
+    rate = value(extracted(written(ENERGY, monthly_rate=line), "energy"), "monthly_rate")
+    assert (rate.value, rate.cap) == ("64.00", 100)
+
+
+def test_the_times_of_a_period_are_read_over() -> None:
+    line = "Period of insurance: From 00:01 on 1 May 2026 to 23:59 on 30 April 2027"
+    found = extracted(written(INSURANCE, contract_start=line, contract_end=""), "insurance")
+    assert (value(found, "contract_start").value, value(found, "contract_end").value) == (
+        "2026-05-01",
+        "2027-04-30",
+    )

@@ -1,0 +1,80 @@
+"""What a sentence cannot change: questions, addresses, thanks, taxes that are in a price, the words of the law."""
+
+import pytest
+
+from tests.pipelines.contracts.capped import ENERGY, INSURANCE, extracted, flags, value, written
+
+WITHDRAWAL = """Widerrufsbelehrung - Widerrufsrecht: Sie haben das Recht, binnen vierzehn Tagen ohne Angabe von Gründen
+diesen Vertrag zu widerrufen. Die Widerrufsfrist beträgt vierzehn Tage ab dem Tag des Vertragsschlusses. Um Ihr
+Widerrufsrecht auszuüben, müssen Sie uns (Musterwerk GmbH, Am Hang 1, 10115 Berlin, Tel. 030 123) mittels einer
+eindeutigen Erklärung (z. B. ein mit der Post versandter Brief oder E-Mail) über Ihren Entschluss, diesen Vertrag zu
+widerrufen, informieren. Zur Wahrung der Widerrufsfrist reicht es aus, dass Sie die Mitteilung über die Ausübung des
+Widerrufsrechts vor Ablauf der Widerrufsfrist absenden.
+Folgen des Widerrufs: Wenn Sie diesen Vertrag widerrufen, haben wir Ihnen alle Zahlungen, die wir von Ihnen erhalten
+haben, unverzüglich und spätestens binnen vierzehn Tagen ab dem Tag zurückzuzahlen, an dem die Mitteilung über Ihren
+Widerruf dieses Vertrags bei uns eingegangen ist."""
+SAFEGUARD = """You have the right to cancel this contract within 14 days without giving any reason. To meet the
+cancellation deadline, it is sufficient for you to send your communication concerning your exercise of the right to
+cancel before the cancellation period has expired."""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Wie kann ich kündigen?",
+        "What happens when my contract ends?",
+        "Serviceline 0800 664 100.",
+        "Mr Fergus Hale, 22 Brae Terrace, Perth PH1 5QN.",
+        "Aufsicht GmbH, Otto-Wagner-Platz 5, 1090 Wien.",
+        "danke für deine Bestellung!",
+        "Alle Preise sind Bruttopreise, also inklusive 19 % Mehrwertsteuer.",
+        "Harbour Energy Limited is a company registered in England and Wales.",
+        "Nach Ablauf verlängert sich der Vertrag von Jahr zu Jahr, sofern keine der Parteien mit einer Frist von "
+        "drei Monaten in Textform kündigt.",
+        "Please keep this letter safe.",
+        "Dein SEPA-Lastschriftmandat liegt uns vor.",
+        "Wir ziehen ihn immer am 1. des Monats ein.",
+        "Alarm: fitted and maintained.",
+        "Named driver: none.",
+        "You have 6 years' no claim discount.",
+        "Ihr Zähler hat die Nummer 7GMT0008812940.",
+    ],
+)
+def test_a_sentence_that_can_change_nothing_passes(sentence: str) -> None:
+    assert flags(extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Falsch.",
+        "Ihr Vertrag ist nicht aktiv.",
+        "Your premium is wrong.",
+        "The policy may be void.",
+        "Der Kunde widerruft nach § 355 BGB.",
+        "Nachtrag: der Preis steigt im Mai.",
+        "Kunde: verstorben.",
+        "Status: closed.",
+        "Danke für die gemeinsame Zeit, wir haben den Vertrag beendet.",
+        "Alle Preise inklusive Mehrwertsteuer gelten nicht für Neukunden ab Mai.",
+        "Quarry Energy Limited is registered as your customer instead.",
+    ],
+)
+def test_a_word_that_denies_is_enough_in_a_sentence_that_resembles_an_ordinary_one(
+    sentence: str,
+) -> None:
+    for base, vertical in ((ENERGY, "energy"), (INSURANCE, "insurance")):
+        assert flags(extracted(f"{written(base)}\n\n{sentence}", vertical)) != []
+
+
+@pytest.mark.parametrize("notice", [WITHDRAWAL, SAFEGUARD])
+def test_the_instruction_on_withdrawal_in_the_words_of_the_law_says_nothing(notice: str) -> None:
+    found = extracted(f"{written(ENERGY)}\n\n{notice}", "energy")
+    assert flags(found) == []
+    assert value(found, "cancellation_period").value == "1 month"
+    assert value(found, "cancellation_period").confidence >= 80
+
+
+def test_a_withdrawal_that_arrived_is_no_part_of_the_instruction() -> None:
+    told = "Ihr Widerruf ist am 3. Mai bei uns eingegangen."
+    assert flags(extracted(f"{written(ENERGY)}\n\n{WITHDRAWAL} {told}", "energy")) != []
