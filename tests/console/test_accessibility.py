@@ -216,6 +216,29 @@ def test_a_phone_shows_it_without_scrolling_sideways(
     assert widths[0] <= widths[1]
 
 
+def test_a_narrow_phone_has_a_low_head_no_keys_and_sees_that_a_table_goes_on(
+    scene: Scene, filled: dict[str, str], browser: Browser
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    page.goto(scene.page(f"/flags/{filled['flagged']}"))
+    expect(page.locator("#checked")).to_be_visible()
+
+    head = page.locator(".top").bounding_box()
+    shades = page.locator(".scroll").first.evaluate(
+        "each => getComputedStyle(each).backgroundImage"
+    )
+
+    assert head is not None
+    assert head["height"] < 110
+    assert shades.count("linear-gradient") == 4
+    expect(page.locator(".keys").first).to_be_hidden()
+    expect(page.locator("button kbd").first).to_be_hidden()
+    context.close()
+
+
 @pytest.mark.long
 def test_times_are_those_of_the_reader_with_utc_on_hover(
     scene: Scene, filled: dict[str, str], browser: Browser
