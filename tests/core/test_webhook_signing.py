@@ -62,6 +62,14 @@ def test_a_forged_or_stale_message_is_not_believed(change: dict[str, str], now_s
     assert not is_signed(headers, b"{}", secret=SECRET, now_s=now_s)
 
 
+def test_a_signature_is_for_one_body_and_of_one_secret() -> None:
+    headers = signed_headers("msg_1", second=SECOND, body=b"{}", secrets=[SECRET])
+
+    assert is_signed(headers, b"{}", secret=SECRET, now_s=SECOND)
+    assert not is_signed(headers, b"{ }", secret=SECRET, now_s=SECOND)
+    assert not is_signed(headers, b"{}", secret=secret_of(bytes(32)), now_s=SECOND)
+
+
 @pytest.mark.parametrize(
     "text", ["", "whsec_", "whsec_AAAA", "AAAA" * 8, "whsec_" + "A" * 31, "whsec_" + "é" * 40, "whsec_" + "AAAA" * 30]
 )  # fmt: skip

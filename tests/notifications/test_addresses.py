@@ -78,6 +78,16 @@ def test_what_readers_could_read_differently_is_refused(url: str) -> None:
         check_target(parse_url(url), AllowedHosts())
 
 
+@pytest.mark.parametrize(
+    "url", ["http://example.com/", "http://93.184.215.14/", "http://example.com:443/"]
+)
+def test_plain_http_needs_an_allowance(url: str) -> None:
+    with pytest.raises(AddressRefused, match="by https only"):
+        check_target(parse_url(url), AllowedHosts())
+
+    check_target(parse_url(url), AllowedHosts((parse_url(url).host,)))
+
+
 @pytest.fixture
 def canary() -> Iterator[list[int]]:
     """Every connection to this machine that is made meanwhile, at the port of the numbers."""

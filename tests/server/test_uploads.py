@@ -253,13 +253,25 @@ def test_too_much_is_refused_whatever_was_announced(tmp_path: Path, *, is_announ
         assert left_behind(api) == []
 
 
-def test_a_name_is_a_label_and_never_a_path(api: ApiClient) -> None:
-    upload_id = api.sent(name="../../etc/pass\u202ewd.csv")
+PATHS = (
+    "../../etc/pass\u202ewd.csv", "..\\..\\windows\\win.ini", "/etc/passwd", "C:\\boot.ini", "..", ".", "~/.bashrc",
+    "%2e%2e%2fescaped.csv", "....//....//x.csv", "CON", "a" * 200 + ".csv", "-rf", "$(id).csv", "x;y|z.csv",
+)  # fmt: skip
 
-    assert api.get(f"/uploads/{upload_id}").json()["filename"] == "../../etc/pass\u202ewd.csv"
-    kept = [each.name for each in (data(api) / "artifacts").rglob("*") if each.is_file()]
-    assert len(kept) == 1
-    assert len(kept[0]) == 64
+
+def test_a_name_is_a_label_and_never_a_path(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "inside" / "data"
+    with serving(settings_at(folder)) as api:
+        ids = [api.sent(STATEMENT + b"%d" % at, name=name) for at, name in enumerate(PATHS)]
+        filenames = [api.get(f"/uploads/{each}").json()["filename"] for each in ids]
+        api.work()
+
+    assert filenames[0] == PATHS[0]
+    assert not any(each == "" for each in filenames)
+    kept = [each.name for each in (folder / "artifacts").rglob("*") if each.is_file()]
+    assert [len(each) for each in kept] == [64] * len(PATHS)
+    beside = {each for each in tmp_path.rglob("*") if not each.is_relative_to(folder)}
+    assert beside == {tmp_path / "deep", tmp_path / "deep" / "inside"}
 
 
 def test_labels_and_reason_reach_the_record_and_its_history(api: ApiClient) -> None:
