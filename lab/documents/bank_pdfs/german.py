@@ -319,8 +319,8 @@ def barclaycard(s: Sheet) -> None:
     s.say("Bitte zahlen Sie mindestens 50,00 EUR. Jahreszins 18,38 %.")
     s.gap()
     s.table(
-        [Column("date", "Beleg-|datum", 0.11, "date"), Column("value", "Buchungs-|datum", 0.11), Column("text", "|Umsatzbeschreibung", 0.5, "text"), Column("card", "|Karte", 0.1), Column("amount", "Betrag|in EUR", 0.18, "amount", "r")],
-        [{"date": s.day(e.day, form), "value": s.day(e.value_day, form), "text": e.lines, "card": "Visa", "amount": s.trailing(e.amount, plus="+")} for e in own.entries],
+        [Column("bought", "Beleg-|datum", 0.11), Column("date", "Buchungs-|datum", 0.11, "date"), Column("text", "|Umsatzbeschreibung", 0.5, "text"), Column("card", "|Karte", 0.1), Column("amount", "Betrag|in EUR", 0.18, "amount", "r")],
+        [{"bought": s.day(e.day - (e.value_day - e.day), form), "date": s.day(e.day, form), "text": e.lines, "card": "Visa", "amount": s.trailing(e.amount, plus="+")} for e in own.entries],
     )  # fmt: skip
     s.booked(own, own.entries)
 

@@ -80,8 +80,8 @@ def card_holders(s: Sheet) -> None:
         if not entries:
             continue
         s.say(holder, is_bold=True)
-        s.table([Column("date", "Transaction|date", 0.13, "date"), Column("posted", "Posting|date", 0.13), Column("text", "|Details", 0.5, "text"), Column("amount", "Amount|in euro", 0.2, "amount", "r")],
-                [{"date": s.day(e.day, "{dd} {Mon}"), "posted": s.day(e.value_day, "{dd} {Mon}"), "text": e.lines, "amount": s.num(e.amount) + ("" if e.is_debit else " CR")} for e in entries])  # fmt: skip
+        s.table([Column("bought", "Transaction|date", 0.13), Column("date", "Posting|date", 0.13, "date"), Column("text", "|Details", 0.5, "text"), Column("amount", "Amount|in euro", 0.2, "amount", "r")],
+                [{"bought": s.day(e.day - (e.value_day - e.day), "{dd} {Mon}"), "date": s.day(e.day, "{dd} {Mon}"), "text": e.lines, "amount": s.num(e.amount) + ("" if e.is_debit else " CR")} for e in entries])  # fmt: skip
         spent = -sum((e.amount for e in entries), Decimal(0))
         s.say(
             f"Subtotal {holder.split('  ')[0]}   {s.num(spent)}{'' if spent >= 0 else ' CR'}",

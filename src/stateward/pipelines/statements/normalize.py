@@ -54,6 +54,7 @@ NOTES_MAX = 20
 ID_BYTES = 12  # 96 bits: no two of a billion transactions share an id by chance
 # What is said where nothing printed proves the rows: those of a page may be missed, those of a scan misread.
 UNPROVEN = {"pdf": "ROWS_UNPROVEN", "text": "ROWS_UNPROVEN", "scan": "OCR_UNPROVEN"}
+BEFORE_ALL = date(1900, 1, 1)
 MESSAGES = frozenset({"mt940", "camt", "bai2", "coda", "norma43", "cnab240", "one_c"})
 WITH_IDS = frozenset(
     {"ofx", "camt", "csv", "xlsx"}
@@ -382,6 +383,9 @@ class _SectionReader:
         # The dates of SWIFT balances are those of the message; only a stated period limits its rows.
         is_stated = bool(about.period_from or about.period_to)
         self._checked_period = self._period if is_stated or format_ not in MESSAGES else None
+        if self._period and not (about.period_from or about.opening_date):
+            # The day of a statement alone: rows lie before it, and nothing says how long.
+            self._checked_period = (BEFORE_ALL, self._period[1])
         self._is_undecided = not self.terms.date_order
         self._days: dict[str, tuple[date | None, str]] = {}
 

@@ -173,3 +173,54 @@ def test_a_foreign_amount_beside_a_card_payment_is_not_its_currency(tmp_path: Pa
     assert found.amounts == ["753.69", "-30.99", "-15.99"]
     assert {row["currency"] for row in found.canonicals} == {"EUR"}
     assert found.flags == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_believed"),
+    [
+        ("Policy start 28/02/2019", False),
+        ("representative APR from 01/03/2019", False),
+        ("Form 1234 rev. 01/03/2019", False),
+        ("Date of issue 28/02/2026", True),
+        ("Rekeningafschrift 28-02-2026", True),
+        ("For the period ending 28/02/2026", True),
+        ("London, 28 February 2026", True),
+    ],
+)
+def test_only_the_day_of_a_statement_or_a_letter_gives_rows_their_year(
+    tmp_path: Path, line: str, is_believed: bool
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "My Bank")],
+            [(60, line)],
+            [(60, "Date"), (150, "Details"), (-480, "Amount"), (-560, "Balance")],
+            [(60, "13/02"), (150, "Rent"), (-480, "-500.00"), (-560, "500.00")],
+            [(60, "15/02"), (150, "Salary"), (-480, "2,000.00"), (-560, "2,500.00")],
+        ],
+    )
+
+    assert ("DATE_UNPROVEN" in found.flags) is not is_believed
+
+
+def test_an_opening_balance_that_moves_nothing_is_no_row(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement of account"), (300, "Date 2026-09-08")],
+            [(60, "Date"), (150, "Details"), (-420, "Debit"), (-480, "Credit"), (-560, "Balance")],
+            [
+                (60, "13/02/2016"),
+                (150, "opening balance"),
+                (-420, "0.00"),
+                (-480, "0.00"),
+                (-560, "100.00"),
+            ],
+            [(60, "14/02/2016"), (150, "Rent"), (-420, "40.00"), (-480, "0.00"), (-560, "60.00")],
+            [(60, "15/02/2016"), (150, "Pay"), (-420, "0.00"), (-480, "15.00"), (-560, "75.00")],
+        ],
+    )
+
+    assert found.amounts == ["-40.00", "15.00"]
+    assert found.flags == []  # rows lie before the day of the statement, however long before

@@ -58,6 +58,7 @@ _PREPOSITIONS = frozenset(
     "from between and for of the your vom von und du desde del dal van od de des el le la les y e et per date datum"
     " data fecha ihr ihre mein meine votre mon su tu mi".split()
 )
+_ENDING = frozenset("period ending ended end nr no page seite blatt".split())
 # What else is valid for some time: its days are none of the statement.
 _OFFERS = re.compile(
     r"\b(?:offers?|promotion\w*|promo|introductory|voucher|warranty|campaign|ofertas?|promoci\w*|angebots?\w*"
@@ -69,12 +70,8 @@ _TERMS = re.compile(
     r"|zins\w*|interes\w*|taux|tasso|tassi|tasas?|rente|loan|kredit|darlehen|pret|prestamo|prestito|insurance"
     r"|versicherung|assurance|seguro|contract|vertrag|contrat|contrato|card expires|warranty)\b"
 )
-# Days of the customer, of the account or of a card: older or later than the rows.
-_OTHER_DAYS = re.compile(
-    r"\b(?:birth|born|dob|since|opened|member|joined|expir\w*|valid\w*|geburt\w*|geboren|seit|eroffn\w*|naissance"
-    r"|depuis|ouvert\w*|nacimiento|apertura|nascita|nasciment\w*|geboorte\w*|sinds|urodz\w*"
-    r"|narozen\w*|fodsel\w*|fodelse\w*|syntyma\w*|szulet\w*|рождения)\b"
-)
+# Where a letter was written, before its day: `Köln, den 28.02.2026`, `London, 28 February 2026`.
+_WRITTEN_AT = re.compile(r"[^\W\d_][^\d,]{1,28},(?: (?:den|le|the|l[iì]|a|am|on|el))?")
 # A date whose parts have names: `Jour 17 Mois 12 Année 2024`.
 _NAMED_PARTS = re.compile(
     r"\b(?:jour|day|dia|tag|giorno|dag) (?P<day>[0-9]{1,2}) (?:mois|month|mes|monat|mese|maand) (?P<month>[0-9]{1,2})"
@@ -447,15 +444,25 @@ def _statement_date(lines: Sequence[StatementLine]) -> tuple[str, bool]:
         full = [token for token in line.dates if _is_full(token.text)]
         if not full or len(line.words) > LABEL_WORDS_MAX or _is_balance(line):
             continue
+        before = _text_before(line, full[0])
+        simple = vocab.simplify(before)
         label = vocab.STATEMENT_DATES.find(vocab.simplify(line.text))
-        before = " ".join(word.text for word in line.words[: full[0].start])
-        is_of_other = bool(_OTHER_DAYS.search(vocab.simplify(before)))
-        if label and (" " in label or not is_of_other):  # "date of birth" has "date"
+        names = STATEMENT_NAMES if label else PERIOD_NAMES
+        known = {*label.split(), *vocab.PERIODS.find(simple).split(), *_PREPOSITIONS, *_ENDING}
+        others = {word for word in simple.split() if not word.isdigit()} - known - names
+        if label and (" " in label or not others):  # "date of birth" has "date"
             return full[0].text, True
-        if is_of_other:
-            continue
+        if others and _WRITTEN_AT.fullmatch(before) is None:
+            continue  # the day of something else: an account, a birthday, terms
         alone = alone or next((each.text for each in full if not _SORT_CODE.match(each.text)), "")
     return alone, False
+
+
+def _text_before(line: StatementLine, token: WordSpan) -> str:
+    """What stands before a date in its own cell."""
+    start = next((cell.x0 for cell in cells_of(line) if cell.x0 <= token.x0 <= cell.x1), 0.0)
+    words = [word.text for word in line.words[: token.start] if word.x0 >= start - 0.1]
+    return " ".join(words)
 
 
 def _other_day(lines: Sequence[StatementLine]) -> str:

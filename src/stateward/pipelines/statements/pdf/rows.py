@@ -468,6 +468,7 @@ class RowBuilder:
             return False  # the name of a shop: TRANSPORT FOR LONDON
         # An amount and the balance after it are a row, whatever its text; both sides without one are sums of a page.
         is_row = bool(one.has_amount and vocab.BALANCE in one.money and one.date)
+        is_row = is_row and not (is_label and _moves_nothing(one))
         if is_row or (_fills_both_sides(one) and vocab.BALANCE not in one.money):
             return False
         value = one.money.get(vocab.BALANCE) or any_money(one)
@@ -689,6 +690,12 @@ def _belongs_to_next(
     if opened is None or opened.last_page != one.line.page:
         return True
     return below < CLOSER * (one.line.base - opened.last_base)
+
+
+def _moves_nothing(one: ParsedLine) -> bool:
+    """Whether all amounts of a line beside its balance are zero."""
+    moved = (text for role, text in one.money.items() if role != vocab.BALANCE)
+    return not any(c in "123456789" for text in moved for c in text)
 
 
 def _dates_end(heading: TableHeading) -> float:
