@@ -243,15 +243,21 @@ def test_doctor_misses_a_worker_where_records_wait(app: App) -> None:
     assert "stateward up" in checks["workers"].advice
 
 
-def test_doctor_tells_of_events_that_could_not_be_read(app: App) -> None:
-    app.database.run(
-        "INSERT INTO dead_letters (kind, body, reason, at) VALUES ('event', '{', 'no JSON', 1)"
+def test_doctor_tells_of_events_that_could_not_be_read_and_after_a_week_only_counts_them(
+    app: App,
+) -> None:
+    insert = (
+        "INSERT INTO dead_letters (kind, body, reason, at) VALUES ('event', '{', 'no JSON', :at)"
     )
+    app.database.run(insert, at=1)
+    (old,) = (check for check in checks_of(app) if check.name == "dead letters")
+    app.database.run(insert, at=app.clock())
+    (new,) = (check for check in checks_of(app) if check.name == "dead letters")
 
-    checks = {check.name: check for check in checks_of(app)}
-
-    assert not checks["dead letters"].is_well
-    assert checks["dead letters"].sentence == "1 could not be read (event: no JSON)"
+    assert old.is_well
+    assert old.sentence == "1 could not be read (event: no JSON)"
+    assert not new.is_well
+    assert new.sentence == "2 could not be read (event: no JSON; event: no JSON)"
 
 
 @on_postgres_if_long

@@ -27,6 +27,9 @@ from stateward.workers.layers import sandbox_layers
 DISK_FREE_MIN = 512 * 2**20
 MIRROR_LATE_S = 60.0
 DEAD_MAX = 1000
+# So long a dead letter is a reason to look. It stays, and none can be taken away: beyond that it is only counted, or
+# one of last year would hide that of today.
+DEAD_NEWS: Micros = 7 * 86_400 * SECOND
 LETTERS_SHOWN = 3
 
 
@@ -292,13 +295,14 @@ def _transport_check(app: App) -> Check:
         )
     workers = sum(bool(each.via) for each in app.bus.workers())
     newest = "; ".join(each.reason for each in dead[-LETTERS_SHOWN:])
+    is_news = bool(dead) and dead[-1].at >= to_iso(app.clock() - DEAD_NEWS)
     return Check(
         name="transport",
-        is_well=not dead,
+        is_well=not is_news,
         sentence=f"{place}: workers behind it: {workers}, results that wait: {waiting}, dead letters: {len(dead)}"
         + (f": {newest}" if newest else ""),
-        advice="a worker sent what could not be used: see its version and its settings"
-        if dead
+        advice="see the logs of coordinators and workers, and the versions and settings of those workers"
+        if is_news
         else "",
     )
 
@@ -308,11 +312,12 @@ def _dead_letter_check(app: App) -> Check:
     found = app.store.dead_letters.page(limit=DEAD_MAX)
     newest = "; ".join(f"{each.kind}: {each.reason}" for _, each in found[:LETTERS_SHOWN])
     count = f"{len(found)} or more" if len(found) == DEAD_MAX else str(len(found))
+    is_news = bool(found) and found[0][1].at >= app.clock() - DEAD_NEWS
     return Check(
         name="dead letters",
-        is_well=not found,
+        is_well=not is_news,
         sentence=f"{count} could not be read ({newest})" if found else "everything could be read",
-        advice="see them, and what sent them: stateward dead-letters" if found else "",
+        advice="see them, and what sent them: stateward dead-letters" if is_news else "",
     )
 
 
