@@ -146,16 +146,22 @@ def line_of(service: Service, extra: ExtraRoutes | None, scope: Scope) -> Turns 
     line = (
         service.page_turns if extra is not None and extra.covers(scope["path"]) else service.turns
     )
-    connection = ASGIConnection[Any, Any, Any, Any](scope)
-    shown = connection.headers.get("authorization")
-    if shown is not None:
-        text = _shown_key(shown, is_basic_taken=True) or NO_KEY
+    headers = dict(
+        scope["headers"]
+    )  # an object of Litestar around them would cost more than all of this
+    if (shown := headers.get(b"authorization")) is not None:
+        text = _shown_key(shown.decode("latin-1"), is_basic_taken=True) or NO_KEY
         is_known = text != NO_KEY and shown_hash(text) in service.known_keys
-    elif token := connection.cookies.get(session_cookie(service.settings.api)):
+    elif b"cookie" in headers and (token := _session_token(service, scope)):
         is_known = shown_hash(token) in service.known_sessions
     else:
         is_known = line is service.turns and shown_hash(NO_KEY) in service.known_keys
     return None if is_known else line
+
+
+def _session_token(service: Service, scope: Scope) -> str | None:
+    cookies = ASGIConnection[Any, Any, Any, Any](scope).cookies
+    return cookies.get(session_cookie(service.settings.api))
 
 
 async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
