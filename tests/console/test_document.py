@@ -11,6 +11,8 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
+from stateward.console.content import Content, Form
+from stateward.console.document import ShownFile
 from stateward.core.model import Json
 from stateward.settings import Settings
 from tests.console.scene import Scene, contract_pdf, staged
@@ -176,3 +178,22 @@ def test_reads_and_exports_are_noted_and_a_pdf_is_never_opened_by_the_browser_it
         ("exported", record_id, {"what": "items", "form": "csv"}),
         ("exported", "", {"what": "history"}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "media_type", "kind"),
+    [
+        ("a.pdf", "pdf", "application/pdf", "PDF"),
+        ("a.svg", "image", "image/svg+xml", "SVG picture"),
+        ("a.csv", "text", "text/plain", "text"),
+        ("contract.docx", "other", "application/octet-stream", "DOCX file"),
+        ("no-ending", "other", "application/octet-stream", "file"),
+        ("odd.<b>", "other", "application/octet-stream", "file"),
+    ],
+)
+def test_what_a_document_is_is_said_in_plain_words(
+    tmp_path: Path, name: str, form: Form, media_type: str, kind: str
+) -> None:
+    content = Content(path=tmp_path / name, size=1, form=form, media_type=media_type)
+
+    assert ShownFile(source="", save="", name=name, content=content).kind == kind

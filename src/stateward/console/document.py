@@ -6,6 +6,7 @@ shown, by one set of rules for every pipeline.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from urllib.parse import quote
 
 import msgspec
@@ -44,6 +45,21 @@ class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
     def form(self) -> Form | str:
         """How it is shown: `pages` is text that a stage made of what cannot be drawn."""
         return "pages" if self.pages else self.content.form
+
+    @property
+    def kind(self) -> str:
+        """What it is, in plain words; of what cannot be drawn, the ending of its name says it."""
+        match self.content.form:
+            case "pdf":
+                return "PDF"
+            case "image":
+                return (
+                    f"{self.content.media_type.partition('/')[2].partition('+')[0].upper()} picture"
+                )
+            case "text":
+                return "text"
+        suffix = PurePath(self.name).suffix.lstrip(".").upper()
+        return f"{suffix} file" if suffix.isalnum() else "file"
 
 
 class FileLink(msgspec.Struct, frozen=True, kw_only=True):
