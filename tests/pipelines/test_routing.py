@@ -206,6 +206,20 @@ def test_cells_without_words_are_not_tried_against_each_other() -> None:
     assert not statements_detection._PDF_COLUMN.search(".\n" * 200_000)
 
 
+def test_a_pay_slip_is_no_statement(app: App, tmp_path: Path) -> None:
+    path = tmp_path / "slip.pdf"
+    rows = [
+        ["Basic pay", "2,400.00"],
+        ["Overtime", "194.08"],
+        ["Tax", "-303.40"],
+        ["Pension", "-212.42"],
+    ]
+    path.write_bytes(pdf([Heading("Payslip October 2026"), Lines(["Mr D Kowalczuk"]), Table(rows)]))
+
+    with app:
+        assert route(app, path) == "documents"
+
+
 # Letters set one by one, fonts of which only one is seen, amounts without decimals: little of these can be read here.
 HARD = frozenset(
     {

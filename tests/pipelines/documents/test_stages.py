@@ -221,7 +221,7 @@ def test_the_same_document_gives_the_same_items(
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\x00\x00", b"%PDF-1.7\n", b"plain words", b"\x89PNG\r\n\x1a\n\x00"]
+    "data", [b"", b"\x00\x00", b"%PDF-1.7\n", b"\x01\x02\x03\x04", b"\x89PNG\r\n\x1a\n\x00"]
 )
 def test_what_cannot_be_read_fails_for_good_with_a_code(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "bad"

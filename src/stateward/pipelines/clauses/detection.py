@@ -1,4 +1,4 @@
-"""Whether a file may be a contract, by its bytes. It never inflates or parses anything."""
+"""Whether a file may be a contract, by its bytes. Of a DOCX only the bounded start of its text is inflated."""
 
 import re
 import zipfile
@@ -7,8 +7,11 @@ from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.clauses import SOURCE_TYPE
 from stateward.pipelines.kit.files import ZIP, is_pdf
 
-# A DOCX on this machine is hardly anything else. A PDF may be anything, so that others are believed first.
-DOCX, TEXT, PDF = 70, 60, 10
+# A PDF may be anything, and so may a DOCX without the words of a contract: others are believed first.
+DOCX, TEXT, PDF, ANY_DOCX = 70, 60, 10, 12
+BODY = "word/document.xml"
+BODY_BYTES_MAX = 128 * 1024
+_TAG = re.compile(r"<[^>]{0,2000}>")
 NUMBERS_MIN = 3
 WORDS_MIN = 2
 _NUMBERS = re.compile(
@@ -38,12 +41,19 @@ def detect(content: Content) -> Detected | None:
 
 
 def _word_document(content: Content) -> Detected | None:
-    """By the directory of the archive alone."""
+    """By the directory of the archive, and by the words at the start of its text."""
     try:
         with zipfile.ZipFile(content.path) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+            body = b""
+            if BODY in names:
+                with archive.open(BODY) as entry:
+                    body = entry.read(BODY_BYTES_MAX)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError):
         return None
     if not any(name.startswith("word/") for name in names):
         return None
-    return Detected(source_type=SOURCE_TYPE, format="docx", confidence=DOCX)
+    text = _TAG.sub(" ", body.decode("utf-8", "replace"))
+    words = {found.casefold() for found in _WORDS.findall(text)}
+    confidence = DOCX if len(words) >= WORDS_MIN else ANY_DOCX
+    return Detected(source_type=SOURCE_TYPE, format="docx", confidence=confidence)

@@ -1,4 +1,4 @@
-"""Scans and pictures of documents, on the `documents` machine: from pixels to text that can be searched.
+"""Scans, pictures and texts of documents, on the `documents` machine: they become text that can be searched.
 
 `ocr` reads every page, by its text layer where that is good, else from its image, into lines of words with boxes and
 confidence. `index` makes the searchable text of each page, and of a receipt its merchant, date and total. Here is only
@@ -10,6 +10,7 @@ from stateward.definition.plugin import Demonstration, Evaluation, Plugin, Sampl
 
 MACHINE = "documents"
 SUFFIXES = (".pdf", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp")
+TEXT_SUFFIXES = (".docx", ".txt", ".md")
 
 PLUGIN = Plugin(
     name="documents",
@@ -21,11 +22,19 @@ PLUGIN = Plugin(
     source_types=(
         SourceType(name="scan", machine=MACHINE, title="Scanned document", suffixes=SUFFIXES),
         SourceType(name="receipt", machine=MACHINE, title="Receipt, scanned", suffixes=SUFFIXES),
+        SourceType(
+            name="letter",
+            machine=MACHINE,
+            title="Letter, note or other text",
+            suffixes=TEXT_SUFFIXES,
+        ),
     ),
     detect="stateward.pipelines.documents.detection:detect",
     records=(
         RecordView(
-            machine=MACHINE, title="Scans and receipts", accepts="PDF, TIFF, JPEG, PNG, WebP, BMP"
+            machine=MACHINE,
+            title="Scans, receipts and letters",
+            accepts="PDF, TIFF, JPEG, PNG, WebP, BMP, DOCX, text",
         ),
     ),
     items=(

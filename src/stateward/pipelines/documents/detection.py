@@ -1,10 +1,15 @@
-"""Whether a file is a scan, by its bytes. It never inflates or parses anything."""
+"""Whether a file is a scan or a text of no other kind, by its bytes. It never inflates or parses anything."""
 
+import re
+import zipfile
 from pathlib import Path
 
 from stateward.definition.plugin import Content, Detected
-from stateward.pipelines.kit.files import is_pdf
+from stateward.pipelines.kit.delimited import first_rows
+from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_pdf
+from stateward.pipelines.kit.mail import is_mail
 
+LETTER = "letter"
 # A TIFF is nearly always a scan. Of other pictures it cannot be told by their bytes whether they show a document.
 PICTURES = {
     b"II*\x00": ("tiff", 60),
@@ -17,6 +22,15 @@ PICTURES = {
 # other PDF: less than that, and more than what they say of one that shows nothing of theirs. So whatever no other
 # pipeline takes for its own is kept as a text that can be searched.
 SCANNED_PDF, ANY_PDF = 25, 20
+# A letter or a note, in the same way: more than what is said of any text, and less than what is known of one.
+ANY_DOCX, PROSE = 25, 24
+LINES_SEEN = 40
+LETTERS_MIN = 0.6  # of the characters that are not blank
+WORDS_MIN = 4
+EVEN = 0.8  # of the lines of a table that have as many cells as the first
+BOOKINGS_MIN = 3  # lines with a day and an amount: a statement, as a text
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_BOOKING = re.compile(r"(?m)^\W{0,3}\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?\b.*\d[.,]\d\d\D{0,6}$")
 PDF_BYTES_MAX = 64 * 1024 * 1024
 IMAGES = (b"/DCTDecode", b"/CCITTFaxDecode", b"/JBIG2Decode", b"/JPXDecode", b"/Image")
 # Fonts; and compressed objects, in which there may be fonts.
@@ -34,7 +48,45 @@ def detect(content: Content) -> Detected | None:
     for magic, (name, confidence) in PICTURES.items():
         if head.startswith(magic):
             return Detected(source_type="scan", format=name, confidence=confidence)
-    return None
+    if head.startswith(ZIP):
+        is_letter = _is_word_document(content.path)
+        return (
+            Detected(source_type=LETTER, format="docx", confidence=ANY_DOCX) if is_letter else None
+        )
+    return (
+        Detected(source_type=LETTER, format="text", confidence=PROSE) if _is_prose(head) else None
+    )
+
+
+def _is_word_document(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.startswith("word/") for name in archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+
+
+def _is_prose(head: bytes) -> bool:
+    """Whether a text is made of words in lines: no table, no markup, no list of bookings, no mail."""
+    text = head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+    if (
+        text[:1] in ("<", "{", "[", "@", "!", ":", "%")
+        or is_binary(text)
+        or foreign_file(head)
+        or is_mail(head)
+    ):
+        return False
+    lines = [line for line in text.splitlines() if line.strip()][:LINES_SEEN]
+    letters, signs = sum(map(str.isalpha, text)), len("".join(text.split()))
+    if letters < LETTERS_MIN * signs or len(_WORD.findall(text)) < WORDS_MIN:
+        return False
+    return not _is_table(lines) and len(_BOOKING.findall(text)) < BOOKINGS_MIN
+
+
+def _is_table(lines: list[str]) -> bool:
+    rows = first_rows(lines)
+    even = sum(len(row) == len(rows[0]) for row in rows) if rows and len(rows[0]) > 1 else 0
+    return len(rows) > 1 and even >= EVEN * len(rows)
 
 
 def _is_scanned_pdf(path: Path) -> bool:

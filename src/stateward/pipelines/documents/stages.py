@@ -4,7 +4,7 @@ What was read of a page is saved as soon as it is read, so that an attempt that 
 minute) goes on where it ended.
 """
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -24,6 +24,7 @@ from stateward.pipelines.documents.pictures import PageImage, picture_pages
 from stateward.pipelines.documents.receipts import PrintedLine, receipt_fields
 from stateward.pipelines.documents.searchable import SearchablePdf
 from stateward.pipelines.documents.settings import DocumentSettings
+from stateward.pipelines.documents.texts import TEXT_FILE, read_text, text_lines
 from stateward.pipelines.kit.documents import Box
 from stateward.pipelines.kit.failures import EMPTY_DOCUMENT
 from stateward.pipelines.kit.files import is_empty, is_pdf
@@ -104,12 +105,14 @@ def index_pages(job: Job) -> Generator[Fields, None, Outcome]:
             "page": number,
             "text": text[:TEXT_CHARS_MAX],
             "confidence": _middle([int(line["confidence"]) for line in lines]),  # type: ignore[arg-type]
-            "where": {**_where(lines[0]), "page": number},
+            "where": {**_where(lines), "page": number},
         }
     is_told = job.labels.get("source_type") == RECEIPT or settings.receipts == "always"
     if settings.receipts == "never" and not is_told:
         return Outcome()
-    printed = [_printed_line(line) for lines in pages.values() for line in lines]
+    printed = [_printed_line(line) for lines in pages.values() for line in lines if line["words"]]
+    if not printed:  # a text has no places by which fields of a receipt could be found
+        return Outcome()
     found = receipt_fields(
         printed, languages=settings.languages, date_order=settings.date_order, is_told=is_told
     )
@@ -139,6 +142,22 @@ class _Reading:
 
     def run(self) -> Generator[Fields, None, Outcome]:
         path = _path(self._job)
+        text = None if self._is_pdf else read_text(path, self._head)
+        return (yield from (self._run_pages(path) if text is None else self._run_text(text)))
+
+    def _run_text(self, text: str) -> Generator[Fields, None, Outcome]:
+        """The lines of a document that is a text already."""
+        self._job.save_file(TEXT_FILE, text.encode(), media_type="text/plain")
+        self._job.log(f"a text of {len(text)} characters: nothing must be recognized")
+        pages = 0
+        for item in text_lines(text, f"{self._job.stage}/{TEXT_FILE}"):
+            pages = int(item["page"])  # type: ignore[arg-type]
+            yield item
+        if not pages:
+            raise FatalFailure("the document has no text; submit it again", code=EMPTY_DOCUMENT)
+        return Outcome(facts={"page_count": pages}, about={"pages": [], "notes": []})
+
+    def _run_pages(self, path: Path) -> Generator[Fields, None, Outcome]:
         target = self._job.scratch / SEARCHABLE
         with target.open("wb") as file:
             pdf = SearchablePdf(file)
@@ -164,12 +183,16 @@ class _Reading:
         return Recognizer(self._settings.languages)
 
     @cached_property
-    def _is_pdf(self) -> bool:
+    def _head(self) -> bytes:
         with self._job.open() as file:
             head = file.read(HEAD_BYTES)
         if is_empty(head):
             raise FatalFailure("the file is empty; submit it again", code=EMPTY_DOCUMENT)
-        return is_pdf(head)
+        return head
+
+    @cached_property
+    def _is_pdf(self) -> bool:
+        return is_pdf(self._head)
 
     def _sources(self, path: Path) -> Iterator[SourcePage]:
         own = self._settings
@@ -276,9 +299,13 @@ def _turn(picture: "Image", turn: int) -> "Image":
     return picture.rotate(-turn, expand=True) if turn else picture
 
 
-def _where(item: Fields) -> Fields:
-    where = item.get("where")
-    return {"file": where["file"]} if isinstance(where, dict) and "file" in where else {}
+def _where(lines: Sequence[Fields]) -> Fields:
+    """The file in which the lines of a page stand, and of a text their range in it."""
+    first, last = lines[0].get("where"), lines[-1].get("where")
+    if not isinstance(first, dict) or not isinstance(last, dict) or "file" not in first:
+        return {}
+    file: Fields = {"file": first["file"]}
+    return file | {"start": first["start"], "end": last["end"]} if "start" in first else file
 
 
 def _middle(values: list[int]) -> int:

@@ -55,8 +55,8 @@ _TIME = re.compile(
 _HEADING_WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORDS = re.compile(r"[^\W\d_]{4}|\ufffd{2}")  # or letters of an encoding that is not guessed here
-_FINE = re.compile(rf"[+-]?[0-9]*\.[0-9]{{{DECIMALS_MIN},}}(?:[eE][+-]?[0-9]+)?")
-_UNIT_PARTS = re.compile(r"[\s/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
+_FINE = re.compile(rf"[+-]?[0-9]*[.,][0-9]{{{DECIMALS_MIN},}}(?:[eE][+-]?[0-9]+)?")
+_UNIT_PARTS = re.compile(r"[\s()/·*^.\-⁻¹²³0-9\u00d7\u2212]+(?!u\.)")
 
 
 def detect(content: Content) -> Detected | None:
@@ -82,8 +82,15 @@ def detect(content: Content) -> Detected | None:
     confidence = NUMBERS if is_measured or _are_numbers(rows[1:]) else TABLE
     if _are_readings(rows[1:]):
         return _table(READINGS)
-    is_told = _units(headings) >= UNITS_MIN or len(sales) >= SALES_MIN
+    is_told = _units(headings) >= UNITS_MIN or _is_units_row(rows[1]) or len(sales) >= SALES_MIN
     return _table(MEASUREMENTS if is_told else confidence)
+
+
+def _is_units_row(cells: Sequence[str]) -> bool:
+    """Whether the row below the headings holds units and nothing else: `mm;kg/m³;°C`, in any encoding."""
+    bare = (cell.replace("\ufffd", " ").strip(' "[]()-') for cell in cells)
+    filled = [cell for cell in bare if cell]
+    return len(filled) >= UNITS_MIN and all(map(_is_unit, filled))
 
 
 def _table(confidence: int) -> Detected:

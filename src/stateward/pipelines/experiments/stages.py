@@ -18,6 +18,7 @@ import msgspec
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields, Json
 from stateward.definition.display import cell_text, harmless
+from stateward.pipelines.experiments.doubts import NINES, doubts_of
 from stateward.pipelines.experiments.plots import histogram, histogram_svg, scatter_svg
 from stateward.pipelines.experiments.schema import (
     CellFault,
@@ -54,7 +55,6 @@ NUMBERS_AS_TEXT = "NUMBERS_AS_TEXT"
 TEXT_SHARE = 0.5  # of the cells of a column may be no number for the others to be told
 SHOWN_WORDS = 3
 _ANY_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
-_NINES = re.compile(r"-?9{3,8}(?:\.[09]{1,4})?")
 ROW_LENGTH = "ROW_LENGTH"
 DUPLICATE = "DUPLICATE"
 BAD_QUOTES = "BAD_QUOTES"
@@ -317,7 +317,7 @@ def process(job: Job) -> Outcome[Fields]:
     notes = [
         note
         for table in tables
-        for found in (_sentinel_notes, _text_notes)
+        for found in (_sentinel_notes, _text_notes, _doubts)
         for note in found(table, points[table.name])
     ]
     for note in notes:
@@ -340,7 +340,7 @@ def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]])
         if not field.is_numeric:
             continue
         texts = Counter(text for row in rows if (text := row[field.name]) is not None)
-        nines = [text for text in texts if _NINES.fullmatch(text)]
+        nines = [text for text in texts if NINES.fullmatch(text)]
         others = [Decimal(text) for text in texts if text not in nines]
         for text in nines:
             is_only_negative = text[0] == "-" and bool(others) and min(others) >= 0
@@ -351,6 +351,11 @@ def _sentinel_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]])
                     f"{SENTINEL}: {table.name}, {field.name}: {text} in {texts[text]} rows often stands for a missing "
                     f"value, and is counted as one that was measured; name it in {place}"
                 )
+
+
+def _doubts(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
+    numeric = [(field.name, field.unit) for field in table.schema.fields if field.is_numeric]
+    return doubts_of(table.name, numeric, rows)
 
 
 def _text_notes(table: TableFacts, rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:

@@ -72,6 +72,12 @@ _PDF_SALES_TAX = re.compile(
     r"[^\d\n]{0,12}\n?\d",
     re.IGNORECASE,
 )
+# What an employer pays is told with amounts, too, and its reader would find no bookings in it.
+_PDF_PAY = re.compile(
+    r"\bpay ?slip|\bpay ?stub|(?:gehalts|lohn|entgelt)abrechnung|bulletin de (?:paie|salaire)|\bn[oó]mina\b|busta paga"
+    r"|loonstrook",
+    re.IGNORECASE,
+)
 _PDF_CARD = re.compile(
     r"karte|\bcard|\bkort|\bcarte|tarjeta|\bcarta\b|\bvisa\b|mastercard", re.IGNORECASE
 )
@@ -179,6 +185,8 @@ def _is_other(shown: Peek) -> bool:
     """
     if any(map(_is_titled, shown.texts)) or any(map(_has_dated_figures, shown.texts)):
         return False
+    if any(map(_is_payslip, shown.texts)):
+        return True
     if any(len(amounts_of(text)) >= PDF_AMOUNTS_MIN for text in shown.texts):
         return any(map(_is_bill, shown.texts))
     is_prose = any(
@@ -198,6 +206,11 @@ def _is_legible(text: str) -> bool:
     tokens = [token for token in text.split() if any(map(str.isalpha, token))]
     mixed = sum(any(map(str.isdigit, token)) for token in tokens)
     return not is_glued(text) and mixed <= PDF_MIXED * len(tokens)
+
+
+def _is_payslip(text: str) -> bool:
+    """Whether a text calls itself a pay slip at its start; an account that was paid one has a balance."""
+    return _PDF_PAY.search(text[:PDF_TITLE_CHARS]) is not None and not _PDF_BALANCE.search(text)
 
 
 def _is_bill(text: str) -> bool:

@@ -1,0 +1,70 @@
+"""Letters and notes that are texts already, DOCX and plain text: nothing of them must be recognized.
+
+Their text is kept as a file of the record, and every line says at which characters of it it stands.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from stateward.core.errors import FatalFailure
+from stateward.core.model import Fields
+from stateward.pipelines.kit.docx import is_docx, read_docx
+from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_picture
+
+TEXT_FILE = "text.txt"
+TEXT_BYTES_MAX = 16 * 1024 * 1024
+SURE = 100
+PAGE_BREAK = "\f"
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a]")
+WEBP, BITMAP = b"RIFF", b"BM"
+
+
+def read_text(path: Path, head: bytes) -> str | None:
+    """The text of a DOCX or of a plain text; None if the file is neither."""
+    if head.startswith(ZIP):
+        return read_docx(path) if is_docx(path) else None
+    if is_picture(head) or head.startswith((WEBP, BITMAP)) or foreign_file(head):
+        return None
+    if b"\x00" not in head and _CONTROL.search(head):  # with zeros it may be UTF-16
+        return None
+    if path.stat().st_size > TEXT_BYTES_MAX:
+        raise FatalFailure(
+            f"the text has more than {TEXT_BYTES_MAX} bytes; split it", code="TOO_LARGE"
+        )
+    encoding = find_encoding(path)
+    text = path.read_bytes().decode(encoding.name, "replace").lstrip("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return None if is_binary(text.replace(PAGE_BREAK, "\n")) else text
+
+
+def text_lines(text: str, file: str) -> Iterator[Fields]:
+    """The lines of a text that are not blank, with their pages and places in it."""
+    at, page, number = 0, 1, 0
+    for line in text.split("\n"):
+        for part in _with_breaks(line):
+            if part == PAGE_BREAK:
+                page, number = page + 1, 0
+            elif part.strip():
+                number += 1
+                start = at + len(part) - len(part.lstrip())
+                yield {
+                    "page": page,
+                    "line": number,
+                    "text": " ".join(part.split()),
+                    "confidence": SURE,
+                    "source": "text",
+                    "words": [],
+                    "where": {"file": file, "start": start, "end": at + len(part.rstrip())},
+                }
+            at += len(part)
+        at += 1
+
+
+def _with_breaks(line: str) -> Iterator[str]:
+    first, *others = line.split(PAGE_BREAK)
+    yield first
+    for other in others:
+        yield PAGE_BREAK
+        yield other

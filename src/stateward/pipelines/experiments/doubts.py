@@ -1,0 +1,66 @@
+"""Values that fit their schema and may still be faults: nothing is left out for them, a person is told."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+OUTLIER = "OUTLIER"
+REPEATED_ROWS = "REPEATED_ROWS"
+VALUES_MIN = 8  # with fewer, nothing is far from the others
+# How many times the range of all others a value must lie outside of it; of a share above the whole, once is enough.
+FAR, FAR_OF_PERCENT = 3, 1
+PERCENT, WHOLE = "%", 100
+NINES = re.compile(
+    r"-?9{3,8}(?:\.[09]{1,4})?"
+)  # that instruments write for a missing value, and are told of apart
+
+Rows = Sequence[Mapping[str, str | None]]
+
+
+def outlier(texts: Sequence[str], unit: str) -> tuple[str, str, str] | None:
+    """A single number far outside of all others, with their least and largest; None if there is none."""
+    counts = Counter(texts)
+    numbers = sorted((Decimal(text), text) for text in counts)
+    if len(numbers) < VALUES_MIN:
+        return None
+    ends = ((numbers[-1], numbers[:-1]), (numbers[0], numbers[1:]))
+    for (value, text), others in ends:
+        (low, least), (high, most) = others[0], others[-1]
+        factor = FAR_OF_PERCENT if unit == PERCENT and value > WHOLE >= high else FAR
+        distance = value - high if value > high else low - value
+        if counts[text] == 1 and distance > factor * (high - low):
+            return text, least, most
+    return None
+
+
+def repeated_rows(rows: Rows) -> tuple[int, str]:
+    """How many rows are the same as the one before, and a column whose values otherwise all differ; (0, "") if none."""
+    same = sum(one == two for one, two in pairwise(rows))
+    if not same:
+        return 0, ""
+    for name in rows[0]:
+        texts = [row[name] for row in rows]
+        if None not in texts and len({*texts}) == len(texts) - same:
+            return same, name
+    return 0, ""
+
+
+def doubts_of(name: str, numeric: Sequence[tuple[str, str]], rows: Rows) -> Iterator[str]:
+    """What a person should look at in a table; `numeric` are its columns of numbers with their units."""
+    for column, unit in numeric:
+        texts = [text for row in rows if (text := row[column]) is not None]
+        found = outlier(texts, unit)
+        if found and not NINES.fullmatch(found[0]):
+            value, least, most = found
+            yield (
+                f"{OUTLIER}: {name}, {column}: {value} lies far outside of all others ({least} to {most}), and is "
+                "counted like them"
+            )
+    count, key = repeated_rows(rows)
+    if count:
+        yield (
+            f"{REPEATED_ROWS}: {name}: {count} rows are the same as the one before, also in {key}, which otherwise "
+            "never repeats; they are counted"
+        )

@@ -1,0 +1,88 @@
+"""Letters and notes are kept as texts that can be searched, and nothing that others know is taken from them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.documents.contracts.blocks import Block, Lines, docx
+from stateward.app import App
+from stateward.definition.plugin import Content
+from stateward.pipelines.documents.detection import detect
+from stateward.pipelines.documents.texts import text_lines
+
+LETTER = [
+    "Dear parents,",
+    "swimming lessons begin on 12 October, and cost 4.50 a week.",
+    "Please send a towel. Yours, Ann Lee",
+]
+NOTE = "sat 17 oct\n\n- ring plumber, he said about 180?\n- paint: was 38.00 now 29.50\n"
+
+
+def written(lines: Sequence[str]) -> bytes:
+    return "\r\n".join(lines).encode("cp1252")
+
+
+def in_word(lines: Sequence[str]) -> bytes:
+    blocks: list[Block] = [Lines([*lines])]
+    return docx(blocks)
+
+
+@pytest.mark.parametrize("write", [written, in_word])
+def test_a_letter_ends_indexed_and_is_found_at_its_place(
+    tmp_path: Path, write: Callable[[Sequence[str]], bytes]
+) -> None:
+    path = tmp_path / "letter"
+    path.write_bytes(write([*LETTER, "Grüße"]))
+
+    with App.embedded(tmp_path / "data") as app:
+        best = app.plugins.candidates(path)[0]
+        record = app.submit(path, machine=best.machine).record
+        app.run_until_idle()
+
+        assert (best.machine, best.source_type) == ("documents", "letter")
+        assert app.record(record.id).status == "indexed"
+        (page,) = app.items(record.id)
+        assert page["text"] == "\n".join([*LETTER, "Grüße"])
+        (hit,) = app.search.find("towel").hits
+        assert hit.record_id == record.id
+        assert hit.where is not None
+        assert hit.where["file"] == "ocr/text.txt"
+
+
+def test_lines_tell_their_pages_and_places() -> None:
+    text = "  One two\n\nthree\ffour\nfive"
+
+    found = [
+        (each["page"], each["line"], each["text"], each["where"]) for each in text_lines(text, "a")
+    ]
+
+    assert [(page, line, words) for page, line, words, _ in found] == [
+        (1, 1, "One two"),
+        (1, 2, "three"),
+        (2, 1, "four"),
+        (2, 2, "five"),
+    ]
+    places = [where for *_, where in found]
+    assert [text[each["start"] : each["end"]] for each in places] == [  # type: ignore[index,call-overload]
+        "One two", "three", "four", "five",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken"),
+    [
+        (NOTE, True),
+        ("Dear Ann, the lift is broken, as you know.\nPlease use the stairs.\n", True),
+        ("Name,Town,Street\nAnn,Bath,Mill Lane\nBob,Hull,High Street\n", False),
+        ("Account 4711\n03.02.2026 Baker 4,20\n04.02.2026 Rent 900,00\n05.02.2026 Salary 2100,00\n", False),
+        ("12 14 15\n16 17 18\n", False),
+        ("<p>Dear Ann, the lift is broken</p>", False),
+        ("MIME-Version: 1.0\nFrom: ann@example.org\nSubject: The lift\n\nIt is broken again.\n", False),
+    ],
+)  # fmt: skip
+def test_only_prose_is_taken_for_a_letter(tmp_path: Path, text: str, *, is_taken: bool) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text, encoding="utf-8")
+
+    assert (detect(Content.of(path)) is not None) is is_taken

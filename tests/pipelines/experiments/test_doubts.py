@@ -1,0 +1,51 @@
+"""Values that fit and may still be faults are told, and a table is known by the units below its headings."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.definition.plugin import Content
+from stateward.pipelines.experiments.detection import MEASUREMENTS, detect
+from stateward.pipelines.experiments.doubts import outlier, repeated_rows
+
+TEMPERATURES = ["11.0", "12.2", "13.2", "13.8", "12.9", "11.4", "9.6", "8.0", "6.4"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "unit", "found"),
+    [
+        ([*TEMPERATURES, "85.0"], "°C", ("85.0", "6.4", "13.8")),
+        ([*TEMPERATURES, "-60"], "°C", ("-60", "6.4", "13.8")),
+        ([*TEMPERATURES, "20.0"], "°C", None),
+        ([*TEMPERATURES, "85.0", "85.0"], "°C", None),
+        (["52", "54", "56", "58", "61", "64", "67", "72", "112"], "%", ("112", "52", "72")),
+        (["52", "54", "56", "58", "61", "64", "67", "72", "112"], "", None),
+        (["1", "2", "900"], "", None),
+    ],
+)
+def test_one_number_far_from_all_others_is_told(
+    texts: list[str], unit: str, found: tuple[str, str, str] | None
+) -> None:
+    assert outlier(texts, unit) == found
+
+
+def test_rows_that_repeat_are_told_where_another_column_never_does() -> None:
+    rows = [{"at": "1", "v": "5"}, {"at": "2", "v": "5"}, {"at": "2", "v": "5"}]
+
+    assert repeated_rows(rows) == (1, "at")
+    assert repeated_rows([{"kind": "a"}, {"kind": "a"}, {"kind": "a"}, {"kind": "a"}]) == (
+        3,
+        "kind",
+    )
+    assert repeated_rows([{"kind": "a"}, {"kind": "a"}, {"kind": "b"}, {"kind": "a"}]) == (0, "")
+
+
+def test_units_below_the_headings_make_a_table_research_data(tmp_path: Path) -> None:
+    path = tmp_path / "series.csv"
+    text = "# Messreihe 7\nProbe;Dicke;Dichte;T\n-;mm;kg/m³;°C\nD1;40,2;248;10\nD2;39,8;251;20\n"
+    path.write_bytes(text.encode("cp1252"))
+
+    found = detect(Content.of(path))
+
+    assert found is not None
+    assert found.confidence == MEASUREMENTS
