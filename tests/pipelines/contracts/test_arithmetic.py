@@ -2,6 +2,7 @@
 
 import pytest
 
+from stateward.pipelines.contracts.candidates import quantities
 from stateward.pipelines.contracts.offline.arithmetic import is_net_of, parts_of
 from stateward.pipelines.contracts.rules import ACCEPTED_MIN
 from stateward.pipelines.contracts.values import canonical
@@ -79,3 +80,30 @@ def test_the_times_of_a_period_are_read_over() -> None:
         "2026-05-01",
         "2027-04-30",
     )
+
+
+def test_the_day_on_which_a_contract_was_made_is_none_of_its_dates() -> None:
+    line = "Here is a summary of the contract that you made with us on 24 January 2025."
+    start = value(extracted(f"{written(ENERGY)}\n{line}", "energy"), "contract_start")
+    assert start.confidence >= ACCEPTED_MIN
+
+
+def test_amounts_in_cells_of_their_own_do_not_stand_side_by_side() -> None:
+    lines = "Monatlicher Abschlag\tWechselbonus (einmalig)\n95,00 EUR\t39,99 EUR"
+    rate = value(extracted(written(ENERGY, monthly_rate=lines), "energy"), "monthly_rate")
+    assert "side by side" not in rate.why
+
+
+def test_what_follows_a_term_leaves_its_end_as_it_is() -> None:
+    line = "Laufzeit: 12 Monate, danach unbefristet"
+    end = value(extracted(written(ENERGY, contract_end=line), "energy"), "contract_end")
+    assert (end.value, end.confidence) == ("2026-04-30", 84)
+
+
+def test_megabits_are_no_volume_and_a_volume_may_stand_before_its_label() -> None:
+    assert [each.value for each in quantities("500 Mb Broadband, 20 MB, 25 GB")] == [
+        "20 MB",
+        "25 GB",
+    ]
+    text = "Dienst\tTelefonie, SMS und 25 GB Datenvolumen"
+    assert value(extracted(text, "telco"), "data_volume").value == "25 GB"

@@ -78,3 +78,16 @@ def test_the_instruction_on_withdrawal_in_the_words_of_the_law_says_nothing(noti
 def test_a_withdrawal_that_arrived_is_no_part_of_the_instruction() -> None:
     told = "Ihr Widerruf ist am 3. Mai bei uns eingegangen."
     assert flags(extracted(f"{written(ENERGY)}\n\n{WITHDRAWAL} {told}", "energy")) != []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Cooling off. You can change your mind within 14 days of the start.",
+        "Supply number (MPAN): 19 0002 6613 884.",
+        "Stadtbank Stuttgart.",
+        "Kündigst du nicht, läuft dein Vertrag unbefristet weiter und ist monatlich kündbar.",
+    ],
+)
+def test_headings_in_a_line_numbers_and_names_of_banks_pass(sentence: str) -> None:
+    assert flags(extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")) == []

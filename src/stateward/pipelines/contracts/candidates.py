@@ -345,11 +345,14 @@ def durations(text: str) -> Iterator[ValueCandidate]:
         )  # fmt: skip
 
 
+_BITS = re.compile(r"[MGT]b\Z")  # not `MB`: a speed, as in `500 Mb Broadband`
+
+
 def quantities(text: str, *, decimal: str = ",") -> Iterator[ValueCandidate]:
     """Volumes of data: `20 GB`, `unlimited`; the number counts GB."""
     for found in _QUANTITY.finditer(text):
         value = guess_number(found["figure"], decimal, is_fine=False)
-        if value is None:
+        if value is None or _BITS.match(found["unit"]):
             continue
         unit = {"m": "MB", "g": "GB", "t": "TB"}[found["unit"][0].lower()]
         size = float(value) * {"MB": 0.001, "GB": 1, "TB": 1000}[unit]

@@ -25,6 +25,7 @@ START, END, NUMBER, NAME = "^", "$", "#", "*"
 SMALL_MIN = 3  # words of small letters: a name, an address or a heading has fewer
 PAIRS_MIN = 2
 DENIAL_WORDS = 8  # in a sentence of so few words what is denied is what it is about
+HEADING_WORDS = 3
 SHORT_WORDS = 5  # a sentence of so few words says one thing, and no subject excuses it
 ACROSS_MIN = 3  # words of small letters in what is printed across a page
 LONG_LINE = 55  # characters: a line that is shorter ends a paragraph
@@ -66,6 +67,9 @@ _OF_LAW = re.compile(
     r"(?:(?!(?:AG|KG|OHG|UG|SE|EUR|CHF|GBP)\b)[A-ZÄÖÜ]\w{0,20}[A-Z]\b|\w*[Gg]esetz)"
 )
 _DENIED = re.compile(r"\b(?:nicht|nie|niemand\w*|kein\w*|not|never|none)\b", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|when|whenever|unless|in\s+case|wenn|falls|sofern|soweit|sollten?)\b", re.IGNORECASE
+)
 _NOTHING = re.compile("(?!)")
 _QUESTION = re.compile(  # it asks, and asserts nothing
     r"\W*(?:was|wie|wo|wer|wann|welche[rsn]?|what|how|where|when|who|which)\b[^.!?;:]{1,60}\?\s*",
@@ -74,6 +78,8 @@ _QUESTION = re.compile(  # it asks, and asserts nothing
 _NUMBERS = re.compile(r"\s(?:no|nr)\.?(?=:?\s*(?:#|\d|[A-Z]{1,4}[ -]?\d|$))", re.IGNORECASE)
 _NONE = re.compile(r"\s*(?:none|nil|keine?r?|n/a|entfällt)\W*", re.IGNORECASE)
 _SMALL_OF_ADDRESS = frozenset("plc und and of an der am im in care service line".split())
+_COMPANY = re.compile(r"\b(?:GmbH|AG|KG|SE|plc|Ltd|Limited|Ombudsman)\b|[Bb]ank\b|[Ss]parkasse")
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
 _MONTH_OF_MAY = re.compile(r"\bMay\b")
 _SHORTENED = (
     "Mr Ms Mrs Dr St Co No no Nr ca Inc Ltd Corp inc incl inkl zzgl evtl bzw Art Abs lit Mio Str str Tel etc "
@@ -105,14 +111,18 @@ class _Words(NamedTuple):
         if _QUESTION.fullmatch(text) or self.idle.fullmatch(text.rstrip(" .!")):
             return True
         words = text.split()
-        if any(word[:1].isdigit() for word in words) and all(map(_is_of_address, words)):
+        has_number = any(word[:1].isdigit() for word in words)
+        if (has_number or _COMPANY.search(text)) and all(map(_is_of_address, words)):
             return not self.telling.search(text)
         label = _LABEL.match(text)
+        if label is not None and not _LETTERS.search(text, label.end()):
+            return True  # the number of a customer, a meter, a telephone
         if label is None or self.things.search(label[0]) or self.pointing.search(text):
             return False
         value = text[label.end() :]
         is_none = _NONE.fullmatch(value) is not None
-        return is_none or (len(value.split()) <= SHORT_WORDS and not self.telling.search(text))
+        is_few = len(_LETTERS.findall(value)) <= HEADING_WORDS
+        return is_none or (is_few and not self.telling.search(text))
 
     def may_speak(self, text: str, strangeness: float) -> bool:
         """Whether an unusual sentence may say something of this contract.
@@ -120,7 +130,7 @@ class _Words(NamedTuple):
         A label does not end as a sentence does, and a thing alone says nothing there.
         """
         text = _NUMBERS.sub(" #", _MONTH_OF_MAY.sub("#", text))
-        if self.denying.search(text):
+        if self.denying.search(text) and not _CONDITION.search(text):
             return True
         if self.is_idle(text):
             return False
@@ -164,9 +174,14 @@ class _Known(NamedTuple):
         return sum(each not in self.pairs for each in pairs) / len(pairs)
 
     def denies(self, text: str, names: frozenset[str], denying: re.Pattern[str]) -> bool:
-        """Whether a sentence has a word that denies a contract, and nothing of the kind stands beside it ordinarily."""
+        """Whether a sentence has a word that denies a contract, and nothing of the kind stands beside it ordinarily.
+
+        The clauses of an agreement speak of every state, so there only a short sentence counts.
+        """
         found = tokens(text, names, self.words)
         is_short = len(found) <= DENIAL_WORDS + 2
+        if _CONDITION.search(text) or (self.rule.of == "agreements" and not is_short):
+            return False
         return any(
             (is_short and _DENIED.fullmatch(word) and (word, behind) not in self.pairs)
             or (denying.fullmatch(word) and {(before, word), (word, behind)}.isdisjoint(self.pairs))
@@ -272,10 +287,19 @@ def _sentences(document: TextDocument, *, small_min: int = SMALL_MIN) -> Iterato
     once = ([line for line in lines if on_pages[line.strip()] <= 1] for lines in pages)
     for lines in (*once, repeated):
         for text in _paragraphs(lines):
-            for sentence in _SENTENCE_END.split(text):
+            for sentence in _with_headings(_SENTENCE_END.split(text)):
                 said = _REMARK.sub("", sentence)
                 if len(_SMALL.findall(said)) >= _small_min(sentence, small_min):
                     yield sentence
+
+
+def _with_headings(sentences: Sequence[str]) -> Iterator[str]:
+    """The sentences of a paragraph; a few words that begin it are a heading of the first one: `Cooling off. You …`."""
+    is_heading = sentences[0][:1].isupper() and len(sentences[0].split()) <= HEADING_WORDS
+    if len(sentences) > 1 and is_heading:
+        yield f"{sentences[0]} {sentences[1]}"
+        sentences = sentences[2:]
+    yield from sentences
 
 
 def _small_min(sentence: str, ended_min: int) -> int:

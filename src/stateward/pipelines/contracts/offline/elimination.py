@@ -74,6 +74,12 @@ _BONUS = re.compile(
 # The days in which a customer may withdraw are no notice, and their last day is no date of the contract.
 _WITHDRAWAL = re.compile(r"widerruf\w*|\bcooling[- ]off\b|\bwithdraw\w*", re.IGNORECASE)
 _READING = re.compile(r"abgelesen|ablesung|zählerstand|meter\s+read", re.IGNORECASE)
+_CONCLUDED = re.compile(
+    r"\b(?:you\s+(?:made|agreed|signed|ordered|placed)|we\s+agreed|(?:ab)?geschlossen|unterschrieben|bestellt)\b[^.;]{0,40}"
+    r"\b(?:on|am)\s*$",
+    re.IGNORECASE,
+)
+_NET = re.compile(r"\b(?:netto|net)\b", re.IGNORECASE)
 _NOTICE = re.compile(r"kündig|\bnotice\b|terminat", re.IGNORECASE)
 _START = re.compile(r"(?:beginn|start|start\s+date)\Z", re.IGNORECASE)
 _DEDUCTED = re.compile(
@@ -105,6 +111,7 @@ _REMARKS = re.compile(
     r"|\b(?:by|per|mit|im|via)\s+(?:SEPA[- ])?"
     r"(?:Lastschrift(?:verfahren|mandat|einzug)?|Bankeinzug|Direct\s+Debit|electronic\s+funds\s+transfer)\b"
     r"|(?:\b(?:up\s+to|bis\s+zu)\s+)?\b\d[\d.,/]*\s*[MG]bit/s"
+    r"|\bunlimited\s+(?:minutes|calls|texts)(?:\s+and\s+(?:minutes|calls|texts))?|\bin\s+writing\s+or\s+by\s+phone"
     r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:abgebucht|eingezogen|fällig)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
     r"|\b(?:Guten\s+Tag|Hallo|Sehr\s+geehrter?|Liebe[r]?|Dear|Hello|Hi)\b[^,.!\n]{0,40}[,!]"
     r"|\b(?:0|00|12|24)(?:[:.]\d\d)?\s+(?:Uhr(?:\s+mittags)?|hrs|noon)\b|\bat\s+\d\d:\d\d\b"
@@ -226,6 +233,7 @@ def _is_explained(
         or reader.is_of_payment(each)
         or reader.says(each, _WITHDRAWAL)
         or reader.says(each, _READING)
+        or reader.is_of_conclusion(each)
     ):
         return True
     if rule.per == "month" and candidate.per != "once" and reader.is_each_time(each):
@@ -323,6 +331,10 @@ class _Reader:
             if (rule := vertical.field(name)) and rule.kind == "money"
             for at in parts_of(choice.best.number, amounts)
         }
+        if any(
+            each.candidate.tax == "net" and _is_reckoned(each.candidate, choices) for each in values
+        ):
+            self._known.append(_NET)  # the net price beside the gross one is proved to be it
         lasting = set(_lasting(vertical, choices))
         self._spans = [list(_spans(page)) for page in reading.pages]
         for each in values:
@@ -386,7 +398,8 @@ class _Reader:
         for start, end in blank:
             letters[start:end] = " " * (end - start)
         beside = [
-            "".join(letters[start:end]) for start, end in statement(page, term.start, term.end)
+            _NUMBERED.sub(" ", "".join(letters[start:end]))
+            for start, end in statement(page, term.start, term.end)
         ]
         words = words_beside(" ".join(beside), page.text[term.start : term.end])
         for at, each in enumerate(self.reading.pages):
@@ -494,6 +507,12 @@ class _Reader:
                 each.candidate.start,
             )
         )
+
+    def is_of_conclusion(self, each: LinkedValue) -> bool:
+        """Whether the words before a date say that the contract was made, ordered or signed on it."""
+        page = self.reading.pages[each.page]
+        before = page.text[max(0, each.candidate.start - REFERENCE_CHARS) : each.candidate.start]
+        return _CONCLUDED.search(before) is not None
 
     def deduction(self) -> str:
         """An amount with a minus that is not said to be paid once: what is paid a month is another one."""

@@ -16,6 +16,7 @@ from stateward.pipelines.contracts.offline import (
 from stateward.pipelines.contracts.offline.choice import FieldChoice, choose
 from stateward.pipelines.contracts.offline.elimination import doubts
 from stateward.pipelines.contracts.offline.labels import phrases_of, rivals_of
+from stateward.pipelines.contracts.offline.number_fields import BY_UNIT
 from stateward.pipelines.contracts.offline.page_analysis import (
     ContractReading,
     Finders,
@@ -57,7 +58,12 @@ class OfflineExtractor:
         ]
         choices = choose(vertical, reading, found, terms)
         for name, doubt in doubts(vertical, reading, linked, choices).items():
-            choices[name] = choices[name].capped(doubt.cap, doubt.sentence)
+            if _is_no_volume(vertical.field(name), choices[name]):
+                del choices[
+                    name
+                ]  # `unlimited` among other words of a fixed line says nothing of a volume
+            else:
+                choices[name] = choices[name].capped(doubt.cap, doubt.sentence)
         listed = [
             self._found_value(document, reading, rule, choices.get(rule.name))
             for rule in vertical.fields
@@ -127,6 +133,11 @@ class OfflineExtractor:
                         why=f"nothing behind '{label}'",
                     )  # fmt: skip
         return None
+
+
+def _is_no_volume(rule: FieldRule | None, choice: FieldChoice) -> bool:
+    is_optional = rule is not None and rule.may_be_missing
+    return is_optional and choice.best.value == "unlimited" and choice.why.startswith(BY_UNIT)
 
 
 def _kind(vertical: Vertical, found: FoundValue) -> str:

@@ -34,6 +34,9 @@ ABOUT_MIN = 0.28
 OLD, NET, TERMS, ONCE, FAR = 0.3, 0.6, 0.62, 0.1, 0.5
 WORTH = {"kWh": 0.74, "month": 0.5, "": 0.0}
 BY_UNIT = "by its unit"
+GROSS = 0.86  # of the gross amount in the row of its label, behind the net one
+BEFORE_LABEL = "before its label"
+DATA_BEHIND = 0.93  # of `25 GB Datenvolumen`
 BY_KIND = {"quantity": 0.6}
 STATED_CAP = (
     84  # of an amount of a longer period that is the only period of payment in the document
@@ -111,6 +114,11 @@ _INSTALMENTS = re.compile(
 _MONTHLY = re.compile(r"monat|mtl|month", re.IGNORECASE)
 _QUARTERLY = re.compile(r"viertelj|quarter", re.IGNORECASE)
 _HALF = re.compile(r"halbj|half-year|semi-annual", re.IGNORECASE)
+_DATA_BEHIND = re.compile(
+    r"[ ]?(?:\w+-)?(?:Datenvolumen|Inklusivvolumen|Highspeed-Volumen|(?:of\s+)?(?:mobile\s+)?data\b(?!\s+roaming)"
+    r"|mit\s+bis\s+zu\s+\d+\s?Mbit/s)",
+    re.IGNORECASE,
+)
 STATED = "the only period of payment that is named"
 _PAYMENT_PERIODS = {
     "month": re.compile(
@@ -231,17 +239,9 @@ def _candidate(
     ):
         # The label of a field above speaks of its own row; that of something else may head the column.
         others = [link for link in others if link.how != "over" or link.mention.is_decoy]
-    strength = mine.strength if mine else 0.0
-    why = f"{mine.how} {_label_text(mine, reading, each)}" if mine else ""
-    if mine and mine.how == "before":
-        why = f"behind {_label_text(mine, reading, each)}"
-    by_term = _by_term(rule, each, page)
-    if by_term > strength:
-        strength, why = by_term, "an end of the term"
-    heads = f"{_column_head(page, each.candidate)} {_row_head(page, each.candidate)}"
-    by_unit = _by_unit(rule, each.candidate, heads)
-    if by_unit > strength:
-        strength, why = by_unit, BY_UNIT
+    strength, why = _own_strength(rule, each, reading, mine)
+    if why == BEFORE_LABEL:
+        others = []
     if others and others[0].strength > strength:
         strength *= RIVAL
     elif others and others[0].strength > 0.9 * strength and mine:
@@ -259,6 +259,8 @@ def _candidate(
         strength *= factor
         why = f"{why}, {note}" if note else why
     strength *= _around(page, candidate, mine)
+    if candidate.tax == "gross" and mine and mine.how == "left" and strength > EVEN:
+        strength = max(strength, GROSS)
     if rule.range and not rule.range.holds(candidate.number):
         strength *= FAR
     cap = 70 if "computed" in why or candidate.is_ambiguous else 100
@@ -267,6 +269,27 @@ def _candidate(
         rule.name, LinkedValue(each.page, candidate, []), strength, why, cap=cap, unit=rule.unit
     )
     return made._replace(is_weak=mine is None or mine.meaning.weight < STRONG)
+
+
+def _own_strength(
+    rule: FieldRule, each: LinkedValue, reading: ContractReading, mine: LabelLink | None
+) -> tuple[float, str]:
+    """How strongly a value belongs to a field by its label, its unit or its place in a term, and the reason."""
+    page = reading.pages[each.page]
+    if rule.kind == "quantity" and _DATA_BEHIND.match(page.text, each.candidate.end):
+        return DATA_BEHIND, BEFORE_LABEL
+    strength = mine.strength if mine else 0.0
+    why = f"{mine.how} {_label_text(mine, reading, each)}" if mine else ""
+    if mine and mine.how == "before":
+        why = f"behind {_label_text(mine, reading, each)}"
+    by_term = _by_term(rule, each, page)
+    if by_term > strength:
+        strength, why = by_term, "an end of the term"
+    heads = f"{_column_head(page, each.candidate)} {_row_head(page, each.candidate)}"
+    by_unit = _by_unit(rule, each.candidate, heads)
+    if by_unit > strength:
+        strength, why = by_unit, BY_UNIT
+    return strength, why
 
 
 def _is_about(link: LabelLink, candidate: ValueCandidate, page: AnalyzedPage) -> bool:

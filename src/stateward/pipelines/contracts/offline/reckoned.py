@@ -16,6 +16,12 @@ _PLAIN = frozenset(
     "agreement plan tariff has have a an is of for with runs lasts from fixed on and it term lasting you "
     "we are".split()
 )
+# What follows the term leaves its end as it is.
+_THEN = re.compile(
+    r"[,;]?\s*(?:danach|anschließend|thereafter|then)\s+(?:unbefristet|auf\s+unbestimmte\s+Zeit|rolling(?:\s+monthly)?|"
+    r"jederzeit\s+kündbar|monthly)\b",
+    re.IGNORECASE,
+)
 _CALENDAR = re.compile(r"kalender|calendar|abrechnung|billing", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:(?:[.!?;](?!\s)|\n(?=[ \t]*[a-zäöüß(]))[^.!?;\n]*)*")
 _OTHERWISE = re.compile(
@@ -43,6 +49,7 @@ _AFTERWARDS = re.compile(
 def words_beside(statement: str, term: str) -> list[str]:
     """The words beside a term, without its label, that may change it; and those of the term itself."""
     odd = [found[0] for found in _CALENDAR.finditer(term)]
+    statement = _THEN.sub(" ", statement)
     return odd + [word for word in _WORD.findall(statement) if word.casefold() not in _PLAIN]
 
 

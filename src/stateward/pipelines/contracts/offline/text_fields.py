@@ -48,7 +48,7 @@ _CUT = re.compile(
     r"\s+(?:mit einer|mit einem|mit der|ab dem|zum|gültig|inkl\.|for the|with a|with the|from the|starting|"
     r"beginnend|zu den|zu folgenden|"
     r"entschieden|gewählt|abgeschlossen|bestellt|beliefert|\((?:ab|gültig|seit|from|valid)|(?:Tarif|"
-    r"Kunden)nummer|Vertragsnummer)\b|\s*[;|]|\.\s|,\s(?=[a-zäöü])|\.$"
+    r"Kunden)nummer|Vertragsnummer)\b|\s*[;|]|\.\s|,\s(?=[a-zäöü])|,\s?(?=\d+\s?(?:GB|MB|TB|Mbit|MBit|Mbps)\b)|\.$"
 )
 _WHOLE = re.compile(r"versicherung|insurance", re.IGNORECASE)
 _COVER = re.compile(
