@@ -172,7 +172,7 @@ def test_line_breaks_that_woocommerce_writes_as_two_signs_are_line_breaks(tmp_pa
 
 def test_prices_and_titles_of_json_may_be_objects_in_any_language(tmp_path: Path) -> None:
     rows = [
-        {"sku": "A", "name": {"fr": "Ampoule", "en": "Bulb"}, "prix": {"montant": 4.9, "devise": "EUR"}},
+        {"sku": "A", "brand": {"id": "7"}, "name": {"fr": "Ampoule"}, "prix": {"montant": 4.9, "devise": "EUR"}},
         {"sku": "B", "name": {"fr": "Ruban", "en": None}, "prix": {"montant": 29.9, "devise": "EUR"}},
         {"sku": "C", "name": {"fr": "Spot", "en": "Spot"}, "prix": {"montant": None, "devise": "EUR"}},
     ]  # fmt: skip
@@ -183,6 +183,7 @@ def test_prices_and_titles_of_json_may_be_objects_in_any_language(tmp_path: Path
     told = [(each["title"], each["price"], each["currency"]) for each in found.products]
     assert told == [("Ampoule", "4.90", "EUR"), ("Ruban", "29.90", "EUR")]
     assert found.rejected == {3: "MISSING_PRICE"}
+    assert "brand" not in found.products[0]
 
 
 def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path) -> None:

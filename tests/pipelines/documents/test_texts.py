@@ -76,6 +76,7 @@ def test_lines_tell_their_pages_and_places() -> None:
         ("Dear Ann, the lift is broken, as you know.\nPlease use the stairs.\n", True),
         ("Name,Town,Street\nAnn,Bath,Mill Lane\nBob,Hull,High Street\n", False),
         ("Account 4711\n03.02.2026 Baker 4,20\n04.02.2026 Rent 900,00\n05.02.2026 Salary 2100,00\n", False),
+        ("Statement\n3 Feb 2026 Baker 4.20\n4 Feb 2026 Rent 900.00\n5 Feb 2026 Salary 2,100.00\n", False),
         ("12 14 15\n16 17 18\n", False),
         ("<p>Dear Ann, the lift is broken</p>", False),
         ("MIME-Version: 1.0\nFrom: ann@example.org\nSubject: The lift\n\nIt is broken again.\n", False),

@@ -59,7 +59,10 @@ AMOUNTS = frozenset(
         "bedrag",
     }
 )
-_LANGUAGE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]{2})?")
+_LANGUAGE = re.compile(
+    r"(?:ar|bg|cs|da|de|el|en|es|et|fi|fr|he|hr|hu|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro|ru|sk|sl|sv|tr|uk|zh)"
+    r"(?:[-_][A-Za-z]{2})?"
+)
 _loads = partial(json.loads, parse_float=str, parse_int=str, parse_constant=str)
 
 

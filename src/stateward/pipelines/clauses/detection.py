@@ -19,7 +19,8 @@ _NUMBERS = re.compile(
 )
 _WORDS = re.compile(
     r"\b(?:agreement|hereinafter|hereby|party|parties|shall|whereas|vertrag\w*|vereinbarung|vertragspartei\w*|auftragnehmer"
-    r"|auftraggeber|kündigung|haftung)\b",
+    r"|auftraggeber|kündigung|haftung|contrat|résiliation|prestataire|ci-après|contrato|resolución|cláusula|contratto|recesso"
+    r"|overeenkomst|partijen|opzegging|umowa|strony)\b",
     re.IGNORECASE,
 )
 

@@ -30,7 +30,10 @@ WORDS_MIN = 4
 EVEN = 0.8  # of the lines of a table that have as many cells as the first
 BOOKINGS_MIN = 3  # lines with a day and an amount: a statement, as a text
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_BOOKING = re.compile(r"(?m)^\W{0,3}\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?\b.*\d[.,]\d\d\D{0,6}$")
+_BOOKING = re.compile(
+    r"(?m)^\W{0,3}(?:\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{1,2}\.? [^\W\d_]{3,9}|[^\W\d_]{3,9}\.? \d{1,2})\b"
+    r".{1,200}\d[.,]\d\d\D{0,6}$"
+)
 PDF_BYTES_MAX = 64 * 1024 * 1024
 IMAGES = (b"/DCTDecode", b"/CCITTFaxDecode", b"/JBIG2Decode", b"/JPXDecode", b"/Image")
 # Fonts; and compressed objects, in which there may be fonts.

@@ -1,9 +1,8 @@
 """Values that fit their schema and may still be faults: nothing is left out for them, a person is told."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
+from heapq import nlargest, nsmallest
 from itertools import pairwise
 
 OUTLIER = "OUTLIER"
@@ -21,17 +20,21 @@ Rows = Sequence[Mapping[str, str | None]]
 
 def outlier(texts: Sequence[str], unit: str) -> tuple[str, str, str] | None:
     """A single number far outside of all others, with their least and largest; None if there is none."""
-    counts = Counter(texts)
-    numbers = sorted((Decimal(text), text) for text in counts)
-    if len(numbers) < VALUES_MIN:
+    if len(texts) < VALUES_MIN:
         return None
-    ends = ((numbers[-1], numbers[:-1]), (numbers[0], numbers[1:]))
-    for (value, text), others in ends:
-        (low, least), (high, most) = others[0], others[-1]
-        factor = FAR_OF_PERCENT if unit == PERCENT and value > WHOLE >= high else FAR
-        distance = value - high if value > high else low - value
-        if counts[text] == 1 and distance > factor * (high - low):
-            return text, least, most
+    numbers = [float(text) for text in texts]
+    (low, next_low), (high, next_high) = nsmallest(2, numbers), nlargest(2, numbers)
+    factor = FAR_OF_PERCENT if unit == PERCENT and high > WHOLE >= next_high else FAR
+    ends = (
+        (high, low, next_high, high - next_high, factor),
+        (low, next_low, high, next_low - low, FAR),
+    )
+    for value, least, most, distance, times in ends:
+        if distance > times * (most - least):
+            value_text, least_text, most_text = (
+                texts[numbers.index(each)] for each in (value, least, most)
+            )
+            return value_text, least_text, most_text
     return None
 
 
