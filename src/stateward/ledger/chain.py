@@ -80,11 +80,11 @@ def consecutive_prefix(lines: list[bytes], seq: int) -> list[bytes]:
 
     A hash says that a line is what was written after its predecessor, not that it is the line with this number.
     """
-    for at, line in enumerate(lines):
-        number = b',"seq":%d,"n":' % (seq + at)
+    for at, line in enumerate(lines, seq):
+        number = b',"seq":%d,"n":' % at
         found = line.rfind(number, -SEAL_BYTES - _NUMBERS_BYTES_MAX)
         if found < 0 or not line[found + len(number) : -SEAL_BYTES].isdigit():
-            return lines[:at]
+            return lines[: at - seq]
     return lines
 
 
