@@ -71,6 +71,11 @@ _CONDITION = re.compile(
     r"\b(?:if|when|whenever|unless|in\s+case|wenn|falls|sofern|soweit|sollten?)\b", re.IGNORECASE
 )
 _NOTHING = re.compile("(?!)")
+_FIRM = re.compile(
+    r"(?<=[\w&.,] )(?:GmbH|AG|KG|OHG|GbR|UG|SE|eG|Ltd|Limited|LLC|LLP|LP|Inc|plc|PLC|Corp|B\.V|N\.V|S\.A|Partners)\b"
+)
+_DATED = re.compile(r"\b\d{1,2}\.\s?\d{1,2}\.|\b(?:19|20)\d\d\b|\d/\d")
+PARTY = "party"
 _QUESTION = re.compile(  # it asks, and asserts nothing
     r"\W*(?:was|wie|wo|wer|wann|welche[rsn]?|what|how|where|when|who|which)\b[^.!?;:]{1,60}\?\s*",
     re.IGNORECASE,
@@ -150,6 +155,32 @@ class _Words(NamedTuple):
         return _is_ended(text) and bool(is_foreign or is_of_thing)
 
 
+class _Matters(NamedTuple):
+    """What the parties of an agreement do for each other: no field of an agreement is about it."""
+
+    matters: re.Pattern[str]
+    decisive: re.Pattern[str]
+    parties: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rules: ContractRules, found: Sequence[FoundValue]) -> "_Matters":
+        """Those of the rules, for an agreement with these values."""
+        decisive = [*rules.decisive_words, *rules.denying_words]
+        return cls(
+            family(rules.matter_words) if rules.matter_words else _NOTHING,
+            family(decisive) if decisive else _NOTHING,
+            tuple(each.raw for each in found if each.field == PARTY and each.raw),
+        )
+
+    def is_only_of_them(self, text: str) -> bool:
+        """Whether a sentence has no word by which it may be about the agreement, its parties, its days or its law."""
+        for name in self.parties:  # a name without its legal form is one word of many
+            text = text.replace(name, " ")
+        if len(text.split()) < SHORT_WORDS or not self.matters.search(text):
+            return False
+        return not any(each.search(text) for each in (self.decisive, _DATED, _FIRM))
+
+
 class _Known(NamedTuple):
     """What one kind of documents ordinarily has."""
 
@@ -227,7 +258,10 @@ def ordinary_flags(
         return
     names = _names(document, rules)
     values = list(_value_lines(document, found))
+    about = _Matters.of(rules, found) if kind == "agreements" else None
     for text in _sentences(document, small_min=SMALL_MIN if kind == "agreements" else 0):
+        if about is not None and about.is_only_of_them(text):
+            continue
         if _is_strange(text, names, known, words) and not _has_value(text, values):
             quote = " ".join(text.split())[:QUOTE_CHARS_MAX]
             said = f"a sentence was not understood: {quote!r}"

@@ -298,6 +298,8 @@ class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     denying_words: list[
         str
     ] = []  # by which a contract, or a value, is called wrong or not in force
+    matter_words: list[str] = []  # what parties of an agreement do for each other
+    decisive_words: list[str] = []  # by which a sentence about that is about the agreement too
     idle_forms: list[str] = []  # patterns of whole sentences that change no contract
     signature_words: list[str] = []  # at the start of a line of a signature
     signing_words: list[str] = []  # in a sentence that belongs to the signatures
@@ -321,6 +323,8 @@ class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
     harmless_words: tuple[str, ...] = ()
     open_words: tuple[str, ...] = ()
     denying_words: tuple[str, ...] = ()
+    matter_words: tuple[str, ...] = ()
+    decisive_words: tuple[str, ...] = ()
     idle_forms: tuple[str, ...] = ()
     signature_words: tuple[str, ...] = ()
     signing_words: tuple[str, ...] = ()
@@ -398,6 +402,8 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
         harmless_words=tuple(word for file in caps.values() for word in file.harmless_words),
         open_words=tuple(word for file in caps.values() for word in file.open_words),
         denying_words=tuple(word for file in caps.values() for word in file.denying_words),
+        matter_words=tuple(word for file in caps.values() for word in file.matter_words),
+        decisive_words=tuple(word for file in caps.values() for word in file.decisive_words),
         idle_forms=tuple(form for file in caps.values() for form in file.idle_forms),
         signature_words=tuple(word for file in caps.values() for word in file.signature_words),
         signing_words=tuple(word for file in caps.values() for word in file.signing_words),

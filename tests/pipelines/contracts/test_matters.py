@@ -1,0 +1,83 @@
+"""What the parties of an agreement do for each other holds none up, unless it says something of the agreement."""
+
+import pytest
+
+from stateward.pipelines.contracts.evaluate import by_rules
+from stateward.pipelines.contracts.rules import default_rules
+from stateward.pipelines.contracts.validation import validate_extraction
+from stateward.pipelines.kit.reader import text_document
+
+ENGLISH = (
+    "SERVICES AGREEMENT\nThis Agreement is made on 9 February 2026 between Tidewell "
+    'Instruments Limited ("Tidewell") and '
+    'Hollow Mere Water plc ("Hollow Mere").\n1. Confidentiality. Each party shall '
+    "keep the other's confidential information "
+    "confidential and shall not disclose it without prior written consent.\n2. "
+    "Services. {said}\n3. Law. This Agreement is "
+    "governed by the law of Scotland.\nfor and on behalf of Tidewell Instruments "
+    "Limited\nfor and on behalf of Hollow Mere Water plc\n"
+)
+GERMAN = (
+    "Wartungsvertrag\nzwischen\nRheintal Messtechnik GmbH\nIndustriestraße 14, 50735 Köln\nund\nBergmann Sensorik AG\n"
+    "Am Anger 3, 99084 Erfurt\n§ 1 Leistung\n{said}\n§ 2 Beginn\nDer Vertrag beginnt "
+    "am 21.03.2024.\n§ 3 Recht\nEs gilt deutsches Recht.\n"
+    "gez. Rita Kern\tgez. Jan Stadler\nRheintal Messtechnik GmbH\tBergmann Sensorik AG\n"
+)
+
+
+def is_approved(form: str, said: str) -> bool:
+    rules = default_rules()
+    found = by_rules(text_document(form.format(said=said)), rules.vertical("general"), rules)
+    return validate_extraction(found, rules).accepted
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Mileage and hotel costs are refunded at the usual civil rates.",
+        "Otherwise total liability is limited to the cap in row seven.",
+        "Engineers carry their own tools and wear badges on the premises.",
+        "Tidewell Instruments Limited, sort code 20-13-34, for invoices.",
+    ],
+)
+def test_a_clause_about_the_services_holds_no_agreement_up(said: str) -> None:
+    assert is_approved(ENGLISH, said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Der Auftragnehmer wartet die sechs Kälteanlagen zweimal jährlich und beseitigt Störungen binnen vier Stunden.",
+        "Die Pauschale beträgt 1.190,00 EUR monatlich einschließlich 19 % Umsatzsteuer (1.000,00 EUR netto).",
+        "Eine ordentliche Kündigung ist ausgeschlossen.",
+    ],
+)
+def test_a_german_clause_about_the_services_holds_no_agreement_up(said: str) -> None:
+    assert is_approved(GERMAN, said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The maintenance has since gone to Norland, and the fees with it.",
+        "The software side of this bargain fell asleep with the audit.",
+        "Charges and everything else here rest until the board meets.",
+        "The fees were void, and so was the paper.",
+        "Halden & Roe stands behind the staff and answers in their stead.",
+    ],
+)
+def test_a_clause_about_the_services_waits_if_it_speaks_of_the_agreement(said: str) -> None:
+    assert not is_approved(ENGLISH, said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Die Wartung macht inzwischen die Kessler Technik GmbH.",
+        "Die Pflichten greifen von dem Tag an, an dem die Lizenz erteilt ist.",
+        "Gestartet wird nach dem Audit der Anlagen, frühestens zur Messe.",
+        "Die Anlagen hat die Gegenseite so nie bestellt.",
+    ],
+)
+def test_a_german_clause_about_the_services_waits_if_it_speaks_of_the_agreement(said: str) -> None:
+    assert not is_approved(GERMAN, said)
