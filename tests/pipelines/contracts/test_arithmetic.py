@@ -107,3 +107,34 @@ def test_megabits_are_no_volume_and_a_volume_may_stand_before_its_label() -> Non
     ]
     text = "Dienst\tTelefonie, SMS und 25 GB Datenvolumen"
     assert value(extracted(text, "telco"), "data_volume").value == "25 GB"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sie dürfen Ihre Vertragserklärung bis zum 23.10.2025 widerrufen.",
+        "You may withdraw until 23 October 2025.",
+    ],
+)
+def test_the_last_day_of_a_withdrawal_is_no_end_of_the_contract(line: str) -> None:
+    found = extracted(written(ENERGY, contract_end=line), "energy")
+    assert all(each.value != "2025-10-23" for each in found.found)
+
+
+def test_an_amount_of_nothing_is_no_rival() -> None:
+    text = written(ENERGY, more="Wechselgebühr: 0,00 EUR")
+    assert value(extracted(text, "energy"), "monthly_rate").confidence >= ACCEPTED_MIN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Kündigungsfrist: 1 Monat; danach jederzeit mit einer Frist von 1 Monat",
+        "Kündigungsfrist: 1 Monat, per Brief oder E-Mail",
+    ],
+)
+def test_how_notice_is_given_changes_no_notice(line: str) -> None:
+    notice = value(
+        extracted(written(ENERGY, cancellation_period=line), "energy"), "cancellation_period"
+    )
+    assert (notice.value, notice.confidence >= ACCEPTED_MIN) == ("1 month", True)

@@ -20,6 +20,7 @@ from stateward.pipelines.contracts.offline.linking import LabelLink
 from stateward.pipelines.contracts.offline.number_fields import (
     NEW_WORDS,
     OLD_WORDS,
+    WITHDRAWAL,
     LinkedValue,
     is_special_case,
 )
@@ -71,8 +72,6 @@ _BONUS = re.compile(
     r"bonus|rabatt|nachlass|vorteil|gutschrift|guthaben|cashback|credit|discount|rebate|saving",
     re.IGNORECASE,
 )
-# The days in which a customer may withdraw are no notice, and their last day is no date of the contract.
-_WITHDRAWAL = re.compile(r"widerruf\w*|\bcooling[- ]off\b|\bwithdraw\w*", re.IGNORECASE)
 _READING = re.compile(r"abgelesen|ablesung|zählerstand|meter\s+read", re.IGNORECASE)
 _CONCLUDED = re.compile(
     r"\b(?:you\s+(?:made|agreed|signed|ordered|placed)|we\s+agreed|(?:ab)?geschlossen|unterschrieben|bestellt)\b[^.;]{0,40}"
@@ -111,6 +110,10 @@ _REMARKS = re.compile(
     r"|\b(?:by|per|mit|im|via)\s+(?:SEPA[- ])?"
     r"(?:Lastschrift(?:verfahren|mandat|einzug)?|Bankeinzug|Direct\s+Debit|electronic\s+funds\s+transfer)\b"
     r"|(?:\b(?:up\s+to|bis\s+zu)\s+)?\b\d[\d.,/]*\s*[MG]bit/s"
+    r"|\b(?:Abbuchung\s+)?(?:zum|am)\s+(?:\d{1,2}\.\s+(?:Werktag|Bankarbeitstag)|Monatsersten|Monatsende)\b"
+    r"|\b(?:by|via|per|in|through)\s+(?:\w+,?\s+){1,3}(?:or|oder)\s+(?:by\s+|per\s+|in\s+)?(?:phone|letter|e-?mail|writing|webchat|app|Brief|E-Mail|"
+    r"Textform|Telefon|Post|Fax)\b"
+    r"|[,;]?\s*\b(?:danach|afterwards|thereafter)\s+(?:jederzeit|at\s+any\s+time|any\s+time)\b"
     r"|\bunlimited\s+(?:minutes|calls|texts)(?:\s+and\s+(?:minutes|calls|texts))?|\bin\s+writing\s+or\s+by\s+phone"
     r"|\b(?:fällig|zahlbar)\s+(?:jeweils\s+)?(?:zum|am)\s+\d{1,2}\.(?!\s?\d)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:abgebucht|eingezogen|fällig)|\b(?:zum|am)\s+\d{1,2}\.\s+(?:eines|jedes|des)\s+(?:jeden\s+)?Monats|\bon\s+the\s+\d{1,2}(?:st|nd|rd|th)?\s+of\s+(?:each|every|the)\s+month"
     r"|\b(?:Guten\s+Tag|Hallo|Sehr\s+geehrter?|Liebe[r]?|Dear|Hello|Hi)\b[^,.!\n]{0,40}[,!]"
@@ -223,7 +226,7 @@ def _is_explained(
             not reader.is_about(each, rule.name)
             or _is_of_another(best, rule, ADJACENT_MIN)
             or reader.is_special_case(each)
-            or (reader.says(each, _WITHDRAWAL) and not reader.says(each, _NOTICE))
+            or (reader.says(each, WITHDRAWAL) and not reader.says(each, _NOTICE))
         )
     if rule.kind == "date" and (
         _is_of_another(best, rule, ADJACENT_MIN)
@@ -231,7 +234,7 @@ def _is_explained(
         or reader.is_of_reference(each)
         or reader.is_of_others(each)
         or reader.is_of_payment(each)
-        or reader.says(each, _WITHDRAWAL)
+        or reader.says(each, WITHDRAWAL)
         or reader.says(each, _READING)
         or reader.is_of_conclusion(each)
     ):
@@ -241,6 +244,7 @@ def _is_explained(
     if rule.kind == "money" and (
         _is_reckoned(candidate, choices)
         or candidate.number in reader.parts
+        or not candidate.number
         or (candidate.per != "month" and reader.is_fee(each))
         or candidate.per == "once"
         or (

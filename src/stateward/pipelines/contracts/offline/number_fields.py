@@ -53,6 +53,9 @@ NEW_WORDS = re.compile(
     r"\b(?:neu\w*|new|ab sofort|now|aktuell\w*|current(?:ly)?|künftig\w*|jetzt)\b", re.IGNORECASE
 )
 SENTENCE_CHARS = 260
+TAB = "\t"
+# The days in which a customer may withdraw are no notice, and their last day is no date of the contract.
+WITHDRAWAL = re.compile(r"widerruf\w*|\bcooling[- ]off\b|\bwithdraw\w*|\brevoke", re.IGNORECASE)
 _SENTENCES = re.compile(r"[.;!?]\s+(?=[A-ZÄÖÜ\d])|\n\s*\n|\n(?=\d{1,2}[.)]\s)")
 # A sentence that is about a move and nothing else: it begins with the case, and every other word of it is one of these.
 _CASE = (
@@ -561,7 +564,18 @@ def _around(page: AnalyzedPage, candidate: ValueCandidate, mine: LabelLink | Non
         factor *= OLD
     if candidate.kind == "duration" and is_special_case(text, candidate.start, candidate.end):
         factor *= TERMS
+    if candidate.kind == "date" and _is_of_withdrawal(text, candidate):
+        factor *= OLD
     return factor
+
+
+def _is_of_withdrawal(text: str, candidate: ValueCandidate) -> bool:
+    """Whether the sentence of a date says until when a customer may withdraw."""
+    first = max(0, candidate.start - SENTENCE_CHARS // 2)
+    before = _SENTENCES.split(text[first : candidate.start])[-1]
+    behind = _SENTENCES.split(text[candidate.end : candidate.end + SENTENCE_CHARS // 2])[0]
+    sentence = f"{before.rpartition(TAB)[2]} {behind.partition(TAB)[0]}"
+    return WITHDRAWAL.search(sentence) is not None
 
 
 def is_special_case(text: str, start: int, end: int) -> bool:
