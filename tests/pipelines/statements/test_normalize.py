@@ -120,3 +120,9 @@ def test_a_rejected_row_keeps_what_was_printed(tmp_path: Path) -> None:
 
     assert "1..2" in read.log
     assert "odd" in read.log
+
+
+def test_a_capital_with_a_dot_becomes_one_small_letter(tmp_path: Path) -> None:
+    text = "Date,Description,Amount\n2026-03-13,MİGROS KADİKÖY,-5.00\n2026-03-14,Shop,-6.00\n"
+
+    assert read_bytes(tmp_path, text).canonicals[0]["merchant"] == "Migros Kadiköy"

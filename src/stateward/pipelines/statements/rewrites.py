@@ -7,13 +7,11 @@ from stateward.pipelines.statements.rewritten_columns import (
     start_with_one_amount,
     start_with_one_decimal,
     start_with_solar_days,
-    start_without_apostrophes,
 )
 from stateward.pipelines.statements.rivals import start_in_major_units
 from stateward.pipelines.statements.serial_dates import dated_start
 
 REWRITES = (
-    (start_without_apostrophes, "an apostrophe before dates and numbers is left out"),
     (start_with_whole_days, "year, month and day stand in three columns"),
     (dated_start, "dates are numbers of days, as sheets store them"),
     (start_in_major_units, "by their headings, whole numbers are cents"),

@@ -18,9 +18,6 @@ DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
 Cells = Sequence[str]
 Start = Callable[[], Iterator[Record]]
 
-# A date or a number behind the apostrophe that makes it a text in a sheet.
-_APOSTROPHE = re.compile(r"'[0-9][0-9.,/-]*")
-APOSTROPHES_MIN = 2
 _CURRENCY_ALONE = re.compile(r"([A-Z]{3})\s?[$€£]?")
 # Letters that Persian has and Arabic has not.
 _PERSIAN = re.compile("[\u067e\u0686\u0698\u06a9\u06af\u06cc]")
@@ -28,19 +25,6 @@ _SWAPPED = str.maketrans(".,", ",.")
 _DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}\.?")
 SIGNED_ROWS_MIN = 2  # amounts that show the decimal sign of a column
 _SOLAR = re.compile(r"(1[34][0-9]{2})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})")
-
-
-def start_without_apostrophes(start: Start, head: Sequence[Cells]) -> Start | None:
-    """Dates and numbers without the apostrophe that stands before them."""
-    found = sum(bool(_APOSTROPHE.fullmatch(cell)) for cells in head for cell in cells if cell)
-    if found < APOSTROPHES_MIN:
-        return None
-
-    def records() -> Iterator[Record]:
-        for line, cells in start():
-            yield line, [c[1:] if c[:1] == "'" and _APOSTROPHE.fullmatch(c) else c for c in cells]
-
-    return records
 
 
 def start_with_one_amount(start: Start, head: Sequence[Cells]) -> Start | None:

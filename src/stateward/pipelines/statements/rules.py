@@ -106,7 +106,9 @@ class CleaningRules:
         ):  # some letters change their length in lower case; then nothing is removed
             text = self._without_affixes(text, low)
         text = " ".join(text.split()).strip(" -:;,.*")[:MERCHANT_CHARS_MAX]
-        return text.title() if text.isupper() and len(text) > SHORT_CHARS else text
+        # A capital of Turkish has a dot of its own, which small letters have anyway.
+        title = text.title().replace("i\u0307", "i")
+        return title if text.isupper() and len(text) > SHORT_CHARS else text
 
     def _category(self, merchant: str, description: str) -> str:
         """The category of the first rule that fits the merchant or the description; "" for none."""

@@ -224,3 +224,26 @@ def test_an_opening_balance_that_moves_nothing_is_no_row(tmp_path: Path) -> None
 
     assert found.amounts == ["-40.00", "15.00"]
     assert found.flags == []  # rows lie before the day of the statement, however long before
+
+
+@pytest.mark.parametrize(
+    ("name", "is_doubted"),
+    [("Trans Date", True), ("Date", True), ("Posting date", False), ("Buchungstag", False)],
+)
+def test_a_second_day_without_a_name_may_be_that_of_the_booking(
+    tmp_path: Path, name: str, is_doubted: bool
+) -> None:
+    rows: list[Line] = [
+        [(60, f"{day}/02/2026"), (140, f"{day + 1}/02/2026"), (230, "Shop"), (-480, "-5.00")]
+        for day in range(13, 19)
+    ]
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement of account 01/02/2026 - 28/02/2026")],
+            [(60, name), (230, "Description"), (-480, "Amount")],
+            *rows,
+        ],
+    )
+
+    assert ("DATE_UNPROVEN" in found.flags) is is_doubted

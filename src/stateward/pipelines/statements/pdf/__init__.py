@@ -692,6 +692,8 @@ class _Assembler:
                 f"the balance {sections[number].opening} is brought forward, and the rows before do not lead to it:"
                 " rows or pages may be missing"
             )
+            if self._accounts[number]:
+                message = "the page before says that it goes on, and this one is of another account"
             place = RowPlace(*self._starts[number])
             self._problems.append(
                 StatementProblem(code="PAGE_MISSING", message=message, place=place)

@@ -162,8 +162,8 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         if heading.has(vocab.DATE_ROLES) and (days := unnamed_dates(heading, lines)):
             named = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
             heading.has_open_dates = any(
-                # Value dates stand behind those of bookings, as a rule; a longer name may be that of both.
-                day.x0 < column.x0
+                # Value dates stand behind those of bookings, as a rule; a mere "Date" or a longer name may be of both.
+                day.x0 < column.x0 or not vocab.is_booking_date(column.text)
                 if column.role == vocab.DATE
                 else day.x0 > column.x0 and not vocab.is_exact_heading(column.text)
                 for day in days
