@@ -245,6 +245,26 @@ def test_an_import_whose_beginning_was_removed_may_still_make_any_move(tmp_path:
     assert "completed → pending is no move" in finding.sentence
 
 
+def test_after_an_import_that_was_cut_short_nobody_says_that_every_move_is_valid(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        with ledger.importing(reason="old"):
+            pass
+        delta = ledger.files()[-1][0]
+    opened, _closed = delta.read_bytes().splitlines(keepends=True)
+    delta.write_bytes(opened)
+    (folder / "HEAD").unlink()
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+
+        (finding,) = ledger.replay()
+
+    assert (finding.seq, verify(folder).is_sound) == (1, True)
+    assert "an import began here and never ended" in finding.sentence
+
+
 def test_a_forged_snapshot_is_found_where_the_lines_before_it_are_gone(tmp_path: Path) -> None:
     checkpoint = removed_before_the_snapshot(tmp_path / "l")
     forge(tmp_path / "l")
