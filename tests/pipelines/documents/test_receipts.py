@@ -266,3 +266,24 @@ def test_the_words_of_other_languages_are_not_looked_for() -> None:
 )
 def test_figures_are_read_by_their_last_separator(raw: str, value: str) -> None:
     assert figure(raw) == Decimal(value)
+
+
+@pytest.mark.parametrize(
+    ("head", "merchant"),
+    [
+        ("BELLWETHER FOOD HALL\n22 Market Place, Frome BA11 9ZZ", "BELLWETHER FOOD HALL"),
+        ("Finch Joinery Ltd INVOICE\nBill to: Ann Lee\nDescription Qty Unit price Amount", "Finch Joinery Ltd"),
+        ("99 SPEED MART S/B\nLOT 2, JALAN 4", "99 SPEED MART S/B"),
+        ("TAX INVOICE\nCorner Stores Ltd", "Corner Stores Ltd"),
+    ],
+)  # fmt: skip
+def test_neither_an_address_nor_a_heading_is_the_merchant(head: str, merchant: str) -> None:
+    receipt = read(f"{head}\n14/11/2026\nMilk 1.95\nTOTAL GBP 1.95\nVISA 1.95")
+
+    assert values(receipt)["merchant"] == merchant
+
+
+def test_a_pay_slip_does_not_look_like_a_receipt() -> None:
+    text = "Harrow Ltd PAYSLIP\nPay date: 30/10/2026\nBasic pay 2,350.00\nDeductions 515.82\nNet pay 1,834.18 BACS"
+
+    assert not read(text, is_told=False).fields

@@ -23,6 +23,7 @@ LINES_MAX = 600
 WORDS_MAX = 450  # a longer document is no receipt
 PAGES_MAX = 3
 MERCHANT_LINES = 8
+HEADINGS_MIN = 2
 UNSURE = 60  # the confidence of a figure below which it may be misread
 CENT = Decimal("0.01")
 ROUNDING_MAX = Decimal("0.05")
@@ -157,6 +158,8 @@ class _ReceiptReading:
         if lines_all > LINES_MAX or len({line.page for line in self._lines}) > PAGES_MAX:
             return False
         if sum(len(line.words) for line in self._lines) > WORDS_MAX:
+            return False
+        if any(self._words.has("not_receipt", text) for text in self._folded[:MERCHANT_LINES]):
             return False
         has_total = any(rank and self._beside(index) for index, (rank, _) in enumerate(self._ranks))
         is_paid = any(self._words.has("paid", text) for text in self._folded)
@@ -355,12 +358,11 @@ class _ReceiptReading:
 
     def _merchant(self) -> ReceiptField | None:
         """Of the first lines the one that names a company, else the first that is a name at all."""
-        names = [
-            index
+        names = {
+            index: name
             for index in range(min(MERCHANT_LINES, len(self._lines)))
-            if _is_name(self._texts[index])
-            and not self._words.has("not_merchant", self._folded[index])
-        ]
+            if (name := self._name(index))
+        }
         if not names:
             return None
         company = [index for index in names if self._words.has("company", self._folded[index])]
@@ -369,12 +371,28 @@ class _ReceiptReading:
         sure = min(word.confidence for word in line.words)
         return ReceiptField(
             field="merchant",
-            value=" ".join(self._texts[index].split()).strip(" *-_=,:"),
+            value=" ".join(names[index].split()).strip(" *-_=,:"),
             raw=self._texts[index],
             confidence=min(90 if company else 70, max(sure, 30)),
             page=line.page,
             where=line.where,
         )
+
+    def _name(self, index: int) -> str:
+        """The name that a line may be: no address, no headings of a table, and without the word that it is a bill."""
+        text, bare = self._texts[index], self._folded[index]
+        if not _is_name(text) or _ADDRESS.search(text):
+            return ""
+        if len(set(self._words.lists["headings"].findall(bare))) >= HEADINGS_MIN:
+            return ""
+        if not self._words.has("not_merchant", bare):
+            return text
+        titles = [*self._words.lists["titles"].finditer(bare)]
+        if not titles or titles[-1].end() != len(bare) or not self._words.has("company", bare):
+            return ""
+        name = " ".join(text.split()[: len(bare[: titles[-1].start()].split())])
+        is_whole = not self._words.has("not_merchant", _bare(name))
+        return name if is_whole and self._words.has("company", _bare(name)) else ""
 
 
 def _amounts(line: PrintedLine, index: int) -> Iterator[_Amount]:
@@ -434,6 +452,15 @@ def _only_day(raw: str) -> date | None:
     return days.pop() if len(days) == 1 else None
 
 
+# A house number and a street, or a post code of Britain or America.
+_ADDRESS = re.compile(
+    r"^\W*\d{1,5}[a-z]?[ ,].*\b(?:street|st|road|rd|lane|place|avenue|ave|square|way|drive|court|rue|boulevard|via"
+    r"|jalan)\b"
+    r"|\b[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}\b|\b[A-Z]{2} \d{5}\b",
+    re.IGNORECASE,
+)
+
+
 def _is_name(text: str) -> bool:
     letters = sum(letter.isalpha() for letter in text)
     return (
@@ -484,7 +511,8 @@ def _vocabulary(languages: tuple[str, ...]) -> _Vocabulary:
         name: _pattern([word for language in languages for word in rules[name].get(language, ())])
         for name in names
     }
-    lists |= {name: _pattern(rules[name]) for name in ("company", "not_merchant")}
+    further = ("company", "not_merchant", "titles", "headings", "not_receipt")
+    lists |= {name: _pattern(rules[name]) for name in further}
     return _Vocabulary(totals, lists, rules["date_orders"], rules["language_orders"])
 
 

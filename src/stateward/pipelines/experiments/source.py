@@ -391,7 +391,10 @@ def _is_units_row(records: Sequence[Record], settings: ExperimentSettings) -> bo
 
 
 def _bare_unit(cell: str) -> str:
-    return cell.strip().strip("[]()").strip().replace("-", "", 1 if cell.strip() == "-" else 0)
+    bare = cell.strip()
+    if bare[:1] + bare[-1:] in ("[]", "()"):  # not one of a unit: W/(m·K)
+        bare = bare[1:-1].strip()
+    return "" if bare == "-" else bare
 
 
 def _records(plan: _Plan, encoding: str, faults: list[tuple[int, str]]) -> Iterator[Record]:
