@@ -401,3 +401,17 @@ def test_a_flag_in_the_cell_of_its_value_is_the_flag(tmp_path: Path) -> None:
     told = [(each.get("value"), each.get("printed_flag", "")) for each in found]
     assert told[:5] == [("2.4", "H"), ("1.0", ""), ("1890", "H"), ("20", ""), ("2+", "")]
     assert {each["collected"] for each in found} == {"2026-03-02", "2026-06-08"}
+
+
+def test_what_is_told_above_a_table_holds_for_its_rows(tmp_path: Path) -> None:
+    heading = "Collected;2026-10-05 09:20;;\nSpecimen;Urine;;\nPrinted;2026-10-07;;\nTest;Result;Units;Range"
+
+    found = one(tmp_path, csv("Glucose;12;mg/dL;0-15", heading=heading))
+
+    assert (found["collected"], found["code"]) == ("2026-10-05T09:20:00", "5792-7")
+
+
+def test_two_days_above_a_table_are_not_that_of_its_rows(tmp_path: Path) -> None:
+    heading = "Collected;2026-10-05;Collected;2026-10-06\nTest;Result;Units;Range"
+
+    assert "collected" not in one(tmp_path, csv("Sodium;140;mmol/L;136-145", heading=heading))

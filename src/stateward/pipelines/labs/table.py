@@ -6,6 +6,7 @@ repaired where only one way makes sense, and flagged; otherwise it is flagged an
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -31,6 +32,7 @@ from stateward.pipelines.labs.source import ReportSource
 from stateward.pipelines.labs.units import is_known_unit
 from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
 from stateward.pipelines.labs.words import (
+    COLLECTED,
     ENVIRONMENT,
     FLAGS,
     PERSON_COLUMNS,
@@ -38,6 +40,7 @@ from stateward.pipelines.labs.words import (
     column_of,
     fold,
     is_of_production,
+    specimen_of,
 )
 
 HEADING_ROWS_MAX = 60  # letterheads are shorter
@@ -72,11 +75,14 @@ class Columns(msgspec.Struct, frozen=True):
     has_unsure_codes: bool = False
     is_of_production: bool = False  # as a heading says
     has_other_columns: bool = False  # beside those of tests, where each test has one
+    told: dict[str, str] = {}  # above the table, for all rows: when and what was collected
 
     def cell(self, cells: Sequence[str], role: str) -> str:
-        """The text of a column; "" where the row or the table has none."""
+        """The text of a column, or what is told above the table; "" where the row or the table has none."""
         at = self.roles.get(role)
-        return cells[at].strip()[:TEXT_CHARS_MAX] if at is not None and at < len(cells) else ""
+        if at is None:
+            return self.told.get(role, "")
+        return cells[at].strip()[:TEXT_CHARS_MAX] if at < len(cells) else ""
 
 
 def read_table(source: ReportSource) -> LabReading:
@@ -163,12 +169,27 @@ def _read_rows(
         at, columns = find_test_columns(heads)
     if columns is None:
         raise _no_columns()
+    columns = msgspec.structs.replace(columns, told=_told_above(heads[:at]))
     body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
     above = [cell for row in heads[:at] for cell in map(str.strip, row) if is_date(cell)]
     _read_body(body, columns, reading, source, broken, above)
     _tell_patients(reading, persons_in(heads[at], body), has_key=bool(source.patient_key))
     if columns.has_unsure_codes and not columns.is_of_production and _are_of_people(reading):
         reading.observations = [_with_sure_code(each) for each in reading.observations]
+
+
+def _told_above(rows: Sequence[Sequence[str]]) -> dict[str, str]:
+    """When and what was collected, by labels above the table with their values beside them; none if told twice."""
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        cells = [cell.strip() for cell in row if cell.strip()]
+        for label, value in pairwise(cells):
+            name = fold(label)
+            if name in COLLECTED and is_date(re.split(r"[T ]", value)[0]):
+                found.setdefault("collected", set()).add(value)
+            elif column_of(label) == "specimen" and specimen_of(value):
+                found.setdefault("specimen", set()).add(value)
+    return {role: told.pop() for role, told in found.items() if len(told) == 1}
 
 
 def _tell_patients(
