@@ -69,7 +69,10 @@ def test_a_list_is_written_as_csv_for_spreadsheets(demo: Shell) -> None:
 def test_to_look_at_a_folder_that_is_not_there_creates_none(tmp_path: Path, command: str) -> None:
     shell = Shell(tmp_path / "mistyped")
 
-    assert shell(*command.split()).exit_code == 0
+    told = shell(*command.split())
+
+    assert told.exit_code == 0
+    assert f"there is no data folder {tmp_path / 'mistyped'}" in told.stderr
     assert not (tmp_path / "mistyped").exists()
 
 

@@ -53,6 +53,7 @@ class CliContext:
             "",
             "",
         )  # an empty data folder that is looked at, and the one that is meant
+        self._has_failed = False
         self._progress_at = 0.0
         self._progress_chars = 0
 
@@ -145,8 +146,8 @@ class CliContext:
     def _settings_for_reading(self, settings: "Settings") -> Iterator["Settings"]:
         """The settings; for a command that only reads and finds no data folder, with an empty one that goes again.
 
-        It then answers as it would of an installation without records, and leaves nothing behind: a mistyped --data
-        is no new installation.
+        It then says so, answers as it would of an installation without records, and leaves nothing behind: a mistyped
+        --data is no new installation.
         """
         store = settings.store_path
         is_new = store is not None and not store.exists() and not settings.data_path.exists()
@@ -160,6 +161,10 @@ class CliContext:
         with tempfile.TemporaryDirectory(prefix="stateward-") as folder:
             self.stand_in = folder, settings.data
             yield replace(settings, data=folder)
+            if not self._has_failed:  # an error is one sentence
+                self._warn(
+                    "no-data", f"there is no data folder {settings.data}: nothing is in it yet"
+                )
 
     # Data, to stdout
 
@@ -208,15 +213,19 @@ class CliContext:
         """
         for old, new in self.renamed:
             message = f"`{old}` is deprecated, write `{new}`; the next version drops the old name"
-            if self.is_for_programs:
-                warning = {"warning": {"code": "deprecated", "message": message}}
-                print(json_text(warning, is_pretty=False), file=sys.stderr)
-            else:
-                self.say(f"warning: {message}")
+            self._warn("deprecated", message)
         self.renamed.clear()
+
+    def _warn(self, code: str, message: str) -> None:
+        if self.is_for_programs:
+            warning = {"warning": {"code": code, "message": message}}
+            print(json_text(warning, is_pretty=False), file=sys.stderr)
+        else:
+            self.say(f"warning: {message}")
 
     def fail(self, found: Problem) -> Exit:
         """Say an error in one sentence, or as one JSON object; the code to end with."""
+        self._has_failed = True
         if self.is_for_programs:
             print(json_text({"error": found.plain()}, is_pretty=False), file=sys.stderr)
         else:
