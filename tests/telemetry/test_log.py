@@ -27,10 +27,11 @@ def test_a_json_line_has_its_time_level_role_and_facts() -> None:
     assert line == {"event": "stopped", "level": "info", "role": "worker", "record_id": "UL_1"}
 
 
+@pytest.mark.parametrize("is_structured", [False, True])
 @pytest.mark.parametrize("format_", ["text", "json"])
-def test_no_fact_can_forge_a_second_line(format_: telemetry.Format) -> None:
+def test_no_fact_can_forge_a_second_line(format_: telemetry.Format, *, is_structured: bool) -> None:
     stream = io.StringIO()
-    telemetry.set_up(format=format_, level="info", stream=stream)
+    telemetry.set_up(format=format_, level="info", stream=stream, is_structured=is_structured)
 
     telemetry.log("worker").info("a\nb", name="x\nlevel=error\x1b[31m")
 
