@@ -1,7 +1,7 @@
 """Strangers wait in line, one served in each round of the event loop; who was let in before does not wait with them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,19 @@ from stateward.server.service import Service
 from stateward.server.strict import CALLER, PIECE_BYTES, around
 from stateward.server.turns import TURN, Turns
 from stateward.settings.server import ApiSettings
-from tests.server.api_client import serving, settings_at
+from tests.server.api_client import ApiClient, serving, settings_at
 from tests.server.raw_http import ask, connection
 from tests.server.test_limits import made
 
 ROUNDS = 5
 STRANGERS = 200
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
+    """A service with its console, for tests that change nothing."""
+    with serving(settings_at(tmp_path_factory.mktemp("turns")), extra_routes=console()) as api:
+        yield api
 
 
 def asked(path: str, **headers: str) -> Any:  # noqa: ANN401 - a scope of ASGI
@@ -159,6 +166,44 @@ def test_a_key_and_the_user_of_this_machine_are_known_while_they_are_let_in(tmp_
 
         assert (was_open, is_let_in, is_open) == (True, True, False)
         assert not is_known(authorization=shown)
+
+
+def test_a_session_is_known_while_it_lasts(tmp_path: Path) -> None:
+    with serving(settings_at(tmp_path / "data"), extra_routes=console()) as api:
+        key, text = api.app.admin.new_key("ann", role="viewer")
+        signed_in = api.http.post("/console/login", data={"key": text})
+        cookie = signed_in.headers["set-cookie"].split(";")[0]
+
+        def answer() -> tuple[int, bool]:
+            status = api.get("/records", headers={"Cookie": cookie}).status_code
+            return status, line_of(api.service, None, asked("/records", cookie=cookie)) is None
+
+        before = answer()
+        api.app.admin.revoke_key(key.id, actor="person:anonymous@local")
+
+        assert (before, answer()) == ((200, True), (401, False))
+
+
+def test_an_empty_key_does_not_close_a_service_that_is_open(tmp_path: Path) -> None:
+    with serving(settings_at(tmp_path / "data")) as api:
+        assert api.get("/records").status_code == 200
+        assert api.get("/records", headers={"Authorization": "Bearer"}).status_code == 401
+
+        assert line_of(api.service, None, asked("/records")) is None
+
+
+@pytest.mark.parametrize("shown", [b"Basic \xe9", b"Bearer \xe9", b"Basic a", b"\xff", b""])
+@pytest.mark.parametrize("path", ["/records", "/console", "/nowhere", "/healthz"])
+def test_what_is_no_key_at_all_is_answered_as_any_other(
+    shared: ApiClient, path: str, shown: bytes
+) -> None:
+    lines = (f"GET {path} HTTP/1.1", "Host: localhost", "Connection: close")
+    head = "\r\n".join(lines).encode() + b"\r\nAuthorization: " + shown + b"\r\n\r\n"
+
+    said = ask(shared, head)
+
+    assert b" 500 " not in said.splitlines()[0]
+    assert b"x-content-type-options: nosniff" in said.lower()
 
 
 def test_a_body_that_a_stranger_sends_slowly_keeps_no_place(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ the web that a browser shows is not let in by that, whatever address it found. N
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -373,6 +372,7 @@ async def _caller(
             service.remember_session(token)
             _check_form(connection, csrf_token(token))
             return signed_in
+        service.known_sessions.discard(shown_hash(token))
     is_local = is_loopback(service.settings.api.host)
     was_open = is_assumed and shown_hash(NO_KEY) in service.known_keys
     if not was_open and await service.quick.ask(
@@ -441,7 +441,8 @@ async def authenticate(
         service.failures.clear(address, shown)
         service.remember_key(shown, key)
         return key
-    service.known_keys.pop(shown_hash(shown), None)
+    if shown:  # nothing shown is the mark of a service without keys
+        service.known_keys.pop(shown_hash(shown), None)
     is_first, wait_s = service.failures.add(address, shown)
     if is_first or wait_s or refused_as != KEY_REFUSED:
         told: Fields = {"address": address, "key_id": account_of(shown), "is_held_up": wait_s > 0}
@@ -535,7 +536,7 @@ def _shown_key(header: str | None, *, is_basic_taken: bool) -> str | None:
     if scheme.lower() == "basic" and is_basic_taken:
         try:
             return base64.b64decode(rest, validate=True).decode().partition(":")[2]
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # no base64, no UTF-8, or no ASCII at all
             return ""
     return ""
 
