@@ -247,3 +247,22 @@ def test_a_second_day_without_a_name_may_be_that_of_the_booking(
     )
 
     assert ("DATE_UNPROVEN" in found.flags) is is_doubted
+
+
+@pytest.mark.parametrize("opening", ["", "Devir bakiyesi"])
+def test_growing_balances_do_not_turn_amounts_without_a_sign_into_debts(
+    tmp_path: Path, opening: str
+) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Garanti"), (200, "Dönem 01.09.2023 - 30.09.2023")],
+            [(60, f"{opening or 'Hesap'}: 75.701,30 TL")],
+            [(60, "Tarih"), (-240, "Bakiye"), (-330, "Tutar"), (350, "Text")],
+            [(60, "08.09.2023"), (-240, "112.693,60"), (-330, "36.992,30"), (350, "S Patel")],
+            [(60, "26.09.2023"), (-240, "124.080,90"), (-330, "11.387,30"), (350, "ACME")],
+        ],
+    )
+
+    assert found.amounts == ["36992.30", "11387.30"]
+    assert ("SIGN_UNPROVEN" in found.flags) == (not opening)

@@ -408,7 +408,10 @@ def _doubt(
     is_chained: bool,
 ) -> str:
     """A chain without an opening balance proves nothing about its first amount, unless that has its own sign."""
-    is_plain = reading.sign in ("printed", "flipped") and all(line.amount > 0 for line in lines)
+    taken = {"printed": 1, "flipped": -1}.get(
+        reading.sign, 0
+    )  # as what an amount without a sign counts
+    is_plain = bool(taken) and all(line.amount * taken > 0 for line in lines)
     if is_chained and is_plain and opening is None and not any(e.mark for e in draft.rows):
         return "no amount has a sign and no opening balance is printed: the first may be a debit or a credit"
     return ""
