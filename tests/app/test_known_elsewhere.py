@@ -52,7 +52,7 @@ def test_what_came_after_the_set_is_named(tmp_path: Path) -> None:
     steps = way_on(found, own, place="PLACE")
     assert [step.partition(":")[0] for step in steps] == [
         "look at what only the ledger knows",
-        "submit the documents again that no record names",
+        "submit the documents again that no record names, if they were not refused",
         "name a new folder in ledger.mirror",
         "tell those who have later checkpoints that the history was brought back to an earlier moment",
         "back up from here",
@@ -126,17 +126,23 @@ def test_what_was_erased_since_does_not_come_back_in_silence(own: Settings, tmp_
     assert f"stateward erase {' '.join(sorted(ids))} " in steps[0]
 
 
-def test_a_document_without_a_record_is_something_that_is_missing(tmp_path: Path) -> None:
-    """Where nothing else is known, it is the only trace of what came after the set."""
+def test_a_document_without_a_record_is_named_and_no_proof_that_something_is_missing(
+    tmp_path: Path,
+) -> None:
+    """It may be the only trace of what came after the set, or of a submission that was refused."""
     own = settings_at(tmp_path / "own")
     with App(own) as app:
         submitted(app, 1)
         late = app.artifacts.put([b"came later"], bytes_max=100)
 
     found = compare_elsewhere(own)
+    done = Shell(own.data_path)("restore", "--compare")
 
     assert found == Elsewhere(unknown_documents=(late.sha256,))
-    assert found.is_behind
+    assert done.exit_code == Exit.OK
+    assert "1 document without a record here, which came later or were refused" in done.stdout
+    assert late.sha256 in done.stdout
+    assert "nothing is known elsewhere" not in done.stdout + done.stderr
 
 
 def test_the_way_on_names_an_object_as_one_that_is_fetched_first(

@@ -40,7 +40,7 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()
     """Documents that records name and that are not stored."""
     unknown_documents: tuple[str, ...] = ()
-    """Documents that are stored and that no record names: they came later."""
+    """Documents that are stored and that no record names: they came later, or were refused after they were stored."""
     ledger_ahead: int = 0
     """Transitions that the mirrored ledger has beyond the history."""
     ledger_records: tuple[str, ...] = ()
@@ -63,7 +63,6 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
         """Whether anything is missing here, or cannot be known."""
         return bool(
             self.missing
-            or self.unknown_documents
             or self.ledger_ahead
             or self.checkpoint_ahead
             or self.newer_sets
@@ -248,7 +247,7 @@ def place_of(digest: str, settings: Settings) -> str:
 
 
 def _submit_again(place: str, settings: Settings) -> str:
-    step = "submit the documents again that no record names: "
+    step = "submit the documents again that no record names, if they were not refused: "
     if settings.artifacts.is_folder:
         return f"{step}stateward submit {place}"
     return (

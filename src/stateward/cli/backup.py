@@ -192,7 +192,7 @@ def _compare(context: CliContext, checkpoints: tuple[Path, ...]) -> Exit:
         context.emit({**_plain(found), "next": steps})
     else:
         _tell(context, found, steps, settings)
-        if not found.is_behind:
+        if not found.is_behind and not found.unknown_documents:
             context.say("nothing is known elsewhere that is missing here")
     return Exit.FOUND_PROBLEMS if found.is_behind else Exit.OK
 
@@ -247,7 +247,7 @@ def _tell(context: CliContext, found: "Elsewhere", steps: list[str], settings: "
     )
     _list(f"{plural(len(found.missing), 'document')} of these records are not here", found.missing)
     _list(
-        f"{plural(len(found.unknown_documents), 'document')} came later, without a record here",
+        f"{plural(len(found.unknown_documents), 'document')} without a record here, which came later or were refused",
         [place_of(digest, settings) for digest in found.unknown_documents[:SHOWN_MAX]],
     )
     if found.ledger_ahead:
