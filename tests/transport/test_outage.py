@@ -64,3 +64,14 @@ def test_an_outage_that_lasts_is_told_when_it_ends_too(lines: Lines) -> None:
     outage.end()
 
     assert lines.said[2:] == ["cannot go on, trying again until it passes", "going on after 30.0 s"]
+
+
+def test_two_reasons_that_alternate_are_each_told_once_a_minute(lines: Lines) -> None:
+    now = 100.0
+    outage = Outage(lines, ticks=lambda: now)
+    for number in range(100):
+        now += REMIND_EVERY_S / 200
+        outage.note((REFUSED, AWAY)[number % 2])
+        outage.end()
+
+    assert len(lines.said) == 4

@@ -3,6 +3,7 @@
 It leases only as many as the loop asked for: what lies here could run elsewhere.
 """
 
+import math
 import os
 import time
 from collections import deque
@@ -166,7 +167,7 @@ class Outage:
         self._ticks = ticks
         self._since: float | None = None
         self._remind_at = 0.0
-        self._reason = ""
+        self._told_at: dict[str, float] = {}  # by reason, of the last minute
         self._is_told = False
         self.pause_s = 0.0
 
@@ -178,9 +179,11 @@ class Outage:
     def note(self, error: Exception) -> None:
         """A try has failed."""
         now, reason = self._ticks(), str(error)
-        is_news = self._since is None and reason != self._reason
-        if is_news or now >= self._remind_at:
-            self._remind_at, self._reason, self._is_told = now + REMIND_EVERY_S, reason, True
+        is_news = now >= self._told_at.get(reason, -math.inf) + REMIND_EVERY_S
+        if is_news and (self._since is None or now >= self._remind_at):
+            self._remind_at, self._is_told = now + REMIND_EVERY_S, True
+            recent = {key: at for key, at in self._told_at.items() if now < at + REMIND_EVERY_S}
+            self._told_at = {**recent, reason: now}
             self._log.warning(f"cannot go on, trying again until it passes: {reason}")
         self._since = now if self._since is None else self._since
         self.pause_s = min(max(PAUSE_MIN_S, 2 * self.pause_s), PAUSE_MAX_S)
