@@ -49,12 +49,15 @@ def with_taxes(page: AnalyzedPage) -> list[ValueCandidate]:
 
 def parts_of(total: float, amounts: Sequence[float]) -> set[int]:
     """Which amounts, several that follow each other, have that sum: the rows of a table above its last one."""
-    for first in range(len(amounts)):
+    small = [
+        at for at, each in enumerate(amounts) if each < total
+    ]  # no part is more than all of it
+    for begin, first in enumerate(small):
         reached = amounts[first]
-        for last in range(first + 1, min(first + PARTS_MAX, len(amounts))):
-            reached += amounts[last]
-            if abs(reached - total) < SUM_SLACK and total not in amounts[first : last + 1]:
-                return set(range(first, last + 1))
+        for end in range(begin + 1, min(begin + PARTS_MAX, len(small))):
+            reached += amounts[small[end]]
+            if abs(reached - total) < SUM_SLACK:
+                return set(small[begin : end + 1])
             if reached > total + SUM_SLACK:
                 break
     return set()

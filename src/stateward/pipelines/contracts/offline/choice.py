@@ -116,7 +116,7 @@ def _choice(
             each
             for each in ranked[1:]
             if not _is_part(rule, best, groups, each[1])
-            and list(groups.values())[each[1]][0].number not in parts
+            and printed_number(reading, list(groups.values())[each[1]][0]) not in parts
             and not _is_stand_in(rule, best, list(groups.values())[each[1]])
         ),
     ]
@@ -155,7 +155,15 @@ def _parts(rule: FieldRule, best: FieldCandidate, reading: ContractReading) -> s
     if rule.kind != "money":
         return set()
     amounts = amounts_of(reading)
-    return {amounts[at] for at in parts_of(best.number, amounts)}
+    return {amounts[at] for at in parts_of(printed_number(reading, best), amounts)}
+
+
+def printed_number(reading: ContractReading, chosen: FieldCandidate) -> float:
+    """The amount as it is printed, where what was chosen is a month's share of it."""
+    for each in reading.pages[chosen.page].candidates:
+        if each.start == chosen.start and each.kind == "money":
+            return each.number
+    return chosen.number
 
 
 def amounts_of(reading: ContractReading) -> list[float]:

@@ -13,7 +13,12 @@ from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
 from stateward.pipelines.contracts.offline.arithmetic import is_net_of, parts_of
-from stateward.pipelines.contracts.offline.choice import RECKONED, FieldChoice, amounts_of
+from stateward.pipelines.contracts.offline.choice import (
+    RECKONED,
+    FieldChoice,
+    amounts_of,
+    printed_number,
+)
 from stateward.pipelines.contracts.offline.grid import GridCell
 from stateward.pipelines.contracts.offline.labels import LabelMention, stands_in
 from stateward.pipelines.contracts.offline.linking import LabelLink
@@ -100,6 +105,7 @@ _REMARKS = re.compile(
     r"gesetzlicher|all|aller|the|government|statutory|insurance|premium|value|added|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s*){0,4}"
     r"(?:USt|MwSt|Umsatzsteuer|Mehrwertsteuer|Versicherungs?steuer|VersSt|Steuern?(?:\s+und\s+Abgaben)?|VAT|GST|IPT|tax(?:es)?|lev(?:y|ies))\b\.?"
     r"(?:\s+at\s+\d{1,2}(?:\.\d{1,2})?\s?%)?"
+    r"|\b(?:inkl|incl|einschl)\b\.?\s+\d{1,2}(?:[.,]\d{1,2})?\s?%(?=\s*$)"
     r"|\b(?:VAT|GST|IPT|MwSt|USt|tax(?:es)?)\.?\s+(?:and\s+(?:fees|levies|surcharges)\s+)?(?:included|inkl\w*|inbegriffen)"
     r"|,?\s*(?:at\s+)?12:01\s?a\.?m\.?(?:,?\s+(?:local\s+)?(?:standard\s+)?time)?"
     r"|\bauf\s+(?:der\s+)?(?:Grundlage|Basis)\s+(?:eines|Ihres|des)\s+(?:\w+\s+)?\w*verbrauchs\s+von\s+[\d.]+\s*kWh(?:\s+(?:im|pro)\s+Jahr)?"
@@ -333,7 +339,7 @@ class _Reader:
             amounts[at]
             for name, choice in choices.items()
             if (rule := vertical.field(name)) and rule.kind == "money"
-            for at in parts_of(choice.best.number, amounts)
+            for at in parts_of(printed_number(reading, choice.best), amounts)
         }
         if any(
             each.candidate.tax == "net" and _is_reckoned(each.candidate, choices) for each in values

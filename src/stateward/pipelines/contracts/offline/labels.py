@@ -15,7 +15,8 @@ from stateward.pipelines.contracts.words import (
 STRONG, WEAK, DECOY = 1.0, 0.86, 1.0
 SETS_MAX = 16
 WORD_CHARS_MIN = 7
-KNOWN = {"inklusive", "inklusiv", "inclusive"}  # near to words of the other language
+# Near to words of labels, and no damaged ones: of the other language, and ordinary ones.
+KNOWN = {"inklusive", "inklusiv", "inclusive", "verwendet", "angeschlossen", "Schadensersatz"}
 ENDING_CHARS = 2  # `verlängert er` is two words, not one that is split
 
 

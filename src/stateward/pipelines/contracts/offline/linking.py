@@ -48,6 +48,7 @@ FILLERS = frozenset(
     verbrauchter verbrauchte bezogener what when how gewünschter gewünschte gewünschtes gewählter gewähltes
     selected chosen x""".split()
 )
+_UNFINISHED = re.compile(r"(?:\b(?:und|oder|für|mit|and|or|for|with)|[,-])\s*$")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _SENTENCE_END = re.compile(
     r"(?<![\d\b][\d])(?<!\b[A-Za-z])(?<!Mio)(?<!mtl)(?<!inkl)(?<!MwSt)(?<!bzw)(?<!ca)(?<!Nr)[.!?]\s+(?=[A-ZÄÖÜ\"„])"
@@ -357,6 +358,14 @@ def _pair(
     return labels[values.index(candidate)]
 
 
+def _goes_on_from_above(grid: Grid, cell: GridCell) -> bool:
+    """Whether a cell alone in its row is the second line of the one above: then it heads nothing."""
+    if not grid.is_single(cell.row) or not cell.row:
+        return False
+    above = [each for each in grid.rows[cell.row - 1] if each.overlaps(cell)]
+    return any(_UNFINISHED.search(grid.words(each)) for each in above)
+
+
 def _over(
     candidate: ValueCandidate,
     cell: GridCell,
@@ -373,6 +382,8 @@ def _over(
         if other.row < last_row - 1:
             return
         last_row = other.row
+        if _goes_on_from_above(grid, other):
+            return
         inside = _within(mentions, other.start, other.end)
         fitting = [each for each in inside if each.of_kind(candidate.kind)]
         values = _within(candidates, other.start, other.end)

@@ -126,7 +126,7 @@ STATED = "the only period of payment that is named"
 _PAYMENT_PERIODS = {
     "month": re.compile(
         r"\bmonatlich|\bmtl\b|\bmonats(?:beitr|rate|prämie|betr|zahl|preis)|(?:pro|je|im|jeden|/)\s*monat\b|\bmonthly\b"
-        r"|(?:per|a|each|every|/)\s*month\b|\braten|\brate\b|teilzahl|teilbetr|abschl[aä]g|instal+ment|\bloading\b",
+        r"|(?:per|a|each|every|/)\s*month\b|(?-i:\bRaten?)|teilzahl|teilbetr|abschl[aä]g|instal+ment|\bloading\b",
         re.IGNORECASE,
     ),
     "quarter": re.compile(r"viertelj|quartal|quarter", re.IGNORECASE),
