@@ -4,6 +4,7 @@ import pytest
 
 from stateward.pipelines.contracts.evaluate import by_rules
 from stateward.pipelines.contracts.extraction import Extraction
+from stateward.pipelines.contracts.offline.vertical_detection import detect
 from stateward.pipelines.contracts.rules import default_rules
 from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.kit.reader import text_document
@@ -149,3 +150,51 @@ def test_a_doctor_in_the_name_of_a_firm_is_a_part_of_it() -> None:
     head = BLOCKS.replace("Bergmann Sensorik AG", "Dr. Bergmann Sensorik AG")
 
     assert values(read(head), "party") == [PARTIES[0], "Dr. Bergmann Sensorik AG"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "is entered into as of 06/09/2025 (June 9, 2025)",
+        "commences on 9 June 2025 and continues for two years and is made",
+    ],
+)
+def test_english_words_tell_the_first_day(made: str) -> None:
+    head = (
+        f'This Agreement {made} by and between Acme Works, Inc. ("Acme") and Beta LLC ("Beta").\n'
+    )
+    law = "This Agreement is governed by the laws of the State of Ohio.\n"
+
+    day = next(
+        each
+        for each in read(head, date="", law=law, foot="Acme Works, Inc.\nBeta LLC\n").found
+        if each.field == "effective_date"
+    )
+
+    assert (day.value, day.confidence >= 80) == ("2025-06-09", True)
+
+
+def test_a_date_that_only_another_order_of_day_and_month_makes_the_same_stays_unsure() -> None:
+    head = (
+        "This Agreement is entered into as of 06/09/2025 by and between "
+        'Acme Works, Inc. ("Acme") and Beta LLC ("Beta").\n'
+    )
+
+    found = read(head, date="", law="", foot="Acme Works, Inc.\nBeta LLC\n")
+
+    assert all(each.confidence < 80 for each in found.found if each.field == "effective_date")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Wartungsvertrag\nAuftragnehmer\tAuftraggeber\nLiftbau Rhein GmbH\tWohnbau Weinheim eG\n",
+        "Wartungsvertrag\nAuftraggeber ist die Nordhoff Bau GmbH. Auftragnehmer ist die Rechner Nord GmbH.\n",
+        "Kooperationsvertrag\nWeser Markt GmbH\tLumen Licht GmbH\nDie Parteien schließen diesen Vertrag. "
+        "Jede Partei trägt ihre Kosten. Jede Partei haftet selbst.\n",
+    ],
+)
+def test_a_contract_for_services_that_names_an_insurance_is_no_policy(head: str) -> None:
+    text = f"{head}Versicherung\nEine Betriebshaftpflichtversicherung mit einer Deckungssumme von 3 Mio. EUR besteht.\n"
+
+    assert detect(text_document(text), default_rules())[0] == "general"

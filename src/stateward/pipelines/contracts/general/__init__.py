@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stateward.pipelines.contracts.general.elimination import Doubt
     from stateward.pipelines.contracts.general.prose import Prose
 
-VERSION = 6  # what comes out of the same text; a change that shows in values counts it up
+VERSION = 7  # what comes out of the same text; a change that shows in values counts it up
 SOURCE = f"general/{VERSION}"
 # A contract may name the term of its duty and one of its own: of the best ones 88 in 100 were right on both halves.
 TERM_MAX = 78

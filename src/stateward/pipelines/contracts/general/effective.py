@@ -236,6 +236,7 @@ def _is_exhibit_between(prose: Prose, start: int, end: int) -> bool:
 
 def _by_words_at_start(prose: Prose) -> Iterator[EffectiveDate]:
     text = prose.text
+    written = {dated.value for dated in prose.dates if not dated.is_ambiguous}
     for dated in [dated for dated in prose.dates if dated.end <= HEAD_CHARS]:
         before = _RESTATED.sub("", text[max(0, dated.start - 160) : dated.start])
         after = text[dated.end : dated.end + 60]
@@ -248,7 +249,9 @@ def _by_words_at_start(prose: Prose) -> Iterator[EffectiveDate]:
         if found is not None:
             confidence, why = found
             late = 6 * (dated.start > 2500)
-            yield _day(dated, confidence - late, why)
+            # `06/09/2025 (June 9, 2025)`: what is written out elsewhere tells which one is the month.
+            told = 15 * (dated.is_ambiguous and dated.value in written)
+            yield _day(dated, confidence - late + told, why)
 
 
 def _date_in_row(prose: Prose, dated: FoundDate) -> tuple[int, str] | None:

@@ -88,6 +88,7 @@ _DATE_ENDS = re.compile(
     r"\b(?:between|among(?:st)?|by|zwischen)\b|[(.;]|"
     r",?\s+und\s+(?:hat\s+eine\s+(?:feste\s+)?Laufzeit\s+von|(?:gilt|läuft)\s+(?:für|auf)(?:\s+die\s+Dauer\s+von)?)\s+\w+\s+"
     r"(?:Jahre?n?|Monate?n?)(?:\s+bis\s+zum\s+\d|\s*(?=[.;]|$))|"
+    r",?\s+and\s+(?:shall\s+|will\s+)?(?:continues?|runs?|lasts?|remains?\s+in\s+(?:force|effect))\s+for\s+\w+|"
     r",?\s+for\s+an?\s+(?:\w+\s+)?(?:period|term)\s+of\s+\w+|"
     r",?\s+und\s+endet\s+(?:nach|am|mit)\s+[\w. ]{1,40}"
     r"(?:,\s+ohne\s+dass\s+es\s+(?:hierzu\s+)?einer\s+kündigung\s+bedarf)?\s*(?=[.;]|$)|"

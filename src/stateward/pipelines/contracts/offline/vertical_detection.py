@@ -28,8 +28,13 @@ GENERAL = "general"
 _BETWEEN = re.compile(
     r"\b(?:between|among|zwischen|parties|parteien|vertragspartner)\b", re.IGNORECASE
 )
+# The two roles of a contract for services, one soon after the other: they are its sides.
+_ROLES = re.compile(
+    r"\bAuftraggeber(?:in)?\b[^\n]{0,160}\n?[^\n]{0,40}?\bAuftragnehmer(?:in)?\b"
+    r"|\bAuftragnehmer(?:in)?\b[^\n]{0,160}\n?[^\n]{0,40}?\bAuftraggeber(?:in)?\b"
+)
 _SIDE = re.compile(
-    r"\b(?:the\s+parties|(?:either|neither|each|one|other)\s+part(?:y|ies)|(?:keine|andere[nr]?)\s+"
+    r"\b(?:the\s+parties|(?:either|neither|each|one|other)\s+part(?:y|ies)|(?:keine|andere[nr]?|jede[rn]?)\s+"
     r"(?:Vertrags)?Partei|(?:Vertrags)?Parteien|Auftragnehmer(?:s|in)?)\b",
     re.IGNORECASE,
 )
@@ -107,6 +112,8 @@ def _sides(text: str) -> str:
             return opener[0].casefold()
     sides = _SIDE.findall(text)
     is_named = len(_COMPANY.findall(text, 0, NAMES_CHARS)) > 1
+    if is_named and (roles := _ROLES.search(text, 0, NAMES_CHARS)):
+        return " ".join(roles[0].split()[:1]).casefold()
     return sides[0].casefold() if is_named and len(sides) >= SIDES_MIN else ""
 
 
