@@ -105,7 +105,7 @@ def index_pages(job: Job) -> Generator[Fields, None, Outcome]:
             "page": number,
             "text": text[:TEXT_CHARS_MAX],
             "confidence": _middle([int(line["confidence"]) for line in lines]),  # type: ignore[arg-type]
-            "where": {**_where(lines), "page": number},
+            "where": _where(lines, number),
         }
     is_told = job.labels.get("source_type") == RECEIPT or settings.receipts == "always"
     if settings.receipts == "never" and not is_told:
@@ -299,13 +299,14 @@ def _turn(picture: "Image", turn: int) -> "Image":
     return picture.rotate(-turn, expand=True) if turn else picture
 
 
-def _where(lines: Sequence[Fields]) -> Fields:
-    """The file in which the lines of a page stand, and of a text their range in it."""
+def _where(lines: Sequence[Fields], page: int) -> Fields:
+    """A page, in the file in which its lines stand; of a text the range of its lines in it instead."""
     first, last = lines[0].get("where"), lines[-1].get("where")
     if not isinstance(first, dict) or not isinstance(last, dict) or "file" not in first:
-        return {}
-    file: Fields = {"file": first["file"]}
-    return file | {"start": first["start"], "end": last["end"]} if "start" in first else file
+        return {"page": page}
+    if "start" in first:  # offsets beside a page would be those into its text
+        return {"file": first["file"], "start": first["start"], "end": last["end"]}
+    return {"file": first["file"], "page": page}
 
 
 def _middle(values: list[int]) -> int:
