@@ -140,9 +140,15 @@ def test_a_lock_holds_only_versions_and_hashes(name: str) -> None:
     lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
 
     strange = [line for line in lines if not (LOCKED.fullmatch(line) or HASH.fullmatch(line))]
+    bare = [
+        line
+        for line, following in zip(lines, (*lines[1:], ""), strict=True)
+        if LOCKED.fullmatch(line) and not HASH.fullmatch(following)
+    ]
 
     assert lines
     assert strange == []
+    assert bare == [], "without a hash"
 
 
 def test_the_dev_lock_includes_the_others() -> None:

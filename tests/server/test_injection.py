@@ -65,3 +65,15 @@ def test_hostile_text_finds_what_has_it_and_nothing_else(any_api: ApiClient, tex
         assert answer.status_code in (200, 400, 422), (key, answer.text)
         others = {each["id"] for each in answer.json().get("items", ())} - {own}
         assert others == set(), (key, text)
+
+
+@pytest.mark.parametrize(("sign", "other"), [("_", "b"), ("%", "bb"), ("!", "b")])
+def test_beside_a_star_the_wildcards_of_sql_are_plain_text(
+    any_api: ApiClient, sign: str, other: str
+) -> None:
+    own = any_api.sent(b"date;amount;text\n2026-01-02;-1,00;a\n", name=f"a{sign}c-one.csv")
+    any_api.sent(b"date;amount;text\n2026-01-02;-2,00;b\n", name=f"a{other}c-one.csv")
+
+    found = any_api.get("/records", params={"q": f"document:a{sign}c*"}).json()
+
+    assert [each["id"] for each in found["items"]] == [own]
