@@ -28,7 +28,16 @@ def in_word(lines: Sequence[str]) -> bytes:
     return docx(blocks)
 
 
-@pytest.mark.parametrize("write", [written, in_word])
+def in_two_bytes(lines: Sequence[str]) -> bytes:
+    return "\n".join(lines).encode("utf-16")
+
+
+def in_rtf(lines: Sequence[str]) -> bytes:
+    body = "\\par\n".join(lines).replace("ü", "\\'fc").replace("ß", "\\'df")
+    return f"{{\\rtf1\\ansi\\ansicpg1252 {body}\\par}}".encode("ascii")
+
+
+@pytest.mark.parametrize("write", [written, in_word, in_two_bytes, in_rtf])
 def test_a_letter_ends_indexed_and_is_found_at_its_place(
     tmp_path: Path, write: Callable[[Sequence[str]], bytes]
 ) -> None:

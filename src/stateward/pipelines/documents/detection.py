@@ -8,6 +8,7 @@ from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_pdf
 from stateward.pipelines.kit.mail import is_mail
+from stateward.pipelines.kit.rtf import is_rtf
 
 LETTER = "letter"
 # A TIFF is nearly always a scan. Of other pictures it cannot be told by their bytes whether they show a document.
@@ -51,6 +52,8 @@ def detect(content: Content) -> Detected | None:
     for magic, (name, confidence) in PICTURES.items():
         if head.startswith(magic):
             return Detected(source_type="scan", format=name, confidence=confidence)
+    if is_rtf(head):
+        return Detected(source_type=LETTER, format="rtf", confidence=ANY_DOCX)
     if head.startswith(ZIP):
         is_letter = _is_word_document(content.path)
         return (
@@ -71,7 +74,8 @@ def _is_word_document(path: Path) -> bool:
 
 def _is_prose(head: bytes) -> bool:
     """Whether a text is made of words in lines: no table, no markup, no list of bookings, no mail."""
-    text = head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+    codec = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    text = head.decode(codec, "ignore").lstrip("\ufeff \t\r\n")
     if (
         text[:1] in ("<", "{", "[", "@", "!", ":", "%")
         or is_binary(text)

@@ -1,4 +1,4 @@
-"""Letters and notes that are texts already, DOCX and plain text: nothing of them must be recognized.
+"""Letters and notes that are texts already, DOCX, RTF and plain text: nothing of them must be recognized.
 
 Their text is kept as a file of the record, and every line says at which characters of it it stands.
 """
@@ -12,6 +12,7 @@ from stateward.core.model import Fields
 from stateward.pipelines.kit.docx import is_docx, read_docx
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_picture
+from stateward.pipelines.kit.rtf import is_rtf, rtf_text
 
 TEXT_FILE = "text.txt"
 TEXT_BYTES_MAX = 16 * 1024 * 1024
@@ -22,17 +23,20 @@ WEBP, BITMAP = b"RIFF", b"BM"
 
 
 def read_text(path: Path, head: bytes) -> str | None:
-    """The text of a DOCX or of a plain text; None if the file is neither."""
+    """The text of a DOCX, an RTF or a plain text; None if the file is neither."""
     if head.startswith(ZIP):
         return read_docx(path) if is_docx(path) else None
-    if is_picture(head) or head.startswith((WEBP, BITMAP)) or foreign_file(head):
-        return None
-    if b"\x00" not in head and _CONTROL.search(head):  # with zeros it may be UTF-16
+    is_other = is_picture(head) or head.startswith((WEBP, BITMAP)) or foreign_file(head)
+    if is_other and not is_rtf(head):
         return None
     if path.stat().st_size > TEXT_BYTES_MAX:
         raise FatalFailure(
             f"the text has more than {TEXT_BYTES_MAX} bytes; split it", code="TOO_LARGE"
         )
+    if is_rtf(head):
+        return rtf_text(path.read_bytes())
+    if b"\x00" not in head and _CONTROL.search(head):  # with zeros it may be UTF-16
+        return None
     encoding = find_encoding(path)
     text = path.read_bytes().decode(encoding.name, "replace").lstrip("\ufeff")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
