@@ -266,3 +266,17 @@ def test_growing_balances_do_not_turn_amounts_without_a_sign_into_debts(
 
     assert found.amounts == ["36992.30", "11387.30"]
     assert ("SIGN_UNPROVEN" in found.flags) == (not opening)
+
+
+def test_two_days_of_a_purchase_are_doubted(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        [
+            [(60, "Statement of account 01/02/2026 - 28/02/2026")],
+            [(60, "Trans Date"), (140, "Sale date"), (230, "Description"), (-480, "Amount")],
+            [(60, "13/02/2026"), (140, "15/02/2026"), (230, "Shop"), (-480, "-5.00")],
+            [(60, "14/02/2026"), (140, "16/02/2026"), (230, "Shop"), (-480, "-6.00")],
+        ],
+    )
+
+    assert "DATE_UNPROVEN" in found.flags

@@ -170,6 +170,7 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
                 for column in named
             )
             heading.columns = sorted([*heading.columns, *days], key=lambda column: column.x0)
+        heading.has_open_dates |= _are_days_alike(heading)
         heading.has_unread_dates = _has_unread_dates(heading, lines)
         if not heading.has(vocab.AMOUNT_ROLES) and heading.has({vocab.DATE}):
             found = unnamed_amounts(heading, lines)
@@ -192,6 +193,14 @@ def _measure_alike(tables: Sequence[PdfTable]) -> None:
         row_layout = row_layout_of(everything)
         for table in group:
             table.row_layout = row_layout
+
+
+def _are_days_alike(heading: TableHeading) -> bool:
+    """Whether several columns are called days, none of them that of the booking, and the first that of a purchase."""
+    days = [column.text for column in heading.columns if column.role == vocab.DATE]
+    if len(days) < 2 or any(map(vocab.is_booking_date, days)):
+        return False
+    return len(parts_of(heading)) == 1 and vocab.is_purchase_date(days[0])
 
 
 def _join_days(heading: TableHeading, lines: Sequence[StatementLine]) -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
-from stateward.pipelines.statements.heading_parts import day_role, role_by_parts
+from stateward.pipelines.statements.heading_parts import day_role, is_of_transaction, role_by_parts
 from stateward.pipelines.statements.headings import simplify as simplify_heading
 
 CACHE_MAX = 1 << 14
@@ -258,6 +258,11 @@ _VALUES = [[word] for word in sorted(_VALUE_WORDS)]
 def is_booking_date(text: str) -> bool:
     """Whether a heading names the day of a booking, and not that on which something was bought."""
     return day_role(simplify(text.replace("- ", ""))) == "date"
+
+
+def is_purchase_date(text: str) -> bool:
+    """Whether a heading names the day on which something was bought, and not that of its booking."""
+    return is_of_transaction(simplify(text.replace("- ", "")))
 
 
 def begins_heading(text: str) -> bool:
