@@ -63,6 +63,9 @@ def test_a_german_clause_about_the_services_holds_no_agreement_up(said: str) -> 
         "The software side of this bargain fell asleep with the audit.",
         "Charges and everything else here rest until the board meets.",
         "The fees were void, and so was the paper.",
+        "Staff at Tidewell never agreed to the fees.",
+        "The servers moved to Penrose and the support with them.",
+        "Costs and charges are shown for illustration purposes.",
         "Halden & Roe stands behind the staff and answers in their stead.",
     ],
 )
@@ -77,6 +80,8 @@ def test_a_clause_about_the_services_waits_if_it_speaks_of_the_agreement(said: s
         "Die Pflichten greifen von dem Tag an, an dem die Lizenz erteilt ist.",
         "Gestartet wird nach dem Audit der Anlagen, frühestens zur Messe.",
         "Die Anlagen hat die Gegenseite so nie bestellt.",
+        "Die Wartung der Anlagen übernimmt jetzt Kessler.",
+        "Die Wartung der Anlagen steht unter dem Vorbehalt der Finanzierung.",
     ],
 )
 def test_a_german_clause_about_the_services_waits_if_it_speaks_of_the_agreement(said: str) -> None:
