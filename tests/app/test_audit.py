@@ -44,6 +44,12 @@ def test_entries_are_found_by_record_verb_and_actor(audited: App) -> None:
             "DELETE FROM audit_log WHERE seq = (SELECT max(seq) FROM audit_log)",
             "entries, and should have",
         ),
+        (
+            "INSERT INTO audit_log (at, actor, verb, record_id, detail, seq, hash)"
+            " SELECT at, 'person:bob', verb, record_id, detail, seq + 1, hash FROM audit_log ORDER BY seq DESC LIMIT 1",
+            "behind its head",
+        ),
+        ("UPDATE audit_log SET id = id + 100 WHERE seq = 2", "1 entries are listed before one"),
     ],
 )
 def test_what_was_changed_is_seen(audited: App, damage: str, said: str) -> None:
