@@ -21,7 +21,7 @@ MACHINE: Machine = declare(
     stages={
         "read": {
             "from": "received", "running": "reading", "outcomes": {"done": "read"}, "on_error": "error",
-            "isolation": "inline", "runner": "letters.read",
+            "isolation": "inline", "runner": "erased_meanwhile.read",
         }
     },
 )  # fmt: skip
@@ -29,7 +29,7 @@ MACHINE: Machine = declare(
 meanwhile: list[Callable[[], object]] = []
 
 
-@runner("letters.read")
+@runner("erased_meanwhile.read")
 def read(job: Job) -> list[dict[str, object]]:
     times = len(meanwhile)
     while meanwhile:

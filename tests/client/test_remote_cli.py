@@ -35,9 +35,10 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
             found.sent(statement(number), name=f"file-{number}.csv")
         found.sent(b"date;amount;text\nno date;no amount;x\n", name="broken.csv")
         found.work()
+        now = found.app.clock()
         letters = [
-            DeadLetter(kind="event", body=f'{{"id": {number}}}', reason="it has no kind", at=number)
-            for number in range(3)
+            DeadLetter(kind="event", body=f'{{"id": {i}}}', reason="it has no kind", at=now + i)
+            for i in range(3)
         ]
         found.app.store.dead_letters.add(letters)
         yield found

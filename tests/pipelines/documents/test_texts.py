@@ -95,3 +95,12 @@ def test_only_prose_is_taken_for_a_letter(tmp_path: Path, text: str, *, is_taken
     path.write_text(text, encoding="utf-8")
 
     assert (detect(Content.of(path)) is not None) is is_taken
+
+
+def test_prose_in_a_file_that_is_called_a_table_is_no_letter(tmp_path: Path) -> None:
+    path = tmp_path / "document"
+    path.write_bytes(written([*LETTER, "Grüße"]))
+
+    named = {name: detect(Content.of(path, name=name)) for name in ("a.csv", "a.sta", "a.txt", "a")}
+
+    assert [name for name, found in named.items() if found] == ["a.txt", "a"]

@@ -119,8 +119,8 @@ BANKS: dict[str, Expected] = {
         "15/01/2023;15/01/2023;;-25,00;Pagamento Visa;ESSELUNGA;Contabilizzato\n"
         "10/01/2023;10/01/2023;1.000,00;;Bonifico;STIPENDIO;Contabilizzato\n",
         [
-            ("2023-01-15", "-25.00", "Pagamento Visa"),
-            ("2023-01-10", "1000.00", "Bonifico"),
+            ("2023-01-15", "-25.00", "Pagamento Visa ESSELUNGA"),
+            ("2023-01-10", "1000.00", "Bonifico STIPENDIO"),
         ],
         ["NOT_CHECKED"],
     ),

@@ -219,7 +219,7 @@ def test_the_cards_of_one_account_are_one_section_with_its_balances(tmp_path: Pa
     )
 
     assert found.amounts == ["900.00", "-30.00", "-70.00", "-80.00"]
-    assert found.dates[-1] == "2026-01-03"
+    assert found.dates[-1] == "2026-01-04"  # when it was posted
     assert found.flags == []
 
 

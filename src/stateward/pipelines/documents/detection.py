@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 
 from stateward.definition.plugin import Content, Detected
+from stateward.pipelines.documents import TEXT_SUFFIXES
 from stateward.pipelines.kit.delimited import first_rows
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_pdf
 from stateward.pipelines.kit.mail import is_mail
@@ -59,9 +60,11 @@ def detect(content: Content) -> Detected | None:
         return (
             Detected(source_type=LETTER, format="docx", confidence=ANY_DOCX) if is_letter else None
         )
-    return (
-        Detected(source_type=LETTER, format="text", confidence=PROSE) if _is_prose(head) else None
-    )
+    # What calls itself a table or data and is none is damaged: to keep it as a text would hide that.
+    is_called_text = Path(content.name).suffix.lower() in ("", *TEXT_SUFFIXES)
+    if is_called_text and _is_prose(head):
+        return Detected(source_type=LETTER, format="text", confidence=PROSE)
+    return None
 
 
 def _is_word_document(path: Path) -> bool:
