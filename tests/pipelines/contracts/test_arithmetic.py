@@ -138,3 +138,15 @@ def test_how_notice_is_given_changes_no_notice(line: str) -> None:
         extracted(written(ENERGY, cancellation_period=line), "energy"), "cancellation_period"
     )
     assert (notice.value, notice.confidence >= ACCEPTED_MIN) == ("1 month", True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Der Vertrag wurde am 28.04.2025 geschlossen.",
+        "Wir buchen den Abschlag ab, erstmals am 01.06.2025.",
+    ],
+)
+def test_the_day_of_the_first_payment_or_of_signing_contradicts_no_date(line: str) -> None:
+    start = value(extracted(f"{written(ENERGY)}\n{line}", "energy"), "contract_start")
+    assert (start.value, start.confidence >= ACCEPTED_MIN) == ("2025-05-01", True)

@@ -91,3 +91,34 @@ def test_a_withdrawal_that_arrived_is_no_part_of_the_instruction() -> None:
 )
 def test_headings_in_a_line_numbers_and_names_of_banks_pass(sentence: str) -> None:
     assert flags(extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Sofortbonus 60,00 Euro, Auszahlung innerhalb von 60 Tagen nach Lieferbeginn.",
+        "Nach 12 Monaten schreiben wir Ihnen einen Neukundenbonus von 80,00 Euro auf Ihrer Jahresrechnung gut.",
+        "Details finden Sie unter www.eon.example/datenschutz.",
+        "Dein bisheriger Anbieter hat die Kündigung bestätigt, damit ist alles klar.",
+        "Auf den Energieanteil hast du eine eingeschränkte Preisgarantie bis zum Ende der Vertragslaufzeit.",
+        "After that your contract continues monthly until cancelled.",
+        "English law applies unless agreed otherwise.",
+    ],
+)
+def test_a_bonus_paid_once_links_and_what_comes_after_the_term_pass(sentence: str) -> None:
+    found = extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")
+    assert flags(found) == []
+    assert value(found, "monthly_rate").confidence >= 80
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ihr bisheriger Anbieter hat die Kündigung bestätigt, aber der Vertrag startet erst im Herbst.",
+        "After that your contract continues at a higher price.",
+        "Den Bonus von 10,00 Euro ziehen wir jeden Monat vom Abschlag ab.",
+    ],
+)
+def test_the_same_subjects_wait_if_they_say_something_of_the_contract(sentence: str) -> None:
+    found = extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")
+    assert flags(found) or value(found, "monthly_rate").confidence < 80

@@ -68,7 +68,8 @@ _OF_LAW = re.compile(
 )
 _DENIED = re.compile(r"\b(?:nicht|nie|niemand\w*|kein\w*|not|never|none)\b", re.IGNORECASE)
 _CONDITION = re.compile(
-    r"\b(?:if|when|whenever|unless|in\s+case|wenn|falls|sofern|soweit|sollten?)\b", re.IGNORECASE
+    r"\b(?:if|when|whenever|unless|until|in\s+case|wenn|falls|sofern|soweit|sollten?)\b",
+    re.IGNORECASE,
 )
 _NOTHING = re.compile("(?!)")
 _FIRM = re.compile(

@@ -550,18 +550,25 @@ def _faults_of(vertical: Vertical, document: Document) -> Iterator[Fault]:
 
 def _cap_faults(file: CapFile, document: Document) -> Iterator[Fault]:
     """Patterns that are no regular expressions."""
-    rules: list[tuple[str, int, CapRule | DocumentRule]] = [
-        *(("values", at, rule) for at, rule in enumerate(file.values)),
-        *(("documents", at, rule) for at, rule in enumerate(file.documents)),
+    listed: list[tuple[tuple[str | int, ...], str]] = [
+        *(
+            (("values", at, "patterns"), each)
+            for at, rule in enumerate(file.values)
+            for each in (*rule.all_patterns, *rule.unless_around)
+        ),
+        *(
+            (("documents", at, "patterns"), each)
+            for at, rule in enumerate(file.documents)
+            for each in (*rule.all_patterns, *rule.unless)
+        ),
+        *((("idle_forms", at), each) for at, each in enumerate(file.idle_forms)),
     ]
-    for key, at, rule in rules:
-        unless = rule.unless if isinstance(rule, DocumentRule) else rule.unless_around
-        for pattern in (*rule.all_patterns, *unless):
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                said = f"the pattern {pattern!r} is not a regular expression: {error}"
-                yield document.fault((key, at, "patterns"), said)
+    for place, pattern in listed:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            said = f"the pattern {pattern!r} is not a regular expression: {error}"
+            yield document.fault(place, said)
 
 
 def _field_faults(field: FieldRule, owners: dict[str, str]) -> Iterator[str]:

@@ -27,6 +27,7 @@ from stateward.pipelines.contracts.offline.number_fields import (
     OLD_WORDS,
     WITHDRAWAL,
     LinkedValue,
+    is_first_payment,
     is_special_case,
 )
 from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
@@ -80,9 +81,10 @@ _BONUS = re.compile(
 _READING = re.compile(r"abgelesen|ablesung|zählerstand|meter\s+read", re.IGNORECASE)
 _CONCLUDED = re.compile(
     r"\b(?:you\s+(?:made|agreed|signed|ordered|placed)|we\s+agreed|(?:ab)?geschlossen|unterschrieben|bestellt)\b[^.;]{0,40}"
-    r"\b(?:on|am)\s*$",
+    r"\b(?:on|am)\s*$|\b(?:antrag|auftrag|bestellung)s?\s+vom\s*$",
     re.IGNORECASE,
 )
+_MADE = re.compile(r"\s*(?:ab)?geschlossen\b|\s*unter(?:zeichnet|schrieben)\b", re.IGNORECASE)
 _NET = re.compile(r"\b(?:netto|net)\b", re.IGNORECASE)
 _NOTICE = re.compile(r"kündig|\bnotice\b|terminat", re.IGNORECASE)
 _START = re.compile(r"(?:beginn|start|start\s+date)\Z", re.IGNORECASE)
@@ -92,7 +94,8 @@ _DEDUCTED = re.compile(
 )
 # A bonus or a fee of every month changes what is paid a month.
 _EACH_TIME = re.compile(
-    r"monat|\bmtl\b|month|\b(?:je|jede[rsnm]?|pro|alle)\s+(?:abrechnung|rechnung)|\b(?:each|every|per)\s+(?:bill|invoice|payment)\b|"
+    r"monatlich|monats(?!frist)|\b(?:je|pro|im|jeden|für\s+(?:die\s+)?(?:ersten\s+)?\w+)\s+monate?\b|/\s?monat|\bmtl\b"
+    r"|monthly|\b(?:per|a|each|every)\s+month\b|\b(?:for|first)\s+(?:the\s+first\s+)?\w+\s+months\b|\b(?:je|jede[rsnm]?|pro|alle)\s+(?:abrechnung|rechnung)|\b(?:each|every|per)\s+(?:bill|invoice|payment)\b|"
     r"verteilt|\bspread\b|zusätzlich|on\s+top|\b(?:nach|mit|after|with)\s+(?:the\s+|abzug\b|\w*bonus\b|discount\b|rebate\b)",
     re.IGNORECASE,
 )
@@ -519,10 +522,11 @@ class _Reader:
         )
 
     def is_of_conclusion(self, each: LinkedValue) -> bool:
-        """Whether the words before a date say that the contract was made, ordered or signed on it."""
+        """Whether the words at a date say that the contract was made or ordered on it, or is first paid."""
         page = self.reading.pages[each.page]
         before = page.text[max(0, each.candidate.start - REFERENCE_CHARS) : each.candidate.start]
-        return _CONCLUDED.search(before) is not None
+        is_made = _MADE.match(page.text, each.candidate.end) is not None
+        return is_made or _CONCLUDED.search(before) is not None or is_first_payment(before)
 
     def deduction(self) -> str:
         """An amount with a minus that is not said to be paid once: what is paid a month is another one."""

@@ -54,6 +54,10 @@ NEW_WORDS = re.compile(
 )
 SENTENCE_CHARS = 260
 TAB = "\t"
+_FIRST_PAYMENT = re.compile(
+    r"\berstmals\s+(?:fällig\s+)?(?:am|zum)\s*$|\bfirst\s+(?:payment|collected|taken|due)\b[^.;]{0,20}$",
+    re.IGNORECASE,
+)
 # The days in which a customer may withdraw are no notice, and their last day is no date of the contract.
 WITHDRAWAL = re.compile(r"widerruf\w*|\bcooling[- ]off\b|\bwithdraw\w*|\brevoke", re.IGNORECASE)
 _SENTENCES = re.compile(r"[.;!?]\s+(?=[A-ZÄÖÜ\d])|\n\s*\n|\n(?=\d{1,2}[.)]\s)")
@@ -564,9 +568,17 @@ def _around(page: AnalyzedPage, candidate: ValueCandidate, mine: LabelLink | Non
         factor *= OLD
     if candidate.kind == "duration" and is_special_case(text, candidate.start, candidate.end):
         factor *= TERMS
-    if candidate.kind == "date" and _is_of_withdrawal(text, candidate):
+    is_other = _is_of_withdrawal(text, candidate) or is_first_payment(
+        text[max(0, candidate.start - OLD_AROUND_CHARS) : candidate.start]
+    )
+    if candidate.kind == "date" and is_other:
         factor *= OLD
     return factor
+
+
+def is_first_payment(before: str) -> bool:
+    """Whether the words before a date say that something is paid on it for the first time."""
+    return _FIRST_PAYMENT.search(before) is not None
 
 
 def _is_of_withdrawal(text: str, candidate: ValueCandidate) -> bool:
