@@ -297,7 +297,18 @@ COMMAS = (
 )
 
 
-@pytest.mark.parametrize("text", [KOMERCNI, RUPEES, COMMAS])
+ONE_ROW = (
+    '10 Feb 18," Shop Name, AnyTown 20.59 POUND STERLING ",Visa,MR A SURNAME,Household,,20.59\n'
+)
+PRINTED = (
+    "Card Services BV                      www.example.org\n\n"
+    "Datum      Datum      Omschrijving                       Bedrag\n"
+    "24 mrt     24 mrt     IDEAL BETALING, DANK U             638,10   Bij\n"
+    "25 mrt     26 mrt     SNCF INTERNET  PARIS CEDEX         23,00    Af\n"
+)
+
+
+@pytest.mark.parametrize("text", [KOMERCNI, RUPEES, COMMAS, ONE_ROW, PRINTED])
 def test_an_export_is_a_statement_whatever_stands_above_its_table(
     app: App, tmp_path: Path, text: str
 ) -> None:

@@ -34,6 +34,12 @@ UNLIKELY = 5
 LIKELY = 35
 # One row names a date, an amount and a text or a balance: above what a column of fine numbers says, below units.
 NAMED = 26
+# A text without headings, of which a line begins with a day, names something and ends with an amount: above a letter.
+BOOKED = 25
+_BOOKED_LINE = re.compile(
+    r"\W*\d{1,4}[./ -](?:\d{1,2}|[^\W\d_]{3,4}\.?)[./ -].{0,160}[^\W\d_]{3}.{0,160}"
+    r"\d[.,]\d\d\W{0,3}\s*[A-Za-z]{0,3}\W*$"
+)
 LINES_SEEN = 60  # of a table; banks print up to a page of notes above the headings
 DATE_ROLES = frozenset({"date", "date_plain", "value_date"})
 MONEY_ROLES = frozenset({"amount", "debit", "credit", "balance"})
@@ -138,7 +144,7 @@ def _table_confidence(source: Source) -> int:
     rows = first_rows(lines)
     usual = CONFIDENCES["csv"]
     if not rows or len(rows[0]) < 2 or any(cell[:1].isdigit() for cell in rows[0]):
-        return usual
+        return BOOKED if any(map(_BOOKED_LINE.match, lines)) else usual
     # A row with figures has no headings, and its texts are others in each file: to look at them costs an upload 1 ms.
     roles = [_roles(row) for row in rows if not any(map(_FIGURE.match, row))]
     if any(map(_names_account, roles)):
