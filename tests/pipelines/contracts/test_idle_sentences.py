@@ -122,3 +122,27 @@ def test_a_bonus_paid_once_links_and_what_comes_after_the_term_pass(sentence: st
 def test_the_same_subjects_wait_if_they_say_something_of_the_contract(sentence: str) -> None:
     found = extracted(f"{written(ENERGY)}\n\n{sentence}", "energy")
     assert flags(found) or value(found, "monthly_rate").confidence < 80
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Widerruf ist zu richten an: E.ON Energie, München. Der Vertrag wurde storniert.",
+        "Die Preise enthalten keine Umsatzsteuer.",
+        "The prices include no VAT.",
+        "Customer left during the cooling-off period.",
+        "This contract is between you and us once we accept it.",
+        "This policy is between you and another insurer from next month.",
+        "Alle Preise enthalten einen Nachlass, der im Juni endet, und alle Steuern.",
+        "Welcome to your 30 day trial.",
+        "We have set up your previous account.",
+        "Zustand: beendet.",
+        "Type: trial.",
+        "Der Kunde übt sein Widerrufsrecht aus.",
+    ],
+)
+def test_a_form_that_usually_says_nothing_waits_if_one_of_its_words_alters_the_contract(
+    sentence: str,
+) -> None:
+    for base, vertical in ((ENERGY, "energy"), (INSURANCE, "insurance")):
+        assert flags(extracted(f"{written(base)}\n\n{sentence}", vertical)) != []

@@ -53,7 +53,7 @@ _GERMAN = re.compile(
 _CELLS = re.compile(r"\t+| {3,}|\.{3,}| \| ")
 _LABEL = re.compile(r"^\W{0,5}[^:.!?]{1,45}:\s+(?=\S)")
 _REMARK = re.compile(
-    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}[\w-]{0,30}(?:bemerkung|anmerkung|vermerk|notiz|hinweis|note|remark|info|nachtrag|nachträge|korrektur|berichtigung|addendum|correction|erratum|"
+    r"^\W{0,5}(?:(?:[\w-]{1,30}\s){0,2}[\w-]{0,30}(?:bemerkung|anmerkung|vermerk|notiz|hinweis|note|remark|info|nachtrag|nachträge|ergänzung|änderung|zusatzvereinbarung|amendment|change|update|zustand|stage|neu|korrektur|berichtigung|addendum|correction|erratum|"
     r"(?<!adress)(?<!namens)zusatz|comment|kommentar|memo|status|stempel|stamp|handschriftlich|handwritten|anm\.|bem\.)"
     r"(?:en|e|s)?(?:\s\([^()\n]{1,30}\)"
     r"|\s(?:vom|von|des|der|durch|an|of|to|on|für|by|from|for|re)\s[^:\n]{1,25}|\s(?:n[or]\.\s?)?\d{1,3})?"
@@ -77,8 +77,24 @@ _FIRM = re.compile(
 )
 _DATED = re.compile(r"\b\d{1,2}\.\s?\d{1,2}\.|\b(?:19|20)\d\d\b|\d/\d")
 PARTY = "party"
+# Words by which a sentence of an idle form says something of the contract after all, and where they do not.
+_ALTERING = re.compile(
+    r"\b(?:kein\w*|no|none of|nachlass|rabatt|reduction|discount|endete?n?|end(?:s|ed)|beendet|ruhe?nd\w*|ruht|trial|"
+    r"probe\w*|angebot\w*|offer|quot\w+|previous|former|old|bisherige\w*|alte[nrs]?|could|once|only|nur|another|other|"
+    r"landlord|left|leave us|did you|because|weil|entfällt|abmeldung|accept\w*|next|wirklich|"
+    r"(?:bis|ab|until|from)\s+(?:ende|mitte|anfang|januar|februar|märz|april|mai|juni|juli|august|september|"
+    r"oktober|november|dezember|january|february|march|may|june|july|october|december)\b)(?!\w)",
+    re.IGNORECASE,
+)
+_FINE = re.compile(
+    r"\bno[- ]claims? (?:discount|bonus)|\bno (?:exit fees?|charge|fee|notice)\b|\bkeine der parteien\b"
+    r"|\bbisheriger? (?:anbieter|lieferant|versorger)\b|:\s*(?:none|nil|keine?r?)\W*$"
+    r"|\bwhen my contract ends\b|\bleft blank\b",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(r"\d[.,]\d\d\b")
 _QUESTION = re.compile(  # it asks, and asserts nothing
-    r"\W*(?:was|wie|wo|wer|wann|welche[rsn]?|what|how|where|when|who|which)\b[^.!?;:]{1,60}\?\s*",
+    r"\W*(?:was|wie|wo|wer|wann|welche[rsn]?|what|how|where|when|who|which)\b[^.!?;:,\d]{1,50}\?\s*",
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"\s(?:no|nr)\.?(?=:?\s*(?:#|\d|[A-Z]{1,4}[ -]?\d|$))", re.IGNORECASE)
@@ -114,6 +130,8 @@ class _Words(NamedTuple):
 
     def is_idle(self, text: str) -> bool:
         """Whether a sentence asserts nothing of a contract by its form: a question, an address, a known form."""
+        if _ALTERING.search(_FINE.sub("", text)):
+            return False
         if _QUESTION.fullmatch(text) or self.idle.fullmatch(text.rstrip(" .!")):
             return True
         words = text.split()
@@ -121,6 +139,8 @@ class _Words(NamedTuple):
         if (has_number or _COMPANY.search(text)) and all(map(_is_of_address, words)):
             return not self.telling.search(text)
         label = _LABEL.match(text)
+        if label is not None and _AMOUNT.search(text, label.end()):
+            return False
         if label is not None and not _LETTERS.search(text, label.end()):
             return True  # the number of a customer, a meter, a telephone
         if label is None or self.things.search(label[0]) or self.pointing.search(text):
@@ -212,11 +232,15 @@ class _Known(NamedTuple):
         """
         found = tokens(text, names, self.words)
         is_short = len(found) <= DENIAL_WORDS + 2
+        is_altered = is_short and _ALTERING.search(_FINE.sub("", text)) is not None
         if _CONDITION.search(text) or (self.rule.of == "agreements" and not is_short):
             return False
         return any(
             (is_short and _DENIED.fullmatch(word) and (word, behind) not in self.pairs)
-            or (denying.fullmatch(word) and {(before, word), (word, behind)}.isdisjoint(self.pairs))
+            or (
+                (denying.fullmatch(word) or (is_altered and _ALTERING.fullmatch(word)))
+                and {(before, word), (word, behind)}.isdisjoint(self.pairs)
+            )
             for before, word, behind in zip(found, found[1:], found[2:], strict=False)
         )
 

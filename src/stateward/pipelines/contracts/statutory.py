@@ -15,7 +15,7 @@ from stateward.pipelines.kit.documents import TextDocument
 
 _STEM = re.compile(r"widerr?uf|right to cancel|cancellation period|cooling", re.IGNORECASE)
 # What is filled in: no end of a sentence, apart from that of a shortened word.
-_GAP = r"\s(?:[^.;!?]|[.](?!\s+[A-ZÄÖÜ][a-zäöü]{2})){1,400}?\s?"
+_GAP = r"\s(?:[^.;!?]|[.](?!\s+[A-ZÄÖÜ][a-zäöü])){1,400}?\s?"
 _INK = re.compile(r"\S")
 
 
