@@ -215,8 +215,10 @@ def _is_legible(text: str) -> bool:
 
 
 def _is_payslip(text: str) -> bool:
-    """Whether a text calls itself a pay slip at its start; an account that was paid one has a balance."""
-    return _PDF_PAY.search(text[:PDF_TITLE_CHARS]) is not None and not _PDF_BALANCE.search(text)
+    """Whether a text calls itself a pay slip at its start; an account that was paid one has a balance, or days."""
+    if _PDF_BALANCE.search(text) or len(_PDF_DAY.findall(text)) >= PDF_DAYS_MIN:
+        return False
+    return _PDF_PAY.search(text[:PDF_TITLE_CHARS]) is not None
 
 
 def _is_bill(text: str) -> bool:

@@ -6,6 +6,8 @@ import pytest
 
 from lab.documents.statements import Paper
 from lab.documents.statements.paper import A4
+from stateward.definition.plugin import Content
+from stateward.pipelines.statements.detection import CONFIDENCES, detect
 from tests.pipelines.statements.pdf.judging import write
 from tests.pipelines.statements.reading import Read, read_bytes
 
@@ -280,3 +282,18 @@ def test_two_days_of_a_purchase_are_doubted(tmp_path: Path) -> None:
     )
 
     assert "DATE_UNPROVEN" in found.flags
+
+
+def test_a_salary_among_bookings_is_no_pay_slip(tmp_path: Path) -> None:
+    paper = Paper(A4)
+    paper.page()
+    write(paper, 60, [(60, "EXTRACTO DE JULIO 2026")])
+    write(paper, 71, [(60, "F. OPER."), (130, "F. VALOR"), (200, "Concepto"), (-480, "IMPORTE")])
+    for at, day in enumerate(range(13, 18)):
+        row: Line = [(60, f"{day}/07"), (130, f"{day}/07"), (200, "Nómina ACME"), (-480, "719,71")]
+        write(paper, 82 + at * 11, row)
+    path = tmp_path / "page.pdf"
+    path.write_bytes(paper.pdf())
+
+    content = Content(path=path, name=path.name, head=path.read_bytes())
+    assert detect(content).confidence == CONFIDENCES["pdf"]
