@@ -439,3 +439,17 @@ def test_payments_for_contracts_are_those_of_an_account(app: App, tmp_path: Path
     )
 
     assert {route(app, path) for path in (drawn, export, small)} == {"upload"}
+
+
+def test_an_export_that_numbers_its_bookings_by_seconds_stays_a_statement(
+    app: App, tmp_path: Path
+) -> None:
+    days = (3, 5, 5, 9, 12, 17)
+    rows = [
+        f"2025-03-{day:02} 00:00:{at:02},Shop {at},-{at}.50,EUR,{100 - at}.00"
+        for at, day in enumerate(days, 1)
+    ]
+    path = tmp_path / "activity.csv"
+    path.write_text("\n".join(["Date,Description,Amount,Currency,Balance", *rows]))
+
+    assert route(app, path) == "upload"

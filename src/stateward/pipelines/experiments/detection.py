@@ -14,8 +14,9 @@ from stateward.pipelines.kit.files import ZIP, is_binary
 # A table may be anything, so that pipelines that know it better are believed first, and so are statements if as sure.
 # Only measurements have units, and only orders their headings; an account has a text for each booking, and amounts of
 # at most two or three decimals.
-# Readings at even steps of time are those of an instrument whatever their headings say.
-PACKAGE, READINGS, MEASUREMENTS, NUMBERS, TABLE, ARCHIVE = 90, 40, 30, 25, 20, 10
+# Readings at even steps of time are those of an instrument, unless the headings are all those of an account: banks
+# number the bookings of a day by seconds.
+PACKAGE, READINGS, MEASUREMENTS, NUMBERS, TABLE, ARCHIVE = 90, 32, 30, 25, 20, 10
 NUMBER_ROWS_MIN = 4
 SALES_MIN = 3  # headings of a list of orders: dates and amounts, and no account
 _SALES = frozenset(

@@ -8,6 +8,8 @@ from itertools import pairwise
 OUTLIER = "OUTLIER"
 REPEATED_ROWS = "REPEATED_ROWS"
 VALUES_MIN = 8  # with fewer, nothing is far from the others
+DISTINCT_MIN = 4  # with fewer, as of a switch or a constant, there is no range that others could lie outside of
+DILUTED = 2  # times the value before: such a series has no far end
 # How many times the range of all others a value must lie outside of it; of a share above the whole, once is enough.
 FAR, FAR_OF_PERCENT = 3, 1
 PERCENT, WHOLE = "%", 100
@@ -23,6 +25,10 @@ def outlier(texts: Sequence[str], unit: str) -> tuple[str, str, str] | None:
     if len(texts) < VALUES_MIN:
         return None
     numbers = [float(text) for text in texts]
+    distinct = sorted({*numbers})
+    is_diluted = distinct[0] > 0 and all(two >= DILUTED * one for one, two in pairwise(distinct))
+    if len(distinct) < DISTINCT_MIN or is_diluted:
+        return None
     (low, next_low), (high, next_high) = nsmallest(2, numbers), nlargest(2, numbers)
     factor = FAR_OF_PERCENT if unit == PERCENT and high > WHOLE >= next_high else FAR
     ends = (
