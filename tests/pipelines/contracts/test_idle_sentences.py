@@ -34,7 +34,6 @@ cancel before the cancellation period has expired."""
         "Please keep this letter safe.",
         "Dein SEPA-Lastschriftmandat liegt uns vor.",
         "Wir ziehen ihn immer am 1. des Monats ein.",
-        "Alarm: fitted and maintained.",
         "Named driver: none.",
         "You have 6 years' no claim discount.",
         "Ihr Zähler hat die Nummer 7GMT0008812940.",

@@ -203,3 +203,32 @@ def test_a_letter_has_no_signatures_to_stand_below() -> None:
 def test_a_remark_below_the_signatures_is_a_flag_of_the_document() -> None:
     text = AGREEMENT.format(head="", tail="Maria rang on Monday and sounds less sure about it.")
     assert flags(extracted(text, "general")) == ["NOT_UNDERSTOOD"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The customer exercises the right to cancel.",
+        "You exercised your right of withdrawal on 3 May.",
+        "Der Kunde übt sein Widerrufsrecht aus.",
+        "Kunde macht vom Widerrufsrecht Gebrauch.",
+        "Please check the price.",
+        "Bitte Preis prüfen.",
+        "Zustand: beendet.",
+        "Type: trial.",
+    ],
+)
+def test_a_used_right_a_price_in_doubt_and_a_state_behind_a_label_wait(sentence: str) -> None:
+    assert codes(LETTER.format(head="", tail=sentence), "energy") != []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "If you exercise your right to cancel, we refund all payments.",
+        "Wenn der Kunde sein Widerrufsrecht ausübt, erstatten wir alle Zahlungen.",
+        "Bitte prüfen Sie Ihre Angaben.",
+    ],
+)
+def test_a_right_that_may_be_used_is_ordinary(sentence: str) -> None:
+    assert codes(LETTER.format(head="", tail=sentence), "energy") == []

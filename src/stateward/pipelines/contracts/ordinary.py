@@ -147,7 +147,10 @@ class _Words(NamedTuple):
             return False
         value = text[label.end() :]
         is_none = _NONE.fullmatch(value) is not None
-        is_few = len(_LETTERS.findall(value)) <= HEADING_WORDS
+        # A small word says something: `Zustand: beendet`; a name and a number do not.
+        is_few = len(_LETTERS.findall(value)) <= HEADING_WORDS and all(
+            map(_is_of_address, value.split())
+        )
         return is_none or (is_few and not self.telling.search(text))
 
     def may_speak(self, text: str, strangeness: float) -> bool:
