@@ -34,10 +34,9 @@ def is_approved(form: str, said: str) -> bool:
 @pytest.mark.parametrize(
     "said",
     [
-        "Mileage and hotel costs are refunded at the usual civil rates.",
-        "Otherwise total liability is limited to the cap in row seven.",
-        "Engineers carry their own tools and wear badges on the premises.",
-        "Tidewell Instruments Limited, sort code 20-13-34, for invoices.",
+        "Travel costs are refunded at the usual civil service rates.",
+        "Otherwise total liability is limited to the Liability cap.",
+        "Employees carry their own tools on the premises.",
     ],
 )
 def test_a_clause_about_the_services_holds_no_agreement_up(said: str) -> None:
@@ -63,6 +62,10 @@ def test_a_german_clause_about_the_services_holds_no_agreement_up(said: str) -> 
         "The software side of this bargain fell asleep with the audit.",
         "Charges and everything else here rest until the board meets.",
         "The fees were void, and so was the paper.",
+        "Fees remain open until both sides agree.",
+        "Only Norvane provides the services and sends invoices.",
+        "Tidewell became Norvane after the merger, invoices go there.",
+        "Services stop in spring and no invoices follow.",
         "Staff at Tidewell never agreed to the fees.",
         "The servers moved to Penrose and the support with them.",
         "Costs and charges are shown for illustration purposes.",
@@ -80,6 +83,11 @@ def test_a_clause_about_the_services_waits_if_it_speaks_of_the_agreement(said: s
         "Die Pflichten greifen von dem Tag an, an dem die Lizenz erteilt ist.",
         "Gestartet wird nach dem Audit der Anlagen, frühestens zur Messe.",
         "Die Anlagen hat die Gegenseite so nie bestellt.",
+        "Rheintal ist insolvent und stellt die Leistungen ein.",
+        "Der Auftraggeber tritt von Leistungen und Vergütung zurück.",
+        "Die Leistungen ruhen bis auf Weiteres.",
+        "Nordwind übernimmt Leistungen, Rechnungen und Haftung von Rheintal.",
+        "Die Leistungen laufen erst ab Ostern.",
         "Die Wartung der Anlagen übernimmt jetzt Kessler.",
         "Die Wartung der Anlagen steht unter dem Vorbehalt der Finanzierung.",
     ],

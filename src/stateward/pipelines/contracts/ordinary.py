@@ -93,6 +93,7 @@ _FINE = re.compile(
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(r"\d[.,]\d\d\b")
+_SMALL_WORD = re.compile(r"(?<![\w.@/-])[a-zäöüß][\w'’-]*")
 _QUESTION = re.compile(  # it asks, and asserts nothing
     r"\W*(?:was|wie|wo|wer|wann|welche[rsn]?|what|how|where|when|who|which)\b[^.!?;:,\d]{1,50}\?\s*",
     re.IGNORECASE,
@@ -183,17 +184,23 @@ class _Matters(NamedTuple):
     """What the parties of an agreement do for each other: no field of an agreement is about it."""
 
     matters: re.Pattern[str]
+    neutral: re.Pattern[str]
     decisive: re.Pattern[str]
     parties: tuple[str, ...]
+    words: frozenset[str]
 
     @classmethod
-    def of(cls, rules: ContractRules, found: Sequence[FoundValue]) -> "_Matters":
+    def of(
+        cls, rules: ContractRules, found: Sequence[FoundValue], known: Sequence["_Known"]
+    ) -> "_Matters":
         """Those of the rules, for an agreement with these values."""
         decisive = [*rules.decisive_words, *rules.denying_words]
         return cls(
             family(rules.matter_words) if rules.matter_words else _NOTHING,
+            family(rules.neutral_words) if rules.neutral_words else _NOTHING,
             family(decisive) if decisive else _NOTHING,
             tuple(each.raw for each in found if each.field == PARTY and each.raw),
+            rules.function_words.union(*(each.words for each in known)),
         )
 
     def is_only_of_them(self, text: str) -> bool:
@@ -202,7 +209,10 @@ class _Matters(NamedTuple):
             text = text.replace(name, " ")
         if len(text.split()) < SHORT_WORDS or not self.matters.search(text):
             return False
-        return not any(each.search(text) for each in (self.decisive, _DATED, _FIRM))
+        if any(each.search(text) for each in (self.decisive, _DATED, _FIRM)):
+            return False
+        rest = self.neutral.sub(" ", self.matters.sub(" ", text))
+        return all(word in self.words for word in _SMALL_WORD.findall(rest))
 
 
 class _Known(NamedTuple):
@@ -286,7 +296,7 @@ def ordinary_flags(
         return
     names = _names(document, rules)
     values = list(_value_lines(document, found))
-    about = _Matters.of(rules, found) if kind == "agreements" else None
+    about = _Matters.of(rules, found, known) if kind == "agreements" else None
     for text in _sentences(document, small_min=SMALL_MIN if kind == "agreements" else 0):
         if about is not None and about.is_only_of_them(text):
             continue

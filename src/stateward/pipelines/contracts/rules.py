@@ -299,6 +299,7 @@ class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         str
     ] = []  # by which a contract, or a value, is called wrong or not in force
     matter_words: list[str] = []  # what parties of an agreement do for each other
+    neutral_words: list[str] = []  # in a sentence about that: amounts, periods, doing
     decisive_words: list[str] = []  # by which a sentence about that is about the agreement too
     idle_forms: list[str] = []  # patterns of whole sentences that change no contract
     signature_words: list[str] = []  # at the start of a line of a signature
@@ -324,6 +325,7 @@ class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
     open_words: tuple[str, ...] = ()
     denying_words: tuple[str, ...] = ()
     matter_words: tuple[str, ...] = ()
+    neutral_words: tuple[str, ...] = ()
     decisive_words: tuple[str, ...] = ()
     idle_forms: tuple[str, ...] = ()
     signature_words: tuple[str, ...] = ()
@@ -403,6 +405,7 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
         open_words=tuple(word for file in caps.values() for word in file.open_words),
         denying_words=tuple(word for file in caps.values() for word in file.denying_words),
         matter_words=tuple(word for file in caps.values() for word in file.matter_words),
+        neutral_words=tuple(word for file in caps.values() for word in file.neutral_words),
         decisive_words=tuple(word for file in caps.values() for word in file.decisive_words),
         idle_forms=tuple(form for file in caps.values() for form in file.idle_forms),
         signature_words=tuple(word for file in caps.values() for word in file.signature_words),
