@@ -2,7 +2,7 @@
 
 Its sentences are those of the law, with an address filled in, so they say the same in every contract: nothing of this
 one. Yet they speak of withdrawals that arrived, of fourteen days and of repayments. They are blanked before anything
-is read; an instruction in words of its own stays.
+is read; an instruction in words of its own stays, and so does one into which something of this contract is filled.
 """
 
 import re
@@ -15,8 +15,18 @@ from stateward.pipelines.kit.documents import TextDocument
 
 _STEM = re.compile(r"widerr?uf|right to cancel|cancellation period|cooling", re.IGNORECASE)
 # What is filled in: no end of a sentence, apart from that of a shortened word.
-_GAP = r"\s(?:[^.;!?]|[.](?!\s+[A-ZÄÖÜ][a-zäöü])){1,400}?\s?"
+_FILLED = r"(?:[^.;!?]|(?:(?<=\b\w)|(?<=Tel|Str|bzw))[.]|[.](?!\s+(?-i:[A-ZÄÖÜ])\w\w))"
+_GAP = rf"(\s{_FILLED}{{1,300}}?\s?)"
+_BRACKETED = rf"\(((?:(?![()]){_FILLED}){{1,200}})\)"
 _INK = re.compile(r"\S")
+# What no law fills in: an amount, and that the contract ended, was cancelled or is another one.
+_OF_CONTRACT = re.compile(
+    r"\d\s?(?:€|£|EUR\b|Euro\b|GBP\b|CHF\b|ct\b|Cent\b|p\b)|(?:€|£|\b(?:EUR|GBP|CHF))\s?\d"
+    r"|storn|gekündigt|kündigung|beendet|endete|ungültig|unwirksam|nichtig|hinfällig|aufgehoben|abgelehnt|annulliert|widerrufen"
+    r"|eingegangen|ersetzt|ruht\b|ruhend|entwurf|status|\b(?:nicht|kein\w*|not|never|void|draft)\b"
+    r"|cancel+ed|terminated|revoked|rescinded|withdrawn|withdrew|lapsed|superseded|\bended|rejected|declined|suspended",
+    re.IGNORECASE,
+)
 
 
 def mask_statutory(document: TextDocument) -> TextDocument:
@@ -31,6 +41,10 @@ def mask_statutory(document: TextDocument) -> TextDocument:
 
 
 def _blanks(found: re.Match[str]) -> str:
+    filled = [each for each in found.groups() if each]
+    # Two ends of a line enclose a whole one: that of a column beside the instruction, or of a note in it.
+    if any(each.count("\n") > 1 or _OF_CONTRACT.search(each) for each in filled):
+        return found[0]
     return _INK.sub(" ", found[0])
 
 
@@ -45,4 +59,5 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _form(sentence: str) -> str:
-    return sentence.replace(" … ", _GAP).replace(" ", r"\s+")
+    """The pattern of a sentence; what is filled in is a group of it."""
+    return sentence.replace("(…)", _BRACKETED).replace(" … ", _GAP).replace(" ", r"\s+")

@@ -1,0 +1,75 @@
+"""The instruction on withdrawal is blanked, and nothing of this contract with it."""
+
+import pytest
+
+from stateward.pipelines.contracts.statutory import mask_statutory
+from stateward.pipelines.kit.reader import text_document
+
+REPAID = """Wenn Sie diesen Vertrag widerrufen, haben wir Ihnen alle Zahlungen, die wir von Ihnen erhalten haben,
+einschließlich der Lieferkosten (mit Ausnahme der zusätzlichen
+Kosten, die sich daraus ergeben, dass Sie eine andere Art der Lieferung
+als die von uns angebotene, günstigste Standardlieferung gewählt haben), unverzüglich und spätestens binnen
+vierzehn Tagen ab dem Tag zurückzuzahlen, an dem die Mitteilung über Ihren Widerruf dieses Vertrags bei uns
+eingegangen ist."""
+DECLARED = (
+    "Um Ihr Widerrufsrecht auszuüben, müssen Sie uns ({}) mittels einer eindeutigen Erklärung (z. B. ein mit der Post "
+    "versandter Brief oder eine E-Mail) über Ihren Entschluss, diesen Vertrag zu widerrufen, informieren."
+)
+EXERCISED = (
+    "To exercise the right to cancel, you must inform us {} of your decision by a clear statement."
+)
+ADDRESSED = "Der Widerruf ist zu richten an: {}"
+
+
+def masked(text: str) -> str:
+    return mask_statutory(text_document(text)).pages[0].text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        REPAID,
+        DECLARED.format(
+            "Musterwerk GmbH, Am Hang 1, 10115 Berlin, Tel. 030 123, post@musterwerk.example"
+        ),
+        DECLARED.format("Musterwerk GmbH, Am Hang 1,\n10115 Berlin"),
+        EXERCISED.format("(Quarry Energy Limited, 4 Mill Lane, Leeds LS1 4AB)"),
+        ADDRESSED.format("Musterwerk GmbH, Am Hang 1, 10115 Berlin."),
+        "Die Widerrufsfrist beträgt vierzehn Tage ab dem Tag des\nVertragsabschlusses.",
+        "The cancellation period will expire after 14 days from the day you concluded the contract.",
+    ],
+)
+def test_the_words_of_the_law_and_an_address_are_blanked(text: str) -> None:
+    assert masked(text).strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            ADDRESSED.format("E.ON, München. Der Vertrag wurde storniert."),
+            "Vertrag wurde storniert",
+        ),
+        (ADDRESSED.format("E.ON, München, Vertrag storniert."), "storniert"),
+        (ADDRESSED.format("die E.ON. Ab Mai beträgt der Abschlag 120,00 EUR."), "120,00 EUR"),
+        (DECLARED.format("E.ON; der Vertrag wurde storniert"), "storniert"),
+        (DECLARED.format("E.ON, der Abschlag beträgt 120,00 EUR"), "120,00 EUR"),
+        (DECLARED.format("E.ON\nVertrag mit anderem Preis\nMünchen"), "anderem Preis"),
+        (EXERCISED.format("(contract cancelled)"), "cancelled"),
+        (EXERCISED.format("\nMonthly payment from June: £130.00\n"), "£130.00"),
+        (
+            "Die Widerrufsfrist beträgt vierzehn Tage ab dem Tag\nVERTRAG STORNIERT\ndes Vertragsabschlusses.",
+            "STORNIERT",
+        ),
+        (
+            "Die Widerrufsfrist beträgt vierzehn Tage ab dem Tag\nNeue Laufzeit bis Mai 2028\ndes Vertragsabschlusses.",
+            "Mai 2028",
+        ),
+        (
+            "The cancellation period will expire after 14 days from the day\nStatus: ended\nof the contract.",
+            "Status: ended",
+        ),
+    ],
+)
+def test_what_is_said_of_this_contract_stays(text: str, told: str) -> None:
+    assert told in masked(text)
