@@ -149,7 +149,11 @@ def test_a_flag_follows_from_value_and_range_or_is_left_open(
         ("S = SUSCEPTIBLE   R = RESISTANT", True),
         ("HDL-Cholesterin + 65 mg/dl", False),
         ("< = 5 Treffer", False),
+        ("/" * 5000, False),
+        ("+/" * 5000, False),
+        (" , " * 5000 + "= x", False),
     ],
+    ids=lambda told: str(told)[:20],
 )
 def test_a_line_that_says_what_signs_mean_is_no_result(line: str, *, is_told: bool) -> None:
     assert is_legend(line) is is_told

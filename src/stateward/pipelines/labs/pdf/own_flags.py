@@ -21,9 +21,10 @@ ROWS_MIN = 2  # out of range: one may be chance
 PLACES = ("flag", "comment", "status", UNKNOWN, "")  # roles of columns; "" for cells without one
 NORMAL = "N"
 _LEGEND = re.compile(r"(?<!\S)(\S{1,2}) ?[=:] ?([^\W\d]+)")
-# No result begins with a sign and an equals sign: `+ / - = high / low`.
+# No result begins with a sign and an equals sign: `+ / - = high / low`. What divides the signs is none of them, so
+# that a line of slashes can be cut in one way only.
 _LEGEND_OF_SIGNS = re.compile(
-    r"\s*[^\w\s(=<>]{1,3}(?:\s?[/,]\s?[^\w\s(=<>]{1,3})*\s?=\s?[^\W\d]{2}"
+    r"\s*[^\w\s(=<>/,]{1,3}(?:\s?[/,]\s?[^\w\s(=<>/,]{1,3}){0,5}\s?=\s?[^\W\d]{2}"
 )
 
 
