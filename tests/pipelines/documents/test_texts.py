@@ -85,6 +85,13 @@ def test_lines_tell_their_pages_and_places() -> None:
         ("Name,Town,Street\nAnn,Bath,Mill Lane\nBob,Hull,High Street\n", False),
         ("Account 4711\n03.02.2026 Baker 4,20\n04.02.2026 Rent 900,00\n05.02.2026 Salary 2100,00\n", False),
         ("Statement\n3 Feb 2026 Baker 4.20\n4 Feb 2026 Rent 900.00\n5 Feb 2026 Salary 2,100.00\n", False),
+        ("Account Activity\nPrepared for Jane Example\nPayee,Memo,Date,Amount\nMarket,Food,03/03/2025,-23.50\n"
+         "Employer,Pay for March,03/05/2025,1850.00\n", False),
+        ("Extras de cont\nTitular: Popescu\nDescriere;Data;Sold\nMega;03/03/2025;1,50\nLeu;05/03/2025;2\n", False),
+        ("Liebe Nachbarn,\nAnna isst Kuchen für 2,50 oder 3,20, gern.\nBob isst Brot für 1,50 oder 1,80, gern.\n"
+         "Carl isst Eis für 4,50 oder 4,80, gern.\n", True),
+        ("Dear Ann, these are the lifts:\n\n| Lift | State |\n|---|---|\n| north | broken |\n| south | fine |\n", True),
+        ("\t\tAnn Example\n\t\tMill Lane\n\t\tBath\nDear Ann, the lift is broken.\n", True),
         ("12 14 15\n16 17 18\n", False),
         ("<p>Dear Ann, the lift is broken</p>", False),
         ("MIME-Version: 1.0\nFrom: ann@example.org\nSubject: The lift\n\nIt is broken again.\n", False),

@@ -2,11 +2,12 @@
 
 import re
 import zipfile
+from itertools import groupby
 from pathlib import Path
 
 from stateward.definition.plugin import Content, Detected
 from stateward.pipelines.documents import TEXT_SUFFIXES
-from stateward.pipelines.kit.delimited import first_rows
+from stateward.pipelines.kit.delimited import DELIMITERS, first_rows
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_pdf
 from stateward.pipelines.kit.mail import is_mail
 from stateward.pipelines.kit.rtf import is_rtf
@@ -30,7 +31,10 @@ LINES_SEEN = 40
 LETTERS_MIN = 0.6  # of the characters that are not blank
 WORDS_MIN = 4
 EVEN = 0.8  # of the lines of a table that have as many cells as the first
+NEIGHBOURS_MIN, DELIMITERS_MIN = 3, 2  # lines one after the other with as many of a delimiter each
 BOOKINGS_MIN = 3  # lines with a day and an amount: a statement, as a text
+_QUOTED = re.compile(r'"[^"]*"')
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,3}(?!\d|[./-]\d))")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BOOKING = re.compile(
     r"(?m)^\W{0,3}(?:\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{1,2}\.? [^\W\d_]{3,9}|[^\W\d_]{3,9}\.? \d{1,2})\b"
@@ -96,7 +100,29 @@ def _is_prose(head: bytes) -> bool:
 def _is_table(lines: list[str]) -> bool:
     rows = first_rows(lines)
     even = sum(len(row) == len(rows[0]) for row in rows) if rows and len(rows[0]) > 1 else 0
-    return len(rows) > 1 and even >= EVEN * len(rows)
+    if len(rows) > 1 and even >= EVEN * len(rows):
+        return True
+    # Below lines of notes, which are no rows of the table.
+    return any(_is_divided_by(delimiter, lines) for delimiter in DELIMITERS)
+
+
+def _is_divided_by(delimiter: str, lines: list[str]) -> bool:
+    """Whether neighbouring lines have as many of a delimiter, without those of sentences and amounts."""
+    counts = [_delimiters(delimiter, line.strip()) for line in lines]
+    return any(
+        number >= DELIMITERS_MIN and len(list(same)) >= NEIGHBOURS_MIN
+        for number, same in groupby(counts)
+    )
+
+
+def _delimiters(delimiter: str, line: str) -> int:
+    # A table within a note in Markdown begins each line with a bar.
+    if delimiter == "|":
+        return 0 if line.startswith("|") else line.count("|")
+    plain = _QUOTED.sub("", line)
+    if delimiter == ",":
+        plain = _DECIMAL_COMMA.sub("", plain)
+    return plain.count(delimiter) - plain.count(f"{delimiter} ")
 
 
 def _is_scanned_pdf(path: Path) -> bool:
