@@ -121,7 +121,7 @@ def test_the_last_day_of_a_withdrawal_is_no_end_of_the_contract(line: str) -> No
     assert all(each.value != "2025-10-23" for each in found.found)
 
 
-def test_an_amount_of_nothing_is_no_rival() -> None:
+def test_a_fee_of_nothing_is_no_rival() -> None:
     text = written(ENERGY, more="Wechselgebühr: 0,00 EUR")
     assert value(extracted(text, "energy"), "monthly_rate").confidence >= ACCEPTED_MIN
 

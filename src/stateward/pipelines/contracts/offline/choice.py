@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
-from stateward.pipelines.contracts.offline.arithmetic import TAX_RATES, parts_of
+from stateward.pipelines.contracts.offline.arithmetic import TAX_RATES, is_own_amount, parts_of
 from stateward.pipelines.contracts.offline.labels import stands_in
 from stateward.pipelines.contracts.offline.number_fields import (
     BY_UNIT,
@@ -116,7 +116,7 @@ def _choice(
             each
             for each in ranked[1:]
             if not _is_part(rule, best, groups, each[1])
-            and printed_number(reading, list(groups.values())[each[1]][0]) not in parts
+            and not _is_in(parts, list(groups.values())[each[1]], reading)
             and not _is_stand_in(rule, best, list(groups.values())[each[1]])
         ),
     ]
@@ -156,6 +156,13 @@ def _parts(rule: FieldRule, best: FieldCandidate, reading: ContractReading) -> s
         return set()
     amounts = amounts_of(reading)
     return {amounts[at] for at in parts_of(printed_number(reading, best), amounts)}
+
+
+def _is_in(parts: set[float], group: list[FieldCandidate], reading: ContractReading) -> bool:
+    """Whether an amount is a part of a sum: one with a label of the field itself is another amount of it."""
+    return printed_number(reading, group[0]) in parts and not any(
+        is_own_amount(reading.pages[each.page], each.start, each.field) for each in group
+    )
 
 
 def printed_number(reading: ContractReading, chosen: FieldCandidate) -> float:

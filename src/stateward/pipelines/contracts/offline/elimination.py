@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import ValueCandidate
-from stateward.pipelines.contracts.offline.arithmetic import is_net_of, parts_of
+from stateward.pipelines.contracts.offline.arithmetic import is_net_of, is_own_amount, parts_of
 from stateward.pipelines.contracts.offline.choice import (
     RECKONED,
     FieldChoice,
@@ -80,10 +80,14 @@ _BONUS = re.compile(
 )
 _READING = re.compile(r"abgelesen|ablesung|zählerstand|meter\s+read", re.IGNORECASE)
 _CONCLUDED = re.compile(
-    r"\b(?:you\s+(?:made|agreed|signed|ordered|placed)|we\s+agreed|(?:ab)?geschlossen|unterschrieben|bestellt)\b[^.;]{0,40}"
+    r"\b(?:you\s+(?:made|agreed|signed|ordered|placed)|we\s+agreed|abgeschlossen|vertrag\w*\b[^.;]{0,40}\bgeschlossen|unterschrieben|bestellt)\b[^.;]{0,40}"
     r"\b(?:on|am)\s*$|\b(?:antrag|auftrag|bestellung)s?\s+vom\s*$",
     re.IGNORECASE,
 )
+# A line that will be closed ends.
+_COMING = re.compile(r"\b(?:wird|werden|will\s+be|is\s+to\s+be)\b[^.;]*$", re.IGNORECASE)
+_CLOSED = re.compile(r"\s*geschlossen\b", re.IGNORECASE)
+_OF_CONTRACT = re.compile(r"vertrag|vereinbarung|versicherung", re.IGNORECASE)
 _MADE = re.compile(r"\s*(?:ab)?geschlossen\b|\s*unter(?:zeichnet|schrieben)\b", re.IGNORECASE)
 _NET = re.compile(r"\b(?:netto|net)\b", re.IGNORECASE)
 _NOTICE = re.compile(r"kündig|\bnotice\b|terminat", re.IGNORECASE)
@@ -252,8 +256,7 @@ def _is_explained(
         return False
     if rule.kind == "money" and (
         _is_reckoned(candidate, choices)
-        or candidate.number in reader.parts
-        or not candidate.number
+        or reader.is_part(each, rule.name)
         or (candidate.per != "month" and reader.is_fee(each))
         or candidate.per == "once"
         or (
@@ -298,7 +301,9 @@ def _is_reckoned(candidate: ValueCandidate, choices: Mapping[str, FieldChoice]) 
 
 def _is_year_of(candidate: ValueCandidate, choice: FieldChoice) -> bool:
     """Whether an amount is about twelve times a chosen one: what a year costs, and instalments in whole euros."""
-    return abs(candidate.number - 12 * choice.best.number) <= YEAR_ROUNDING
+    is_divided = "computed from the amount" in choice.why  # then no instalment was rounded
+    slack = YEAR_SLACK if is_divided else YEAR_ROUNDING
+    return abs(candidate.number - 12 * choice.best.number) <= slack
 
 
 def _lasting(vertical: Vertical, choices: Mapping[str, FieldChoice]) -> Iterator[int]:
@@ -424,6 +429,12 @@ class _Reader:
         """Whether the statement of a value has a label of that field."""
         return any(one.what == name for label in self._labels(each) for one in label.meanings)
 
+    def is_part(self, each: LinkedValue, name: str) -> bool:
+        """Whether an amount is a part of a chosen sum: net, or in a row without a label of that field itself."""
+        page = self.reading.pages[each.page]
+        is_listed = each.candidate.number in self.parts
+        return is_listed and not is_own_amount(page, each.candidate.start, name)
+
     def is_stand_in(self, each: LinkedValue, rule: FieldRule) -> bool:
         """Whether the label of a value counts for a field only where there is no other."""
         best = each.links[0] if each.links else None
@@ -525,8 +536,13 @@ class _Reader:
         """Whether the words at a date say that the contract was made or ordered on it, or is first paid."""
         page = self.reading.pages[each.page]
         before = page.text[max(0, each.candidate.start - REFERENCE_CHARS) : each.candidate.start]
+        if is_first_payment(before):
+            return True
+        is_closed = _CLOSED.match(page.text, each.candidate.end) is not None
+        if _COMING.search(before) or (is_closed and not _OF_CONTRACT.search(before)):
+            return False
         is_made = _MADE.match(page.text, each.candidate.end) is not None
-        return is_made or _CONCLUDED.search(before) is not None or is_first_payment(before)
+        return is_made or _CONCLUDED.search(before) is not None
 
     def deduction(self) -> str:
         """An amount with a minus that is not said to be paid once: what is paid a month is another one."""

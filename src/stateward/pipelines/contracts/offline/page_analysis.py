@@ -106,6 +106,18 @@ class AnalyzedPage(NamedTuple):
         """The cell around a character."""
         return self.grid.cell_at(offset)
 
+    def is_labelled(self, offset: int, field: str) -> bool:
+        """Whether the row of a value has a label of that field itself."""
+        cell = self.cell(offset)
+        if cell is None:
+            return False
+        return any(
+            each.start <= mention.start < each.end
+            for each in self.grid.rows[cell.row]
+            for mention in self.mentions
+            if any(one.what == field for one in mention.meanings)
+        )
+
 
 class ContractReading(NamedTuple):
     """All pages, and what holds for the whole document."""
