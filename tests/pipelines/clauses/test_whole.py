@@ -254,6 +254,13 @@ def test_contracts_are_known_by_their_content_and_statements_stay_statements() -
         assert own.confidence > 20
 
 
+def test_a_body_of_open_brackets_is_no_contract(tmp_path: Path) -> None:
+    found = detect(Content.of(a_docx(tmp_path / "a.docx", "<" * 200_000)))
+
+    assert found is not None
+    assert found.confidence < 20
+
+
 def test_the_evaluation_compares_numbers_headings_and_types(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(
         "1. Term\nOne year.\n2. Governing Law\nEnglish law.\n3. Notices\nBy post.\n"

@@ -36,7 +36,19 @@ def test_a_name_beside_a_date_above_the_text_is_its_author(
         ("<p>Lamps</p>", "<h2>Reviews</h2><p><b>JT</b> 3 May 2026: Bright!</p>", ""),
         ("<p>Lamps</p>", "<p>This page was last edited on 3 May 2026.</p>", "2026-05-03"),
         ("<p>Lamps</p>", '<time datetime="2026-05-03">3 May</time>', "2026-05-03"),
+        ("<p>Lamps</p>", "<p>JT, 3 May 2026: Bright!</p>" * 9000, ""),
+        (
+            "<p>Lamps</p>",
+            "<p>JT, 3 May 2026: Bright!</p>" * 9000 + "<p>Last edited on 3 May 2026.</p>",
+            "2026-05-03",
+        ),
+        (
+            "<p>Lamps</p>",
+            "<p>JT, 4 May 2026: Bright!</p>" * 9000 + "<p>JT, 3 May 2026: Dim!</p>",
+            "",
+        ),
     ],
+    ids=lambda told: told[:40],
 )
 def test_a_day_below_the_text_is_that_of_the_page_only_if_a_line_says_so(
     above: str, below: str, date: str

@@ -11,7 +11,7 @@ from stateward.pipelines.kit.files import ZIP, is_pdf
 DOCX, TEXT, PDF, ANY_DOCX = 70, 60, 10, 12
 BODY = "word/document.xml"
 BODY_BYTES_MAX = 128 * 1024
-_TAG = re.compile(r"<[^>]{0,2000}>")
+_TAG = re.compile(r"<[^<>]{0,2000}>")
 NUMBERS_MIN = 3
 WORDS_MIN = 2
 _NUMBERS = re.compile(

@@ -211,8 +211,12 @@ def _is_of_page(date: str, html: str, above: Sequence[str]) -> bool:
         return True
     if any(date in page_dates(line) for line in above):
         return True
-    told = [line for line in _shown_lines(html) if date in page_dates(line[:DATED_CHARS_MAX])]
-    return not told or any(map(_WRITTEN_THEN.search, told))
+    # To find the days of a line takes long, and a page may have thousands of comments: few lines are asked.
+    day = re.compile(rf"(?<!\d)0?{int(date[-2:])}(?!\d)")
+    lines = [line for line in _shown_lines(html) if day.search(line[:DATED_CHARS_MAX])]
+    lines.sort(key=lambda line: not _WRITTEN_THEN.search(line))
+    told = next((line for line in lines if date in page_dates(line[:DATED_CHARS_MAX])), "")
+    return not told or bool(_WRITTEN_THEN.search(told))
 
 
 def _shown_lines(html: str) -> list[str]:
