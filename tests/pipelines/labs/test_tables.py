@@ -415,3 +415,24 @@ def test_two_days_above_a_table_are_not_that_of_its_rows(tmp_path: Path) -> None
     heading = "Collected;2026-10-05;Collected;2026-10-06\nTest;Result;Units;Range"
 
     assert "collected" not in one(tmp_path, csv("Sodium;140;mmol/L;136-145", heading=heading))
+
+
+def test_a_specimen_in_the_name_of_a_test_wins_over_the_one_above_the_table(tmp_path: Path) -> None:
+    heading = "Specimen;Serum;;\nTest;Result;Units;Range"
+
+    found = results(
+        tmp_path, csv("Glucose;5.1;mmol/L;3.9-5.6", "Urine protein;12;mg/L;0-20", heading=heading)
+    )
+
+    assert [each["code"] for each in found] == ["2345-7", "20454-5"]
+
+
+def test_h_and_l_behind_a_value_are_flags_in_a_table_without_a_column_of_units(
+    tmp_path: Path,
+) -> None:
+    text = csv("Glucose;5.9 H;3.9-5.6", "Troponin;<5 L;5-14", heading="Test;Result;Reference Range")
+
+    found = results(tmp_path, text)
+
+    told = [(each["value"], each.get("printed_flag"), each.get("unit", "")) for each in found]
+    assert told == [("5.9", "H", ""), ("5", "L", "")]

@@ -41,6 +41,7 @@ from stateward.pipelines.labs.words import (
     fold,
     is_of_production,
     specimen_of,
+    specimen_of_test,
 )
 
 HEADING_ROWS_MAX = 60  # letterheads are shorter
@@ -475,7 +476,7 @@ def _observation(
         flag=flag,
         code="" if BAD_CODE in problems else code,
         local_code=cell(cells, "local_code") or (code if BAD_CODE in problems else ""),
-        specimen=cell(cells, "specimen") or _matrix(columns),
+        specimen=_specimen(cells, columns) or _matrix(columns),
         collected=when,
         resulted=resulted,
         status=cell(cells, "status").lower(),
@@ -486,15 +487,25 @@ def _observation(
     )
 
 
+def _specimen(cells: list[str], columns: Columns) -> str:
+    """What a column tells, or what is told above the table of rows whose tests name no other specimen."""
+    told = columns.cell(cells, "specimen")
+    if "specimen" in columns.roles:
+        return told
+    own = specimen_of_test(columns.cell(cells, "test"))
+    return told if own in ("", specimen_of(told)) else ""
+
+
 def _matrix(columns: Columns) -> str:
     """What was measured in, by the columns alone: a table of sites and no patients is not of blood."""
     return ENVIRONMENT if "sample" in columns.roles and not columns.patient else ""
 
 
 def _with_unit_inside(text: str) -> tuple[str, str]:
-    """The value and the unit of a table without a column of units: `94,4 fL`."""
+    """The value and the unit of a table without a column of units: `94,4 fL`. `5.9 H` is high, and not hours."""
     found = _VALUE_AND_UNIT.fullmatch(text)
-    return (found[1], found[2]) if found and is_known_unit(found[2]) else (text, "")
+    is_unit = found is not None and found[2] not in ("H", "L") and is_known_unit(found[2])
+    return (found[1], found[2]) if found and is_unit else (text, "")
 
 
 def _with_flag_inside(text: str, decimal: str) -> tuple[str, str]:
