@@ -67,6 +67,18 @@ _OF_LAW = re.compile(
     r"(?:(?!(?:AG|KG|OHG|UG|SE|EUR|CHF|GBP)\b)[A-ZÄÖÜ]\w{0,20}[A-Z]\b|\w*[Gg]esetz)"
 )
 _DENIED = re.compile(r"\b(?:nicht|nie|niemand\w*|kein\w*|not|never|none)\b", re.IGNORECASE)
+# A few words by which an agreement lacks something, or a party leaves it.
+_LACKING = re.compile(
+    r"\b(?:fehl(?:t|en|te|ten)|missing|widerr(?:uft|ief)|kündigt|cancel(?:s|led|ed)|withdr(?:aws|ew)|revokes|ohne\s+(?:\w+\s+)?vollmacht"
+    r"|vollmachtlos\w*|without\s+(?:\w+\s+)?authority|unauthori[sz]ed|only\s+if|countersigned|gegengezeichnet|nur\s+wenn)\b",
+    re.IGNORECASE,
+)
+_RENEWED = re.compile(  # up to a day: that is another end
+    r"\b(?:verlänger\w*\b[^.;]*\bbis|(?:renew|extend|prolong)\w*\b[^.;]*\b(?:until|till|to))\s+(?:zum\s+|the\s+)?"
+    r"(?:(?:end|mitte|anfang)e?\s+(?:of\s+)?)?"
+    r"(?:(?:19|20)\d\d\b|(?:jan|feb|mär|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|de[zc])\w*\b)",
+    re.IGNORECASE,
+)
 _CONDITION = re.compile(
     r"\b(?:if|when|whenever|unless|until|in\s+case|wenn|falls|sofern|soweit|sollten?)\b",
     re.IGNORECASE,
@@ -297,10 +309,12 @@ def ordinary_flags(
     names = _names(document, rules)
     values = list(_value_lines(document, found))
     about = _Matters.of(rules, found, known) if kind == "agreements" else None
-    for text in _sentences(document, small_min=SMALL_MIN if kind == "agreements" else 0):
-        if about is not None and about.is_only_of_them(text):
+    for text in _sentences(document, words, small_min=SMALL_MIN if about is not None else 0):
+        is_lacking = about is not None and _is_lacking(text, words)
+        if about is not None and not is_lacking and about.is_only_of_them(text):
             continue
-        if _is_strange(text, names, known, words) and not _has_value(text, values):
+        is_strange = is_lacking or _is_strange(text, names, known, words)
+        if is_strange and not _has_value(text, values):
             quote = " ".join(text.split())[:QUOTE_CHARS_MAX]
             said = f"a sentence was not understood: {quote!r}"
             yield {"code": "NOT_UNDERSTOOD", "sentence": said}
@@ -314,6 +328,8 @@ def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words
         if _DENIED.search(said) and 1 < len(said.split()) <= SHORT_WORDS:
             return True
         return all(each.strangeness(said, frozenset()) >= each.fact_limit for each in known)
+    if _RENEWED.search(text):
+        return True
     least = 1.0
     for each in known:
         strangeness = each.strangeness(text, names)
@@ -321,6 +337,15 @@ def _is_strange(text: str, names: frozenset[str], known: Iterable[_Known], words
             return False
         least = min(least, strangeness)
     return words.may_speak(text, least)
+
+
+def _is_lacking(text: str, words: _Words) -> bool:
+    """Whether a sentence of few small words says that something of an agreement is denied, missing or left."""
+    is_ended = text.rstrip().endswith(_ENDED)  # with a number too: `under section 29.`
+    if len(text.split()) > DENIAL_WORDS or not text[:1].isupper() or not is_ended:
+        return False
+    is_short = len(_SMALL.findall(text)) < SMALL_MIN
+    return _LACKING.search(text) is not None or (is_short and bool(words.denying.search(text)))
 
 
 def _across(document: TextDocument, rules: ContractRules) -> str:
@@ -348,10 +373,13 @@ def _has_value(text: str, values: Iterable[tuple[str, str]]) -> bool:
     return any(raw in text and (line in text or text in line) for raw, line in values)
 
 
-def _sentences(document: TextDocument, *, small_min: int = SMALL_MIN) -> Iterator[str]:
+def _sentences(
+    document: TextDocument, words: _Words, *, small_min: int = SMALL_MIN
+) -> Iterator[str]:
     """The sentences of a document, and the cells of its rows that are ones; what stands on several pages counts once.
 
-    Fewer words in small letters than usual are enough for a line that ends as a sentence does, and one for a remark.
+    Fewer words in small letters than usual are enough for a line that ends as a sentence does, one for a remark, and
+    none for one that denies something.
     """
     pages = [page.text.split("\n") for page in document.pages]
     on_pages = Counter(line.strip() for lines in pages for line in dict.fromkeys(lines))
@@ -361,7 +389,8 @@ def _sentences(document: TextDocument, *, small_min: int = SMALL_MIN) -> Iterato
         for text in _paragraphs(lines):
             for sentence in _with_headings(_SENTENCE_END.split(text)):
                 said = _REMARK.sub("", sentence)
-                if len(_SMALL.findall(said)) >= _small_min(sentence, small_min):
+                is_long = len(_SMALL.findall(said)) >= _small_min(sentence, small_min)
+                if is_long or _is_lacking(sentence, words):
                     yield sentence
 
 
