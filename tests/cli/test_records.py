@@ -181,7 +181,7 @@ def test_errors_are_grouped(demo: Shell, shell: Shell) -> None:
 
     assert (group["error_code"], group["count"]) == ("UNKNOWN_FORMAT", 1)
     assert "UNKNOWN_FORMAT" in demo("errors").stdout
-    assert shell("errors").stderr == "no record has failed\n"
+    assert shell("errors").stderr.splitlines()[-1] == "no record has failed"
 
 
 def test_counts_stand_in_the_order_of_the_machine(demo: Shell, shell: Shell) -> None:
@@ -190,8 +190,8 @@ def test_counts_stand_in_the_order_of_the_machine(demo: Shell, shell: Shell) -> 
     assert [(row["status"], row["count"]) for row in rows] == [("normalized", 2), ("error", 1)]
     assert demo("counts").stdout.splitlines()[1].split() == ["upload", "normalized", "2"]
     assert [row["status"] for row in demo.json("counts", "-status:error")] == ["normalized"]
-    assert shell("counts").stderr == "there are no records yet\n"
-    assert shell("counts", "status:error").stderr == "there is no such record\n"
+    assert shell("counts").stderr.splitlines()[-1] == "there are no records yet"
+    assert shell("counts", "status:error").stderr.splitlines()[-1] == "there is no such record"
 
 
 @pytest.mark.parametrize(
