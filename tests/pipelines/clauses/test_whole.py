@@ -18,6 +18,7 @@ from stateward.pipelines.clauses import RUNNERS, runners
 from stateward.pipelines.clauses.detection import detect
 from stateward.pipelines.clauses.report import covers, evaluation
 from stateward.pipelines.clauses.settings import ClauseSettings
+from stateward.pipelines.documents.detection import detect as detect_letter
 from stateward.pipelines.kit.evaluation import StagesRun, run_stages
 from stateward.pipelines.statements.detection import detect as detect_statement
 from stateward.workers.sdk import Completed, Failed
@@ -252,6 +253,28 @@ def test_contracts_are_known_by_their_content_and_statements_stay_statements() -
         own = detect(Content.of(path))
         assert own is not None
         assert own.confidence > 20
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_contract"),
+    [
+        (("Hyresavtal", "1. Föremål", "2. Hyra", "3. Ändringar"), True),
+        (("Договор", "1. Предмет", "2. Цена", "3. Срок"), True),
+        (("This agreement binds the parties.", "TERM", "PRICE", "LAW"), True),
+        (("Kündigung", "hiermit kündige ich meinen Vertrag zum 3. Mai."), False),
+        (("Minutes", "It was agreed that each party shall pay."), False),
+    ],
+)
+def test_numbered_clauses_make_a_docx_a_contract_and_two_words_do_not(
+    tmp_path: Path, lines: tuple[str, ...], *, is_contract: bool
+) -> None:
+    path = a_docx(tmp_path / "a.docx", "".join(map(paragraph, lines)))
+
+    own, letter = detect(Content.of(path)), detect_letter(Content.of(path))
+
+    assert own is not None
+    assert letter is not None
+    assert (own.confidence > letter.confidence) is is_contract
 
 
 def test_a_body_of_open_brackets_is_no_contract(tmp_path: Path) -> None:

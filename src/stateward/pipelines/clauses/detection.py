@@ -9,13 +9,17 @@ from stateward.pipelines.kit.files import ZIP, is_pdf
 
 # A PDF may be anything, and so may a DOCX without the words of a contract: others are believed first.
 DOCX, TEXT, PDF, ANY_DOCX = 70, 60, 10, 12
+NUMBERED_DOCX = 30  # without known words: in a language of which none are known
 BODY = "word/document.xml"
 BODY_BYTES_MAX = 128 * 1024
 _TAG = re.compile(r"<[^<>]{0,2000}>")
+_PARAGRAPH_END = re.compile(r"</w:p>|<w:br\b[^<>]{0,200}>")
+# Automatic numbers, and the styles of headings, which end in their level in every language.
+_STRUCTURE = re.compile(r'<w:numPr>|<w:pStyle w:val="[^"<>]{2,20}[1-9]"')
 NUMBERS_MIN = 3
 WORDS_MIN = 2
 _NUMBERS = re.compile(
-    r"(?m)^\s{0,12}(?:§\s*\d+|(?:Article|ARTICLE|Section|SECTION|Artikel|Ziffer)\s+[\dIVX]+|\d{1,2}\.(?:\d{1,2}\.?)?\s+[A-ZÄÖÜ])"
+    r"(?m)^\s{0,12}(?:§\s*\d+|(?:Article|ARTICLE|Section|SECTION|Artikel|Ziffer)\s+[\dIVX]+|\d{1,2}\.(?:\d{1,2}\.?)?\s+[^\W\d_a-zß-öø-ÿ])"
 )
 _WORDS = re.compile(
     r"\b(?:agreement|hereinafter|hereby|party|parties|shall|whereas|vertrag\w*|vereinbarung|vertragspartei\w*|auftragnehmer"
@@ -42,7 +46,7 @@ def detect(content: Content) -> Detected | None:
 
 
 def _word_document(content: Content) -> Detected | None:
-    """By the directory of the archive, and by the words at the start of its text."""
+    """By the directory of the archive, and by the start of its text."""
     try:
         with zipfile.ZipFile(content.path) as archive:
             names = archive.namelist()
@@ -54,7 +58,18 @@ def _word_document(content: Content) -> Detected | None:
         return None
     if not any(name.startswith("word/") for name in names):
         return None
-    text = _TAG.sub(" ", body.decode("utf-8", "replace"))
+    return Detected(source_type=SOURCE_TYPE, format="docx", confidence=_confidence(body))
+
+
+def _confidence(body: bytes) -> int:
+    """By clauses and words: a letter may have words of a contract, and a contract words that are not known."""
+    xml = body.decode("utf-8", "replace")
+    text = _TAG.sub(" ", _PARAGRAPH_END.sub("\n", xml))
     words = {found.casefold() for found in _WORDS.findall(text)}
-    confidence = DOCX if len(words) >= WORDS_MIN else ANY_DOCX
-    return Detected(source_type=SOURCE_TYPE, format="docx", confidence=confidence)
+    numbers = len(_NUMBERS.findall(text))
+    if len(words) < WORDS_MIN:
+        return NUMBERED_DOCX if numbers >= NUMBERS_MIN else ANY_DOCX
+    titles = sum(line.strip().isupper() for line in text.split("\n"))
+    clauses = numbers + len(_STRUCTURE.findall(xml)) + titles
+    # No letter is so long that its text does not fit.
+    return DOCX if clauses >= NUMBERS_MIN or len(body) == BODY_BYTES_MAX else ANY_DOCX
