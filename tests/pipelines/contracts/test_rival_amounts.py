@@ -26,6 +26,8 @@ Alle Preise inkl. MwSt."""
         "\t1. Jahr\t2. Jahr\nMonatlicher Grundpreis\t40,00 EUR\t42,00 EUR",
         "\t2025\t2026\nMonatlicher Grundpreis\t40,00 EUR\t47,60 EUR",
         "\tPaket A\tPaket B\nMonatlicher Grundpreis\t40,00 EUR\t42,00 EUR",
+        "\tMonate 1-12\tab Monat 13\nMonatlicher Grundpreis\t40,00 EUR\t55,00 EUR",
+        "\tab dem 13. Monat\nMonatlicher Grundpreis\t40,00 EUR\t42,00 EUR",
         "Monatlicher Grundpreis: 42,00 EUR\nMonatlicher Grundpreis: 0,00 EUR",
         "Monatlicher Grundpreis: 42,00 EUR\nMonate 1-6: 0,00 EUR",
         "Monatlicher Grundpreis: 42,00 EUR\nMonatlicher Preis: 30,00 EUR\nMonatlicher Preis: 12,00 EUR",
