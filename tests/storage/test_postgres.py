@@ -15,12 +15,12 @@ from lab.postgres import Server
 from stateward.core.errors import StoreError, StoreFull, StoreUnreachable
 from stateward.storage import libpq
 from stateward.storage.postgres import PostgresDatabase
+from stateward.transport import WORK
 from tests.storage.postgres_databases import empty_database
 from tests.storage.suite import DatabaseSuite
 from tests.storage.suite.helpers import (
     PAUSES,
     WAIT_S,
-    WORK,
     Opener,
     a_pause,
     all_pauses,

@@ -17,6 +17,7 @@ from stateward.storage.database import (
     Table,
     Wakeup,
 )
+from stateward.transport import EVENTS
 
 WAIT_S = 60.0
 QUIET_S = 0.15
@@ -27,20 +28,6 @@ PAUSES = Table(
     {"machine": "text", "stage": "text", "at": "bigint", "actor": "text", "reason": "text"},
     key=("machine", "stage"),
 )
-WORK = Table(
-    "work",
-    {
-        "record_id": "text",
-        "version": "bigint",
-        "worker": "text",
-        "delivery": "bigint",
-        "rank": "bigint",
-        "is_inline": "boolean",
-        "body": "json",
-    },
-    key=("record_id", "version"),
-)
-EVENTS = Table("events", {"body": "json"}, key=())
 ATTEMPTED = Table(  # records by what the store needs to open one
     "records",
     {

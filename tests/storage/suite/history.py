@@ -8,7 +8,12 @@ from stateward.core.lanes import extend
 from stateward.storage.database import Database, Row
 from stateward.storage.record_rows import APPENDED, transition_row
 from stateward.testing.builders import a_transition
-from tests.storage.suite.helpers import WORK, Opener, all_work, some_work
+from stateward.transport import WORK
+from tests.storage.suite.helpers import (
+    Opener,
+    all_work,
+    some_work,
+)
 
 HASHES = [f"{number:064x}" for number in range(1, 6)]
 

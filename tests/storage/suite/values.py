@@ -6,13 +6,13 @@ from stateward.core.errors import StoreError
 from stateward.storage.database import (
     Row,
 )
+from stateward.transport import WORK
 from tests.storage.suite.helpers import (
     BATCH,
     BIG_NUMBERS,
     HOSTILE_JSON,
     HOSTILE_TEXTS,
     PAUSES,
-    WORK,
     Opener,
     a_pause,
     all_pauses,

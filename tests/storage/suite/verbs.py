@@ -10,13 +10,12 @@ from stateward.storage.database import (
     Keys,
 )
 from stateward.storage.outputs import OUTPUTS
+from stateward.transport import EVENTS, WORK
 from tests.storage.suite.helpers import (
     ATTEMPTED,
-    EVENTS,
     HOSTILE_TEXTS,
     PAUSES,
     WAIT_S,
-    WORK,
     Opener,
     a_pause,
     a_record,

@@ -13,8 +13,8 @@ from stateward.storage.database import (
     TOPIC_WORK,
     TOPICS,
 )
+from stateward.transport import EVENTS
 from tests.storage.suite.helpers import (
-    EVENTS,
     PAUSES,
     QUIET_S,
     WAIT_S,
