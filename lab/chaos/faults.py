@@ -16,6 +16,7 @@ from random import Random
 
 import msgspec
 
+from lab.chaos import feed
 from lab.chaos.load import Document, Submitter
 from lab.chaos.outside import NATS, REDIS, Outside, lacks
 from lab.chaos.processes import (
@@ -72,6 +73,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     data: Path
     links: dict[str, Link]
     outside: Outside
+    feed: feed.FeedEngine | None
     cluster: Cluster | None
 
     @property
@@ -93,6 +95,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     is_linked: bool = False  # the processes reach PostgreSQL through links
     broker: str = ""  # work and results travel over it, and the workers have no database
     has_bucket: bool = False  # documents are in object storage
+    feed: str = ""  # the engine that every transition is sent to
     submits_per_s: float = 15.0
     is_remote: bool = False  # each process believes to be on a machine of its own
     is_jumpy: bool = False  # the processes have clocks that can be set
@@ -375,6 +378,20 @@ def _outside(scene: Scene, damage: Damage) -> Damage:
     return msgspec.structs.replace(damage, bound_s=scene.lease_s + OUTSIDE_SLACK_S)
 
 
+# The change feed
+
+
+def hurt_feed(scene: Scene) -> Damage:
+    """Senders are killed, the engine goes away, and a part is asked for again, all while records move."""
+    assert scene.feed is not None
+    at = now()
+    what = feed.hurt_feed(scene.feed, scene.fleet.of("notifier"), scene.app, scene.rng)
+    since, bound_s = now(), scene.lease_s + OUTSIDE_SLACK_S
+    caught_up_s = feed.caught_up_s(scene.app, s_max=bound_s)
+    what = f"{what}; caught up after {caught_up_s:.1f} s"
+    return Damage(at=at, since=since, bound_s=bound_s, what=what)
+
+
 # The disk
 
 
@@ -494,6 +511,11 @@ def _outside_fault(
     )
 
 
+def _feed_fault(engine: str) -> Fault:
+    roles = ("coordinator", "worker", "notifier", "notifier")
+    return Fault(act=hurt_feed, roles=roles, feed=engine, lacks=lambda: feed.lacks_feed(engine))
+
+
 FAULTS: dict[str, Fault] = {
     "kill-coordinator": Fault(act=kill_coordinator),
     "kill-worker": Fault(act=kill_worker),
@@ -514,6 +536,9 @@ FAULTS: dict[str, Fault] = {
     "cut-nats": _outside_fault(cut_broker, broker=NATS),
     "cut-s3": _outside_fault(cut_bucket, has_bucket=True),
     "cut-s3-redis": _outside_fault(cut_bucket, broker=REDIS, has_bucket=True),
+    "feed-redis": _feed_fault(feed.REDIS),
+    "feed-nats": _feed_fault(feed.NATS),
+    "feed-kafka": _feed_fault(feed.KAFKA),
     "disk-full": Fault(act=disk_full, is_small=True, lacks=no_mounts),
     "clock-forward": Fault(act=clock_forward, is_jumpy=True),
     "clock-backward": Fault(act=clock_backward, is_jumpy=True),

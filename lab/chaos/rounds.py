@@ -8,7 +8,7 @@ have died or complained, no zombie may have written, and the time to recover mus
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
@@ -26,6 +26,7 @@ from lab.chaos.faults import (
     now,
     small_disk,
 )
+from lab.chaos.feed import feed_engine, unlike_store
 from lab.chaos.load import Acknowledged, Document, Submitter
 from lab.chaos.outside import Outside, surroundings
 from lab.chaos.processes import (
@@ -137,11 +138,14 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
             seed=outcome.seed + 3,
         )
     )
+    fed = stack.enter_context(feed_engine(fault.feed)) if fault.feed else None
+    more = {} if fed is None else {"feed": fed.settings()}
     app, submitting = (
         stack.enter_context(
             App(
                 Settings.load(
-                    place.settings(name, database.url, outside.settings(name)), environ={}
+                    place.settings(name, database.url, {**outside.settings(name), **more}),
+                    environ={},
                 )
             )
         )
@@ -155,7 +159,7 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
     links = _links(fault, database, seed=outcome.seed + 2, stack=stack)
     scene = Scene(
         store=outcome.store,
-        fleet=_fleet(fault, place, database, links, outside),
+        fleet=_fleet(fault, place, database, links, outside, more),
         app=app,
         submitter=Submitter(submit, rng=Random(outcome.seed + 1), per_s=fault.submits_per_s),
         submit=submit,
@@ -164,6 +168,7 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
         data=place.data,
         links=links,
         outside=outside,
+        feed=fed,
         cluster=database.cluster,
     )
     with scene.fleet.running():
@@ -206,7 +211,12 @@ def _links(fault: Fault, database: _Database, *, seed: int, stack: ExitStack) ->
 
 
 def _fleet(
-    fault: Fault, place: Place, database: _Database, links: dict[str, Link], outside: Outside
+    fault: Fault,
+    place: Place,
+    database: _Database,
+    links: dict[str, Link],
+    outside: Outside,
+    more: Mapping[str, object],
 ) -> Fleet:
     return Fleet(
         Member(
@@ -216,7 +226,7 @@ def _fleet(
             url=_linked(database, links[name].port) if name in links else database.url,
             host=name if fault.is_remote else "",
             is_jumpy=fault.is_jumpy,
-            more=outside.settings(name),
+            more={**outside.settings(name), **more},
         )
         for name, role in zip(_names(fault), fault.roles, strict=True)
     )
@@ -246,6 +256,8 @@ def _judge(outcome: Outcome, scene: Scene, damage: Damage) -> None:
     outcome.refusals = len(scene.submitter.refused)
     found = outcome.violations
     found += _unrest(scene)
+    if scene.feed is not None:
+        found += unlike_store(scene.feed.follower, scene.app)
     found += scene.fleet.dead()
     found += scene.fleet.end()
     found += _histories(outcome, scene)

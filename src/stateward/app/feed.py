@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.2  # how soon a transition is sent that was made while nothing was left to send
 PAUSE_S = 0.5
-PAUSE_S_MAX = 30.0
+PAUSE_S_MAX = 5.0  # so much later than its engine the feed goes on at most
 REMIND_S = 60.0
 CLOSE_S = 5.0
 REPLAYED = "feed.replayed"
